@@ -1,0 +1,184 @@
+"""What can go wrong, by whose mistake it is.
+
+A command the service would refuse is a ``BatchError``; a mistake in a scenario file is a ``Problem``
+collected into one ``ScenarioError``; our own mistake is a ``BrokenInvariant``. What fails inside the
+simulated world is data (``failureInfo``) and never an exception.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+# ERR-H: the HTTP status behind each code this simulator can answer with.
+_STATUS: dict[str, int] = dict.fromkeys(
+    (
+        "EmptyMetadataKey",
+        "InvalidMetadata",
+        "MetadataTooLarge",
+        "InvalidPropertyValue",
+        "MissingRequiredProperty",
+        "UnsupportedProperty",
+        "InvalidRequestBody",
+        "OutOfRangeInput",
+        "OutOfRangePriority",
+        "UnsupportedConstraint",
+        "InvalidConstraintValue",
+        "InvalidAutoScalingSettings",
+        "AutoScalingFormulaSyntaxError",
+        "AutoScaleFormulaTooLong",
+        "OSVersionNotFound",
+        "OSVersionDisabled",
+        "OSVersionExpired",
+        "PoolVersionEqualsUpgradeVersion",
+        "PoolNotEligibleForOSVersionUpgrade",
+        "TaskDependenciesNotSpecifiedOnJob",
+        "TaskDependencyListTooLong",
+        "TaskDependencyRangesTooLong",
+    ),
+    400,
+)
+_STATUS |= dict.fromkeys(
+    (
+        "ResourceNotFound",
+        "PoolNotFound",
+        "NodeNotFound",
+        "JobScheduleNotFound",
+        "JobNotFound",
+        "TaskNotFound",
+        "FileNotFound",
+        "PathNotFound",
+        "NodeUserNotFound",
+        "CertificateNotFound",
+        "ApplicationNotFound",
+        "JobPreparationTaskNotRunOnNode",
+        "JobReleaseTaskNotRunOnNode",
+        "NodeAgentSKUNotFound",
+    ),
+    404,
+)
+_STATUS |= {"RequestBodyTooLarge": 413, "RequestEntityTooLarge": 413, "TooManyEnableAutoScaleRequests": 503}
+_CONFLICT = 409
+
+# ERR-1: the service's sentences; what is not here is "not valid for the current state".
+_MESSAGES: dict[str, str] = {
+    "InvalidPropertyValue": "The value provided for one of the properties in the request body is invalid.",
+    "MissingRequiredProperty": "A required property was not specified in the request body.",
+    "OutOfRangePriority": "The priority is outside the range -1000 to 1000.",
+    "InvalidConstraintValue": "The value of one of the constraints is invalid.",
+    "TaskDependenciesNotSpecifiedOnJob": "The job does not use task dependencies.",
+    "TaskDependencyListTooLong": "The list of task dependencies is too long.",
+    "TaskDependencyRangesTooLong": "The list of task dependency ranges is too long.",
+    "PoolQuotaReached": "The account has reached its quota of pools.",
+    "ActiveJobAndScheduleQuotaReached": "The account has reached its quota of active jobs and job schedules.",
+    "PoolBeingResized": "The specified pool is being resized.",
+    "PoolBeingDeleted": "The specified pool is being deleted.",
+    "NodeBeingCreated": "The specified node is being created.",
+    "NodeBeingStarted": "The specified node is being started.",
+    "NodeBeingRebooted": "The specified node is being rebooted.",
+    "NodeBeingReimaged": "The specified node is being reimaged.",
+    "NodeAlreadyInTargetSchedulingState": "The specified node is already in the target scheduling state.",
+    "OperationNotValidOnNode": "The specified operation is not valid on the node.",
+    "OperationNotValidOnPool": "The specified operation is not valid on the pool.",
+    "NodeStateUnusable": "The specified node is unusable.",
+    "JobCompleted": "The specified job is already in a completed state.",
+    "JobBeingTerminated": "The specified job is being terminated.",
+    "JobBeingDeleted": "The specified job is being deleted.",
+    "JobDisabled": "The specified job is disabled.",
+    "JobNotActive": "The specified job is not active.",
+    "JobPreparationTaskNotSpecified": "The specified job has no job preparation task.",
+    "JobReleaseTaskNotSpecified": "The specified job has no job release task.",
+    "JobWithSameIdExists": "A job with the specified id already exists.",
+    "JobScheduleWithSameIdExists": "A job schedule with the specified id already exists.",
+    "TaskCompleted": "The specified task is already in a completed state.",
+    "TaskNotCompleted": "The specified task is not in a completed state.",
+    "TaskSucceeded": "The specified task has succeeded.",
+    "TaskFilesUnavailable": "The files of the specified task are not available.",
+    "TaskFilesCleanedup": "The files of the specified task have been cleaned up.",
+    "TaskIdSameAsJobPreparationTask": "The task id is the same as the id of the job preparation task.",
+    "TaskIdSameAsJobReleaseTask": "The task id is the same as the id of the job release task.",
+    "JobPreparationTaskNotRunOnNode": "The job preparation task has not run on the specified node.",
+    "JobReleaseTaskNotRunOnNode": "The job release task has not run on the specified node.",
+    "InvalidApplicationPackageReferences": "One or more application package references are invalid.",
+    "InvalidAutoScalingSettings": "The autoscale settings are invalid.",
+    "AutoScalingFormulaSyntaxError": "The autoscale formula has a syntax error.",
+    "AutoScaleFormulaTooLong": "The autoscale formula is too long.",
+    "TooManyEnableAutoScaleRequests": "There have been too many requests to enable autoscale on the pool.",
+    "EmptyMetadataKey": "The name of a metadata item is empty.",
+    "InvalidMetadata": "A metadata item has characters that are not allowed.",
+    "RequestBodyTooLarge": "The request has more than 100 tasks or is larger than 1 MB.",
+    "OperationInvalidForCurrentState": "The specified operation is not valid for the current state of the resource.",
+}
+
+
+def _kind(code: str, ending: str) -> str:
+    words = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in code.removesuffix(ending))
+    return words.strip()
+
+
+def _message(code: str) -> str:
+    if code in _MESSAGES:
+        return _MESSAGES[code]
+    if code.endswith("NotFound"):
+        return f"The specified {_kind(code, 'NotFound')} does not exist."
+    if code.endswith("Exists"):
+        return f"The specified {_kind(code, 'Exists')} already exists."
+    return _MESSAGES["OperationInvalidForCurrentState"]
+
+
+class BatchError(Exception):
+    """The service refuses a command: code, HTTP status, message and values (GEN-10, ERR-1).
+
+    It is decided before anything is touched: whoever catches one finds the world as it was.
+    """
+
+    def __init__(self, code: str, reason: str = "", **values: str) -> None:
+        """Make the refusal ``code``; ``reason`` and ``values`` say what it is about, as the service's ``values`` do."""
+        self.code = code
+        self.status = _STATUS.get(code, _CONFLICT)
+        self.message = _message(code)
+        self.values: dict[str, str] = ({"Reason": reason} if reason else {}) | values
+        super().__init__(code)
+
+    def __str__(self) -> str:
+        detail = "; ".join(f"{key}: {value}" for key, value in self.values.items())
+        return f"{self.code}: {self.message}" + (f" ({detail})" if detail else "")
+
+    def body(self) -> dict[str, object]:
+        """The error body as the service sends it (GEN-10)."""
+        return {
+            "code": self.code,
+            "message": {"lang": "en-us", "value": self.message},
+            "values": [{"key": key, "value": value} for key, value in self.values.items()],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake in a scenario: where it is and what would be right. Lines and columns count from 1, 0 is unknown."""
+
+    message: str
+    path: str = ""
+    line: int = 0
+    column: int = 0
+    file: str = ""
+
+    def __str__(self) -> str:
+        """``file:line:column: path: message``, the form that editors understand (contract, section 2)."""
+        place = self.file
+        if self.line:
+            place += f":{self.line}:{self.column}"
+        return ": ".join(part for part in (place, self.path, self.message) if part)
+
+
+@dataclass
+class ScenarioError(Exception):
+    """A scenario cannot be run; every problem found, in the order of the file."""
+
+    problems: list[Problem] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
+
+
+class BrokenInvariant(AssertionError):
+    """Our own mistake: a rule of the engine does not hold. The message names the rule, the time and the subject."""

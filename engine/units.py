@@ -1,0 +1,106 @@
+"""Whole milliseconds to and from ISO 8601 durations and UTC times.
+
+Simulated time is an integer number of milliseconds since the scenario's start; everything that a
+person or the service reads is derived from it here (GEN-4).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+SECOND_MS = 1_000
+MINUTE_MS = 60_000
+HOUR_MS = 3_600_000
+DAY_MS = 86_400_000
+
+# What the service reports for "no limit"; null inside (GEN-4).
+UNLIMITED_WIRE = "P10675199DT2H48M5.4775807S"
+
+_DURATION = re.compile(
+    r"(?P<sign>-)?P(?:(?P<weeks>\d+)W)?(?:(?P<days>\d+)D)?"
+    r"(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)(?:\.(?P<fraction>\d+))?S)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+_UNLIMITED_FROM_MS = 10_675_199 * DAY_MS
+
+
+def parse_duration(text: str) -> int | None:
+    """Milliseconds of an ISO 8601 duration such as ``PT1M30.5S``; None for the service's "no limit" (GEN-4).
+
+    Raises ValueError when the text is no such duration. Years and months have no fixed length and
+    are refused. Digits beyond the millisecond are cut off.
+    """
+    match = _DURATION.fullmatch(text)
+    if match is None or not any(match[part] for part in ("weeks", "days", "hours", "minutes", "seconds")):
+        raise ValueError(f"{text!r} is not an ISO 8601 duration such as PT15M, PT1H30M or P7D")
+    ms = int(match["weeks"] or 0) * 7 * DAY_MS
+    ms += int(match["days"] or 0) * DAY_MS
+    ms += int(match["hours"] or 0) * HOUR_MS
+    ms += int(match["minutes"] or 0) * MINUTE_MS
+    ms += int(match["seconds"] or 0) * SECOND_MS
+    ms += int(((match["fraction"] or "") + "000")[:3])
+    if ms >= _UNLIMITED_FROM_MS:
+        return None
+    return -ms if match["sign"] else ms
+
+
+def format_duration(ms: int | None) -> str:
+    """The ISO 8601 duration as the service writes it: ``PT15M``, ``P7D``, ``PT0S``; None is "no limit"."""
+    if ms is None:
+        return UNLIMITED_WIRE
+    if ms < 0:
+        return "-" + format_duration(-ms)
+    days, rest = divmod(ms, DAY_MS)
+    hours, rest = divmod(rest, HOUR_MS)
+    minutes, rest = divmod(rest, MINUTE_MS)
+    seconds, fraction = divmod(rest, SECOND_MS)
+    time = (f"{hours}H" if hours else "") + (f"{minutes}M" if minutes else "")
+    if fraction:
+        time += f"{seconds}.{fraction:03d}".rstrip("0") + "S"
+    elif seconds:
+        time += f"{seconds}S"
+    text = "P" + (f"{days}D" if days else "") + (f"T{time}" if time else "")
+    return text if text != "P" else "PT0S"
+
+
+def parse_utc(text: str) -> datetime:
+    """The moment of an ISO 8601 UTC time such as ``2026-01-05T08:00:00Z``; without an offset, UTC is meant.
+
+    Raises ValueError when the text is no time.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not an ISO 8601 time such as 2026-01-05T08:00:00Z") from None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+@lru_cache(maxsize=4096)
+def _second(start: datetime, second: int) -> str:
+    return (start + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def format_utc(start: datetime, ms: int) -> str:
+    """The UTC time ``ms`` milliseconds after ``start`` as the service writes it, ``2026-01-05T08:00:01.5Z``.
+
+    The fraction is left out where it is zero and has no trailing zeros.
+    """
+    second, fraction = divmod(ms + start.microsecond // 1000, SECOND_MS)
+    text = _second(start.replace(microsecond=0), second)
+    return f"{text}.{fraction:03d}".rstrip("0") + "Z" if fraction else text + "Z"
+
+
+def format_seconds(ms: int) -> str:
+    """Seconds with at most three decimals and no trailing zeros: ``90``, ``0.25`` (contract, section 4)."""
+    seconds, fraction = divmod(ms, SECOND_MS)
+    return f"{seconds}.{fraction:03d}".rstrip("0") if fraction else str(seconds)
+
+
+def format_clock(ms: int) -> str:
+    """Elapsed time for people, ``+00:42:17`` or ``+1d 02:03:04``."""
+    days, rest = divmod(ms, DAY_MS)
+    hours, rest = divmod(rest, HOUR_MS)
+    minutes, rest = divmod(rest, MINUTE_MS)
+    return f"+{f'{days}d ' if days else ''}{hours:02d}:{minutes:02d}:{rest // SECOND_MS:02d}"
