@@ -1,0 +1,1 @@
+"""The bundled scenarios: YAML files that ship with the package, each a test of what it shows."""

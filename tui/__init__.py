@@ -1,0 +1,1 @@
+"""The terminal side of batchdeck: the command line and the dashboard."""
