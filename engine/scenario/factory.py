@@ -1,0 +1,257 @@
+"""Task factories: many tasks from one template, in the words of the ``az batch`` templates.
+
+A parametric sweep is a product of arithmetic progressions and a task body with placeholders. It stays
+that: a sweep of a million tasks is a few ranges and one body, and a task exists as text only when asked for.
+
+Placeholders, in every string of the body: ``{0}`` is the value of the first parameter set, ``{1}`` of the
+second; ``{0:4}`` is padded with zeros to four digits; ``{{`` and ``}}`` are braces. The last parameter
+varies fastest. A template without an id numbers its tasks from 0, as the service's tools do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING
+
+from engine.specs.task import TaskSpec
+
+if TYPE_CHECKING:
+    from engine.scenario.model import Plain
+
+AMBIGUOUS_LIMIT = 100_000
+"""So many ids are compared one by one when their pattern alone does not say that they differ."""
+
+_TOKEN = re.compile(r"\{\{|\}\}|\{(?P<parameter>\d{1,4})(?::(?P<width>\d{1,2}))?\}|[{}]", re.ASCII)
+# What may differ from task to task without changing how the task behaves by itself.
+_NAMES_ONLY = ("id", "displayName", "commandLine", "environmentSettings")
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """The place of a parameter's value in a text. ``parameter`` None is the task's number."""
+
+    parameter: int | None
+    width: int = 0
+
+    def text(self, value: int) -> str:
+        """The value in digits, padded with zeros to the width."""
+        return str(value).zfill(self.width)
+
+
+Pattern = tuple[str | Placeholder, ...]
+
+
+def parse_pattern(text: str, parameters: int) -> Pattern:
+    """The literals and placeholders of a template string, literals never adjacent.
+
+    Raises ValueError for a lone brace and for a placeholder beyond the ``parameters`` that there are.
+    """
+    parts: list[str | Placeholder] = []
+    literal, end = "", 0
+    for token in _TOKEN.finditer(text):
+        literal += text[end : token.start()]
+        end = token.end()
+        if token[0] in ("{{", "}}"):
+            literal += token[0][0]
+        elif token["parameter"] is None:
+            raise ValueError(f"a lone {token[0]!r} in {text!r}: write {token[0] * 2!r} for a brace, '{{0}}' for a parameter")
+        elif int(token["parameter"]) >= parameters:
+            raise ValueError(
+                f"{token[0]!r} asks for parameter set {token['parameter']}, but there "
+                + ("is only set 0" if parameters == 1 else f"are only sets 0 to {parameters - 1}")
+            )
+        else:
+            if literal:
+                parts.append(literal)
+            literal = ""
+            parts.append(Placeholder(int(token["parameter"]), int(token["width"] or 0)))
+    literal += text[end:]
+    return (*parts, literal) if literal else tuple(parts)
+
+
+def template_strings(value: Plain, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Every string value in a template with its path."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from template_strings(inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from template_strings(inner, (*path, index))
+
+
+class TaskFactory:
+    """The tasks of a parametric sweep, numbered 0 to ``count`` - 1; equal when parameters and body are."""
+
+    def __init__(self, parameters: Sequence[range], body: Mapping[str, Plain]) -> None:
+        """Make the sweep of ``body`` over the product of ``parameters``.
+
+        Raises ValueError for a wrong placeholder or a range that is empty. Whether the tasks are valid and their
+        ids differ is asked with ``spec`` and ``duplicate``.
+        """
+        if not parameters or not all(parameters):
+            raise ValueError("a parametric sweep needs at least one parameter set, and no empty one")
+        self.parameters = tuple(parameters)
+        self.count = prod(map(len, self.parameters))
+        self._body = dict(body)
+        self._patterns = {text: parse_pattern(text, len(parameters)) for _, text in template_strings(self._body)}
+        identifier = self._body.get("id")
+        self._id: Pattern = self._patterns[identifier] if isinstance(identifier, str) else (Placeholder(None),)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TaskFactory):
+            return NotImplemented
+        return self.parameters == other.parameters and self._body == other._body
+
+    def __hash__(self) -> int:
+        return hash(self.parameters)
+
+    def __repr__(self) -> str:
+        return f"TaskFactory({self.count} tasks, {self._body.get('id', '')!r})"
+
+    @cached_property
+    def template(self) -> TaskSpec:
+        """The first task, for all that does not depend on the number (see ``varies``)."""
+        return self.spec(0)
+
+    @cached_property
+    def varies(self) -> bool:
+        """Whether anything but id, display name, command line and environment depends on the number."""
+        return any(
+            path[0] not in _NAMES_ONLY and any(map(self._is_varying, self._patterns[text]))
+            for path, text in template_strings(self._body)
+        )
+
+    def values(self, k: int) -> tuple[int, ...]:
+        """The parameters of task ``k``; IndexError when there is no such task."""
+        if not 0 <= k < self.count:
+            raise IndexError(f"task {k} of a factory of {self.count}")
+        found = []
+        rest = k
+        for parameter in reversed(self.parameters):
+            rest, index = divmod(rest, len(parameter))
+            found.append(parameter[index])
+        return tuple(reversed(found))
+
+    def task_id(self, k: int) -> str:
+        """The id of task ``k``."""
+        return self._text(self._id, k)
+
+    def command_line(self, k: int) -> str:
+        """The command line of task ``k``, cheaper than ``spec(k).command_line``."""
+        return self._text(self._patterns[str(self._body["commandLine"])], k)
+
+    def spec(self, k: int) -> TaskSpec:
+        """The body of task ``k``, made anew; pydantic's ValidationError when it is no valid task."""
+        return TaskSpec.model_validate(self.body(k))
+
+    def body(self, k: int) -> dict[str, Plain]:
+        """The JSON of task ``k``: the template with every placeholder replaced."""
+        filled = self._filled(self._body, k)
+        assert isinstance(filled, dict)
+        return {"id": self.task_id(k)} | filled
+
+    def ordinal_of(self, task_id: str) -> int | None:
+        """The number of the task with this id, compared without regard to case (GEN-1); None when there is none."""
+        if not self._is_readable:
+            return self._ordinals.get(task_id.casefold()) if self.count <= AMBIGUOUS_LIMIT else None
+        match = self._expression.fullmatch(task_id)
+        if match is None:
+            return None
+        k = 0
+        if self._id == (Placeholder(None),):
+            k = int(task_id)
+        else:
+            for index, parameter in enumerate(self.parameters):
+                text = match.groupdict().get(f"p{index}")
+                value = parameter[0] if text is None else int(text)
+                if value not in parameter:
+                    return None
+                k = k * len(parameter) + parameter.index(value)
+        return k if k < self.count and self.task_id(k).casefold() == task_id.casefold() else None
+
+    def duplicate(self) -> str | None:
+        """Why ids of this factory may collide, or None when they all differ."""
+        if self._id == (Placeholder(None),):
+            return None
+        shown = {part.parameter for part in self._id if isinstance(part, Placeholder)}
+        for index, parameter in enumerate(self.parameters):
+            if len(parameter) > 1 and index not in shown:
+                return f"every task gets an id of its own only if it contains '{{{index}}}'"
+        if self._is_readable:
+            return None
+        if self.count > AMBIGUOUS_LIMIT:
+            return "numbers in the id run into one another: put a letter or '_' between two placeholders"
+        if len(self._ordinals) == self.count:
+            return None
+        first = next(k for k in range(self.count) if self._ordinals[self.task_id(k).casefold()] != k)
+        return f"two of its tasks get the id {self.task_id(first)!r}: put a letter or '_' between two placeholders"
+
+    def samples(self) -> tuple[int, ...]:
+        """Numbers of tasks that stand for all when it is asked whether they are valid: first, last, longest texts."""
+        longest = 0
+        for parameter in self.parameters:
+            ends = (0, len(parameter) - 1)
+            longest = longest * len(parameter) + max(ends, key=lambda index: len(str(parameter[index])))
+        return tuple(sorted({0, self.count - 1, longest}))
+
+    def _is_varying(self, part: str | Placeholder) -> bool:
+        if isinstance(part, str):
+            return False
+        return self.count > 1 if part.parameter is None else len(self.parameters[part.parameter]) > 1
+
+    @cached_property
+    def _is_readable(self) -> bool:
+        """Whether an id can be read back digit by digit: no two numbers of unknown length touch one another."""
+        return not any(
+            isinstance(part, Placeholder)
+            and not self._has_fixed_length(part)
+            and (isinstance(following, Placeholder) or following[0].isdigit())
+            for part, following in pairwise(self._id)
+        )
+
+    def _has_fixed_length(self, part: Placeholder) -> bool:
+        if part.parameter is None:
+            return False
+        ends = (self.parameters[part.parameter][0], self.parameters[part.parameter][-1])
+        return min(ends) >= 0 and len(part.text(ends[0])) == len(part.text(ends[1]))
+
+    @cached_property
+    def _expression(self) -> re.Pattern[str]:
+        parts, seen = [], set()
+        for part in self._id:
+            if isinstance(part, str):
+                parts.append(re.escape(part))
+                continue
+            digits = r"-?\d{1,20}"
+            if part.parameter is not None and self._has_fixed_length(part):
+                digits = rf"\d{{{len(part.text(self.parameters[part.parameter][0]))}}}"
+            parts.append(digits if part.parameter in seen or part.parameter is None else f"(?P<p{part.parameter}>{digits})")
+            seen.add(part.parameter)
+        return re.compile("".join(parts), re.ASCII | re.IGNORECASE)
+
+    @cached_property
+    def _ordinals(self) -> dict[str, int]:
+        return {self.task_id(k).casefold(): k for k in range(self.count)}
+
+    def _text(self, pattern: Pattern, k: int) -> str:
+        values = self.values(k)
+        return "".join(
+            part if isinstance(part, str) else part.text(k if part.parameter is None else values[part.parameter])
+            for part in pattern
+        )
+
+    def _filled(self, value: Plain, k: int) -> Plain:
+        if isinstance(value, str):
+            return self._text(self._patterns[value], k)
+        if isinstance(value, dict):
+            return {key: self._filled(inner, k) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self._filled(inner, k) for inner in value]
+        return value

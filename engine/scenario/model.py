@@ -1,0 +1,193 @@
+"""What a scenario file says, read and checked: all that the simulation needs to start (contract, section 2).
+
+Plain frozen data. Times are whole milliseconds since ``Scenario.start``; durations are milliseconds.
+The bodies inside (``PoolSpec``, ``JobSpec``, ...) are the service's own, see ``engine.specs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from engine.scenario.factory import TaskFactory
+    from engine.specs.account import Account
+    from engine.specs.commands import Command
+    from engine.specs.job import JobSpec
+    from engine.specs.pool import PoolSpec
+    from engine.specs.schedule import JobScheduleSpec
+    from engine.specs.simulate import Simulate, SimulateNetwork, SimulateNodes, SimulateStorage
+    from engine.specs.task import TaskSpec
+
+DEFAULT_START = datetime(2026, 1, 5, 8, tzinfo=UTC)
+
+Plain: TypeAlias = "None | bool | int | float | str | list[Plain] | dict[str, Plain]"
+"""A value as JSON has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """``{atLeast: a, atMost: b}``; a side that is None is open. Both ends are included."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+Wanted: TypeAlias = "None | bool | int | float | str | Bounds | tuple[Wanted, ...] | Mapping[str, Wanted]"
+"""What is asked of a property: a value, bounds of a number, codes in order, or the same for each named part."""
+
+
+class SubjectKind(StrEnum):
+    """What an expectation or a condition speaks of."""
+
+    RUN = "run"
+    POOL = "pool"
+    NODE = "node"
+    JOB = "job"
+    TASK = "task"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The thing asked about. ``kind`` decides which of the others are set; ids are spelled as in the file (GEN-1).
+
+    A node has ``pool_id`` and one of ``node_id`` and ``node_index`` (from 0, over all nodes that the pool ever had).
+    """
+
+    kind: SubjectKind
+    pool_id: str | None = None
+    node_id: str | None = None
+    node_index: int | None = None
+    job_id: str | None = None
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Holds when every property asked for matches, see ``engine.scenario.expect.matches``.
+
+    ``wanted`` has the property names of the file. A job: ``state``, ``terminateReason``, ``tasks``,
+    ``preparationTasks``, ``releaseTasks``; a pool: ``state``, ``allocationState``, ``nodes``, ``cost``,
+    ``resizeErrors``; a task: ``state``, ``result``, ``exitCode``, ``retryCount``, ``node`` (index or id); a node:
+    ``state``, ``file``; the run: ``events``, ``makespan`` (seconds), ``cost``. ``state: null`` asks for absence.
+    """
+
+    subject: Subject
+    wanted: Mapping[str, Wanted]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One entry of ``expect``: checked at the end of the run, or at ``at_ms``.
+
+    With ``within_ms`` it must have become true at the latest then.
+    """
+
+    index: int
+    condition: Condition
+    as_written: dict[str, Plain]
+    at_ms: int | None = None
+    within_ms: int | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Choices where the service has changed over the years: NODE-3, NOP-4, POOL-6."""
+
+    classic_node_ids: bool = False
+    reimage_cloud_service_only: bool = False
+    classic_size_rules: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WorldSimulation:
+    """The top-level ``simulate``: defaults for nodes and tasks, and the state of storage and network.
+
+    ``storage`` and ``network`` are (glob, settings) in the order of the file.
+    """
+
+    nodes: SimulateNodes
+    tasks: Simulate
+    storage: tuple[tuple[str, SimulateStorage], ...] = ()
+    network: tuple[tuple[str, SimulateNetwork], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PoolEntry:
+    """A pool of the scenario and when it is created."""
+
+    spec: PoolSpec
+    at_ms: int = 0
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JobEntry:
+    """A job of the scenario, when it is added, and the tasks that are added with it, listed ones first."""
+
+    spec: JobSpec
+    at_ms: int = 0
+    tasks: tuple[TaskSpec, ...] = ()
+    factory: TaskFactory | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JobScheduleEntry:
+    """A job schedule of the scenario and when it is added."""
+
+    spec: JobScheduleSpec
+    at_ms: int = 0
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """A command or fault to be given at ``at_ms``, or ``after_ms`` after ``when`` first holds.
+
+    Exactly one of ``at_ms`` and ``when`` is set. ``refused`` is the code with which the service is expected to
+    refuse it. ``tasks`` and ``factory`` are what ``addTasks``, or a ``createJob`` that lists tasks, adds; for
+    every other operation they are empty.
+    """
+
+    index: int
+    command: Command
+    at_ms: int | None = None
+    when: Condition | None = None
+    after_ms: int = 0
+    refused: str | None = None
+    tasks: tuple[TaskSpec, ...] = ()
+    factory: TaskFactory | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a scenario came from: a path, or the name of a bundled one, and its text."""
+
+    path: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A scenario that can be run. ``until_ms`` None: until nothing more can happen, at the latest after P7D."""
+
+    name: str
+    source: Source
+    account: Account
+    simulate: WorldSimulation
+    description: str = ""
+    seed: int = 0
+    start: datetime = DEFAULT_START
+    until_ms: int | None = None
+    options: Options = Options()
+    pools: tuple[PoolEntry, ...] = ()
+    jobs: tuple[JobEntry, ...] = ()
+    job_schedules: tuple[JobScheduleEntry, ...] = ()
+    timeline: tuple[TimelineEntry, ...] = ()
+    expect: tuple[Expectation, ...] = ()
