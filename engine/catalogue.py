@@ -1,0 +1,316 @@
+"""What Azure offers and how long things take there: VM sizes, prices, images, default timings (sections 27 and 28).
+
+Prices are US dollars per hour, rounded list prices, illustrative only (VM-2).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+
+from engine.specs.simulate import Distribution
+from engine.terms import OsFamily
+from engine.units import HOUR_MS, MINUTE_MS, SECOND_MS
+
+# --- VM sizes -------------------------------------------------------------------------------------------------------
+
+SPOT_SHARE_LINUX = 0.20  # VM-2
+SPOT_SHARE_WINDOWS = 0.40  # VM-2
+OS_DISK_SHARE_GIB = 30.0  # VM-4
+
+
+@dataclass(frozen=True, slots=True)
+class VmSize:
+    """One VM size: prices are USD per hour, None where it is not offered."""
+
+    name: str
+    cores: int
+    memory_gib: float
+    temp_disk_gib: float
+    series: str
+    linux_usd: float | None
+    windows_usd: float | None
+    spot_linux_usd: float | None
+    spot_windows_usd: float | None
+
+    @property
+    def task_disk_gib(self) -> float:
+        """The room for tasks: the temporary disk, or a part of the OS disk where there is none (VM-4)."""
+        return self.temp_disk_gib or OS_DISK_SHARE_GIB
+
+    @property
+    def max_task_slots(self) -> int:
+        """The most task slots a node of this size may have (ACC-5)."""
+        return min(4 * self.cores, 256)
+
+    def price_usd(self, os: OsFamily, *, dedicated: bool) -> float:
+        """USD per hour of one node; 0 where this size is not offered that way (VM-2)."""
+        if os is OsFamily.LINUX:
+            price = self.linux_usd if dedicated else self.spot_linux_usd
+        else:
+            price = self.windows_usd if dedicated else self.spot_windows_usd
+        return price or 0.0
+
+
+# VM-2: cores, memory GiB, temporary disk GiB, Linux, Windows, Spot Linux, Spot Windows.
+_LISTED: dict[str, tuple[int, float, float, float, float, float, float]] = {
+    "standard_a1_v2": (1, 2, 10, 0.043, 0.065, 0.009, 0.026),
+    "standard_a2_v2": (2, 4, 20, 0.091, 0.136, 0.018, 0.054),
+    "standard_a4_v2": (4, 8, 40, 0.191, 0.286, 0.038, 0.114),
+    "standard_d1_v2": (1, 3.5, 50, 0.073, 0.126, 0.015, 0.050),
+    "standard_d2_v2": (2, 7, 100, 0.146, 0.252, 0.029, 0.101),
+    "standard_d3_v2": (4, 14, 200, 0.293, 0.504, 0.059, 0.202),
+    "standard_d2_v3": (2, 8, 50, 0.096, 0.188, 0.019, 0.075),
+    "standard_d2s_v3": (2, 8, 16, 0.096, 0.188, 0.019, 0.075),
+    "standard_d4_v3": (4, 16, 100, 0.192, 0.376, 0.038, 0.150),
+    "standard_d4s_v3": (4, 16, 32, 0.192, 0.376, 0.038, 0.150),
+    "standard_d8s_v3": (8, 32, 64, 0.384, 0.752, 0.077, 0.301),
+    "standard_d16s_v3": (16, 64, 128, 0.768, 1.504, 0.154, 0.602),
+    "standard_d2s_v5": (2, 8, 0, 0.096, 0.188, 0.0192, 0.0752),
+    "standard_d4s_v5": (4, 16, 0, 0.192, 0.376, 0.0384, 0.1504),
+    "standard_d8s_v5": (8, 32, 0, 0.384, 0.752, 0.0768, 0.3008),
+    "standard_f2s_v2": (2, 4, 16, 0.085, 0.177, 0.017, 0.071),
+    "standard_f4s_v2": (4, 8, 32, 0.169, 0.353, 0.034, 0.141),
+    "standard_f8s_v2": (8, 16, 64, 0.338, 0.706, 0.068, 0.282),
+    "standard_f16s_v2": (16, 32, 128, 0.677, 1.413, 0.135, 0.565),
+    "standard_e4s_v3": (4, 32, 64, 0.252, 0.436, 0.050, 0.174),
+    "standard_e8s_v3": (8, 64, 128, 0.504, 0.872, 0.101, 0.349),
+    "standard_nc4as_t4_v3": (4, 28, 180, 0.526, 0.710, 0.105, 0.284),
+    "standard_nc6s_v3": (6, 112, 736, 3.060, 3.336, 0.612, 1.334),
+    "standard_hb120rs_v3": (120, 448, 960, 3.600, 9.120, 0.720, 3.648),
+}
+
+# The sizes of cloud services (VM-1): cores, memory GiB, temporary disk GiB, Windows.
+_CLOUD_SERVICE: dict[str, tuple[int, float, float, float]] = {
+    "extrasmall": (1, 0.75, 20, 0.020),
+    "small": (1, 1.75, 225, 0.090),
+    "medium": (2, 3.5, 490, 0.180),
+    "large": (4, 7, 1000, 0.360),
+    "extralarge": (8, 14, 2040, 0.720),
+}
+
+# In the oldest series the number is a rank: the cores of each rank, and the GiB a core of the large-memory ranks.
+_RANKED_CORES: dict[str, dict[int, int]] = {
+    "a": {0: 1, 1: 1, 2: 2, 3: 4, 4: 8, 5: 2, 6: 4, 7: 8, 8: 8, 9: 16, 10: 8, 11: 16},
+    "d": {1: 1, 2: 2, 3: 4, 4: 8, 5: 16, 11: 2, 12: 4, 13: 8, 14: 16, 15: 20},
+    "g": {1: 2, 2: 4, 3: 8, 4: 16, 5: 32},
+}
+_RANKED_MEMORY_GIB: dict[str, tuple[int, float]] = {"a": (5, 7), "d": (11, 7), "g": (1, 14)}
+
+# The listed size that the sizes of a family are scaled from.
+_NEAREST: dict[str, str] = {
+    "a": "standard_a2_v2",
+    "b": "standard_d2s_v5",
+    "d": "standard_d2_v3",
+    "dc": "standard_d2_v3",
+    "ds": "standard_d2_v2",
+    "e": "standard_e4s_v3",
+    "ec": "standard_e4s_v3",
+    "f": "standard_f2s_v2",
+    "fx": "standard_f2s_v2",
+    "g": "standard_e4s_v3",
+    "gs": "standard_e4s_v3",
+    "h": "standard_hb120rs_v3",
+    "hb": "standard_hb120rs_v3",
+    "hc": "standard_hb120rs_v3",
+    "hx": "standard_hb120rs_v3",
+    "l": "standard_e4s_v3",
+    "m": "standard_e4s_v3",
+    "nc": "standard_nc6s_v3",
+    "nd": "standard_nc6s_v3",
+    "ng": "standard_nc4as_t4_v3",
+    "np": "standard_nc4as_t4_v3",
+    "nv": "standard_nc4as_t4_v3",
+}
+_MEMORY_FACTOR = {"m": 2.0, "l": 0.5, "t": 0.25}
+
+# Standard_E16-8ds_v5 is family e, number 16, 8 cores in use, features ds, version 5; Standard_NC4as_T4_v3 has a chip.
+_DOCUMENTED_FORM = re.compile(
+    r"(?:standard|basic)_(?P<family>[a-z]{1,2})(?P<number>\d{1,3})(?:-(?P<constrained>\d{1,3}))?"
+    r"(?P<features>[abdilmprst]{0,6})(?:_(?P<chip>t4|a10|a100|h100|h200|mi300x|v620|v710))?(?:_v(?P<version>[2-9]))?"
+)
+
+
+@lru_cache(maxsize=1024)
+def vm_size(name: str) -> VmSize | None:
+    """The VM size of that name, without regard to case (VM-1); None if there can be no such size.
+
+    A size that VM-2 does not list but whose name has a documented form is derived: cores from the name, memory, disk
+    and prices in proportion to the cores from the nearest family that is listed, Spot at the shares of VM-2.
+    """
+    key = name.lower()
+    if key in _CLOUD_SERVICE:
+        cores, memory, disk, windows = _CLOUD_SERVICE[key]
+        return VmSize(key, cores, memory, disk, "A", None, windows, None, None)
+    form = _DOCUMENTED_FORM.fullmatch(key)
+    if key in _LISTED and form:
+        cores, memory, disk, *prices = _LISTED[key]
+        return VmSize(key, cores, memory, disk, _series(form), *prices)
+    return _derived(key, form) if form else None
+
+
+def _series(form: re.Match[str]) -> str:
+    """The name of the series as quota pages write it: ``Dsv3``, ``NCas_T4_v3``, ``A``."""
+    chip = f"_{form['chip'].upper()}_" if form["chip"] else ""
+    version = f"v{form['version']}" if form["version"] else ""
+    return form["family"].upper() + form["features"] + chip + version
+
+
+def _derived(key: str, form: re.Match[str]) -> VmSize | None:
+    family, number, version = form["family"], int(form["number"]), int(form["version"] or 1)
+    rank_family = family[0] if family in {"a", "d", "ds", "g", "gs"} else ""
+    ranked = bool(rank_family) and version <= (2 if rank_family == "d" else 1)
+    cores = _RANKED_CORES[rank_family].get(number, 0) if ranked else number
+    if family not in _NEAREST or not cores or (cores > 1 and cores % 2):
+        return None
+    if not ranked and number > 1 and number % 2:
+        return None
+    base_name = _NEAREST[family]
+    if family == "d" and ranked:
+        base_name = "standard_d2_v2"
+    elif family == "nc" and form["chip"]:
+        base_name = "standard_nc4as_t4_v3"
+    base_cores, memory, disk, linux, windows, *_ = _LISTED[base_name]
+    scale = cores / base_cores
+    memory_gib = memory * scale
+    if ranked and number >= _RANKED_MEMORY_GIB[rank_family][0]:
+        memory_gib = cores * _RANKED_MEMORY_GIB[rank_family][1]
+    for feature, factor in _MEMORY_FACTOR.items():
+        memory_gib *= factor if feature in form["features"] else 1
+    in_use = int(form["constrained"] or cores)
+    if not 0 < in_use <= cores:
+        return None
+    # From the fourth version on, only sizes with a "d" in their features have a temporary disk.
+    has_disk = version < 4 or "d" in form["features"] or family[0] in "nhl"
+    return VmSize(
+        name=key,
+        cores=in_use,
+        memory_gib=round(memory_gib, 2),
+        temp_disk_gib=round(disk * scale, 2) if has_disk else 0,
+        series=_series(form),
+        linux_usd=round(linux * scale, 4),
+        windows_usd=round(windows * scale, 4),
+        spot_linux_usd=round(linux * scale * SPOT_SHARE_LINUX, 4),
+        spot_windows_usd=round(windows * scale * SPOT_SHARE_WINDOWS, 4),
+    )
+
+
+def nearest_sizes(name: str) -> list[str]:
+    """At most three listed sizes whose names look most like ``name``, the nearest first."""
+    return get_close_matches(name.lower(), (*_LISTED, *_CLOUD_SERVICE), n=3, cutoff=0.5)
+
+
+def allowed_by_classic_size_rules(name: str, *, cloud_service: bool) -> bool:
+    """Whether the seed era took this size for such a pool (POOL-6, option ``classicSizeRules``)."""
+    key = name.lower()
+    if cloud_service:
+        return key not in {"extrasmall", "standard_a1_v2", "standard_a2_v2"}
+    return key != "standard_a0" and not key.startswith(("standard_gs", "standard_ds"))
+
+
+# --- images ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A supported image and the node agent that goes with it (VM-5)."""
+
+    publisher: str
+    offer: str
+    sku: str
+    node_agent_sku_id: str
+    os: OsFamily
+
+
+IMAGES: tuple[Image, ...] = (
+    Image("Canonical", "0001-com-ubuntu-server-jammy", "22_04-lts", "batch.node.ubuntu 22.04", OsFamily.LINUX),
+    Image("Canonical", "ubuntu-24_04-lts", "server", "batch.node.ubuntu 24.04", OsFamily.LINUX),
+    Image("almalinux", "almalinux-x86_64", "9-gen2", "batch.node.el 9", OsFamily.LINUX),
+    *(
+        Image("MicrosoftWindowsServer", "WindowsServer", sku, "batch.node.windows amd64", OsFamily.WINDOWS)
+        for sku in ("2016-datacenter-smalldisk", "2019-datacenter-core", "2022-datacenter")
+    ),
+)
+DEFAULT_IMAGE = IMAGES[0]
+
+
+def os_of(
+    *,
+    publisher: str | None = None,
+    offer: str | None = None,
+    sku: str | None = None,
+    node_agent_sku_id: str | None = None,
+    cloud_service: bool = False,
+) -> OsFamily:
+    """The operating system of a pool: the node agent decides, without one the image; Linux if neither says Windows."""
+    if cloud_service:
+        return OsFamily.CLOUD_SERVICE
+    telling = node_agent_sku_id or " ".join(part for part in (publisher, offer, sku) if part)
+    return OsFamily.WINDOWS if "windows" in telling.lower() else OsFamily.LINUX
+
+
+# --- timings --------------------------------------------------------------------------------------------------------
+
+
+def _seconds(mean: int, jitter: int = 0) -> Distribution:
+    """Evenly spread over mean ± jitter, both in seconds."""
+    if not jitter:
+        return Distribution(kind="constant", values=(mean * SECOND_MS,))
+    return Distribution(kind="uniform", values=((mean - jitter) * SECOND_MS, (mean + jitter) * SECOND_MS))
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTimings:
+    """How long the steps in a node's life take, by the names of ``simulate.nodes`` where these exist."""
+
+    allocation: Distribution  # TIME-2, until creating
+    starting: Distribution  # TIME-3, creating until starting
+    ready: Distribution  # TIME-4, starting until ready, without a start task
+    reboot: Distribution  # TIME-5, until starting again
+    reimage: Distribution  # TIME-6, until starting again
+    removal: Distribution  # TIME-7, in leavingpool
+    deallocate: Distribution  # TIME-8
+    start: Distribution  # TIME-8, deallocated until starting
+
+
+def _timings(*, ready: Distribution, reboot: Distribution) -> NodeTimings:
+    return NodeTimings(
+        allocation=_seconds(45, 15),
+        starting=_seconds(30, 15),
+        ready=ready,
+        reboot=reboot,
+        reimage=_seconds(180, 40),
+        removal=_seconds(30, 10),
+        deallocate=_seconds(60),
+        start=_seconds(90),
+    )
+
+
+NODE_TIMINGS: dict[OsFamily, NodeTimings] = {
+    OsFamily.LINUX: _timings(ready=_seconds(60, 20), reboot=_seconds(60, 20)),
+    OsFamily.WINDOWS: _timings(ready=_seconds(150, 40), reboot=_seconds(120, 30)),
+    OsFamily.CLOUD_SERVICE: _timings(ready=_seconds(90, 30), reboot=_seconds(120, 30)),
+}
+
+RESIZE_TIMEOUT_MS = 15 * MINUTE_MS  # TIME-1
+MIN_RESIZE_TIMEOUT_MS = 5 * MINUTE_MS  # TIME-1
+SCHEDULING_LATENCY_MS = 1 * SECOND_MS  # TIME-9
+PROCESS_START_MS = 1 * SECOND_MS  # TIME-10
+DOWNLOAD_BYTES_PER_SECOND = 50_000_000  # TIME-10
+PREP_RELEASE_DURATION_MS = 5 * SECOND_MS  # TIME-11
+TASK_DURATION_MS = 60 * SECOND_MS  # a command line that nobody says anything about
+EVICTION_NOTICE_MS = 30 * SECOND_MS  # TIME-12
+SPOT_REFILL_INTERVAL_MS = 5 * MINUTE_MS  # TIME-13
+RECOVERY_MS = 20 * MINUTE_MS  # TIME-14
+AUTOSCALE_INTERVAL_MS = 15 * MINUTE_MS  # TIME-15
+MIN_AUTOSCALE_INTERVAL_MS = 5 * MINUTE_MS  # TIME-15
+MAX_AUTOSCALE_INTERVAL_MS = 168 * HOUR_MS  # TIME-15
+STATISTICS_INTERVAL_MS = 5 * MINUTE_MS  # TIME-15
+ENABLE_AUTOSCALE_SPACING_MS = 30 * SECOND_MS  # TIME-16
+JOB_TRANSITION_MS = 2 * SECOND_MS  # TIME-19
+CLIENT_TASKS_LIMIT_MS = 30 * MINUTE_MS  # TIME-20, the sample client waits for the tasks
+CLIENT_JOB_LIMIT_MS = 2 * MINUTE_MS  # TIME-20, and for the job's completion
+CLIENT_POLL_MS = 10 * SECOND_MS  # TIME-20
+NSG_BLOCK_NOTICED_MS = 10 * MINUTE_MS  # TIME-21

@@ -1,0 +1,168 @@
+"""The environment of every kind of task (section 21): which variables it sees, and their values on its node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from engine.paths import MOUNTS, SHARED, STARTUP, NodeRoot, package_directory, working_directory
+
+COORDINATION_PORT = 6000
+RESERVED_DISK_BYTES = 1_000_000
+_SUFFIX_SIGNS = re.compile(r"[.\-#]")
+
+
+class TaskKind(Enum):
+    """Decides which variables a task sees (TASK-5, section 21)."""
+
+    START = auto()
+    PREP = auto()
+    RELEASE = auto()
+    MANAGER = auto()
+    TASK = auto()
+    PRIMARY = auto()
+    SUBTASK = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """What is the same for every task on a node."""
+
+    account_name: str
+    account_url: str
+    pool_id: str
+    node_id: str
+    root: NodeRoot
+    dedicated: bool = True
+    reserved_disk_bytes: int = RESERVED_DISK_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFacts:
+    """What differs from task to task. Directories are keys below the root (see ``engine.paths``).
+
+    ``prep_directory`` is that of the job's preparation task, None without one; a start task has neither id nor job.
+    """
+
+    kind: TaskKind
+    directory: str
+    task_id: str = ""
+    job_id: str = ""
+    prep_directory: str | None = None
+    authentication_token: str | None = None
+
+
+START_TASK = TaskFacts(TaskKind.START, STARTUP)
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPackage:
+    """An application package on the node; ``pinned`` if the reference names the version (APP-6)."""
+
+    application_id: str
+    version: str
+    pinned: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MultiInstanceFacts:
+    """The nodes of a multi-instance task, the master first, as (IP address, cores); ``ip`` is this node's (MI-9)."""
+
+    nodes: tuple[tuple[str, int], ...]
+    ip: str
+
+
+def variables(
+    node: NodeFacts,
+    task: TaskFacts,
+    *,
+    job_settings: Mapping[str, str] | None = None,
+    task_settings: Mapping[str, str] | None = None,
+    packages: Iterable[InstalledPackage] = (),
+    multi_instance: MultiInstanceFacts | None = None,
+) -> dict[str, str]:
+    """The variables of a task's process, sorted by name; paths are native.
+
+    ENV-1: the service's own win over the task's ``environmentSettings``, these over the job's
+    ``commonEnvironmentSettings``. On Windows names that differ only in case are one variable.
+    """
+    service = _of_node(node) | _of_task(node, task)
+    service |= {_package_name(package, node.root): _package_path(package, node.root) for package in packages}
+    if multi_instance is not None and task.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK):
+        service |= _of_multi_instance(node, task, multi_instance)
+    chosen: dict[str, tuple[str, str]] = {}
+    for settings in (job_settings or {}, task_settings or {}, service):
+        for name, value in settings.items():
+            chosen[name.upper() if node.root.is_windows else name] = (name, value)
+    return dict(sorted(chosen.values()))
+
+
+def settings_of(settings: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """The ``environmentSettings`` of a body as a mapping; a setting without a value is empty, a later one wins."""
+    return {name: value or "" for name, value in settings}
+
+
+def _of_node(node: NodeFacts) -> dict[str, str]:
+    root = node.root
+    return {
+        "AZ_BATCH_ACCOUNT_NAME": node.account_name,
+        "AZ_BATCH_ACCOUNT_URL": node.account_url,
+        "AZ_BATCH_NODE_ID": node.node_id,
+        "AZ_BATCH_NODE_IS_DEDICATED": _text(node.dedicated),
+        "AZ_BATCH_NODE_MOUNTS_DIR": root.native(MOUNTS),
+        "AZ_BATCH_NODE_ROOT_DIR": root.native(""),
+        "AZ_BATCH_NODE_SHARED_DIR": root.native(SHARED),
+        "AZ_BATCH_NODE_STARTUP_DIR": root.native(STARTUP),
+        "AZ_BATCH_POOL_ID": node.pool_id,
+        "AZ_BATCH_TASK_RESERVED_EPHEMERAL_DISK_SPACE_BYTES": str(node.reserved_disk_bytes),
+    }
+
+
+def _of_task(node: NodeFacts, task: TaskFacts) -> dict[str, str]:
+    root = node.root
+    found = {
+        "AZ_BATCH_TASK_DIR": root.native(task.directory),
+        "AZ_BATCH_TASK_WORKING_DIR": root.native(working_directory(task.directory)),
+    }
+    if not root.is_windows:
+        found["AZ_BATCH_CERTIFICATES_DIR"] = root.native(f"{task.directory}/certs")
+    if task.authentication_token is not None:
+        found["AZ_BATCH_AUTHENTICATION_TOKEN"] = task.authentication_token
+    if task.kind is TaskKind.START:
+        return found
+    found |= {"AZ_BATCH_JOB_ID": task.job_id, "AZ_BATCH_TASK_ID": task.task_id}
+    if task.prep_directory is not None and task.kind is not TaskKind.PREP:
+        found["AZ_BATCH_JOB_PREP_DIR"] = root.native(task.prep_directory)
+        found["AZ_BATCH_JOB_PREP_WORKING_DIR"] = root.native(working_directory(task.prep_directory))
+    return found
+
+
+def _of_multi_instance(node: NodeFacts, task: TaskFacts, instances: MultiInstanceFacts) -> dict[str, str]:
+    addresses = [ip for ip, _ in instances.nodes]
+    return {
+        "AZ_BATCH_HOST_LIST": ",".join(addresses),
+        "AZ_BATCH_IS_CURRENT_NODE_MASTER": _text(instances.ip == addresses[0]),
+        "AZ_BATCH_MASTER_NODE": f"{addresses[0]}:{COORDINATION_PORT}",
+        "AZ_BATCH_NODE_LIST": ";".join(addresses),
+        "AZ_BATCH_TASK_SHARED_DIR": node.root.native(task.directory),
+        "CCP_NODES": " ".join([str(len(addresses)), *(f"{ip} {cores}" for ip, cores in instances.nodes)]),
+    }
+
+
+def _package_name(package: InstalledPackage, root: NodeRoot) -> str:
+    """APP-6."""
+    if root.is_windows:
+        suffix = f"#{package.version}" if package.pinned else ""
+        return f"AZ_BATCH_APP_PACKAGE_{package.application_id.upper()}{suffix}"
+    suffix = f"_{package.version}" if package.pinned else ""
+    return "AZ_BATCH_APP_PACKAGE_" + _SUFFIX_SIGNS.sub("_", package.application_id + suffix)
+
+
+def _package_path(package: InstalledPackage, root: NodeRoot) -> str:
+    return root.native(package_directory(package.application_id, package.version))
+
+
+def _text(value: bool) -> str:
+    return "true" if value else "false"

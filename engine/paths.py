@@ -1,0 +1,136 @@
+"""Where things lie on a node: the directory layout of section 20, and names of files inside the simulator.
+
+Inside the simulator a file is named by its *key*: the path below the root directory with forward slashes
+(``shared/market.csv``), the way the service's file API names it. What lies elsewhere on the node keeps its absolute
+path as key (``/tmp/x``, ``c:/temp/x``): commands may use it, the file API does not see it (FILE-10). Names keep
+their case and are compared exactly; only the root and the drive on Windows are found in any case.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engine.terms import OsFamily
+
+SHARED = "shared"
+STARTUP = "startup"
+APPLICATIONS = "applications"
+MOUNTS = "fsmounts"
+VOLATILE = "volatile"
+WORKITEMS = "workitems"
+TOP_DIRECTORIES = (APPLICATIONS, MOUNTS, SHARED, STARTUP, VOLATILE, WORKITEMS)
+
+_SCHEDULED_JOB = re.compile(r"(?P<schedule>.+):(?P<run>job-\d+)")
+_DRIVE = re.compile(r"[a-zA-Z]:")
+
+
+def job_directory(job_id: str) -> str:
+    """The key of a job's directory, ``workitems/<job>/job-1``, ids in lower case (FILE-3)."""
+    scheduled = _SCHEDULED_JOB.fullmatch(job_id.lower())
+    if scheduled:
+        return f"{WORKITEMS}/{scheduled['schedule']}/{scheduled['run']}"
+    return f"{WORKITEMS}/{job_id.lower()}/job-1"
+
+
+def task_directory(job_id: str, task_id: str) -> str:
+    """The key of a task's directory, prep and release tasks included: its ``taskRootDirectory`` (FILE-2, FILE-14)."""
+    return f"{job_directory(job_id)}/{task_id}"
+
+
+def working_directory(directory: str) -> str:
+    """The key of ``wd`` below a task's directory or ``startup``: where its process starts (FILE-5)."""
+    return f"{directory}/wd"
+
+
+def package_directory(application_id: str, version: str) -> str:
+    """The key of the directory into which an application package is unpacked (FILE-1, APP-7)."""
+    return f"{APPLICATIONS}/{application_id.lower()}/{version}"
+
+
+def is_managed(key: str) -> bool:
+    """Whether the service's file API sees this key: it lies below the root (FILE-10)."""
+    return not key.startswith("/") and not _DRIVE.match(key)
+
+
+def parent(key: str) -> str:
+    """The key of the directory that holds ``key``; the root directory is the empty key."""
+    head, _, _ = key.rpartition("/")
+    return head or ("/" if key.startswith("/") else "")
+
+
+def name_of(key: str) -> str:
+    """The last part of a key."""
+    return key.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRoot:
+    """The root directory of a node, AZ_BATCH_NODE_ROOT_DIR, in the manner of its operating system."""
+
+    os: OsFamily
+    path: str
+
+    @classmethod
+    def of(cls, os: OsFamily, *, has_temp_disk: bool = True) -> NodeRoot:
+        """The root where the service puts it: on the temporary disk if there is one (FILE-1)."""
+        match os:
+            case OsFamily.LINUX:
+                return cls(os, "/mnt/batch/tasks" if has_temp_disk else "/opt/batch/data/tasks")
+            case OsFamily.WINDOWS:
+                return cls(os, r"D:\batch\tasks" if has_temp_disk else r"C:\batch\data\tasks")
+        return cls(os, r"C:\user\tasks")
+
+    @property
+    def is_windows(self) -> bool:
+        """Whether paths have drives and backslashes: Windows VMs and cloud services."""
+        return self.os is not OsFamily.LINUX
+
+    def native(self, key: str) -> str:
+        """The absolute path of a key as a process on the node writes it."""
+        path = f"{self.path}/{key}" if is_managed(key) and key else key or self.path
+        return path.replace("/", "\\") if self.is_windows else path
+
+    def key(self, path: str, cwd: str = "") -> str:
+        """The key of a path as a process writes it, relative ones from ``cwd``; ``.`` and ``..`` are resolved.
+
+        Windows takes either separator. A path that leaves the root becomes an absolute key.
+        """
+        if self.is_windows:
+            path = path.replace("\\", "/")
+        drive, below = self._split_drive(path)
+        if not below.startswith("/"):
+            start = self._absolute(cwd)
+            start_drive, start_below = self._split_drive(start)
+            if drive in ("", start_drive):
+                drive, below = start_drive, f"{start_below}/{below}"
+        elif not drive:
+            drive = self._split_drive(self._absolute(cwd))[0]
+        return self._key_of_parts(drive, _resolved(below))
+
+    def _absolute(self, key: str) -> str:
+        return self.native(key).replace("\\", "/") if self.is_windows else self.native(key)
+
+    def _split_drive(self, path: str) -> tuple[str, str]:
+        if self.is_windows and _DRIVE.match(path):
+            return path[:2].lower(), path[2:]
+        return "", path
+
+    def _key_of_parts(self, drive: str, parts: list[str]) -> str:
+        root_drive, root_below = self._split_drive(self._absolute(""))
+        root_parts = root_below.strip("/").split("/")
+        head = parts[: len(root_parts)]
+        inside = [part.lower() for part in head] == root_parts if self.is_windows else head == root_parts
+        if drive == root_drive and inside:
+            return "/".join(parts[len(root_parts) :])
+        return f"{drive}/{'/'.join(parts)}"
+
+
+def _resolved(path: str) -> list[str]:
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", "."):
+            parts.append(part)
+    return parts

@@ -1,0 +1,92 @@
+"""The files on one node: text by key (see ``engine.paths``), and the directories that hold them (section 20)."""
+
+from __future__ import annotations
+
+from engine.paths import TOP_DIRECTORIES, is_managed, parent
+
+
+class NodeFiles:
+    """A node's file system: files are text, directories exist once something was put into them or they were made.
+
+    A new node has the standard directories. What lies outside the root is the image's business: every directory
+    there is taken to exist, files only if they were written.
+    """
+
+    __slots__ = ("_directories", "_texts")
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._directories: dict[str, None] = dict.fromkeys(TOP_DIRECTORIES)
+
+    def copy(self) -> NodeFiles:
+        """The same files, free to change on their own."""
+        twin = NodeFiles.__new__(NodeFiles)
+        twin._texts = self._texts.copy()
+        twin._directories = self._directories.copy()
+        return twin
+
+    def read(self, key: str) -> str | None:
+        """The text of a file; None if there is none."""
+        return self._texts.get(key)
+
+    def write(self, key: str, text: str) -> None:
+        """Make or replace a file, and the directories above it."""
+        self._make_directories(parent(key))
+        self._texts[key] = text
+
+    def append(self, key: str, text: str) -> None:
+        """Add text to the end of a file, which is made if need be."""
+        self.write(key, self._texts.get(key, "") + text)
+
+    def delete(self, key: str) -> bool:
+        """Delete a file, or a directory with all that is in it; False if there was neither."""
+        if self._texts.pop(key, None) is not None:
+            return True
+        if key not in self._directories:
+            return False
+        below = key + "/"
+        for kept in (self._texts, self._directories):
+            for inner in [name for name in kept if name.startswith(below)]:
+                del kept[inner]
+        del self._directories[key]
+        return True
+
+    def mkdir(self, key: str) -> None:
+        """Make a directory and those above it."""
+        self._make_directories(key)
+
+    def exists(self, key: str) -> bool:
+        """Whether there is a file or a directory of that key."""
+        return key in self._texts or self.is_dir(key)
+
+    def is_dir(self, key: str) -> bool:
+        """Whether there is a directory of that key; the root always is."""
+        return not key or key in self._directories or (not is_managed(key) and key not in self._texts)
+
+    def listdir(self, key: str) -> list[str]:
+        """The names in a directory, sorted."""
+        below = f"{key.rstrip('/')}/" if key else ""
+        inside = [name[len(below) :] for kept in (self._texts, self._directories) for name in kept if _in(name, below)]
+        return sorted({name.partition("/")[0] for name in inside})
+
+    def walk(self, key: str = "") -> list[str]:
+        """The keys of all files and directories below a directory, sorted; from the root only what is managed."""
+        below = f"{key.rstrip('/')}/" if key else ""
+        return sorted(name for kept in (self._texts, self._directories) for name in kept if _in(name, below))
+
+    def size(self, key: str) -> int:
+        """The length of a file in bytes of UTF-8; 0 for what is no file."""
+        return len(self._texts.get(key, "").encode("utf-8", "surrogatepass"))
+
+    def total_bytes(self) -> int:
+        """The length of all files together in bytes of UTF-8."""
+        return sum(map(self.size, self._texts))
+
+    def _make_directories(self, key: str) -> None:
+        while key and is_managed(key) and key not in self._directories:
+            self._directories[key] = None
+            key = parent(key)
+
+
+def _in(name: str, below: str) -> bool:
+    return name.startswith(below) and len(name) > len(below) if below else is_managed(name)
