@@ -36,7 +36,14 @@ class Bounds:
     at_most: float | None = None
 
 
-Wanted: TypeAlias = "None | bool | int | float | str | Bounds | tuple[Wanted, ...] | Mapping[str, Wanted]"
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """Text that counts to the letter, as what a file contains; line ends and one at the end aside."""
+
+    text: str
+
+
+Wanted: TypeAlias = "None | bool | int | float | str | Verbatim | Bounds | tuple[Wanted, ...] | Mapping[str, Wanted]"
 """What is asked of a property: a value, bounds of a number, codes in order, or the same for each named part."""
 
 

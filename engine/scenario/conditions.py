@@ -1,0 +1,311 @@
+"""Reading ``when`` and ``expect``: whom they ask about, what, and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+
+from engine.scenario.document import Place
+from engine.scenario.model import Bounds, Condition, Subject, SubjectKind, Verbatim, Wanted
+from engine.scenario.nearest import did_you_mean, one_of
+from engine.scenario.times import parse_time
+from engine.terms import AllocationState, JobState, NodeState, PoolState, State, TaskResult, TaskState
+from engine.units import SECOND_MS, parse_duration
+
+# Contract, section 4.
+EVENTS = (
+    "PoolStateChanged",
+    "PoolAllocationStateChanged",
+    "JobStateChanged",
+    "JobScheduleStateChanged",
+    "NodeStateChanged",
+    "NodeSchedulingStateChanged",
+    "TaskStateChanged",
+    "StartTaskStateChanged",
+    "JobPreparationTaskStateChanged",
+    "JobReleaseTaskStateChanged",
+    "SubtaskStateChanged",
+    "PoolResizeStart",
+    "PoolResizeComplete",
+    "AutoScaleEvaluated",
+    "TaskScheduleFail",
+    "CommandAccepted",
+    "CommandRefused",
+    "FaultInjected",
+)
+TASK_COUNTS = ("active", "preparing", "running", "completed", "succeeded", "failed", "total")
+INSTANCE_COUNTS = ("count", "running", "completed", "succeeded", "failed")
+
+
+def _wires(states: Iterable[State]) -> tuple[str, ...]:
+    return tuple(state.wire for state in states)
+
+
+NODE_COUNTS = ("total", "dedicated", "lowPriority", *_wires(NodeState))
+
+Reader = Callable[[Place], Wanted]
+_FAILED = Bounds()  # stands for what could not be read; the problem is reported and the scenario refused
+
+
+def _wrong(place: Place, message: str) -> Wanted:
+    place.report(message)
+    return _FAILED
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _word(words: Iterable[str], *, may_be_absent: bool = False) -> Reader:
+    known = tuple(words)
+
+    def read(place: Place) -> Wanted:
+        value = place.plain
+        if value is None and may_be_absent:
+            return None
+        if not isinstance(value, str):
+            return _wrong(place, f"must be one of {', '.join(known)}")
+        if value.lower() not in known:
+            return _wrong(place, f"{value!r} does not exist" + one_of(value, known))
+        return value.lower()
+
+    return read
+
+
+def _text(place: Place) -> Wanted:
+    if not isinstance(place.plain, str):
+        return _wrong(place, "must be text")
+    return place.plain
+
+
+def _bounded(read: Callable[[Place], float | None]) -> Reader:
+    """A number as ``read`` understands it, or ``{atLeast: a, atMost: b}`` of such numbers."""
+
+    def read_bounds(place: Place) -> Wanted:
+        if not isinstance(place.tree.value, dict):
+            exact = read(place)
+            return _FAILED if exact is None else exact
+        sides: dict[str, float | None] = {}
+        for name, inner in place.items():
+            if name in ("atLeast", "atMost"):
+                sides[name] = read(inner)
+            else:
+                inner.report(f"{name!r} does not exist" + one_of(name, ("atLeast", "atMost")), key=True)
+        low, high = sides.get("atLeast"), sides.get("atMost")
+        if not sides:
+            place.report("must say atLeast, atMost or both")
+        elif low is not None and high is not None and low > high:
+            place.report(f"atLeast {low} is more than atMost {high}")
+        return Bounds(low, high)
+
+    return read_bounds
+
+
+def _as_number(place: Place) -> float | None:
+    value = place.plain
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    place.report("must be a number, or bounds such as {atLeast: 1, atMost: 3}")
+    return None
+
+
+def _as_seconds(place: Place) -> float | None:
+    value = place.plain
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    try:
+        ms = parse_duration(value) if isinstance(value, str) else None
+    except ValueError:
+        ms = None
+    if ms is None:
+        place.report("must be a duration such as PT2H, seconds, or bounds such as {atMost: PT2H}")
+        return None
+    return ms / SECOND_MS
+
+
+_number = _bounded(_as_number)
+_seconds = _bounded(_as_seconds)
+
+
+def _counts(names: Iterable[str], *, whole: str | None = None) -> Reader:
+    """A number for each part; a bare number is meant for the part ``whole``."""
+    known = tuple(names)
+
+    def read(place: Place) -> Wanted:
+        value = place.tree.value
+        if whole and (_is_number(value) or (isinstance(value, dict) and {"atLeast", "atMost"} & set(value))):
+            return {whole: _number(place)}
+        if not isinstance(value, dict) or not value:
+            return _wrong(place, f"must be numbers by name, such as {{{known[0]}: 1}}")
+        found: dict[str, Wanted] = {}
+        for name, inner in place.items():
+            if name in known:
+                found[name] = _number(inner)
+            else:
+                inner.report(f"{name!r} does not exist" + one_of(name, known), key=True)
+        return found
+
+    return read
+
+
+def _codes(place: Place) -> Wanted:
+    codes = [place.plain] if isinstance(place.plain, str) else place.plain
+    if not isinstance(codes, list) or not all(isinstance(code, str) for code in codes):
+        return _wrong(place, "must be a list of error codes, such as [AccountCoreQuotaReached]")
+    return tuple(str(code) for code in codes)
+
+
+def _files(place: Place) -> Wanted:
+    if not isinstance(place.tree.value, dict) or not place.tree.value:
+        return _wrong(place, "must be texts by path, such as {shared/market.csv: done}, null for a file that is absent")
+    found: dict[str, Wanted] = {}
+    for path, inner in place.items():
+        if inner.plain is None or isinstance(inner.plain, str):
+            found[path] = None if inner.plain is None else Verbatim(inner.plain)
+        else:
+            inner.report("must be text (in quotes), or null for a file that is absent")
+    return found
+
+
+def _node(place: Place) -> Wanted:
+    value = place.plain
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    return _wrong(place, "must be the index of a node, from 0, or its id")
+
+
+PROPERTIES: Mapping[SubjectKind, Mapping[str, Reader]] = {
+    SubjectKind.JOB: {
+        "state": _word(_wires(JobState), may_be_absent=True),
+        "terminateReason": _text,
+        "tasks": _counts(TASK_COUNTS, whole="total"),
+        "preparationTasks": _counts(INSTANCE_COUNTS, whole="count"),
+        "releaseTasks": _counts(INSTANCE_COUNTS, whole="count"),
+    },
+    SubjectKind.POOL: {
+        "state": _word(_wires(PoolState), may_be_absent=True),
+        "allocationState": _word(_wires(AllocationState)),
+        "nodes": _counts(NODE_COUNTS, whole="total"),
+        "cost": _number,
+        "resizeErrors": _codes,
+    },
+    SubjectKind.TASK: {
+        "state": _word(_wires(TaskState), may_be_absent=True),
+        "result": _word(TaskResult, may_be_absent=True),
+        "exitCode": _number,
+        "retryCount": _number,
+        "node": _node,
+    },
+    SubjectKind.NODE: {"state": _word(_wires(NodeState), may_be_absent=True), "file": _files},
+    SubjectKind.RUN: {"events": _counts(EVENTS), "makespan": _seconds, "cost": _number},
+}
+SUBJECT_KEYS = ("poolId", "nodeId", "node", "jobId", "taskId")
+
+
+def read_condition(place: Place, also: Iterable[str] = ()) -> Condition | None:
+    """The condition in a mapping; keys in ``also`` are the caller's. None when something is wrong, which is reported."""
+    if not isinstance(place.tree.value, dict):
+        place.report("must say what is asked of whom, such as {jobId: risk, state: completed}")
+        return None
+    subject = _subject(place)
+    if subject is None:
+        return None
+    readers = PROPERTIES[subject.kind]
+    own = _subject_keys(subject)
+    before = len(place.document.problems)
+    wanted: dict[str, Wanted] = {}
+    for name, inner in place.items():
+        if name in readers:
+            wanted[name] = readers[name](inner)
+        elif name not in own and name not in also:
+            _unknown(inner, name, subject.kind, (*readers, *own, *also))
+    if len(place.document.problems) > before:
+        return None
+    if not wanted:
+        place.report(f"says nothing about the {subject.kind}: ask for {', '.join(readers)}", key=True)
+        return None
+    return Condition(subject, wanted)
+
+
+def _unknown(place: Place, name: str, kind: SubjectKind, known: Iterable[str]) -> None:
+    elsewhere = [str(other) for other, readers in PROPERTIES.items() if name in readers]
+    message = f"{name!r} cannot be asked of a {kind}" if elsewhere else f"{name!r} does not exist"
+    hint = one_of(name, known)
+    place.report(message + (f", only of a {' or '.join(elsewhere)}" if elsewhere else hint), key=True)
+
+
+def _subject_keys(subject: Subject) -> tuple[str, ...]:
+    return {
+        SubjectKind.RUN: (),
+        SubjectKind.POOL: ("poolId",),
+        SubjectKind.NODE: ("poolId", "nodeId", "node"),
+        SubjectKind.JOB: ("jobId",),
+        SubjectKind.TASK: ("jobId", "taskId"),
+    }[subject.kind]
+
+
+def _subject(place: Place) -> Subject | None:
+    """Whom the entry asks about: a task before its job, a node before its pool, nobody named is the run."""
+    ids: dict[str, str] = {}
+    sound = True
+    for name in ("poolId", "nodeId", "jobId", "taskId"):
+        inner = place.get(name)
+        if inner is not None and isinstance(inner.plain, str) and inner.plain:
+            ids[name] = inner.plain
+        elif inner is not None:
+            inner.report("must be an id, as text" + (f": write '{inner.plain}'" if _is_number(inner.plain) else ""))
+            sound = False
+    if not sound:
+        return None
+    if "taskId" in ids or "jobId" in ids:
+        return _job_subject(place, ids)
+    return _pool_subject(place, ids)
+
+
+def _job_subject(place: Place, ids: Mapping[str, str]) -> Subject | None:
+    if "jobId" not in ids:
+        place.report("a task is named by taskId and jobId: jobId is missing", key=True)
+        return None
+    pool = place.get("poolId") or place.get("nodeId")
+    if pool is not None:
+        pool.report("names a second subject beside the job: make it an entry of its own", key=True)
+        return None
+    kind = SubjectKind.TASK if "taskId" in ids else SubjectKind.JOB
+    return Subject(kind, job_id=ids["jobId"], task_id=ids.get("taskId"))
+
+
+def _pool_subject(place: Place, ids: Mapping[str, str]) -> Subject | None:
+    node = place.get("node")
+    if node is None and "nodeId" not in ids:
+        return Subject(SubjectKind.POOL, pool_id=ids["poolId"]) if "poolId" in ids else Subject(SubjectKind.RUN)
+    if "poolId" not in ids:
+        place.report("a node is named by poolId and node or nodeId: poolId is missing", key=True)
+        return None
+    if node is None:
+        return Subject(SubjectKind.NODE, pool_id=ids["poolId"], node_id=ids["nodeId"])
+    if "nodeId" in ids:
+        node.report("a node is named by nodeId or by node, its index: not by both", key=True)
+        return None
+    index = node.plain
+    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
+        node.report("must be the index of a node: a whole number from 0")
+        return None
+    return Subject(SubjectKind.NODE, pool_id=ids["poolId"], node_index=index)
+
+
+def read_time(place: Place, start: datetime) -> int | None:
+    """Milliseconds from the start; None when it is no time, which is reported."""
+    value = place.plain
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        place.report("must be a time: a duration from the start (PT5M), seconds (300) or a UTC time")
+        return None
+    try:
+        return parse_time(value, start)
+    except ValueError as error:
+        place.report(str(error))
+        return None
+
+
+def check_known(place: Place, word: str, names: Iterable[str], what: str) -> None:
+    """Report that ``word`` names nothing that the scenario can make."""
+    place.report(f"no part of the scenario makes a {what} {word!r}" + did_you_mean(word, names))

@@ -1,0 +1,32 @@
+"""The nearest right name for a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_LONGEST = 100  # comparing takes the product of the lengths; nobody misspells a name as long as this
+
+
+def nearest(word: str, names: Iterable[str]) -> str | None:
+    """The name most like ``word``, compared without regard to case; None when none is like it."""
+    if len(word) > _LONGEST:
+        return None
+    by_folded = {name.casefold(): name for name in names}
+    found = get_close_matches(word.casefold(), by_folded, 1)
+    return by_folded[found[0]] if found else None
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """``: did you mean 'x'?``, to be put behind a message; empty when no name is near."""
+    near = nearest(word, names)
+    return f": did you mean {near!r}?" if near else ""
+
+
+def one_of(word: str, names: Iterable[str]) -> str:
+    """Like ``did_you_mean``, but lists a few names when none is near."""
+    listed = list(names)
+    if nearest(word, listed) or not listed:
+        return did_you_mean(word, listed)
+    shown = ", ".join(listed[:12]) + (", ..." if len(listed) > 12 else "")
+    return f": can be {shown}"
