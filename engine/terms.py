@@ -108,7 +108,7 @@ class Option(StrEnum):
         if isinstance(value, str):
             lowered = value.lower()
             for member in cls:
-                if member.value == lowered:
+                if member.value.lower() == lowered:
                     return member
         return None
 

@@ -1,0 +1,1 @@
+"""The bodies a user may send to the service: frozen models with the service's names and defaults."""

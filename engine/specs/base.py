@@ -1,0 +1,218 @@
+"""What every body has in common: names on the wire, strict types, absence, and the way back to the wire.
+
+A body is a frozen pydantic model whose attributes are the snake_case of the service's camelCase. Python
+code builds one by keyword (``TaskSpec(id="a", command_line="b")``, durations in milliseconds); what a
+person wrote enters through ``from_wire``, which knows the service's names only. A mistake of form is a
+pydantic ``ValidationError``; what only the service refuses is in ``refusals``.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    PlainSerializer,
+    PlainValidator,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    Strict,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema, core_schema
+
+from engine.units import format_duration, format_utc, parse_duration, parse_utc
+
+# Words the service does not write like other words, unless they come first (rest-wire, section 5).
+_IRREGULAR = {"gb": "GB", "ip": "IP", "nat": "NAT", "os": "OS", "sku": "SKU", "vm": "VM", "vnet": "VNet"}
+
+
+def wire_name(name: str) -> str:
+    """The service's spelling of a Python name: ``node_agent_sku_id`` is ``nodeAgentSKUId``."""
+    first, *rest = name.split("_")
+    return first + "".join(_IRREGULAR.get(word) or word.capitalize() for word in rest)
+
+
+class _QuoteIt:
+    """Says what to do when YAML has read something as a number, a date or a truth value."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[str], handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.custom_error_schema(
+            handler(source),
+            custom_error_type="text_type",
+            custom_error_message="should be text; put a number, a date, true or false in quotes to make it text",
+        )
+
+
+Text = Annotated[str, _QuoteIt]
+Int = Annotated[int, Strict()]
+Bool = Annotated[bool, Strict()]
+Number = Annotated[float, Strict()]
+
+
+def _parse_limit(value: object) -> int | None:
+    if isinstance(value, str):
+        ms = parse_duration(value)
+    elif value is None or type(value) is int:
+        ms = value
+    else:
+        raise ValueError(f"{value!r} is not an ISO 8601 duration such as PT15M, PT1H30M or P7D")
+    if ms is not None and ms < 0:
+        raise ValueError(f"{value!r} is negative")
+    return ms
+
+
+def _parse_finite(value: object) -> int:
+    ms = _parse_limit(value)
+    if ms is None:
+        raise ValueError(f"{value!r} has no end; a duration such as PT15M is needed here")
+    return ms
+
+
+def _format_optional(ms: int | None) -> str | None:
+    return None if ms is None else format_duration(ms)
+
+
+def _parse_moment(value: object) -> datetime:
+    if isinstance(value, str):
+        return parse_utc(value)
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    if isinstance(value, date):
+        return datetime.combine(value, time(), UTC)
+    raise ValueError(f"{value!r} is not an ISO 8601 time such as 2026-01-05T08:00:00Z")
+
+
+_DURATION_SCHEMA = WithJsonSchema({"type": "string", "format": "duration"})
+
+# Milliseconds, or None for "no limit", which is written out on the wire (GEN-4).
+Duration = Annotated[int | None, PlainValidator(_parse_limit), PlainSerializer(format_duration), _DURATION_SCHEMA]
+# Milliseconds, or None for absent; "no limit" means the same as absent here.
+OptionalDuration = Annotated[
+    int | None, PlainValidator(_parse_limit), PlainSerializer(_format_optional), _DURATION_SCHEMA
+]
+# Milliseconds; there is no "no limit".
+FiniteDuration = Annotated[int, PlainValidator(_parse_finite), PlainSerializer(format_duration), _DURATION_SCHEMA]
+# A moment, aware, in UTC.
+UtcTime = Annotated[
+    datetime,
+    PlainValidator(_parse_moment),
+    PlainSerializer(lambda moment: format_utc(moment, 0)),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) *([kmgt]?i?b)", re.ASCII | re.IGNORECASE)
+
+
+def _parse_size(value: object) -> int:
+    if type(value) is int and value >= 0:
+        return value
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError(f"{value!r} is not a size such as 800 MB, 4 GB, 1.5 GiB or a number of bytes")
+    unit = match[2].lower()
+    step = 1024 if "i" in unit else 1000
+    return round(float(match[1]) * float(step ** "bkmgt".index(unit[0])))
+
+
+# Bytes.
+Size = Annotated[int, PlainValidator(_parse_size), WithJsonSchema({"type": ["string", "integer"]})]
+
+
+def _when_written(value: str | None, info: SerializationInfo) -> str | None:
+    return value if info.exclude_unset else None
+
+
+# Accepted and kept, never answered (rest-wire, section 5).
+Secret = Annotated[Text, PlainSerializer(_when_written)]
+
+
+class Spec(BaseModel):
+    """Base of all bodies: frozen, unknown names refused, null taken as absent."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=wire_name,
+        validate_by_name=True,
+        validate_by_alias=True,
+        protected_namespaces=(),
+    )
+
+    _wire_durations: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls._wire_durations = tuple(
+            name
+            for field in cls.model_fields.values()
+            if _DURATION_SCHEMA in field.metadata
+            for name in _accepted_names(field)
+        )
+
+    @classmethod
+    def from_wire(cls, body: object) -> Self:
+        """The model of a body as a client or a person wrote it; Python's own names are unknown here.
+
+        Raises pydantic.ValidationError with every mistake of form, located by wire names and indexes.
+        """
+        return cls.model_validate(body, by_alias=True, by_name=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_sent(cls, body: object) -> object:
+        """Null is absent, and a bare number is no duration on the wire though it is one (of ms) in Python."""
+        if not isinstance(body, dict):
+            return body
+        if None in body.values():
+            body = {name: value for name, value in body.items() if value is not None or "_" in name}
+        for name in cls._wire_durations:
+            if isinstance(body.get(name), int):
+                body = body | {name: str(body[name])}
+        return body
+
+    @model_serializer(mode="wrap")
+    def _omit_absent(self, serialize: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        body = serialize(self)
+        empty: tuple[object, ...] = (None,) if info.exclude_unset else (None, [])
+        return {name: value for name, value in body.items() if value not in empty}
+
+    def wire(self) -> dict[str, Any]:
+        """The body as the service answers it: defaults filled in, absent properties and secrets left out."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def written(self) -> dict[str, Any]:
+        """The body as a scenario holds it: only what was given, secrets and ``simulate`` included.
+
+        ``from_wire`` makes an equal object of it.
+        """
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class Identified(Spec):
+    """A body that names what it creates."""
+
+    id: Text
+
+
+def _accepted_names(field: FieldInfo) -> tuple[str, ...]:
+    alias = field.validation_alias
+    if isinstance(alias, AliasChoices):
+        return tuple(choice for choice in alias.choices if isinstance(choice, str))
+    return (alias,) if isinstance(alias, str) else ()
+
+
+def wire_names(model: type[BaseModel]) -> tuple[str, ...]:
+    """Every property name that ``model`` accepts on the wire, those of older generations included (GEN-14)."""
+    names = [name for field in model.model_fields.values() for name in _accepted_names(field)]
+    return (*names, *getattr(model, "OLDER_NAMES", ()))

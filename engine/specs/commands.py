@@ -1,0 +1,500 @@
+"""What can be done to the service, and to the world, while a scenario runs (contract, section 2).
+
+One frozen class for each operation of the service and for each fault. The path parameters of an
+operation stand beside its body. ``wire()`` is the entry of a timeline that makes an equal command again.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Self, get_args
+
+from pydantic import AfterValidator, AliasChoices, Field, PlainValidator, WithJsonSchema, model_validator
+
+from engine.specs.account import Certificate
+from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Spec, Text, UtcTime
+from engine.specs.job import JobSpec, JobUpdate
+from engine.specs.pool import PoolSpec, PoolUpdate
+from engine.specs.schedule import JobScheduleSpec, JobScheduleUpdate
+from engine.specs.task import TaskConstraints, TaskSpec
+from engine.terms import Deallocation, DisableTasks, Option
+from engine.units import MINUTE_MS
+
+
+class NodeFault(Option):
+    """How a node fails (NODE-8)."""
+
+    UNUSABLE = "unusable"
+    UNKNOWN = "unknown"
+
+
+class Entry(Spec):
+    """Base of the commands; ``NAME`` is the operation's name on the wire."""
+
+    NAME: ClassVar[str]
+
+    def wire(self) -> dict[str, Any]:
+        """What was given, under its wire names; ``from_wire`` makes an equal command of it."""
+        return self.written()
+
+
+class OnPool(Entry):
+    """Acts on a pool."""
+
+    pool_id: Text
+
+
+class OnNode(OnPool):
+    """Acts on a node, named by its id or by its index in the pool's history."""
+
+    node_id: Text | None = None
+    node: Annotated[Int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _names_one_node(self) -> Self:
+        if (self.node_id is None) == (self.node is None):
+            raise ValueError("should name one node, by nodeId or by node, its index")
+        return self
+
+
+class OnJob(Entry):
+    """Acts on a job."""
+
+    job_id: Text
+
+
+class OnTask(OnJob):
+    """Acts on a task."""
+
+    task_id: Text
+
+
+class OnJobSchedule(Entry):
+    """Acts on a job schedule."""
+
+    job_schedule_id: Text
+
+
+def _parse_node_name(value: object) -> str | int:
+    if isinstance(value, str) or (type(value) is int and value >= 0):
+        return value
+    raise ValueError(f"{value!r} is neither the id of a node nor the index of one")
+
+
+NodeName = Annotated[
+    str | int,
+    PlainValidator(_parse_node_name),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]}),
+]
+
+
+def _keeps_no_data(option: Deallocation) -> Deallocation:
+    if option is Deallocation.RETAINED_DATA:
+        raise ValueError("should be requeue, terminate or taskcompletion")
+    return option
+
+
+# --- pools
+
+
+class CreatePool(PoolSpec, Entry):
+    """POOL-2."""
+
+    NAME = "createPool"
+
+    @property
+    def spec(self) -> PoolSpec:
+        """The body without its name as a command."""
+        return PoolSpec.from_wire(self.wire())
+
+
+class DeletePool(OnPool):
+    """RSZ-10."""
+
+    NAME = "deletePool"
+
+
+class UpdatePool(PoolUpdate, OnPool):
+    """POOL-14; ``model_fields_set`` says what was given."""
+
+    NAME = "updatePool"
+
+
+class ResizePool(OnPool):
+    """RSZ-1: a target that is None keeps its value."""
+
+    NAME = "resizePool"
+
+    target_dedicated_nodes: Int | None = Field(
+        default=None, validation_alias=AliasChoices("targetDedicatedNodes", "targetDedicated")
+    )
+    target_low_priority_nodes: Int | None = None
+    resize_timeout: FiniteDuration = 15 * MINUTE_MS
+    node_deallocation_option: Deallocation = Deallocation.REQUEUE
+
+
+class StopPoolResize(OnPool):
+    """RSZ-9."""
+
+    NAME = "stopPoolResize"
+
+
+class EnablePoolAutoScale(OnPool):
+    """POOL-20: what is None keeps its value on a pool that scales itself already."""
+
+    NAME = "enablePoolAutoScale"
+
+    auto_scale_formula: Text | None = None
+    auto_scale_evaluation_interval: OptionalDuration = None
+
+
+class DisablePoolAutoScale(OnPool):
+    """POOL-20."""
+
+    NAME = "disablePoolAutoScale"
+
+
+class EvaluatePoolAutoScale(OnPool):
+    """POOL-20."""
+
+    NAME = "evaluatePoolAutoScale"
+
+    auto_scale_formula: Text
+
+
+class UpgradePoolOS(OnPool):
+    """POOL-22."""
+
+    NAME = "upgradePoolOS"
+
+    os_version: Text = Field(validation_alias=AliasChoices("targetOSVersion", "osVersion"))
+
+
+class RemoveNodes(OnPool):
+    """RSZ-8: a node is named by its id or by its index."""
+
+    NAME = "removeNodes"
+
+    node_list: tuple[NodeName, ...]
+    resize_timeout: FiniteDuration = 15 * MINUTE_MS
+    node_deallocation_option: Deallocation = Deallocation.REQUEUE
+
+
+# --- nodes
+
+
+class RebootNode(OnNode):
+    """NOP-3."""
+
+    NAME = "rebootNode"
+
+    node_reboot_option: Deallocation = Deallocation.REQUEUE
+
+
+class ReimageNode(OnNode):
+    """NOP-4."""
+
+    NAME = "reimageNode"
+
+    node_reimage_option: Deallocation = Deallocation.REQUEUE
+
+
+class DeallocateNode(OnNode):
+    """NOP-8."""
+
+    NAME = "deallocateNode"
+
+    node_deallocate_option: Deallocation = Deallocation.REQUEUE
+
+
+class StartNode(OnNode):
+    """NOP-8."""
+
+    NAME = "startNode"
+
+
+class DisableNodeScheduling(OnNode):
+    """NOP-6."""
+
+    NAME = "disableNodeScheduling"
+
+    node_disable_scheduling_option: Annotated[Deallocation, AfterValidator(_keeps_no_data)] = Deallocation.REQUEUE
+
+
+class EnableNodeScheduling(OnNode):
+    """NOP-6."""
+
+    NAME = "enableNodeScheduling"
+
+
+class CreateNodeUser(OnNode):
+    """NOP-9: without an expiry time the user lasts a day."""
+
+    NAME = "createNodeUser"
+
+    name: Text
+    is_admin: Bool = False
+    expiry_time: UtcTime | None = None
+    password: Secret | None = None
+    ssh_public_key: Text | None = None
+
+
+class DeleteNodeUser(OnNode):
+    """NOP-9."""
+
+    NAME = "deleteNodeUser"
+
+    name: Text = Field(validation_alias=AliasChoices("name", "userName"))
+
+
+# --- jobs
+
+
+class CreateJob(JobSpec, Entry):
+    """JOB-2, with tasks to add at once; ``task_factory`` is what a scenario job has there."""
+
+    NAME = "createJob"
+
+    tasks: tuple[TaskSpec, ...] = ()
+    task_factory: dict[str, Any] | None = None
+
+    @property
+    def spec(self) -> JobSpec:
+        """The body without the tasks."""
+        return JobSpec.from_wire({name: value for name, value in self.wire().items() if name not in _TASKS})
+
+
+_TASKS = ("tasks", "taskFactory")
+
+
+class UpdateJob(JobUpdate, OnJob):
+    """JOB-2; ``model_fields_set`` says what was given."""
+
+    NAME = "updateJob"
+
+
+class DisableJob(OnJob):
+    """JOB-11."""
+
+    NAME = "disableJob"
+
+    disable_tasks: DisableTasks
+
+
+class EnableJob(OnJob):
+    """JOB-12."""
+
+    NAME = "enableJob"
+
+
+class TerminateJob(OnJob):
+    """JOB-15."""
+
+    NAME = "terminateJob"
+
+    terminate_reason: Text | None = None
+    force: Bool = False
+
+
+class DeleteJob(OnJob):
+    """JOB-16."""
+
+    NAME = "deleteJob"
+
+    force: Bool = False
+
+
+# --- tasks
+
+
+class AddTasks(OnJob):
+    """TASK-3; ``task_factory`` is what a scenario job has there."""
+
+    NAME = "addTasks"
+
+    tasks: tuple[TaskSpec, ...] = Field(default=(), validation_alias=AliasChoices("tasks", "value"))
+    task_factory: dict[str, Any] | None = None
+
+
+class UpdateTask(OnTask):
+    """TASK-12: the constraints are replaced, what is not given falls back to its default."""
+
+    NAME = "updateTask"
+
+    constraints: TaskConstraints = TaskConstraints()
+
+
+class TerminateTask(OnTask):
+    """TASK-13."""
+
+    NAME = "terminateTask"
+
+
+class ReactivateTask(OnTask):
+    """TASK-15."""
+
+    NAME = "reactivateTask"
+
+
+class DeleteTask(OnTask):
+    """TASK-14."""
+
+    NAME = "deleteTask"
+
+
+# --- job schedules
+
+
+class CreateJobSchedule(JobScheduleSpec, Entry):
+    """JS-1."""
+
+    NAME = "createJobSchedule"
+
+    @property
+    def spec(self) -> JobScheduleSpec:
+        """The body without its name as a command."""
+        return JobScheduleSpec.from_wire(self.wire())
+
+
+class UpdateJobSchedule(JobScheduleUpdate, OnJobSchedule):
+    """JS-9; ``model_fields_set`` says what was given."""
+
+    NAME = "updateJobSchedule"
+
+
+class DisableJobSchedule(OnJobSchedule):
+    """JS-6."""
+
+    NAME = "disableJobSchedule"
+
+
+class EnableJobSchedule(OnJobSchedule):
+    """JS-6."""
+
+    NAME = "enableJobSchedule"
+
+
+class TerminateJobSchedule(OnJobSchedule):
+    """JS-8."""
+
+    NAME = "terminateJobSchedule"
+
+    force: Bool = False
+
+
+class DeleteJobSchedule(OnJobSchedule):
+    """JS-8."""
+
+    NAME = "deleteJobSchedule"
+
+    force: Bool = False
+
+
+# --- certificates
+
+
+class AddCertificate(Certificate, Entry):
+    """CERT-1."""
+
+    NAME = "addCertificate"
+
+    @property
+    def spec(self) -> Certificate:
+        """The body without its name as a command."""
+        return Certificate.from_wire(self.wire())
+
+
+class DeleteCertificate(Entry):
+    """CERT-4."""
+
+    NAME = "deleteCertificate"
+
+    thumbprint: Text
+    thumbprint_algorithm: Text = "sha1"
+
+
+# --- faults
+
+_FOR = AliasChoices("for")
+
+
+class FailNode(OnNode):
+    """NODE-11: the node is of no use, for ``for_ms`` milliseconds or until it is recovered."""
+
+    NAME = "failNode"
+
+    state: NodeFault = NodeFault.UNUSABLE
+    code: Text | None = None
+    for_ms: OptionalDuration = Field(default=None, validation_alias=_FOR, serialization_alias="for")
+
+
+class EvictNode(OnNode):
+    """SPOT-3."""
+
+    NAME = "evictNode"
+
+
+class Capacity(Entry):
+    """How many nodes of a size the region can still give, from now on (RSZ-12)."""
+
+    NAME = "capacity"
+
+    vm_size: Text
+    nodes: Annotated[Int, Field(ge=0)]
+
+
+class StorageOutage(Entry):
+    """Storage does not answer for ``for_ms`` milliseconds; None is until the end."""
+
+    NAME = "storageOutage"
+
+    for_ms: OptionalDuration = Field(default=None, validation_alias=_FOR, serialization_alias="for")
+
+
+Command = (
+    CreatePool
+    | DeletePool
+    | UpdatePool
+    | ResizePool
+    | StopPoolResize
+    | EnablePoolAutoScale
+    | DisablePoolAutoScale
+    | EvaluatePoolAutoScale
+    | UpgradePoolOS
+    | RemoveNodes
+    | RebootNode
+    | ReimageNode
+    | DeallocateNode
+    | StartNode
+    | DisableNodeScheduling
+    | EnableNodeScheduling
+    | CreateNodeUser
+    | DeleteNodeUser
+    | CreateJob
+    | UpdateJob
+    | DisableJob
+    | EnableJob
+    | TerminateJob
+    | DeleteJob
+    | AddTasks
+    | UpdateTask
+    | TerminateTask
+    | ReactivateTask
+    | DeleteTask
+    | CreateJobSchedule
+    | UpdateJobSchedule
+    | DisableJobSchedule
+    | EnableJobSchedule
+    | TerminateJobSchedule
+    | DeleteJobSchedule
+    | AddCertificate
+    | DeleteCertificate
+    | FailNode
+    | EvictNode
+    | Capacity
+    | StorageOutage
+)
+
+# Every command by its name on the wire.
+COMMANDS: dict[str, type[Command]] = {command.NAME: command for command in get_args(Command)}
+# Those that are no operation of the service.
+FAULTS = (FailNode, EvictNode, Capacity, StorageOutage)

@@ -1,0 +1,232 @@
+"""Parts that several bodies share: files, environment, users, containers, packages."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import AliasChoices, Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from engine.specs.base import Bool, Secret, Spec, Text
+from engine.specs.simulate import OptionalSimulate
+from engine.terms import Option
+
+
+class AutoUserScope(Option):
+    """USER-1."""
+
+    TASK = "task"
+    POOL = "pool"
+
+
+class ElevationLevel(Option):
+    """USER-1."""
+
+    NON_ADMIN = "nonadmin"
+    ADMIN = "admin"
+
+
+class OutputFileUploadCondition(Option):
+    """TASK-8."""
+
+    TASK_SUCCESS = "tasksuccess"
+    TASK_FAILURE = "taskfailure"
+    TASK_COMPLETION = "taskcompletion"
+
+
+class ContainerWorkingDirectory(Option):
+    """CONT-1."""
+
+    TASK_WORKING_DIRECTORY = "taskWorkingDirectory"
+    CONTAINER_IMAGE_DEFAULT = "containerImageDefault"
+
+
+class ContainerHostDataPath(Option):
+    """CONT-1: which of the node's directories a container sees."""
+
+    SHARED = "Shared"
+    STARTUP = "Startup"
+    VFS_MOUNTS = "VfsMounts"
+    TASK = "Task"
+    JOB_PREP = "JobPrep"
+    APPLICATIONS = "Applications"
+
+
+class CertificateStoreLocation(Option):
+    """CERT-1."""
+
+    CURRENT_USER = "currentuser"
+    LOCAL_MACHINE = "localmachine"
+
+
+class CertificateVisibility(Option):
+    """CERT-1."""
+
+    START_TASK = "starttask"
+    TASK = "task"
+    REMOTE_USER = "remoteuser"
+
+
+class NameValue(Spec):
+    """A name and a text."""
+
+    name: Text
+    value: Text = ""
+
+
+class EnvironmentSetting(NameValue):
+    """JOB-4, ENV-1."""
+
+
+class OutputFileUploadHeader(NameValue):
+    """A header sent along with an upload."""
+
+
+class MetadataItem(Spec):
+    """GEN-9."""
+
+    name: Text
+    value: Text
+
+
+class IdentityReference(Spec):
+    """A user-assigned managed identity."""
+
+    resource_id: Text | None = None
+
+
+class ResourceFile(Spec):
+    """Downloaded into the working directory before the command starts (TASK-6)."""
+
+    auto_storage_container_name: Text | None = None
+    storage_container_url: Text | None = None
+    http_url: Text | None = Field(default=None, validation_alias=AliasChoices("httpUrl", "blobSource"))
+    blob_prefix: Text | None = None
+    file_path: Text | None = None
+    file_mode: Text | None = None
+    identity_reference: IdentityReference | None = None
+
+
+class OutputFileBlobContainerDestination(Spec):
+    """The container that output files go to."""
+
+    container_url: Text
+    path: Text | None = None
+    identity_reference: IdentityReference | None = None
+    upload_headers: tuple[OutputFileUploadHeader, ...] = ()
+
+
+class OutputFileDestination(Spec):
+    """Where output files go."""
+
+    container: OutputFileBlobContainerDestination
+
+
+class OutputFileUploadOptions(Spec):
+    """When output files are uploaded."""
+
+    upload_condition: OutputFileUploadCondition = OutputFileUploadCondition.TASK_COMPLETION
+
+
+class OutputFile(Spec):
+    """Uploaded from the node after the command ended (TASK-8)."""
+
+    file_pattern: Text
+    destination: OutputFileDestination
+    upload_options: OutputFileUploadOptions = OutputFileUploadOptions()
+
+
+class AutoUser(Spec):
+    """A user that Batch makes. The service answers scope ``pool`` where none was given (USER-1)."""
+
+    scope: AutoUserScope = AutoUserScope.POOL
+    elevation_level: ElevationLevel = ElevationLevel.NON_ADMIN
+
+
+class UserIdentity(Spec):
+    """Who runs a command: a user account of the pool or an auto user (USER-1)."""
+
+    username: Text | None = None
+    auto_user: AutoUser | None = None
+
+
+class ContainerRegistry(Spec):
+    """Where container images come from."""
+
+    registry_server: Text | None = None
+    username: Text | None = None
+    password: Secret | None = None
+    identity_reference: IdentityReference | None = None
+
+
+class ContainerHostBatchBindMount(Spec):
+    """A directory of the node inside the container."""
+
+    source: ContainerHostDataPath | None = None
+    is_read_only: Bool = False
+
+
+class ContainerSettings(Spec):
+    """The container a command runs in (CONT-1)."""
+
+    image_name: Text
+    container_run_options: Text | None = None
+    registry: ContainerRegistry | None = None
+    working_directory: ContainerWorkingDirectory = ContainerWorkingDirectory.TASK_WORKING_DIRECTORY
+    container_host_batch_bind_mounts: tuple[ContainerHostBatchBindMount, ...] = ()
+
+
+class ApplicationPackageReference(Spec):
+    """An application to install; without a version its default one (APP-2, APP-3)."""
+
+    application_id: Text
+    version: Text | None = None
+
+
+class CertificateReference(Spec):
+    """A certificate of the account to install on the nodes (CERT-1)."""
+
+    thumbprint: Text
+    thumbprint_algorithm: Text = "sha1"
+    store_location: CertificateStoreLocation = CertificateStoreLocation.CURRENT_USER
+    store_name: Text = "My"
+    visibility: tuple[CertificateVisibility, ...] = tuple(CertificateVisibility)
+
+
+class AuthenticationTokenSettings(Spec):
+    """What a task may do with the token it is given; ``job`` is the only right there is (TASK-2)."""
+
+    access: tuple[Text, ...] = ()
+
+
+class CommandLine(Spec):
+    """What all bodies with a command line have: files, environment, user, container, and ``simulate``."""
+
+    # GEN-14: said by ``userIdentity`` today, so it is no property of its own here.
+    OLDER_NAMES: ClassVar[tuple[str, ...]] = ("runElevated",)
+
+    command_line: Text
+    container_settings: ContainerSettings | None = None
+    resource_files: tuple[ResourceFile, ...] = ()
+    environment_settings: tuple[EnvironmentSetting, ...] = ()
+    user_identity: UserIdentity = UserIdentity(auto_user=AutoUser())
+    simulate: OptionalSimulate = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _run_elevated(cls, body: object) -> object:
+        if not isinstance(body, dict) or body.get("runElevated") is None:
+            return body
+        elevated = body["runElevated"]
+        if not isinstance(elevated, bool):
+            raise _mistake("bool_type", "should be true or false", "runElevated", elevated)
+        if body.get("userIdentity") is not None:
+            raise _mistake("given_twice", "is the older way to say userIdentity, give one", "runElevated", elevated)
+        level = ElevationLevel.ADMIN if elevated else ElevationLevel.NON_ADMIN
+        rest = {name: value for name, value in body.items() if name != "runElevated"}
+        return rest | {"userIdentity": {"autoUser": {"elevationLevel": level}}}
+
+
+def _mistake(kind: str, message: str, name: str, value: object) -> ValidationError:
+    error = PydanticCustomError(kind, message)
+    return ValidationError.from_exception_data("CommandLine", [InitErrorDetails(type=error, loc=(name,), input=value)])

@@ -1,0 +1,331 @@
+"""What a node is made of: image, disks, extensions, mounts, upgrades (POOL-4, POOL-5, POOL-23, FILE-13)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import AliasChoices, Field
+
+from engine.specs.base import Bool, Int, OptionalDuration, Secret, Spec, Text
+from engine.specs.common import ContainerRegistry, IdentityReference
+from engine.terms import Option
+
+
+class CachingType(Option):
+    """POOL-4."""
+
+    NONE = "none"
+    READ_ONLY = "readonly"
+    READ_WRITE = "readwrite"
+
+
+class StorageAccountType(Option):
+    """POOL-4."""
+
+    STANDARD_LRS = "standard_lrs"
+    PREMIUM_LRS = "premium_lrs"
+    STANDARD_SSD_LRS = "standardssd_lrs"
+
+
+class SecurityEncryptionType(Option):
+    """POOL-4."""
+
+    DISK_WITH_VM_GUEST_STATE = "DiskWithVMGuestState"
+    NON_PERSISTED_TPM = "NonPersistedTPM"
+    VM_GUEST_STATE_ONLY = "VMGuestStateOnly"
+
+
+class ContainerType(Option):
+    """POOL-4."""
+
+    DOCKER_COMPATIBLE = "dockerCompatible"
+    CRI_COMPATIBLE = "criCompatible"
+
+
+class DiskEncryptionTarget(Option):
+    """POOL-4."""
+
+    OS_DISK = "osdisk"
+    TEMPORARY_DISK = "temporarydisk"
+
+
+class NodePlacementPolicy(Option):
+    """POOL-4."""
+
+    REGIONAL = "regional"
+    ZONAL = "zonal"
+
+
+class DiffDiskPlacement(Option):
+    """POOL-4."""
+
+    CACHE_DISK = "cachedisk"
+
+
+class HostEndpointMode(Option):
+    """POOL-4."""
+
+    AUDIT = "Audit"
+    ENFORCE = "Enforce"
+
+
+class SecurityType(Option):
+    """POOL-4."""
+
+    TRUSTED_LAUNCH = "trustedLaunch"
+    CONFIDENTIAL_VM = "confidentialvm"
+
+
+class UpgradeMode(Option):
+    """POOL-23."""
+
+    AUTOMATIC = "automatic"
+    MANUAL = "manual"
+    ROLLING = "rolling"
+
+
+class ImageReference(Spec):
+    """A marketplace image, or one of three kinds of images by id."""
+
+    publisher: Text | None = None
+    offer: Text | None = None
+    sku: Text | None = None
+    version: Text = "latest"
+    virtual_machine_image_id: Text | None = None
+    shared_gallery_image_id: Text | None = None
+    community_gallery_image_id: Text | None = None
+    exact_version: Text | None = None
+
+
+class WindowsConfiguration(Spec):
+    """POOL-24."""
+
+    enable_automatic_updates: Bool = True
+
+
+class DiskEncryptionSet(Spec):
+    """A key for disks."""
+
+    id: Text | None = None
+
+
+class DiskSecurityProfile(Spec):
+    """How a managed disk is encrypted."""
+
+    security_encryption_type: SecurityEncryptionType | None = None
+
+
+class ManagedDisk(Spec):
+    """The storage under a disk."""
+
+    disk_encryption_set: DiskEncryptionSet | None = None
+    storage_account_type: StorageAccountType | None = None
+    security_profile: DiskSecurityProfile | None = None
+
+
+class DataDisk(Spec):
+    """An empty disk that each node gets."""
+
+    lun: Int
+    disk_size_gb: Int
+    caching: CachingType = CachingType.READ_WRITE
+    managed_disk: ManagedDisk | None = None
+    storage_account_type: StorageAccountType | None = None
+
+
+class ContainerConfiguration(Spec):
+    """Makes a container pool (CONT-1)."""
+
+    type: ContainerType = ContainerType.DOCKER_COMPATIBLE
+    container_image_names: tuple[Text, ...] = ()
+    container_registries: tuple[ContainerRegistry, ...] = ()
+
+
+class DiskCustomerManagedKey(Spec):
+    """A key of one's own for disks."""
+
+    identity_reference: IdentityReference | None = None
+    key_url: Text | None = None
+    rotation_to_latest_key_version_enabled: Bool = False
+
+
+class DiskEncryptionConfiguration(Spec):
+    """Which disks are encrypted, and how."""
+
+    customer_managed_key: DiskCustomerManagedKey | None = None
+    targets: tuple[DiskEncryptionTarget, ...] = ()
+
+
+class NodePlacementConfiguration(Spec):
+    """Whether nodes are spread over zones."""
+
+    policy: NodePlacementPolicy = NodePlacementPolicy.REGIONAL
+
+
+class VMExtension(Spec):
+    """An extension of the virtual machine."""
+
+    name: Text
+    publisher: Text
+    type: Text
+    type_handler_version: Text | None = None
+    auto_upgrade_minor_version: Bool | None = None
+    enable_automatic_upgrade: Bool | None = None
+    settings: dict[str, Any] | None = None
+    protected_settings: dict[str, Any] | None = None
+    provision_after_extensions: tuple[Text, ...] = ()
+
+
+class DiffDiskSettings(Spec):
+    """Puts the operating system on the cache disk."""
+
+    placement: DiffDiskPlacement | None = None
+
+
+class OSDisk(Spec):
+    """The disk of the operating system."""
+
+    ephemeral_os_disk_settings: DiffDiskSettings | None = None
+    caching: CachingType | None = None
+    disk_size_gb: Int | None = None
+    managed_disk: ManagedDisk | None = None
+    write_accelerator_enabled: Bool | None = None
+
+
+class HostEndpointSettings(Spec):
+    """Access to one endpoint of the host."""
+
+    in_vm_access_control_profile_reference_id: Text | None = None
+    mode: HostEndpointMode | None = None
+
+
+class ProxyAgentSettings(Spec):
+    """Access to the endpoints of the host."""
+
+    enabled: Bool = False
+    imds: HostEndpointSettings | None = None
+    wire_server: HostEndpointSettings | None = None
+
+
+class UefiSettings(Spec):
+    """How the machine boots."""
+
+    secure_boot_enabled: Bool | None = None
+    v_tpm_enabled: Bool | None = None
+
+
+class SecurityProfile(Spec):
+    """How the machine is hardened."""
+
+    encryption_at_host: Bool | None = None
+    proxy_agent_settings: ProxyAgentSettings | None = None
+    security_type: SecurityType | None = None
+    uefi_settings: UefiSettings | None = None
+
+
+class ServiceArtifactReference(Spec):
+    """A set of image versions."""
+
+    id: Text
+
+
+class VirtualMachineConfiguration(Spec):
+    """The image of the nodes and what surrounds it (POOL-4)."""
+
+    image_reference: ImageReference
+    node_agent_sku_id: Text
+    windows_configuration: WindowsConfiguration | None = None
+    data_disks: tuple[DataDisk, ...] = ()
+    license_type: Text | None = None
+    container_configuration: ContainerConfiguration | None = None
+    disk_encryption_configuration: DiskEncryptionConfiguration | None = None
+    node_placement_configuration: NodePlacementConfiguration | None = None
+    extensions: tuple[VMExtension, ...] = ()
+    os_disk: OSDisk | None = None
+    security_profile: SecurityProfile | None = None
+    service_artifact_reference: ServiceArtifactReference | None = None
+
+
+class CloudServiceConfiguration(Spec):
+    """Classic Windows nodes (POOL-5)."""
+
+    os_family: Text
+    os_version: Text = Field(default="*", validation_alias=AliasChoices("osVersion", "targetOSVersion"))
+
+
+class AzureBlobFileSystemConfiguration(Spec):
+    """A blob container, mounted with blobfuse."""
+
+    account_name: Text
+    container_name: Text
+    relative_mount_path: Text
+    account_key: Secret | None = None
+    sas_key: Secret | None = None
+    blobfuse_options: Text | None = None
+    identity_reference: IdentityReference | None = None
+
+
+class NfsMountConfiguration(Spec):
+    """An NFS share."""
+
+    source: Text
+    relative_mount_path: Text
+    mount_options: Text | None = None
+
+
+class CifsMountConfiguration(Spec):
+    """A CIFS share."""
+
+    username: Text
+    source: Text
+    relative_mount_path: Text
+    password: Secret
+    mount_options: Text | None = None
+
+
+class AzureFileShareConfiguration(Spec):
+    """An Azure Files share."""
+
+    account_name: Text
+    azure_file_url: Text
+    account_key: Secret
+    relative_mount_path: Text
+    mount_options: Text | None = None
+
+
+class MountConfiguration(Spec):
+    """One file system to mount on every node, of one of four kinds (FILE-13)."""
+
+    azure_blob_file_system_configuration: AzureBlobFileSystemConfiguration | None = None
+    nfs_mount_configuration: NfsMountConfiguration | None = None
+    cifs_mount_configuration: CifsMountConfiguration | None = None
+    azure_file_share_configuration: AzureFileShareConfiguration | None = None
+
+
+class AutomaticOSUpgradePolicy(Spec):
+    """POOL-23."""
+
+    disable_automatic_rollback: Bool | None = None
+    enable_automatic_os_upgrade: Bool | None = None
+    use_rolling_upgrade_policy: Bool | None = None
+    os_rolling_upgrade_deferral: Bool | None = None
+
+
+class RollingUpgradePolicy(Spec):
+    """POOL-23."""
+
+    enable_cross_zone_upgrade: Bool | None = None
+    max_batch_instance_percent: Int | None = None
+    max_unhealthy_instance_percent: Int | None = None
+    max_unhealthy_upgraded_instance_percent: Int | None = None
+    pause_time_between_batches: OptionalDuration = None
+    prioritize_unhealthy_instances: Bool | None = None
+    rollback_failed_instances_on_policy_breach: Bool | None = None
+
+
+class UpgradePolicy(Spec):
+    """How the operating system is upgraded (POOL-23)."""
+
+    mode: UpgradeMode
+    automatic_os_upgrade_policy: AutomaticOSUpgradePolicy | None = None
+    rolling_upgrade_policy: RollingUpgradePolicy | None = None

@@ -1,0 +1,203 @@
+"""``simulate``: what the world does where a scenario has a command line (contract, section 2)."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import (
+    Field,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    PlainValidator,
+    SerializationInfo,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from engine.specs.base import Bool, Int, Number, Size, Spec, Text
+from engine.units import SECOND_MS, format_duration, parse_duration
+
+DistributionKind = Literal["constant", "uniform", "normal", "lognormal", "exponential", "triangular", "choice"]
+
+# How each kind is written; "time" is ISO 8601 text or a number of seconds.
+_FORMS: dict[str, str] = {
+    "constant": "a time",
+    "uniform": "[least, most]",
+    "normal": "[mean, standard deviation]",
+    "lognormal": "[median, sigma]",
+    "exponential": "a mean time",
+    "triangular": "[least, mode, most]",
+    "choice": "a list of times",
+}
+_COUNTS = {"constant": 1, "uniform": 2, "normal": 2, "lognormal": 2, "exponential": 1, "triangular": 3}
+
+
+def _parse_number(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{what} should be a number, not {value!r}")
+    if value < 0:
+        raise ValueError(f"{what} should not be negative, but is {value!r}")
+    return value
+
+
+def _parse_time(value: object) -> int:
+    if not isinstance(value, str):
+        return round(_parse_number(value, "a time") * SECOND_MS)
+    ms = parse_duration(value)
+    if ms is None:
+        raise ValueError(f"{value!r} has no end")
+    if ms < 0:
+        raise ValueError(f"a time should not be negative, but is {value!r}")
+    return ms
+
+
+def _parse_distribution(kind: str, given: object) -> tuple[float | int, ...]:
+    parts = list(given) if isinstance(given, list | tuple) else [given]
+    if not parts or len(parts) != _COUNTS.get(kind, len(parts)):
+        raise ValueError(f"{kind} should be {_FORMS[kind]}, not {given!r}")
+    if kind == "lognormal":
+        return (_parse_time(parts[0]), float(_parse_number(parts[1], "sigma")))
+    times = tuple(map(_parse_time, parts))
+    if kind in ("uniform", "triangular") and list(times) != sorted(times):
+        raise ValueError(f"{kind} should be {_FORMS[kind]} in this order, not {given!r}")
+    return times
+
+
+class Distribution(Spec):
+    """A time, or how a time is distributed. ``values`` are milliseconds, but for the sigma of a lognormal.
+
+    constant (time), uniform (least, most), normal (mean, standard deviation), lognormal (median, sigma),
+    exponential (mean), triangular (least, mode, most), choice (times).
+    """
+
+    kind: DistributionKind
+    values: tuple[float | int, ...]
+
+    @classmethod
+    def constant(cls, ms: int) -> Distribution:
+        """Always ``ms`` milliseconds."""
+        return cls(kind="constant", values=(ms,))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parse(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            return {"kind": "constant", "values": (_parse_time(given),)}
+        if set(given) == {"kind", "values"}:
+            return given
+        kinds = get_args(DistributionKind)
+        if len(given) != 1 or next(iter(given)) not in kinds:
+            raise ValueError(f"should be a time such as PT30S or one of {', '.join(kinds)}, not {sorted(given)}")
+        ((kind, parts),) = given.items()
+        return {"kind": kind, "values": _parse_distribution(kind, parts)}
+
+    @model_serializer(mode="plain")
+    def _write(self) -> str | dict[str, list[str | float]]:
+        if self.kind == "constant":
+            return format_duration(int(self.values[0]))
+        if self.kind == "lognormal":
+            return {self.kind: [format_duration(int(self.values[0])), self.values[1]]}
+        return {self.kind: [format_duration(int(value)) for value in self.values]}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        time = {"type": ["string", "number"]}
+        times = {"type": "array", "items": time, "minItems": 1}
+        kinds = {kind: {"anyOf": [time, times], "description": form} for kind, form in _FORMS.items()}
+        mapping = {"type": "object", "properties": kinds, "additionalProperties": False, "maxProperties": 1}
+        return {"anyOf": [time, mapping], "title": cls.__name__}
+
+
+ExitCodes = tuple[tuple[int, float], ...]
+
+
+def _parse_code(value: object) -> int:
+    if isinstance(value, str) and value.removeprefix("-").isdecimal():
+        return int(value)
+    if type(value) is int:
+        return value
+    raise ValueError(f"an exit code should be a whole number, not {value!r}")
+
+
+def _parse_exit_code(value: object) -> int | ExitCodes | None:
+    if value is None or type(value) is int:
+        return value
+    if isinstance(value, tuple):
+        value = dict(value)
+    if not isinstance(value, dict):
+        raise ValueError(f"should be an exit code or weights of exit codes such as {{0: 0.97, 1: 0.03}}, not {value!r}")
+    weights = tuple((_parse_code(code), float(_parse_number(weight, "a weight"))) for code, weight in value.items())
+    if not any(weight for _, weight in weights):
+        raise ValueError("at least one exit code should have a weight above zero")
+    return weights
+
+
+def _write_exit_code(value: int | ExitCodes | None) -> int | dict[str, float] | None:
+    return {str(code): weight for code, weight in value} if isinstance(value, tuple) else value
+
+
+ExitCode = Annotated[
+    int | ExitCodes | None,
+    PlainValidator(_parse_exit_code),
+    PlainSerializer(_write_exit_code),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer"}, {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}}]}
+    ),
+]
+Percent = Annotated[Number, Field(ge=0, le=100)]
+
+
+class Simulate(Spec):
+    """What the world does with one command line; None leaves it to the defaults.
+
+    ``exit_code`` is a code or weights for each code, ``attempts`` override the plain values for the first,
+    second ... start, ``on_node`` for a node by its index. ``cpu`` and ``memory`` are percent of the node.
+    ``found=False`` is a program that the node does not have.
+    """
+
+    duration: Distribution | None = None
+    exit_code: ExitCode = None
+    stdout: Text | None = None
+    stderr: Text | None = None
+    attempts: tuple[Simulate, ...] = ()
+    on_node: dict[Annotated[int, Field(ge=0)], Simulate] = Field(default_factory=dict)
+    cpu: Percent | None = None
+    memory: Percent | None = None
+    found: Bool | None = None
+
+
+class SimulateNodes(Spec):
+    """How long nodes take (TIME-2 to TIME-7); None leaves it to the defaults."""
+
+    allocation: Distribution | None = None
+    starting: Distribution | None = None
+    ready: Distribution | None = None
+    reboot: Distribution | None = None
+    reimage: Distribution | None = None
+    removal: Distribution | None = None
+
+
+class SimulateStorage(Spec):
+    """A blob or container by url glob: its size in bytes, and whether it is missing."""
+
+    size: Size | None = None
+    missing: Bool = False
+
+
+class SimulateNetwork(Spec):
+    """A subnet by id glob: how many addresses are free (NET-3), and whether Batch is shut out (NET-4)."""
+
+    free_addresses: Annotated[Int, Field(ge=0)] | None = None
+    blocked: Bool = False
+
+
+def _when_written(value: Simulate | None, info: SerializationInfo) -> dict[str, Any] | None:
+    return value.written() if value is not None and info.exclude_unset else None
+
+
+# Stands beside a command line; no part of the service's body.
+OptionalSimulate = Annotated[Simulate | None, PlainSerializer(_when_written)]

@@ -1,0 +1,101 @@
+"""The bodies that create and change a task (TASK-2), and their parts."""
+
+from __future__ import annotations
+
+from engine.specs.base import Duration, Identified, Int, Spec, Text
+from engine.specs.common import (
+    ApplicationPackageReference,
+    AuthenticationTokenSettings,
+    CommandLine,
+    OutputFile,
+    ResourceFile,
+)
+from engine.specs.simulate import OptionalSimulate
+from engine.terms import DependencyAction, JobAction
+from engine.units import DAY_MS
+
+RETENTION_MS = 7 * DAY_MS
+
+
+class TaskConstraints(Spec):
+    """Limits of a task. Times are milliseconds, None is no limit; retries None is the job's value (RETRY-3)."""
+
+    max_wall_clock_time: Duration = None
+    retention_time: Duration = RETENTION_MS
+    max_task_retry_count: Int | None = None
+
+
+class ExitOptions(Spec):
+    """What an outcome does to the job and to dependents; None is the default of EXIT-3."""
+
+    job_action: JobAction | None = None
+    dependency_action: DependencyAction | None = None
+
+
+class ExitCodeMapping(Spec):
+    """EXIT-1."""
+
+    code: Int
+    exit_options: ExitOptions
+
+
+class ExitCodeRangeMapping(Spec):
+    """EXIT-1: both ends belong to the range."""
+
+    start: Int
+    end: Int
+    exit_options: ExitOptions
+
+
+class ExitConditions(Spec):
+    """What follows from how a task ends (EXIT-1)."""
+
+    exit_codes: tuple[ExitCodeMapping, ...] = ()
+    exit_code_ranges: tuple[ExitCodeRangeMapping, ...] = ()
+    pre_processing_error: ExitOptions | None = None
+    file_upload_error: ExitOptions | None = None
+    default: ExitOptions | None = None
+
+
+class TaskIdRange(Spec):
+    """DEP-2: both ends belong to the range."""
+
+    start: Int
+    end: Int
+
+
+class TaskDependencies(Spec):
+    """The tasks that must be satisfied first (DEP-2)."""
+
+    task_ids: tuple[Text, ...] = ()
+    task_id_ranges: tuple[TaskIdRange, ...] = ()
+
+
+class AffinityInfo(Spec):
+    """The node a task would like (SCHED-13)."""
+
+    affinity_id: Text
+
+
+class MultiInstanceSettings(Spec):
+    """A task on several nodes at once (MI-1); ``simulate`` is that of the coordination command."""
+
+    number_of_instances: Int = 1
+    coordination_command_line: Text
+    common_resource_files: tuple[ResourceFile, ...] = ()
+    simulate: OptionalSimulate = None
+
+
+class TaskSpec(CommandLine, Identified):
+    """The body that creates a task (TASK-2)."""
+
+    display_name: Text | None = None
+    exit_conditions: ExitConditions | None = None
+    output_files: tuple[OutputFile, ...] = ()
+    affinity_info: AffinityInfo | None = None
+    constraints: TaskConstraints = TaskConstraints()
+    required_slots: Int = 1
+    multi_instance_settings: MultiInstanceSettings | None = None
+    depends_on: TaskDependencies | None = None
+    application_package_references: tuple[ApplicationPackageReference, ...] = ()
+    authentication_token_settings: AuthenticationTokenSettings | None = None
