@@ -1,0 +1,204 @@
+"""Where a run writes its files: whole under the name that was asked for, or not at all.
+
+A target is opened before the run, so that a bad place is told at once, and takes its name at the
+end, so that nobody ever reads half of it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+
+STDOUT = "-"
+
+
+class TargetError(Exception):
+    """A file or directory cannot be written; the message says which and why. ``before_run``: nothing was run yet."""
+
+    def __init__(self, path: Path, reason: str, *, before_run: bool = False) -> None:
+        self.before_run = before_run
+        super().__init__(f"cannot write {path}: {reason}")
+
+
+class Target(ABC):
+    """A place for what a run leaves; leaving the ``with`` block without ``keep()`` leaves no trace of it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @abstractmethod
+    def keep(self) -> None:
+        """What was written stands under the name that was asked for. Raises TargetError."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """What was written is gone, unless it was kept."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.discard()
+
+
+class LinesTarget(Target):
+    """A target of text lines."""
+
+    @abstractmethod
+    def write(self, lines: Iterable[str]) -> None:
+        """Append ``lines``, each with a newline. Raises TargetError."""
+
+
+class FileLines(LinesTarget):
+    """A text file, written beside its name and renamed at the end."""
+
+    def __init__(self, path: Path) -> None:
+        """Open what will become the file at ``path``. Raises TargetError when that is impossible."""
+        super().__init__(path)
+        self._final = Path(os.path.realpath(path))  # a link stays a link
+        self._partial = _partial(self._final.parent, self._final.name)
+        try:
+            if self._final.exists():
+                self._final.open("ab").close()  # refused now rather than replaced later
+            self._stream = self._partial.open("xb")
+        except OSError as error:
+            raise TargetError(path, _reason(error), before_run=True) from None
+
+    def write(self, lines: Iterable[str]) -> None:
+        """Append ``lines`` to the partial file. Raises TargetError."""
+        try:
+            self._stream.writelines(_encoded(lines))
+        except OSError as error:
+            raise TargetError(self.path, _reason(error)) from None
+
+    def keep(self) -> None:
+        """The file stands under its name, with the mode of the one it replaces. Raises TargetError."""
+        try:
+            self._stream.close()
+            if self._final.exists():
+                shutil.copymode(self._final, self._partial)
+            self._partial.replace(self._final)
+        except OSError as error:
+            raise TargetError(self.path, _reason(error)) from None
+
+    def discard(self) -> None:
+        """The partial file is gone."""
+        with suppress(OSError):  # on a full disk the last flush fails again; the file goes anyway
+            self._stream.close()
+        self._partial.unlink(missing_ok=True)
+
+
+class StreamLines(LinesTarget):
+    """Standard output, a pipe or a device: lines go out as they come and cannot be taken back.
+
+    When the reader has seen enough, the rest is not written; the run goes on, so that its exit status is true.
+    """
+
+    def __init__(self, path: Path, stream: BinaryIO) -> None:
+        super().__init__(path)
+        self._stream = stream
+        self._has_reader = True
+
+    def write(self, lines: Iterable[str]) -> None:
+        """Send ``lines`` to the reader, if it is still there. Raises TargetError."""
+        if not self._has_reader:
+            return
+        try:
+            self._stream.writelines(_encoded(lines))
+            self._stream.flush()
+        except BrokenPipeError:
+            self._has_reader = False
+        except OSError as error:
+            raise TargetError(self.path, _reason(error)) from None
+
+    def keep(self) -> None:
+        """Every line is out already."""
+
+    def discard(self) -> None:
+        """Every line is out already; what is not standard output is closed."""
+        if self._stream is not sys.stdout.buffer:
+            with suppress(OSError):
+                self._stream.close()
+
+
+def lines_target(name: str) -> LinesTarget:
+    """The target that ``name`` stands for; ``-`` is standard output. Raises TargetError when it cannot be written."""
+    if name == STDOUT:
+        return StreamLines(Path("standard output"), sys.stdout.buffer)
+    path = Path(name)
+    try:
+        if path.exists() and not path.is_file():
+            return StreamLines(path, path.open("wb"))
+    except OSError as error:
+        raise TargetError(path, _reason(error), before_run=True) from None
+    return FileLines(path)
+
+
+class TreeTarget(Target):
+    """A directory of files, written beside its name (within, if it exists) and moved into place at the end."""
+
+    def __init__(self, name: str) -> None:
+        """Make room for the files of ``name``, which must not exist yet or be empty. Raises TargetError."""
+        super().__init__(Path(name))
+        self._final = Path(os.path.realpath(name))
+        try:
+            self._existed = self._final.exists()
+            if self._existed and any(self._final.iterdir()):
+                raise TargetError(self.path, "it is not empty; name a new directory, or empty it", before_run=True)
+            self._partial = _partial(self._final if self._existed else self._final.parent, self._final.name)
+            self._partial.mkdir()
+        except OSError as error:
+            raise TargetError(self.path, _reason(error), before_run=True) from None
+
+    def write(self, files: Iterable[tuple[str, str, str, str]]) -> None:
+        """Add ``files``: pool id, node id, path below the node's root, text. Raises TargetError."""
+        for pool_id, node_id, relative, text in files:
+            root = self._partial / pool_id / node_id
+            place = Path(os.path.normpath(root / relative))
+            if not place.is_relative_to(root):
+                raise TargetError(self.path, f"{relative} lies outside the root directory of node {node_id}")
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(text.encode())
+            except OSError as error:
+                raise TargetError(self.path, f"{relative} of node {node_id}: {_reason(error)}") from None
+
+    def keep(self) -> None:
+        """The files stand in their directory. Raises TargetError."""
+        try:
+            if not self._existed:
+                self._partial.rename(self._final)
+                return
+            for child in sorted(self._partial.iterdir()):
+                child.rename(self._final / child.name)
+        except OSError as error:
+            raise TargetError(self.path, _reason(error)) from None
+
+    def discard(self) -> None:
+        """The partial directory is gone."""
+        shutil.rmtree(self._partial, ignore_errors=True)
+
+
+def _partial(directory: Path, name: str) -> Path:
+    return directory / f".{name}.{os.getpid()}.partial"
+
+
+def _encoded(lines: Iterable[str]) -> Iterable[bytes]:
+    return (line.encode() + b"\n" for line in lines)
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "the directory it should be in does not exist"
+    return error.strerror or str(error)
