@@ -7,7 +7,7 @@ from datetime import datetime
 
 from engine.scenario.document import Place
 from engine.scenario.model import Bounds, Condition, Subject, SubjectKind, Verbatim, Wanted
-from engine.scenario.nearest import did_you_mean, one_of
+from engine.scenario.nearest import one_of
 from engine.scenario.times import parse_time
 from engine.terms import AllocationState, JobState, NodeState, PoolState, State, TaskResult, TaskState
 from engine.units import SECOND_MS, parse_duration
@@ -304,8 +304,3 @@ def read_time(place: Place, start: datetime) -> int | None:
     except ValueError as error:
         place.report(str(error))
         return None
-
-
-def check_known(place: Place, word: str, names: Iterable[str], what: str) -> None:
-    """Report that ``word`` names nothing that the scenario can make."""
-    place.report(f"no part of the scenario makes a {what} {word!r}" + did_you_mean(word, names))

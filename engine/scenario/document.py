@@ -377,6 +377,11 @@ class Place:
         """Note a problem with this value, or with its key."""
         self.document.report(message, self.key_mark if key and self.key_mark else self.tree.mark, self.path)
 
+    def lacking(self, name: str) -> None:
+        """Note that a required key is missing in this mapping."""
+        mark = self.key_mark or self.tree.mark
+        self.document.report(f"{name!r} is missing and required", mark, (*self.path, name))
+
     def get(self, name: str) -> Place | None:
         """The value under a key; None when it is absent or null, which mean the same to the service."""
         if not isinstance(self.tree.value, dict) or name not in self.tree.value:

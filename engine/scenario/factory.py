@@ -149,7 +149,7 @@ class TaskFactory:
 
     def spec(self, k: int) -> TaskSpec:
         """The body of task ``k``, made anew; pydantic's ValidationError when it is no valid task."""
-        return TaskSpec.model_validate(self.body(k))
+        return TaskSpec.from_wire(self.body(k))
 
     def body(self, k: int) -> dict[str, Plain]:
         """The JSON of task ``k``: the template with every placeholder replaced."""

@@ -1,0 +1,142 @@
+"""The service's bodies in a scenario file: pydantic reads them, this says where in the file a mistake is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from engine.scenario.document import Path, Place
+from engine.scenario.model import Plain
+from engine.scenario.nearest import one_of
+from engine.specs.base import Spec, wire_names
+
+Model = TypeVar("Model", bound=Spec)
+
+_EXPECTED = re.compile(r"'([^']*)'")
+_QUOTED = {
+    "int_type": re.compile(r"[-+]?\d+", re.ASCII),
+    "float_type": re.compile(r"[-+]?\d+(\.\d*)?", re.ASCII),
+    "bool_type": re.compile(r"true|false"),
+}
+_KEY = "[key]"  # pydantic's way to say that the key of a mapping is at fault
+_SHOULD = {
+    "int_type": "should be a whole number",
+    "int_from_float": "should be a whole number",
+    "int_parsing": "should be a whole number",
+    "float_type": "should be a number",
+    "bool_type": "should be true or false",
+    "tuple_type": "should be a list",
+    "list_type": "should be a list",
+    "dict_type": "should be a mapping",
+    "model_type": "should be a mapping",
+    "model_attributes_type": "should be a mapping",
+}
+
+
+def read_body(place: Place, model: type[Model], *, without: Iterable[str] = ()) -> Model | None:
+    """The body at ``place``; None when something is wrong with its form, which is reported.
+
+    Keys in ``without`` are not the body's: the caller reads them.
+    """
+    body = place.plain
+    others = tuple(without)
+    if isinstance(body, dict) and others:
+        body = {key: value for key, value in body.items() if key not in others}
+    return read_value(place, model, body, others)
+
+
+def read_value(place: Place, model: type[Model], body: Plain, others: Iterable[str] = ()) -> Model | None:
+    """The model of ``body``, whose mistakes are reported at ``place``, from which it was made."""
+    try:
+        return model.from_wire(body)
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            _report(place, model, details, tuple(others))
+    return None
+
+
+def _report(place: Place, model: type[Spec], error: ErrorDetails, others: tuple[str, ...]) -> None:
+    location = error["loc"]
+    found, rest = place.find(location)
+    kind = error["type"]
+    if kind == "extra_forbidden":
+        _report_unknown(found, str(location[-1]), _model_at(model, location[:-1]), others if len(location) == 1 else ())
+    elif kind == "missing" and rest:
+        found.lacking(str(rest[0]))
+    elif rest == (_KEY,):
+        found.report(_message(error), key=True)
+    else:
+        found.report(_message(error))
+
+
+def _report_unknown(place: Place, name: str, model: type[Spec] | None, others: tuple[str, ...]) -> None:
+    names = (*wire_names(model), *others) if model else others
+    if name in names:
+        place.report(f"{name!r} is another name of a property that is given here already: give one", key=True)
+    else:
+        place.report(f"{name!r} does not exist here" + one_of(name, names), key=True)
+
+
+def _names(alias: object) -> tuple[str, ...]:
+    if isinstance(alias, str):
+        return (alias,)
+    return tuple(choice for choice in getattr(alias, "choices", ()) if isinstance(choice, str))
+
+
+def _message(error: ErrorDetails) -> str:
+    kind, given, context = error["type"], error["input"], error.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "enum":
+        words = _EXPECTED.findall(str(context["expected"]))
+        return f"{shown(given)} does not exist here" + one_of(given if isinstance(given, str) else "", words)
+    if kind in ("greater_than_equal", "less_than_equal"):
+        bound = f"at least {context['ge']}" if kind == "greater_than_equal" else f"at most {context['le']}"
+        return f"should be {bound}, not {shown(given)}"
+    if kind in _SHOULD:
+        is_quoted = isinstance(given, str) and bool(_QUOTED[kind].fullmatch(given)) if kind in _QUOTED else False
+        return f"{_SHOULD[kind]}, not {shown(given)}" + (": leave out the quotes" if is_quoted else "")
+    return error["msg"]
+
+
+def shown(value: object) -> str:
+    """A value in a message: short, and as the file would have it."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _model_at(model: type[Spec], location: Path) -> type[Spec] | None:
+    """The model that reads what stands at ``location`` in a body of ``model``."""
+    current: Any = model
+    for part in location:
+        if _is_spec(current):
+            fields = current.model_fields.values()
+            current = next((_bare(field.annotation) for field in fields if part in _names(field.validation_alias)), None)
+        else:
+            arguments = get_args(current)
+            current = _bare(arguments[-1] if get_origin(current) is dict else arguments[0]) if arguments else None
+    return current if _is_spec(current) else None
+
+
+def _is_spec(annotation: object) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Spec)
+
+
+def _bare(annotation: Any) -> Any:
+    """An annotation without Annotated and without None."""
+    if get_origin(annotation) is Annotated:
+        return _bare(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return next((_bare(part) for part in get_args(annotation) if part is not type(None)), None)
+    return annotation

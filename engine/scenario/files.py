@@ -1,0 +1,106 @@
+"""Finding a scenario's text: a file, or the name of a bundled one."""
+
+from __future__ import annotations
+
+import codecs
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from engine.errors import Problem, ScenarioError
+from engine.scenario.model import Source
+from engine.scenario.nearest import nearest
+
+BYTE_LIMIT = 64 * 1024 * 1024
+_SUFFIXES = (".yaml", ".yml", ".json")
+_OTHER_ENCODINGS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+
+
+def bundled() -> dict[str, Traversable]:
+    """The scenarios that ship with the package, by name, in alphabetical order."""
+    found = {path.name.removesuffix(".yaml"): path for path in files("scenarios").iterdir() if path.name.endswith(".yaml")}
+    return dict(sorted(found.items()))
+
+
+def read_source(path_or_name: str) -> Source:
+    """The text of a scenario: an existing path wins over the name of a bundled one.
+
+    Raises ScenarioError when there is no such scenario or it is no UTF-8 text.
+    """
+    content = _read_path(path_or_name)
+    if content is None:
+        shipped = bundled()
+        if path_or_name not in shipped:
+            raise _failure(path_or_name, f"no such file, and no bundled scenario of this name{_near(path_or_name, shipped)}")
+        content = shipped[path_or_name].read_bytes()
+    return Source(path_or_name, decode(content, path_or_name))
+
+
+def decode(content: bytes, file: str) -> str:
+    """The text of a file's bytes, which are UTF-8; raises ScenarioError, with the place of the first wrong byte."""
+    if len(content) > BYTE_LIMIT:
+        raise _failure(file, f"larger than {BYTE_LIMIT // 1024 // 1024} MB, which no scenario is")
+    for mark, name in _OTHER_ENCODINGS:
+        if content.startswith(mark):
+            raise _failure(file, f"is written in {name}: save it as UTF-8", 1, 1)
+    zero = content.find(0)
+    if zero >= 0:
+        raise _failure(file, "is a binary file, not YAML: it contains a zero byte", *_position(content, zero))
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"is not UTF-8: the byte 0x{content[error.start]:02x} fits no character; save it as UTF-8"
+        raise _failure(file, message, *_position(content, error.start)) from None
+
+
+def _position(content: bytes, index: int) -> tuple[int, int]:
+    begin = content.rfind(b"\n", 0, index) + 1
+    return content.count(b"\n", 0, index) + 1, len(content[begin:index].decode("utf-8", "replace")) + 1
+
+
+def _failure(file: str, message: str, line: int = 0, column: int = 0) -> ScenarioError:
+    return ScenarioError([Problem(message, "", line, column, file)])
+
+
+def _read_path(path: str) -> bytes | None:
+    """The bytes of a file, one more than the limit at most; None when there is nothing under this path."""
+    try:
+        with open(path, "rb") as stream:  # noqa: PTH123 - "" and the like must fail as open() fails
+            return stream.read(BYTE_LIMIT + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except IsADirectoryError:
+        raise _failure(path, "is a directory, not a scenario" + _scenarios_in(path)) from None
+    except PermissionError:
+        if Path(path).is_dir():  # Windows says so of a directory
+            raise _failure(path, "is a directory, not a scenario" + _scenarios_in(path)) from None
+        raise _failure(path, "may not be read: permission denied") from None
+    except (OSError, ValueError) as error:
+        raise _failure(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _scenarios_in(directory: str) -> str:
+    names = _listed(Path(directory))
+    return f": name one of the files in it, such as {Path(directory) / names[0]}" if names else ""
+
+
+def _listed(directory: Path) -> list[str]:
+    try:
+        return sorted(path.name for path in directory.iterdir() if path.suffix in _SUFFIXES)
+    except OSError:
+        return []
+
+
+def _near(path_or_name: str, shipped: dict[str, Traversable]) -> str:
+    path = Path(path_or_name)
+    file = nearest(path.name, _listed(path.parent))
+    name = nearest(path_or_name, shipped)
+    candidates = ([str(path.parent / file)] if file else []) + ([name] if name else [])
+    if candidates:
+        return ": did you mean " + " or ".join(map(repr, candidates)) + "?"
+    return f"; bundled are {', '.join(shipped)}" if shipped else ""

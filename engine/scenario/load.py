@@ -1,0 +1,238 @@
+"""Reading a scenario: every mistake at once, each with its place in the file (contract, section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import TypeVar
+
+from engine.errors import Problem, ScenarioError
+from engine.scenario.bodies import read_body, shown
+from engine.scenario.conditions import read_condition, read_time
+from engine.scenario.document import Document, Mark, Place, Stop, parse
+from engine.scenario.factory import TaskFactory
+from engine.scenario.files import read_source
+from engine.scenario.model import (
+    DEFAULT_START,
+    Condition,
+    Expectation,
+    JobEntry,
+    JobScheduleEntry,
+    Options,
+    PoolEntry,
+    Scenario,
+    Source,
+    WorldSimulation,
+)
+from engine.scenario.names import Ids, Names
+from engine.scenario.sweep import check_keys, read_factory, read_tasks
+from engine.scenario.timeline import read_timeline
+from engine.specs.account import Account
+from engine.specs.base import Spec
+from engine.specs.job import JobSpec
+from engine.specs.pool import PoolSpec
+from engine.specs.schedule import JobScheduleSpec
+from engine.specs.simulate import Simulate, SimulateNetwork, SimulateNodes, SimulateStorage
+from engine.specs.task import TaskSpec
+from engine.units import parse_utc
+
+Model = TypeVar("Model", bound=Spec)
+
+KEYS = (
+    "scenario",
+    "description",
+    "seed",
+    "startTime",
+    "until",
+    "account",
+    "options",
+    "simulate",
+    "pools",
+    "jobs",
+    "jobSchedules",
+    "timeline",
+    "expect",
+)
+_ENTRY_KEYS = ("at",)
+_JOB_KEYS = ("at", "tasks", "taskFactory")
+_OPTIONS = {
+    "classicNodeIds": "classic_node_ids",
+    "reimageCloudServiceOnly": "reimage_cloud_service_only",
+    "classicSizeRules": "classic_size_rules",
+}
+_SIMULATE_KEYS = ("nodes", "tasks", "storage", "network")
+_YEARS = range(1970, 9000)
+
+
+def load(path_or_name: str, *, text: str | None = None) -> Scenario:
+    """The scenario in a file, or the bundled one of this name, or in ``text``, which then only is called so.
+
+    Raises ScenarioError with every problem there is, in the order of the file.
+    """
+    source = read_source(path_or_name) if text is None else Source(path_or_name, text)
+    document = Document(source.path)
+    scenario = None
+    try:
+        scenario = _read(document, source)
+    except Stop:
+        pass
+    if document.problems:
+        raise ScenarioError(sorted(document.problems, key=lambda problem: (problem.line, problem.column)))
+    assert scenario is not None
+    return scenario
+
+
+def _read(document: Document, source: Source) -> Scenario | None:
+    tree = parse(source.text, document.report)
+    if tree is None:
+        if not document.problems:
+            document.report("the file is empty: a scenario begins with 'scenario: NAME'", Mark(1, 1))
+        return None
+    root = Place(document, tree)
+    if tree.value is None:
+        root.report("the file is empty: a scenario begins with 'scenario: NAME'")
+        return None
+    return _Reader(root, source).read() if check_keys(root, KEYS) else None
+
+
+class _Reader:
+    """Reads one document from top to bottom, then checks what its parts say of one another."""
+
+    def __init__(self, root: Place, source: Source) -> None:
+        self._root = root
+        self._source = source
+        self._start = self._read_start()
+        self._names = Names()
+        self._pool_ids = Ids()
+        self._job_ids = Ids()
+        self._asked: list[tuple[Place, Condition]] = []
+
+    def read(self) -> Scenario | None:
+        """The scenario; None, or one not to be used, when problems were reported."""
+        name = self._text("scenario", required=True)
+        root = self._root
+        pools = tuple(self._pools())
+        jobs = tuple(self._jobs())
+        schedules = tuple(self._schedules())
+        timeline = tuple(self._timeline())
+        expect = tuple(self._expect())
+        scenario = Scenario(
+            name=name,
+            source=self._source,
+            account=self._body(root, "account", Account),
+            simulate=self._simulate(),
+            description=self._text("description"),
+            seed=self._seed(),
+            start=self._start,
+            until_ms=self._time(root, "until"),
+            options=self._options(),
+            pools=pools,
+            jobs=jobs,
+            job_schedules=schedules,
+            timeline=timeline,
+            expect=expect,
+        )
+        self._check_asked()
+        return scenario
+
+    # --- the run as a whole
+
+    def _read_start(self) -> datetime:
+        place = self._root.get("startTime")
+        if place is None:
+            return DEFAULT_START
+        try:
+            start = parse_utc(place.plain) if isinstance(place.plain, str) else None
+        except (ValueError, OverflowError):
+            start = None
+        if start is None or start.year not in _YEARS:
+            place.report(f"should be a UTC time such as 2026-01-05T08:00:00Z, not {shown(place.plain)}")
+            return DEFAULT_START
+        return start
+
+    def _text(self, key: str, *, required: bool = False) -> str:
+        place = self._root.get(key)
+        if place is None:
+            if required:
+                self._root.lacking(key)
+            return ""
+        if not isinstance(place.plain, str) or (required and not place.plain.strip()):
+            place.report(f"should be text, not {shown(place.plain)}")
+            return ""
+        return place.plain
+
+    def _seed(self) -> int:
+        place = self._root.get("seed")
+        value = 0 if place is None else place.plain
+        if isinstance(value, bool) or not isinstance(value, int):
+            if place is not None:
+                place.report(f"should be a whole number, not {shown(value)}")
+            return 0
+        return value
+
+    def _time(self, place: Place, key: str) -> int | None:
+        inner = place.get(key)
+        return None if inner is None else read_time(inner, self._start)
+
+    def _options(self) -> Options:
+        place = self._root.get("options")
+        if place is None or not check_keys(place, tuple(_OPTIONS)):
+            return Options()
+        chosen = {}
+        for key, name in _OPTIONS.items():
+            inner = place.get(key)
+            if inner is not None and isinstance(inner.plain, bool):
+                chosen[name] = inner.plain
+            elif inner is not None:
+                inner.report(f"should be true or false, not {shown(inner.plain)}")
+        return Options(**chosen)
+
+    def _simulate(self) -> WorldSimulation:
+        place = self._root.get("simulate")
+        if place is None or not check_keys(place, _SIMULATE_KEYS):
+            return WorldSimulation(SimulateNodes(), Simulate())
+        return WorldSimulation(
+            self._body(place, "nodes", SimulateNodes),
+            self._body(place, "tasks", Simulate),
+            tuple(self._globs(place, "storage", SimulateStorage)),
+            tuple(self._globs(place, "network", SimulateNetwork)),
+        )
+
+    def _body(self, place: Place, key: str, model: type[Model]) -> Model:
+        inner = place.get(key)
+        return (read_body(inner, model) if inner is not None else None) or model()
+
+    def _globs(self, place: Place, key: str, model: type[Model]) -> Iterator[tuple[str, Model]]:
+        inner = place.get(key)
+        if inner is not None and not isinstance(inner.tree.value, dict):
+            inner.report("should be a mapping from a pattern such as 'https://*/market/*' to its settings")
+        for glob, settings in inner.items() if inner is not None else ():
+            body = read_body(settings, model)
+            if body is not None:
+                yield glob, body
+
+    # --- what is there, and when
+
+    def _entries(self, key: str, model: type[Model], others: tuple[str, ...]) -> Iterator[tuple[Place, Model, int]]:
+        section = self._root.get(key)
+        if section is not None and not isinstance(section.tree.value, list):
+            section.report(f"should be a list: put '- ' before each of the {key}")
+        for place in section.entries() if section is not None else ():
+            at_ms = self._time(place, "at") or 0
+            body = read_body(place, model, without=others)
+            if body is not None:
+                yield place, body, at_ms
+
+    def _pools(self) -> Iterator[PoolEntry]:
+        for place, spec, at_ms in self._entries("pools", PoolSpec, _ENTRY_KEYS):
+            _take(self._pool_ids, place, spec.id, f"another pool, line {place.line}")
+            self._names.add_pool(spec.id)
+            yield PoolEntry(spec, at_ms, place.line)
+
+    def _jobs(self) -> Iterator[JobEntry]:
+        for place, spec, at_ms in self._entries("jobs", JobSpec, _JOB_KEYS):
+            _take(self._job_ids, place, spec.id, f"another job, line {place.line}")
+            self._names.add_job(spec.id, spec)
+            tasks, factory = self._tasks(place, spec)
+            self._names.add_tasks(spec.id, tasks, factory)
+            yield JobEntry(spec, at_ms, tasks, factory, place.line)

@@ -1,0 +1,145 @@
+"""Reading a ``taskFactory``: a parametric sweep, or a collection of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from engine.scenario.bodies import read_body, read_value
+from engine.scenario.document import Place
+from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
+from engine.scenario.nearest import one_of
+from engine.specs.task import TaskSpec
+
+TASK_LIMIT = 10_000_000
+_KEYS = {"parametricSweep": ("type", "parameterSets", "repeatTask"), "taskCollection": ("type", "tasks")}
+_SET_KEYS = ("start", "end", "step")
+
+CheckTask: TypeAlias = Callable[[Place, TaskSpec], None]
+
+
+def read_tasks(place: Place, check: CheckTask) -> tuple[tuple[TaskSpec, Place], ...]:
+    """The tasks of a list with their places; what is wrong is reported, ``check`` is asked about each."""
+    if not isinstance(place.tree.value, list):
+        place.report("should be a list of tasks")
+    found = []
+    for entry in place.entries():
+        task = read_body(entry, TaskSpec)
+        if task is not None:
+            check(entry, task)
+            found.append((task, entry))
+    return tuple(found)
+
+
+def read_factory(place: Place, check: CheckTask) -> tuple[TaskFactory | None, tuple[tuple[TaskSpec, Place], ...]]:
+    """The sweep of a task factory, or the tasks of its collection."""
+    if not check_keys(place, _KEYS["parametricSweep"], only_mapping=True):
+        return None, ()
+    kind = place.get("type")
+    if kind is None:
+        place.lacking("type")
+        return None, ()
+    keys = next((keys for name, keys in _KEYS.items() if name.lower() == str(kind.plain).lower()), None)
+    if keys is None:
+        kind.report(f"{kind.plain!r} is no kind of task factory" + one_of(str(kind.plain), _KEYS))
+        return None, ()
+    check_keys(place, keys)
+    if "tasks" in keys:
+        tasks = place.get("tasks")
+        if tasks is None:
+            place.lacking("tasks")
+            return None, ()
+        return None, read_tasks(tasks, check)
+    return _read_sweep(place, check), ()
+
+
+def check_keys(place: Place, known: tuple[str, ...], *, only_mapping: bool = False) -> bool:
+    """Whether it is a mapping; keys that do not exist are reported."""
+    if not isinstance(place.tree.value, dict):
+        place.report(f"should be a mapping with {', '.join(known)}")
+        return False
+    for name, inner in place.items() if not only_mapping else ():
+        if name not in known:
+            inner.report(f"{name!r} does not exist here" + one_of(name, known), key=True)
+    return True
+
+
+def _read_sweep(place: Place, check: CheckTask) -> TaskFactory | None:
+    sets, template = place.get("parameterSets"), place.get("repeatTask")
+    if sets is None:
+        place.lacking("parameterSets")
+    if template is None:
+        place.lacking("repeatTask")
+    ranges = _read_ranges(sets) if sets is not None else None
+    if template is None or not check_keys(template, ("id", "commandLine"), only_mapping=True) or ranges is None:
+        return None
+    if not _has_sound_patterns(template, len(ranges)):
+        return None
+    body = template.plain
+    assert isinstance(body, dict)
+    factory = TaskFactory(ranges, body)
+    for k in factory.samples():
+        task = read_value(template, TaskSpec, factory.body(k))
+        if task is None:
+            return None
+        check(template, task)
+    problem = factory.duplicate()
+    if problem is not None:
+        (template.get("id") or template).report(problem)
+        return None
+    return factory
+
+
+def _has_sound_patterns(template: Place, parameters: int) -> bool:
+    sound = True
+    for path, text in template_strings(template.plain):
+        try:
+            parse_pattern(text, parameters)
+        except ValueError as error:
+            template.find(path)[0].report(str(error))
+            sound = False
+    return sound
+
+
+def _read_ranges(place: Place) -> list[range] | None:
+    entries = list(place.entries())
+    if not entries:
+        place.report("should be a list of parameter sets, such as [{start: 1, end: 200}]")
+        return None
+    ranges = [_read_range(entry) for entry in entries]
+    found = [parameter for parameter in ranges if parameter is not None]
+    count = 1
+    for parameter in found:
+        count *= _length(parameter)
+        if count > TASK_LIMIT:
+            place.report(f"makes more than {TASK_LIMIT:,} tasks")
+            return None
+    return found if len(found) == len(ranges) else None
+
+
+def _length(parameter: range) -> int:
+    """``len`` for ranges of any length."""
+    return max(0, (parameter.stop - parameter.start + parameter.step - (1 if parameter.step > 0 else -1)) // parameter.step)
+
+
+def _read_range(place: Place) -> range | None:
+    if not check_keys(place, _SET_KEYS):
+        return None
+    numbers: dict[str, int] = {"step": 1}
+    for name in _SET_KEYS:
+        inner = place.get(name)
+        value = inner.plain if inner is not None else None
+        if inner is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            inner.report("should be a whole number")
+            return None
+        if isinstance(value, int):
+            numbers[name] = value
+        elif name != "step":
+            place.lacking(name)
+            return None
+    start, end, step = numbers["start"], numbers["end"], numbers["step"]
+    if step == 0 or (end - start) * step < 0:
+        wrong = place.get("step") or place.get("end") or place
+        wrong.report(f"from {start} one never comes to {end} in steps of {step}")
+        return None
+    return range(start, end + (1 if step > 0 else -1), step)

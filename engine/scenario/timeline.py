@@ -1,0 +1,92 @@
+"""Reading ``timeline``: when, and what is done then."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from engine.scenario.bodies import read_body
+from engine.scenario.conditions import read_condition, read_time
+from engine.scenario.document import Place, Tree
+from engine.scenario.factory import TaskFactory
+from engine.scenario.model import Condition, TimelineEntry
+from engine.scenario.nearest import one_of
+from engine.scenario.sweep import read_factory
+from engine.specs.commands import COMMANDS, Command, CreateJob
+from engine.specs.task import TaskSpec
+
+_TIMING = ("at", "when", "after", "refused")
+_CODE = re.compile(r"[A-Z][A-Za-z0-9]{1,79}", re.ASCII)
+
+
+def read_timeline(place: Place, start: datetime) -> Iterator[tuple[Place, TimelineEntry]]:
+    """The entries that are in order, with their places; the mistakes of the others are reported."""
+    if not isinstance(place.tree.value, list):
+        place.report("should be a list of entries such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
+    for index, entry in enumerate(place.entries()):
+        read = _read_entry(entry, index, start)
+        if read is not None:
+            yield entry, read
+
+
+def _read_entry(place: Place, index: int, start: datetime) -> TimelineEntry | None:
+    if not isinstance(place.tree.value, dict):
+        place.report("should be a mapping such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
+        return None
+    before = len(place.document.problems)
+    operations = []
+    for name, inner in place.items():
+        if name in COMMANDS:
+            operations.append((name, inner))
+        elif name not in _TIMING:
+            inner.report(f"{name!r} is no operation" + one_of(name, (*COMMANDS, *_TIMING)), key=True)
+    at_ms, when, after_ms = _read_timing(place, start)
+    refused = _read_refused(place)
+    if not operations and len(place.document.problems) == before:
+        place.report("names no operation to do, such as rebootNode: {poolId: shared, node: 0}")
+    for name, inner in operations[1:]:
+        inner.report(f"{name!r} is a second operation beside {operations[0][0]!r}: make it an entry of its own", key=True)
+    commands = [_read_command(name, inner) for name, inner in operations]
+    if len(place.document.problems) > before or not commands or commands[0] is None:
+        return None
+    command, tasks, factory = commands[0]
+    return TimelineEntry(index, command, at_ms, when, after_ms, refused, tasks, factory, place.line)
+
+
+def _read_timing(place: Place, start: datetime) -> tuple[int | None, Condition | None, int]:
+    at, when, after = place.get("at"), place.get("when"), place.get("after")
+    if at is not None and when is not None:
+        when.report("an entry has 'at' or 'when', not both", key=True)
+    elif at is None and when is None:
+        place.report("says neither 'at' (a time) nor 'when' (a condition)")
+    if after is not None and when is None:
+        after.report("'after' counts from a 'when', and there is none" + (": add it to 'at'" if at else ""), key=True)
+    at_ms = read_time(at, start) if at is not None else None
+    after_ms = read_time(after, start) if after is not None else None
+    return at_ms, read_condition(when) if when is not None else None, after_ms or 0
+
+
+def _read_refused(place: Place) -> str | None:
+    refused = place.get("refused")
+    if refused is None:
+        return None
+    code = refused.plain
+    if not isinstance(code, str) or not _CODE.fullmatch(code):
+        refused.report("should be the code of the refusal that is expected, such as PoolBeingResized")
+        return None
+    return code
+
+
+def _read_command(name: str, place: Place) -> tuple[Command, tuple[TaskSpec, ...], TaskFactory | None] | None:
+    if place.plain is None:
+        place = Place(place.document, Tree(place.tree.mark, {}), place.path, place.key_mark)
+    command = read_body(place, COMMANDS[name])
+    factory = None
+    listed: tuple[TaskSpec, ...] = ()
+    if COMMANDS[name] is CreateJob and (inner := place.get("taskFactory")) is not None:
+        factory, collected = read_factory(inner, lambda *_: None)
+        listed = tuple(task for task, _ in collected)
+    if command is None:
+        return None
+    return command, (*getattr(command, "tasks", ()), *listed), factory
