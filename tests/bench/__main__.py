@@ -1,0 +1,87 @@
+"""``python -m tests.bench [WORKLOAD ...] [--rounds N]``: how much the engine costs beyond bare SimPy.
+
+Floor and engine take turns, each in a fresh interpreter, on the same work. Ratios travel between machines, seconds do
+not; the median of the ratios of all rounds is what counts. Both must give the same answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from tests.bench.answer import Answer
+from tests.bench.workloads import WORKLOADS, Workload
+
+ROW = "{:<16} {:>9} {:>9} {:>7} {:>8} {:>8} {:>8} {:>11}"
+HEAD = (
+    ROW.format("workload", "engine", "floor", "ratio", "ratio", "engine", "floor", "events"),
+    ROW.format("", "us/task", "us/task", "median", "fastest", "B/task", "B/task", ""),
+)
+
+
+def measure(program: str, workload: Workload, path: Path) -> dict[str, Any]:
+    """What ``tests.bench.one`` prints for the program in an interpreter of its own."""
+    call = [sys.executable, "-m", "tests.bench.one", program, workload.name, str(path)]
+    return json.loads(subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def same_work(workload: Workload, engine: Answer, floor: Answer) -> bool:
+    """Whether both did the same. Who prepares which node depends on placement, which the floor does not know."""
+    if workload.prepared or workload.jobs > 1:
+        return (engine.tasks, engine.busy_ms) == (floor.tasks, floor.busy_ms)
+    return engine == floor
+
+
+def compare(workload: Workload, rounds: int) -> None:
+    """Print one line of the table. Raises SystemExit when an answer is wrong."""
+    engines, floors = [], []
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "work.bin")
+        for _ in range(rounds):
+            engines.append(measure("engine", workload, path))
+            floors.append(measure("floor", workload, path))
+    answer, expected = Answer(*engines[0]["answer"]), Answer(*floors[0]["answer"])
+    if not same_work(workload, answer, expected):
+        raise SystemExit(f"{workload.name}: wrong answer: engine {answer}, floor {expected}")
+    if len({engine["log"] for engine in engines}) != 1:
+        raise SystemExit(f"{workload.name}: the same scenario and seed gave different logs")
+    if answer.preparations != answer.releases:
+        raise SystemExit(f"{workload.name}: {answer.preparations} preparations, {answer.releases} releases")
+    ratios = [engine["cpu_s"] / floor["cpu_s"] for engine, floor in zip(engines, floors, strict=True)]
+    engine_us, floor_us = (
+        median(side["cpu_s"] for side in sides) * 1e6 / workload.tasks for sides in (engines, floors)
+    )
+    engine_bytes, floor_bytes = (
+        median(side["peak_bytes"] for side in sides) / workload.tasks for sides in (engines, floors)
+    )
+    row = (
+        f"{engine_us:.2f}",
+        f"{floor_us:.2f}",
+        f"{median(ratios):.2f}",
+        f"{min(ratios):.2f}",
+        f"{engine_bytes:.0f}",
+        f"{floor_bytes:.0f}",
+        f"{engines[0]['events']:,}",
+    )
+    print(ROW.format(workload.name, *row), flush=True)
+
+
+def main() -> None:
+    """Compare on the workloads that are named, or on all."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", choices=[[], *WORKLOADS], default=[])
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    print(*HEAD, sep="\n")
+    for name in arguments.workloads or WORKLOADS:
+        compare(WORKLOADS[name], arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""The work that engine and floor are given, and what the engine is told about it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+PREP_MS = 20_000
+RELEASE_MS = 5_000
+PRIORITIES = range(-1000, 1001)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """``tasks`` in ``jobs`` equal jobs on ``nodes`` × ``slots``; ``prepared`` adds all that makes a job expensive."""
+
+    name: str
+    tasks: int
+    nodes: int
+    slots: int
+    jobs: int = 1
+    prepared: bool = False
+    priorities: bool = False
+
+    def scenario(self) -> str:
+        """The scenario file. All nodes are ready at the same time, so that first in, first out decides every start."""
+        return json.dumps(
+            {
+                "scenario": self.name,
+                "account": {
+                    "quotas": {"dedicatedCores": self.nodes, "activeJobsAndSchedules": max(300, self.jobs)},
+                },
+                "simulate": {"nodes": {"allocation": "PT30S", "starting": "PT30S", "ready": "PT30S"}},
+                "pools": [
+                    {
+                        "id": "bench",
+                        "vmSize": "standard_d1_v2",
+                        "targetDedicatedNodes": self.nodes,
+                        "taskSlotsPerNode": self.slots,
+                    }
+                ],
+                "jobs": [self._job(number) for number in range(self.jobs)],
+            }
+        )
+
+    def _job(self, number: int) -> dict[str, object]:
+        simulate: dict[str, object] = {"duration": {"uniform": ["PT10S", "PT10M"]}}
+        job: dict[str, object] = {
+            "id": f"job-{number}",
+            "poolInfo": {"poolId": "bench"},
+            "onAllTasksComplete": "terminatejob",
+        }
+        if self.priorities:
+            job["priority"] = PRIORITIES[number * 37 % len(PRIORITIES)]
+        if self.prepared:
+            simulate["exitCode"] = {0: 0.95, 1: 0.05}
+            job["constraints"] = {"maxTaskRetryCount": 2}
+            job["jobPreparationTask"] = {
+                "commandLine": "fetch",
+                "simulate": {"duration": PREP_MS / 1000},
+            }
+            job["jobReleaseTask"] = {"commandLine": "clean", "simulate": {"duration": RELEASE_MS / 1000}}
+        job["taskFactory"] = {
+            "type": "parametricSweep",
+            "parameterSets": [{"start": 1, "end": self.tasks // self.jobs}],
+            "repeatTask": {"id": "task-{0}", "commandLine": "work {0}", "simulate": simulate},
+        }
+        return job
+
+
+WORKLOADS = {
+    workload.name: workload
+    for workload in (
+        Workload("plain-100k", 100_000, 1_000, 4),
+        Workload("plain-1m", 1_000_000, 10_000, 4),
+        Workload("full-100k", 100_000, 1_000, 4, jobs=20, prepared=True),
+        Workload("full-1m", 1_000_000, 10_000, 4, jobs=20, prepared=True),
+        Workload("priorities-100k", 100_000, 1_000, 4, jobs=1_000, priorities=True),
+    )
+}
