@@ -22,12 +22,13 @@ from pydantic import (
     SerializationInfo,
     SerializerFunctionWrapHandler,
     Strict,
+    ValidationError,
     WithJsonSchema,
     model_serializer,
     model_validator,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from engine.units import format_duration, format_utc, parse_duration, parse_utc
 
@@ -136,6 +137,19 @@ def _when_written(value: str | None, info: SerializationInfo) -> str | None:
 Secret = Annotated[Text, PlainSerializer(_when_written)]
 
 
+def _accepted_names(field: FieldInfo) -> tuple[str, ...]:
+    alias = field.validation_alias
+    if isinstance(alias, AliasChoices):
+        return tuple(choice for choice in alias.choices if isinstance(choice, str))
+    return (alias,) if isinstance(alias, str) else ()
+
+
+def mistake(name: str, value: object, message: str) -> ValidationError:
+    """A mistake at the property ``name`` of a body, to be raised by a validator of the whole body."""
+    error = PydanticCustomError("mistake", "{message}", {"message": message})
+    return ValidationError.from_exception_data("", [InitErrorDetails(type=error, loc=(name,), input=value)])
+
+
 class Spec(BaseModel):
     """Base of all bodies: frozen, unknown names refused, null taken as absent."""
 
@@ -149,16 +163,16 @@ class Spec(BaseModel):
     )
 
     _wire_durations: ClassVar[tuple[str, ...]] = ()
+    _spellings: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
         super().__pydantic_init_subclass__(**kwargs)
+        fields = cls.model_fields.values()
         cls._wire_durations = tuple(
-            name
-            for field in cls.model_fields.values()
-            if _DURATION_SCHEMA in field.metadata
-            for name in _accepted_names(field)
+            name for field in fields if _DURATION_SCHEMA in field.metadata for name in _accepted_names(field)
         )
+        cls._spellings = tuple(names for names in map(_accepted_names, fields) if len(names) > 1)
 
     @classmethod
     def from_wire(cls, body: object) -> Self:
@@ -175,10 +189,13 @@ class Spec(BaseModel):
         if not isinstance(body, dict):
             return body
         if None in body.values():
-            body = {name: value for name, value in body.items() if value is not None or "_" in name}
+            body = {name: value for name, value in body.items() if value is not None or "_" in str(name)}
         for name in cls._wire_durations:
             if isinstance(body.get(name), int):
                 body = body | {name: str(body[name])}
+        for name, older in cls._spellings:
+            if name in body and older in body:
+                raise mistake(older, body[older], f"is another name of {name}, which is given too; keep one")
         return body
 
     @model_serializer(mode="wrap")
@@ -203,13 +220,6 @@ class Identified(Spec):
     """A body that names what it creates."""
 
     id: Text
-
-
-def _accepted_names(field: FieldInfo) -> tuple[str, ...]:
-    alias = field.validation_alias
-    if isinstance(alias, AliasChoices):
-        return tuple(choice for choice in alias.choices if isinstance(choice, str))
-    return (alias,) if isinstance(alias, str) else ()
 
 
 def wire_names(model: type[BaseModel]) -> tuple[str, ...]:

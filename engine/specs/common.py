@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import AliasChoices, Field, ValidationError, model_validator
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import AliasChoices, Field, model_validator
 
-from engine.specs.base import Bool, Secret, Spec, Text
+from engine.specs.base import Bool, Secret, Spec, Text, mistake
 from engine.specs.simulate import OptionalSimulate
 from engine.terms import Option
 
@@ -219,14 +218,9 @@ class CommandLine(Spec):
             return body
         elevated = body["runElevated"]
         if not isinstance(elevated, bool):
-            raise _mistake("bool_type", "should be true or false", "runElevated", elevated)
+            raise mistake("runElevated", elevated, "should be true or false")
         if body.get("userIdentity") is not None:
-            raise _mistake("given_twice", "is the older way to say userIdentity, give one", "runElevated", elevated)
+            raise mistake("runElevated", elevated, "says what userIdentity says, which is given too; keep one")
         level = ElevationLevel.ADMIN if elevated else ElevationLevel.NON_ADMIN
         rest = {name: value for name, value in body.items() if name != "runElevated"}
         return rest | {"userIdentity": {"autoUser": {"elevationLevel": level}}}
-
-
-def _mistake(kind: str, message: str, name: str, value: object) -> ValidationError:
-    error = PydanticCustomError(kind, message)
-    return ValidationError.from_exception_data("CommandLine", [InitErrorDetails(type=error, loc=(name,), input=value)])

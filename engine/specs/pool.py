@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field, PlainSerializer, SerializationInfo, field_serializer
 
+from engine.catalogue import os_of
 from engine.specs.base import Bool, FiniteDuration, Identified, Int, Secret, Spec, Text
 from engine.specs.common import (
     ApplicationPackageReference,
@@ -137,11 +138,11 @@ class PoolSpecification(Spec):
     @property
     def os_family(self) -> OsFamily:
         """The operating system that the configuration means; Linux where there is none."""
-        if self.cloud_service_configuration is not None:
-            return OsFamily.CLOUD_SERVICE
         machine = self.virtual_machine_configuration
-        windows = machine is not None and machine.node_agent_sku_id.lower().startswith("batch.node.windows")
-        return OsFamily.WINDOWS if windows else OsFamily.LINUX
+        return os_of(
+            node_agent_sku_id=machine.node_agent_sku_id if machine else None,
+            cloud_service=self.cloud_service_configuration is not None,
+        )
 
     @field_serializer("target_dedicated_nodes", "target_low_priority_nodes")
     def _answer_target(self, target: int | None) -> int | None:

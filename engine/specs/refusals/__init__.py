@@ -1,0 +1,41 @@
+"""What the service refuses in a body by itself, before any state is looked at.
+
+Pure functions from a body to the list of its refusals, in the order of the body; an empty list is a body
+that can be accepted. What depends on other objects (ids in use, allocation state, quotas) is for the rules.
+"""
+
+from engine.specs.refusals.job import (
+    add_tasks_refusals,
+    job_refusals,
+    job_update_refusals,
+    schedule_refusals,
+    schedule_update_refusals,
+    task_constraints_refusals,
+    task_refusals,
+)
+from engine.specs.refusals.parts import Refusal
+from engine.specs.refusals.pool import (
+    auto_scale_refusals,
+    node_user_refusals,
+    pool_refusals,
+    pool_update_refusals,
+    remove_nodes_refusals,
+    resize_refusals,
+)
+
+__all__ = [
+    "Refusal",
+    "add_tasks_refusals",
+    "auto_scale_refusals",
+    "job_refusals",
+    "job_update_refusals",
+    "node_user_refusals",
+    "pool_refusals",
+    "pool_update_refusals",
+    "remove_nodes_refusals",
+    "resize_refusals",
+    "schedule_refusals",
+    "schedule_update_refusals",
+    "task_constraints_refusals",
+    "task_refusals",
+]

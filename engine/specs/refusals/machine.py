@@ -1,0 +1,114 @@
+"""What the service refuses in the machines of a pool (POOL-4, POOL-23, FILE-13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.catalogue import IMAGES, os_of
+from engine.specs.machine import (
+    ImageReference,
+    MountConfiguration,
+    NodePlacementPolicy,
+    RollingUpgradePolicy,
+    VirtualMachineConfiguration,
+)
+from engine.specs.pool import PoolSpecification
+from engine.specs.refusals.parts import Path, Refusal, at_least_refusals, exactly_one_refusals, invalid, missing
+from engine.terms import OsFamily
+
+_MOUNTS = tuple(MountConfiguration.model_fields)
+_MARKETPLACE = ("publisher", "offer", "sku")
+
+
+def machine_refusals(spec: PoolSpecification) -> Iterator[Refusal]:
+    """POOL-4."""
+    machine = spec.virtual_machine_configuration
+    if machine is None:
+        return
+    path: Path = ("virtualMachineConfiguration",)
+    yield from _image(machine.image_reference, (*path, "imageReference"))
+    yield from _node_agent(machine, (*path, "nodeAgentSKUId"))
+    if machine.windows_configuration is not None and spec.os_family is OsFamily.LINUX:
+        yield invalid((*path, "windowsConfiguration"), "should be absent from a Linux pool")
+    yield from _disks(machine, (*path, "dataDisks"))
+
+
+def _image(image: ImageReference, path: Path) -> Iterator[Refusal]:
+    parts = [name for name in _MARKETPLACE if getattr(image, name) is not None]
+    ids = [
+        name
+        for name, value in (
+            ("virtualMachineImageId", image.virtual_machine_image_id),
+            ("sharedGalleryImageId", image.shared_gallery_image_id),
+            ("communityGalleryImageId", image.community_gallery_image_id),
+        )
+        if value is not None
+    ]
+    if ids and (parts or len(ids) > 1):
+        yield invalid((*path, ids[-1]), f"excludes {(parts + ids)[0]}, which is given too")
+    elif not ids:
+        for name in _MARKETPLACE:
+            if name not in parts:
+                yield missing((*path, name), "a marketplace image needs publisher, offer and sku")
+
+
+def _node_agent(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Refusal]:
+    image, agent = machine.image_reference, machine.node_agent_sku_id.lower()
+    named = tuple((getattr(image, name) or "").lower() for name in _MARKETPLACE)
+    for known in IMAGES:
+        if named == (known.publisher.lower(), known.offer.lower(), known.sku.lower()):
+            if agent != known.node_agent_sku_id:
+                yield invalid(path, f"is {agent!r}, the image needs {known.node_agent_sku_id!r}")
+            return
+    if image.publisher is not None:
+        expected = os_of(publisher=image.publisher, offer=image.offer, sku=image.sku)
+        if expected is not os_of(node_agent_sku_id=agent):
+            yield invalid(path, f"is {agent!r}, which does not run on an image for {expected.value}")
+
+
+def _disks(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Refusal]:
+    seen: set[int] = set()
+    for index, disk in enumerate(machine.data_disks):
+        if not 0 <= disk.lun <= 63:
+            yield invalid((*path, index, "lun"), f"is {disk.lun}, should be 0 to 63")
+        if disk.lun in seen:
+            yield invalid((*path, index, "lun"), f"another disk has {disk.lun} too")
+        seen.add(disk.lun)
+        yield from at_least_refusals(disk.disk_size_gb, 1, (*path, index, "diskSizeGB"))
+
+
+def mounts_refusals(mounts: tuple[MountConfiguration, ...]) -> Iterator[Refusal]:
+    """FILE-13."""
+    path: Path = ("mountConfiguration",)
+    if len(mounts) > 10:
+        yield invalid(path, f"has {len(mounts)} file systems, 10 are allowed")
+    for index, mount in enumerate(mounts):
+        yield from exactly_one_refusals(mount, _MOUNTS, (*path, index))
+
+
+def upgrade_policy_refusals(spec: PoolSpecification) -> Iterator[Refusal]:
+    """POOL-23."""
+    policy, machine = spec.upgrade_policy, spec.virtual_machine_configuration
+    if policy is None:
+        return
+    automatic = policy.automatic_os_upgrade_policy
+    windows = machine.windows_configuration if machine else None
+    if automatic and automatic.enable_automatic_os_upgrade and windows and windows.enable_automatic_updates:
+        path: Path = ("upgradePolicy", "automaticOSUpgradePolicy", "enableAutomaticOSUpgrade")
+        yield invalid(path, "excludes windowsConfiguration.enableAutomaticUpdates, which is true")
+    if policy.rolling_upgrade_policy is not None:
+        placement = machine.node_placement_configuration if machine else None
+        zonal = placement is not None and placement.policy is NodePlacementPolicy.ZONAL
+        yield from _rolling(policy.rolling_upgrade_policy, ("upgradePolicy", "rollingUpgradePolicy"), zonal=zonal)
+
+
+def _rolling(policy: RollingUpgradePolicy, path: Path, *, zonal: bool) -> Iterator[Refusal]:
+    for name, value, least in (
+        ("maxBatchInstancePercent", policy.max_batch_instance_percent, 5),
+        ("maxUnhealthyInstancePercent", policy.max_unhealthy_instance_percent, 5),
+        ("maxUnhealthyUpgradedInstancePercent", policy.max_unhealthy_upgraded_instance_percent, 0),
+    ):
+        if value is not None and not least <= value <= 100:
+            yield invalid((*path, name), f"is {value}, should be {least} to 100")
+    if policy.enable_cross_zone_upgrade is not None and not zonal:
+        yield invalid((*path, "enableCrossZoneUpgrade"), "is for pools with zonal node placement only")

@@ -1,0 +1,88 @@
+"""What the service refuses in the network of a pool (NET-1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from engine.specs.network import InboundNatPool, IpAddressProvisioning, PublicIpAddressConfiguration
+from engine.specs.pool import PoolSpecification
+from engine.specs.refusals.parts import Path, Refusal, invalid, missing
+
+_NAT_POOL_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,75}[A-Za-z0-9_])?", re.ASCII)
+
+
+def network_refusals(spec: PoolSpecification) -> Iterator[Refusal]:
+    """NET-1, ACC-5."""
+    network = spec.network_configuration
+    if network is None:
+        return
+    path: Path = ("networkConfiguration",)
+    if network.endpoint_configuration is not None:
+        nat_pools = network.endpoint_configuration.inbound_nat_pools
+        yield from _nat_pools(nat_pools, (*path, "endpointConfiguration", "inboundNATPools"))
+    if network.public_ip_address_configuration is not None:
+        addresses = network.public_ip_address_configuration
+        yield from _public_addresses(addresses, spec, (*path, "publicIPAddressConfiguration"))
+
+
+def _nat_pools(pools: tuple[InboundNatPool, ...], path: Path) -> Iterator[Refusal]:
+    rules = sum(len(pool.network_security_group_rules) for pool in pools)
+    if len(pools) > 5:
+        yield invalid(path, f"has {len(pools)} endpoints, 5 are allowed")
+    if rules > 25:
+        yield invalid(path, f"has {rules} network security group rules, 25 are allowed")
+    priorities: set[int] = set()
+    for index, pool in enumerate(pools):
+        yield from _nat_pool(pool, (*path, index))
+        yield from _unlike_earlier(pool, pools[:index], (*path, index))
+        for number, rule in enumerate(pool.network_security_group_rules):
+            place = (*path, index, "networkSecurityGroupRules", number, "priority")
+            if not 150 <= rule.priority <= 4096:
+                yield invalid(place, f"is {rule.priority}, should be 150 to 4096")
+            if rule.priority in priorities:
+                yield invalid(place, f"another rule has {rule.priority} too")
+            priorities.add(rule.priority)
+
+
+def _nat_pool(pool: InboundNatPool, path: Path) -> Iterator[Refusal]:
+    first, last = pool.frontend_port_range_start, pool.frontend_port_range_end
+    if not _NAT_POOL_NAME.fullmatch(pool.name):
+        yield invalid((*path, "name"), f"{pool.name!r} is no name of an endpoint")
+    if not 1 <= pool.backend_port <= 65_535 or pool.backend_port in {29_876, 29_877}:
+        yield invalid((*path, "backendPort"), f"is {pool.backend_port}, should be 1 to 65535 but not 29876 or 29877")
+    for name, port in (("frontendPortRangeStart", first), ("frontendPortRangeEnd", last)):
+        if not 1 <= port <= 65_534:
+            yield invalid((*path, name), f"is {port}, should be 1 to 65534")
+    if first <= 55_000 and last >= 50_000:
+        yield invalid((*path, "frontendPortRangeStart"), f"ports {first} to {last} touch the reserved 50000 to 55000")
+    if last - first + 1 < 40:
+        yield invalid((*path, "frontendPortRangeEnd"), f"ports {first} to {last} are less than 40")
+
+
+def _unlike_earlier(pool: InboundNatPool, earlier: tuple[InboundNatPool, ...], path: Path) -> Iterator[Refusal]:
+    for other in earlier:
+        if pool.name == other.name:
+            yield invalid((*path, "name"), f"another endpoint is called {pool.name!r} too")
+        if pool.backend_port == other.backend_port:
+            yield invalid((*path, "backendPort"), f"another endpoint has {pool.backend_port} too")
+        if (
+            pool.frontend_port_range_start <= other.frontend_port_range_end
+            and other.frontend_port_range_start <= pool.frontend_port_range_end
+        ):
+            yield invalid((*path, "frontendPortRangeStart"), f"the range overlaps that of {other.name!r}")
+
+
+def _public_addresses(
+    addresses: PublicIpAddressConfiguration, spec: PoolSpecification, path: Path
+) -> Iterator[Refusal]:
+    """Addresses of one's own, enough of them: 100 dedicated and 100 Spot nodes each."""
+    own = addresses.provision is IpAddressProvisioning.USER_MANAGED
+    if addresses.ip_address_ids and not own:
+        yield invalid((*path, "ipAddressIds"), "are for provision: usermanaged only")
+    if own and not addresses.ip_address_ids:
+        yield missing((*path, "ipAddressIds"), "provision: usermanaged needs the ids of the addresses")
+    targets = (spec.target_dedicated_nodes or 0, spec.target_low_priority_nodes or 0)
+    if own and addresses.ip_address_ids and max(targets) > 100 * len(addresses.ip_address_ids):
+        count = len(addresses.ip_address_ids)
+        yield invalid((*path, "ipAddressIds"), f"{count} addresses are enough for {100 * count} nodes of each kind")

@@ -1,0 +1,242 @@
+"""What the service refuses in bodies about pools and nodes (POOL-9 and the rules it rests on)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from engine.catalogue import allowed_by_classic_size_rules, nearest_sizes, vm_size
+from engine.specs.account import Account, PoolAllocationMode
+from engine.specs.base import wire_name
+from engine.specs.commands import CreateNodeUser, EnablePoolAutoScale, EvaluatePoolAutoScale, RemoveNodes, ResizePool
+from engine.specs.common import ApplicationPackageReference
+from engine.specs.pool import PoolSpec, PoolSpecification, PoolUpdate, StartTask, UserAccount
+from engine.specs.refusals.machine import machine_refusals, mounts_refusals, upgrade_policy_refusals
+from engine.specs.refusals.network import network_refusals
+from engine.specs.refusals.parts import (
+    Path,
+    Refusal,
+    at_least_refusals,
+    command_line_refusals,
+    display_name_refusals,
+    id_refusals,
+    invalid,
+    metadata_refusals,
+    missing,
+)
+from engine.terms import OsFamily
+from engine.units import HOUR_MS, MINUTE_MS, format_duration
+
+_LICENSES = ("maya", "vray", "3dsmax", "arnold")
+_FORMULA_MAX = 8192
+_START_TASK_MAX = 32_768
+
+
+def pool_refusals(spec: PoolSpecification, account: Account, *, classic_size_rules: bool = False) -> list[Refusal]:
+    """What the service refuses in a pool (POOL-2, POOL-4, POOL-5, POOL-9, ACC-5); an auto pool has no id."""
+    return [
+        *_identity(spec),
+        *display_name_refusals(spec.display_name, ("displayName",)),
+        *_size(spec, classic_size_rules=classic_size_rules),
+        *_scale(spec),
+        *machine_refusals(spec),
+        *_cloud_service(spec, account),
+        *network_refusals(spec),
+        *_start_task(spec.start_task, spec.user_accounts),
+        *_packages(spec.application_package_references, account),
+        *_certificates(spec, account),
+        *_users(spec),
+        *metadata_refusals(spec.metadata, ("metadata",)),
+        *mounts_refusals(spec.mount_configuration),
+        *upgrade_policy_refusals(spec),
+        *_licenses(spec),
+    ]
+
+
+def pool_update_refusals(
+    update: PoolUpdate, spec: PoolSpec, account: Account, *, classic_size_rules: bool = False
+) -> list[Refusal]:
+    """What the service refuses in a change of the pool ``spec``: what is given must suit the rest (POOL-14)."""
+    given = update.model_fields_set & PoolUpdate.model_fields.keys()
+    changed = spec.model_copy(update={name: getattr(update, name) for name in given})
+    places = {wire_name(name) for name in given}
+    refusals = pool_refusals(changed, account, classic_size_rules=classic_size_rules)
+    return [refusal for refusal in refusals if refusal.path and refusal.path[0] in places]
+
+
+def resize_refusals(command: ResizePool) -> list[Refusal]:
+    """RSZ-1."""
+    refusals = [*_targets(command), *_timeout(command.resize_timeout)]
+    if command.target_dedicated_nodes is None and command.target_low_priority_nodes is None:
+        reason = "a resize needs targetDedicatedNodes or targetLowPriorityNodes"
+        refusals.append(missing(("targetDedicatedNodes",), reason))
+    return refusals
+
+
+def remove_nodes_refusals(command: RemoveNodes) -> list[Refusal]:
+    """RSZ-8, ACC-5."""
+    refusals = list(_timeout(command.resize_timeout))
+    if not 1 <= len(command.node_list) <= 100:
+        refusals.append(invalid(("nodeList",), f"has {len(command.node_list)} nodes, should have 1 to 100"))
+    return refusals
+
+
+def auto_scale_refusals(command: EnablePoolAutoScale | EvaluatePoolAutoScale) -> list[Refusal]:
+    """The limits of formula and interval (POOL-9, ACC-5); what the formula says is not looked at."""
+    refusals = list(_formula(command.auto_scale_formula))
+    if isinstance(command, EnablePoolAutoScale) and command.auto_scale_evaluation_interval is not None:
+        refusals += _interval(command.auto_scale_evaluation_interval)
+    return refusals
+
+
+def node_user_refusals(command: CreateNodeUser, os_family: OsFamily) -> list[Refusal]:
+    """NOP-9."""
+    refusals = list(id_refusals(command.name, ("name",)))
+    if os_family is not OsFamily.LINUX:
+        if command.ssh_public_key is not None:
+            refusals.append(invalid(("sshPublicKey",), "is for Linux nodes only"))
+        if not command.password:
+            refusals.append(missing(("password",), "a user of a Windows node needs a password"))
+    return refusals
+
+
+def _identity(spec: PoolSpecification) -> Iterator[Refusal]:
+    if isinstance(spec, PoolSpec):
+        yield from id_refusals(spec.id, ("id",))
+
+
+def _size(spec: PoolSpecification, *, classic_size_rules: bool) -> Iterator[Refusal]:
+    size = vm_size(spec.vm_size)
+    if size is None:
+        near = nearest_sizes(spec.vm_size)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        yield invalid(("vmSize",), f"{spec.vm_size!r} is no known VM size{hint}")
+        return
+    cloud_service = spec.cloud_service_configuration is not None
+    if classic_size_rules and not allowed_by_classic_size_rules(spec.vm_size, cloud_service=cloud_service):
+        yield invalid(("vmSize",), f"{spec.vm_size!r} cannot be used with this configuration")
+    if not 1 <= spec.task_slots_per_node <= size.max_task_slots:
+        reason = f"is {spec.task_slots_per_node}, should be 1 to {size.max_task_slots} for {spec.vm_size}"
+        yield invalid(("taskSlotsPerNode",), reason)
+
+
+def _scale(spec: PoolSpecification) -> Iterator[Refusal]:
+    yield from _targets(spec)
+    yield from _timeout(spec.resize_timeout)
+    yield from _interval(spec.auto_scale_evaluation_interval)
+    yield from _formula(spec.auto_scale_formula)
+    targets = ("target_dedicated_nodes", "target_low_priority_nodes")
+    given = [wire_name(name) for name in targets if getattr(spec, name) is not None]
+    if spec.enable_auto_scale:
+        for name in given:
+            yield invalid((name,), "should be absent from a pool with enableAutoScale, whose formula sets it")
+        if not spec.auto_scale_formula:
+            yield missing(("autoScaleFormula",), "a pool with enableAutoScale needs a formula")
+        return
+    if spec.auto_scale_formula is not None:
+        yield invalid(("autoScaleFormula",), "is only for a pool with enableAutoScale: true")
+    # The service takes an auto pool without targets and answers 0 for both, so only a pool by itself needs one.
+    if not given and isinstance(spec, PoolSpec):
+        reason = "a pool needs targetDedicatedNodes, targetLowPriorityNodes or enableAutoScale"
+        yield missing(("targetDedicatedNodes",), reason)
+
+
+def _targets(body: PoolSpecification | ResizePool) -> Iterator[Refusal]:
+    for name in ("target_dedicated_nodes", "target_low_priority_nodes"):
+        target = getattr(body, name)
+        if target is not None:
+            yield from at_least_refusals(target, 0, (wire_name(name),))
+
+
+def _timeout(timeout_ms: int) -> Iterator[Refusal]:
+    if timeout_ms < 5 * MINUTE_MS:
+        yield invalid(("resizeTimeout",), f"is {format_duration(timeout_ms)}, should be PT5M or more")
+
+
+def _interval(interval_ms: int) -> Iterator[Refusal]:
+    if not 5 * MINUTE_MS <= interval_ms <= 168 * HOUR_MS:
+        reason = f"is {format_duration(interval_ms)}, should be PT5M to PT168H"
+        yield invalid(("autoScaleEvaluationInterval",), reason)
+
+
+def _formula(formula: str | None) -> Iterator[Refusal]:
+    if formula is not None and len(formula) > _FORMULA_MAX:
+        reason = f"has {len(formula)} characters, {_FORMULA_MAX} are allowed"
+        yield Refusal("AutoScaleFormulaTooLong", ("autoScaleFormula",), reason)
+
+
+def _cloud_service(spec: PoolSpecification, account: Account) -> Iterator[Refusal]:
+    cloud_service = spec.cloud_service_configuration
+    place = "cloudServiceConfiguration"
+    if cloud_service is None:
+        return
+    if spec.virtual_machine_configuration is not None:
+        yield invalid((place,), "excludes virtualMachineConfiguration, which is given too")
+    if account.pool_allocation_mode is PoolAllocationMode.USER_SUBSCRIPTION:
+        yield invalid((place,), "cannot be used in an account of pool allocation mode UserSubscription")
+    if cloud_service.os_family not in {"2", "3", "4", "5", "6"}:
+        yield invalid((place, "osFamily"), f"is {cloud_service.os_family!r}, should be '2' to '6'")
+
+
+def _start_task(task: StartTask | None, accounts: tuple[UserAccount, ...]) -> Iterator[Refusal]:
+    if task is None:
+        return
+    path: Path = ("startTask",)
+    yield from command_line_refusals(task, path)
+    yield from at_least_refusals(task.max_task_retry_count, -1, (*path, "maxTaskRetryCount"))
+    username = task.user_identity.username
+    if username is not None and username not in {account.name for account in accounts}:
+        yield invalid((*path, "userIdentity", "username"), f"{username!r} is none of the pool's userAccounts")
+    length = len(json.dumps(task.wire()))
+    if length > _START_TASK_MAX:
+        yield invalid(path, f"has {length} characters, {_START_TASK_MAX} are allowed")
+
+
+def _packages(references: tuple[ApplicationPackageReference, ...], account: Account) -> Iterator[Refusal]:
+    """APP-3, ACC-5. Ids of applications are compared without regard to case, like all ids."""
+    path: Path = ("applicationPackageReferences",)
+    if len(references) > 10:
+        yield invalid(path, f"has {len(references)} references, 10 are allowed")
+    applications = {application.id.lower(): application for application in account.applications}
+    for index, reference in enumerate(references):
+        application = applications.get(reference.application_id.lower())
+        if application is None:
+            reason = f"the account has no application {reference.application_id!r}"
+        elif reference.version is None and application.default_version is None:
+            reason = f"{application.id} has no default version, so one has to be named"
+        elif reference.version is not None and reference.version not in application.versions:
+            reason = f"{application.id} has no version {reference.version!r}"
+        else:
+            continue
+        yield Refusal("InvalidApplicationPackageReferences", (*path, index), reason)
+
+
+def _certificates(spec: PoolSpecification, account: Account) -> Iterator[Refusal]:
+    known = {certificate.thumbprint.lower() for certificate in account.certificates}
+    for index, reference in enumerate(spec.certificate_references):
+        if reference.thumbprint.lower() not in known:
+            reason = f"the account has no certificate {reference.thumbprint!r}"
+            yield Refusal("InvalidCertificateReferences", ("certificateReferences", index, "thumbprint"), reason)
+
+
+def _users(spec: PoolSpecification) -> Iterator[Refusal]:
+    """USER-2."""
+    seen: set[str] = set()
+    for index, user in enumerate(spec.user_accounts):
+        path: Path = ("userAccounts", index)
+        if not 1 <= len(user.name) <= 20:
+            yield invalid((*path, "name"), f"has {len(user.name)} characters, 1 to 20 are allowed")
+        if user.name.lower() in seen:
+            yield invalid((*path, "name"), f"there is another user {user.name!r}")
+        seen.add(user.name.lower())
+        linux = user.linux_user_configuration
+        if linux is not None and (linux.uid is None) != (linux.gid is None):
+            yield invalid((*path, "linuxUserConfiguration"), "uid and gid have to be given together")
+        if user.windows_user_configuration is not None and spec.os_family is OsFamily.LINUX:
+            yield invalid((*path, "windowsUserConfiguration"), "is for Windows pools only")
+
+
+def _licenses(spec: PoolSpecification) -> Iterator[Refusal]:
+    for index, license_name in enumerate(spec.application_licenses):
+        if license_name.lower() not in _LICENSES:
+            yield invalid(("applicationLicenses", index), f"{license_name!r} is none of {', '.join(_LICENSES)}")
