@@ -22,13 +22,12 @@ from pydantic import (
     SerializationInfo,
     SerializerFunctionWrapHandler,
     Strict,
-    ValidationError,
     WithJsonSchema,
     model_serializer,
     model_validator,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, core_schema
 
 from engine.units import format_duration, format_utc, parse_duration, parse_utc
 
@@ -144,12 +143,6 @@ def _accepted_names(field: FieldInfo) -> tuple[str, ...]:
     return (alias,) if isinstance(alias, str) else ()
 
 
-def mistake(name: str, value: object, message: str) -> ValidationError:
-    """A mistake at the property ``name`` of a body, to be raised by a validator of the whole body."""
-    error = PydanticCustomError("mistake", "{message}", {"message": message})
-    return ValidationError.from_exception_data("", [InitErrorDetails(type=error, loc=(name,), input=value)])
-
-
 class Spec(BaseModel):
     """Base of all bodies: frozen, unknown names refused, null taken as absent."""
 
@@ -163,16 +156,16 @@ class Spec(BaseModel):
     )
 
     _wire_durations: ClassVar[tuple[str, ...]] = ()
-    _spellings: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
         super().__pydantic_init_subclass__(**kwargs)
-        fields = cls.model_fields.values()
         cls._wire_durations = tuple(
-            name for field in fields if _DURATION_SCHEMA in field.metadata for name in _accepted_names(field)
+            name
+            for field in cls.model_fields.values()
+            if _DURATION_SCHEMA in field.metadata
+            for name in _accepted_names(field)
         )
-        cls._spellings = tuple(names for names in map(_accepted_names, fields) if len(names) > 1)
 
     @classmethod
     def from_wire(cls, body: object) -> Self:
@@ -193,9 +186,6 @@ class Spec(BaseModel):
         for name in cls._wire_durations:
             if isinstance(body.get(name), int):
                 body = body | {name: str(body[name])}
-        for name, older in cls._spellings:
-            if name in body and older in body:
-                raise mistake(older, body[older], f"is another name of {name}, which is given too; keep one")
         return body
 
     @model_serializer(mode="wrap")
@@ -223,6 +213,9 @@ class Identified(Spec):
 
 
 def wire_names(model: type[BaseModel]) -> tuple[str, ...]:
-    """Every property name that ``model`` accepts on the wire, those of older generations included (GEN-14)."""
+    """Every property name that ``model`` accepts on the wire, those of older generations included (GEN-14).
+
+    One of them that pydantic reports as ``extra_forbidden`` is a second spelling of what is given already.
+    """
     names = [name for field in model.model_fields.values() for name in _accepted_names(field)]
     return (*names, *getattr(model, "OLDER_NAMES", ()))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import AliasChoices, Field, model_validator
+from pydantic import AliasChoices, Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails
 
-from engine.specs.base import Bool, Secret, Spec, Text, mistake
+from engine.specs.base import Bool, Secret, Spec, Text
 from engine.specs.simulate import OptionalSimulate
 from engine.terms import Option
 
@@ -214,13 +215,15 @@ class CommandLine(Spec):
     @model_validator(mode="before")
     @classmethod
     def _run_elevated(cls, body: object) -> object:
-        if not isinstance(body, dict) or body.get("runElevated") is None:
+        """Given beside ``userIdentity`` it stays where it is, a name that is not known there."""
+        if not isinstance(body, dict) or "runElevated" not in body or body.get("userIdentity") is not None:
             return body
-        elevated = body["runElevated"]
+        body = dict(body)
+        elevated = body.pop("runElevated")
+        if elevated is None:
+            return body
         if not isinstance(elevated, bool):
-            raise mistake("runElevated", elevated, "should be true or false")
-        if body.get("userIdentity") is not None:
-            raise mistake("runElevated", elevated, "says what userIdentity says, which is given too; keep one")
+            error = InitErrorDetails(type="bool_type", loc=("runElevated",), input=elevated)
+            raise ValidationError.from_exception_data(cls.__name__, [error])
         level = ElevationLevel.ADMIN if elevated else ElevationLevel.NON_ADMIN
-        rest = {name: value for name, value in body.items() if name != "runElevated"}
-        return rest | {"userIdentity": {"autoUser": {"elevationLevel": level}}}
+        return body | {"userIdentity": {"autoUser": {"elevationLevel": level}}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.catalogue import IMAGES, os_of
+from engine.catalogue import os_of
 from engine.specs.machine import (
     ImageReference,
     MountConfiguration,
@@ -53,13 +53,8 @@ def _image(image: ImageReference, path: Path) -> Iterator[Refusal]:
 
 
 def _node_agent(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Refusal]:
-    image, agent = machine.image_reference, machine.node_agent_sku_id.lower()
-    named = tuple((getattr(image, name) or "").lower() for name in _MARKETPLACE)
-    for known in IMAGES:
-        if named == (known.publisher.lower(), known.offer.lower(), known.sku.lower()):
-            if agent != known.node_agent_sku_id:
-                yield invalid(path, f"is {agent!r}, the image needs {known.node_agent_sku_id!r}")
-            return
+    """The agent must suit the image. DECISION: its operating system does, as agents outlive versions of images."""
+    image, agent = machine.image_reference, machine.node_agent_sku_id
     if image.publisher is not None:
         expected = os_of(publisher=image.publisher, offer=image.offer, sku=image.sku)
         if expected is not os_of(node_agent_sku_id=agent):
