@@ -19,18 +19,17 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate
+from itertools import accumulate, islice
 from random import Random  # noqa: TID251  seeded by key below, never shared
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.specs.simulate import Distribution
-
-Weights = tuple[tuple[int, float], ...]
+    from engine.specs.simulate import Distribution, ExitCodes
 
 _MANTISSA = 53
 _TINY = 2.0**-_MANTISSA
+_NEVER = 2.0  # no stream comes to it
 _quantile = NormalDist().inv_cdf
 
 
@@ -46,10 +45,10 @@ def uniform(seed: int, *key: str | int) -> float:
 
 def draw_ms(distribution: Distribution, u: float) -> int:
     """The duration in whole milliseconds, at least 0, below which a share u of the distribution lies; u in [0, 1)."""
-    return max(0, round(_inverse(distribution.kind, tuple(distribution.values))(u)))
+    return round(_inverse(distribution.kind, distribution.values)(u))
 
 
-def pick_code(weights: Weights, u: float) -> int:
+def pick_code(weights: ExitCodes, u: float) -> int:
     """The exit code on which u in [0, 1) falls when the codes share the interval by weight, in the order given."""
     codes, bounds = _shares(weights)
     return codes[bisect_right(bounds, u * bounds[-1], hi=len(bounds) - 1)]
@@ -59,12 +58,11 @@ def block_ms(distribution: Distribution, seed: int, *key: str | int, count: int)
     """The durations in ms of ``count`` subjects, in their order, from the one stream of this key."""
     if distribution.kind == "constant":
         return array("q", [draw_ms(distribution, 0.0)]) * count
-    inverse = _inverse(distribution.kind, tuple(distribution.values))
-    random = _stream(seed, key).random
-    return array("q", [ms if (ms := round(inverse(random()))) > 0 else 0 for _ in range(count)])
+    numbers = islice(iter(_stream(seed, key).random, _NEVER), count)
+    return array("q", map(round, map(_inverse(distribution.kind, distribution.values), numbers)))
 
 
-def block_codes(weights: Weights, seed: int, *key: str | int, count: int) -> array[int]:
+def block_codes(weights: ExitCodes, seed: int, *key: str | int, count: int) -> array[int]:
     """The exit codes of ``count`` subjects, in their order, from the one stream of this key."""
     codes, bounds = _shares(weights)
     if len(codes) == 1:
@@ -98,12 +96,15 @@ def _stream(seed: int, key: tuple[str | int, ...]) -> Random:
 
 
 @lru_cache(maxsize=1024)
-def _shares(weights: Weights) -> tuple[list[int], list[float]]:
-    """Codes and the running totals of their weights; codes without weight never come up and are left out."""
+def _shares(weights: ExitCodes) -> tuple[list[int], list[float]]:
+    """Codes and the running totals of their weights; codes without weight never come up and are left out.
+
+    A code is a signed 32-bit number, as the service shows it: 0xC000013A is -1073741510 (RETRY-8).
+    """
     heavy = [(code, weight) for code, weight in weights if weight > 0]
     if not heavy:
         raise ValueError("no exit code has a weight above 0; give at least one")
-    return [code for code, _ in heavy], list(accumulate(weight for _, weight in heavy))
+    return [(code + 2**31) % 2**32 - 2**31 for code, _ in heavy], list(accumulate(weight for _, weight in heavy))
 
 
 @lru_cache(maxsize=1024)
@@ -115,7 +116,7 @@ def _inverse(kind: str, values: tuple[float, ...]) -> Callable[[float], float]:
         case "uniform", (low, high):
             return lambda u: low + (high - low) * u
         case "normal", (mean, deviation):
-            return lambda u: mean + deviation * _quantile(u or _TINY)
+            return lambda u: max(0.0, mean + deviation * _quantile(u or _TINY))
         case "lognormal", (median, sigma):
             return lambda u: median * math.exp(sigma * _quantile(u or _TINY))
         case "exponential", (mean,):

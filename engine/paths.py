@@ -55,8 +55,8 @@ def is_managed(key: str) -> bool:
 
 def parent(key: str) -> str:
     """The key of the directory that holds ``key``; the root directory is the empty key."""
-    head, _, _ = key.rpartition("/")
-    return head or ("/" if key.startswith("/") else "")
+    head, separator, _ = key.rpartition("/")
+    return head + separator if not head or head.endswith(":") else head
 
 
 def name_of(key: str) -> str:

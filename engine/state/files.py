@@ -8,8 +8,7 @@ from engine.paths import TOP_DIRECTORIES, is_managed, parent
 class NodeFiles:
     """A node's file system: files are text, directories exist once something was put into them or they were made.
 
-    A new node has the standard directories. What lies outside the root is the image's business: every directory
-    there is taken to exist, files only if they were written.
+    A new node has the standard directories; of what lies outside the root it knows what was put there.
     """
 
     __slots__ = ("_directories", "_texts")
@@ -61,7 +60,7 @@ class NodeFiles:
 
     def is_dir(self, key: str) -> bool:
         """Whether there is a directory of that key; the root always is."""
-        return not key or key in self._directories or (not is_managed(key) and key not in self._texts)
+        return not key or key in self._directories
 
     def listdir(self, key: str) -> list[str]:
         """The names in a directory, sorted."""
@@ -83,7 +82,7 @@ class NodeFiles:
         return sum(map(self.size, self._texts))
 
     def _make_directories(self, key: str) -> None:
-        while key and is_managed(key) and key not in self._directories:
+        while key and key not in self._directories:
             self._directories[key] = None
             key = parent(key)
 

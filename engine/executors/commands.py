@@ -1,0 +1,171 @@
+"""What a command of the small shell is: a function of a ``Call`` that returns its exit code (TASK-4).
+
+The commands themselves are in ``sh_commands`` and ``cmd_commands``. Their messages and exit codes are those of the
+real ones where a person would look at them: ``rm`` of a missing file fails, ``del`` of one says so and succeeds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Protocol
+
+from engine.paths import NodeRoot, is_managed, name_of, parent
+
+
+class FileView(Protocol):
+    """The files that a command line sees, by key (see ``engine.paths``)."""
+
+    def read(self, key: str) -> str | None:
+        """The text of a file; None if there is none."""
+
+    def write(self, key: str, text: str) -> None:
+        """Make or replace a file."""
+
+    def append(self, key: str, text: str) -> None:
+        """Add to the end of a file, which is made if need be."""
+
+    def delete(self, key: str) -> bool:
+        """Delete a file, or a directory with all that is in it; False if there was neither."""
+
+    def exists(self, key: str) -> bool:
+        """Whether there is a file or a directory of that key."""
+
+    def is_dir(self, key: str) -> bool:
+        """Whether there is a directory of that key."""
+
+    def listdir(self, key: str) -> list[str]:
+        """The names in a directory, sorted."""
+
+    def mkdir(self, key: str) -> None:
+        """Make a directory and those above it."""
+
+
+class Exit(Exception):
+    """The script ends here with this exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(slots=True)
+class Process:
+    """The shell's process: where it is and what it remembers between commands.
+
+    ``after_unknown``: a program that the small shell does not know has run. What it may have written nobody knows, so
+    from then on a file or directory that is looked for and missing is taken to be its work.
+    """
+
+    files: FileView
+    root: NodeRoot
+    env: dict[str, str]
+    cwd: str
+    status: int = 0
+    stop_at_error: bool = False
+    after_unknown: bool = False
+
+    def key(self, path: str) -> str:
+        """The key of a path as the process writes it."""
+        return self.root.key(path, self.cwd)
+
+    def matches(self, path: str) -> list[str]:
+        """The existing paths that a path with ``*``, ``?`` or ``[...]`` stands for, sorted, written as it is."""
+        separator = "\\" if self.root.is_windows else "/"
+        head, mark, pattern = (path.replace("/", "\\") if self.root.is_windows else path).rpartition(separator)
+        found: list[str] = []
+        for directory in self.matches(head) if has_wildcard(head) else [head]:
+            key = self.key(directory + mark)
+            for name in self.files.listdir(key) if self.files.is_dir(key) else ():
+                if fnmatchcase(name, pattern) and name.startswith(".") <= pattern.startswith("."):
+                    found.append(directory + mark + name)
+        return found
+
+    def holds(self, key: str) -> bool:
+        """Whether a file may be made under this key: its directory exists, as all do outside the root directory."""
+        return self.files.is_dir(parent(key)) or not is_managed(key)
+
+    def read(self, path: str) -> str | None:
+        """The text of a file, None if it is missing."""
+        text = self.files.read(self.key(path))
+        return "" if text is None and self.after_unknown and not self.files.is_dir(self.key(path)) else text
+
+    def enter(self, path: str) -> bool:
+        """Go to a directory; False if there is none."""
+        key = self.key(path)
+        if (self.after_unknown or not is_managed(key)) and not self.files.exists(key):
+            self.files.mkdir(key)
+        if not self.files.is_dir(key):
+            return False
+        self.cwd = key
+        self.env["CD" if self.root.is_windows else "PWD"] = self.root.native(key)
+        return True
+
+
+@dataclass(slots=True)
+class Call:
+    """One command of a script with its arguments and streams; ``rest`` is the unexpanded text after its name in cmd."""
+
+    process: Process
+    name: str
+    args: list[str]
+    rest: str = ""
+    stdin: str = ""
+    out: list[str] = field(default_factory=list)
+    err: list[str] = field(default_factory=list)
+
+    def say(self, text: str) -> None:
+        """Write a line to standard output."""
+        self.out.append(text + "\n")
+
+    def fail(self, text: str, code: int = 1) -> int:
+        """Write a line to standard error; returns the exit code."""
+        self.err.append(text + "\n")
+        return code
+
+
+Builtin = Callable[[Call], int]
+
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+def has_wildcard(path: str) -> bool:
+    """Whether a path has characters that stand for others."""
+    return bool(_WILDCARD.search(path))
+
+
+def succeed(_: Call) -> int:
+    """Nothing to do."""
+    return 0
+
+
+def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bool:
+    """Copy a file or tree to a key, into it if that is a directory; False if there is no source."""
+    process = call.process
+    files, key = process.files, process.key(source)
+    text = process.read(source)
+    if text is None and not files.is_dir(key):
+        return False
+    if files.is_dir(target):
+        target = f"{target}/{name_of(key)}" if target else name_of(key)
+    if target == key or target.startswith(f"{key}/"):
+        return True
+    if text is not None:
+        files.write(target, text)
+    else:
+        _copy_tree(files, key, target)
+    if move:
+        files.delete(key)
+    return True
+
+
+def _copy_tree(files: FileView, source: str, target: str) -> None:
+    files.mkdir(target)
+    for name in files.listdir(source):
+        text = files.read(f"{source}/{name}")
+        if text is None:
+            _copy_tree(files, f"{source}/{name}", f"{target}/{name}")
+        else:
+            files.write(f"{target}/{name}", text)

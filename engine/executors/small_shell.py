@@ -1,0 +1,286 @@
+"""The small shell: runs a command line on a node's simulated files (TASK-4).
+
+It knows the commands that samples are made of (``sh_commands``, ``cmd_commands``). Every other program is taken to
+exist and does what ``simulate:`` says, wherever in the line it stands: ``fetch-data > $AZ_BATCH_NODE_SHARED_DIR/x &&
+ls`` makes the file with the simulated output. A stated exit code is that of the whole command line. DECISION: lines
+end in a line feed on Windows too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from engine.executors.cmd_commands import CMD_COMMANDS
+from engine.executors.command_line import AndOr, Command, Piece, Pipeline, Program, Quoting, Shell, Word, parse
+from engine.executors.commands import Builtin, Call, Exit, FileView, Process, has_wildcard
+from engine.executors.sh_commands import LINUX_PROGRAMS, SH_COMMANDS
+from engine.paths import NodeRoot
+from engine.terms import OsFamily
+from engine.units import SECOND_MS
+
+UNDERSTOOD_MS = 1 * SECOND_MS
+
+# fmt: off
+# What only a shell can do: as the program itself it is not found (TASK-4).
+_NO_PROGRAM_ON_LINUX = frozenset({
+    "alias", "bg", "bind", "break", "builtin", "cd", "command", "continue", "declare", "eval", "exec", "exit", "export",
+    "fg", "getopts", "hash", "history", "jobs", "let", "local", "read", "readonly", "return", "set", "shift", "shopt",
+    "source", "trap", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
+})
+_NO_PROGRAM_ON_WINDOWS = frozenset({
+    "assoc", "break", "call", "cd", "chdir", "cls", "color", "copy", "date", "del", "dir", "echo", "endlocal", "erase",
+    "exit", "for", "ftype", "goto", "if", "md", "mkdir", "mklink", "move", "path", "pause", "popd", "prompt", "pushd",
+    "rd", "rem", "ren", "rename", "rmdir", "set", "setlocal", "shift", "start", "time", "title", "type", "ver",
+    "verify", "vol",
+})
+# fmt: on
+_VARIABLE = re.compile(
+    r"\\(?P<escaped>.)|\$(?:(?P<name>[A-Za-z_]\w*)|(?P<special>[?#@*$!0-9])|"
+    r"\{(?P<braced>\w+)(?::?-(?P<default>[^}]*))?\})",
+    re.ASCII | re.DOTALL,
+)
+_BLANKS = re.compile(r"[ \t\n]+")
+_WILDCARD = re.compile(r"[*?\[]")
+_NULL_DEVICES = frozenset({"/dev/null", "nul", "nul:"})
+
+
+class Simulated(NamedTuple):
+    """What ``simulate:`` says of a command line; an exit code of None says nothing."""
+
+    exit_code: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+
+
+NOTHING_SAID = Simulated()
+
+
+class ShellResult(NamedTuple):
+    """How a command line ended; ``found`` is False if there is no such program (CommandProgramNotFound)."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    found: bool = True
+
+
+def understands(command_line: str, os: OsFamily) -> bool:
+    """Whether the small shell knows every command in the line, so that nothing is left for ``simulate:`` to say."""
+    program = parse(command_line, os)
+    return program.script is not None and all(_knows(program.shell, os, command) for command in program.commands())
+
+
+def is_found(command_line: str, os: OsFamily) -> bool:
+    """False if the line's program is a shell built-in that the operating system has no program for (TASK-4)."""
+    program = parse(command_line, os)
+    if program.shell is not Shell.NONE:
+        return True
+    name = next((command.name for command in program.commands()), "")
+    if os is OsFamily.LINUX:
+        return bool(name) and name not in _NO_PROGRAM_ON_LINUX
+    return bool(name) and name.lower() not in _NO_PROGRAM_ON_WINDOWS
+
+
+def duration_ms(command_line: str, os: OsFamily) -> int | None:
+    """How long a line takes that the small shell understands: the sum of its sleeps, else one second; None if not."""
+    if not understands(command_line, os):
+        return None
+    slept_ms = sum(_sleep_ms(command) for command in parse(command_line, os).commands())
+    return slept_ms or UNDERSTOOD_MS
+
+
+def run(
+    command_line: str,
+    root: NodeRoot,
+    env: Mapping[str, str],
+    files: FileView,
+    cwd: str,
+    simulated: Simulated = NOTHING_SAID,
+) -> ShellResult:
+    """Run the line in directory ``cwd`` (a key, made if need be) and change the files as it says; never raises.
+
+    ``root`` tells the operating system and how keys and native paths correspond.
+    """
+    files.mkdir(cwd)
+    if not is_found(command_line, root.os):
+        return ShellResult(127, "", "", found=False)
+    here = {"CD": root.native(cwd), "ERRORLEVEL": "0"} if root.is_windows else {}
+    program = parse(command_line, root.os, here | dict(env))
+    session = _Session(program, Process(files, root, dict(env), cwd), simulated)
+    exit_code = session.run()
+    if simulated.exit_code is not None:
+        exit_code = simulated.exit_code
+    return ShellResult(exit_code, "".join(session.out), "".join(session.err))
+
+
+_SLEEP = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<unit>[smhd]?)", re.ASCII)
+_UNIT_MS = {"": 1_000, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def _sleep_ms(command: Command) -> int:
+    if _base_name(command.name) not in ("sleep", "timeout"):
+        return 0
+    arguments = ["".join(piece.text for piece in word) for word in command.words[1:]]
+    times = [found for argument in arguments if (found := _SLEEP.fullmatch(argument))]
+    return sum(round(float(found["number"]) * _UNIT_MS[found["unit"]]) for found in times)
+
+
+def _base_name(name: str) -> str:
+    """The command behind ``/bin/echo`` and ``timeout.exe``."""
+    for directory in ("/bin/", "/usr/bin/"):
+        name = name.removeprefix(directory)
+    return name.removesuffix(".exe")
+
+
+def _builtin(shell: Shell, os: OsFamily, name: str) -> Builtin | None:
+    if shell is Shell.CMD:
+        return CMD_COMMANDS.get(_base_name(name.lower()))
+    if os is not OsFamily.LINUX:
+        return CMD_COMMANDS["timeout"] if _base_name(name.lower()) == "timeout" else None
+    base = _base_name(name)
+    return SH_COMMANDS.get(base) if shell is Shell.SH or base in LINUX_PROGRAMS else None
+
+
+def _knows(shell: Shell, os: OsFamily, command: Command) -> bool:
+    return not command.words or _builtin(shell, os, command.name) is not None
+
+
+class _Session:
+    """One run of a program: expansion, redirection and control flow around the commands."""
+
+    def __init__(self, program: Program, process: Process, simulated: Simulated) -> None:
+        self.program = program
+        self.process = process
+        self.simulated = simulated
+        self.out: list[str] = []
+        self.err: list[str] = []
+        process.stop_at_error = program.stop_at_error
+
+    def run(self) -> int:
+        if self.program.script is None:
+            return self._unknown(self.out, self.err)
+        try:
+            for chain in self.program.script:
+                self._run_chain(chain)
+        except Exit as stop:
+            return stop.code
+        return self.process.status
+
+    def _run_chain(self, chain: AndOr) -> None:
+        process, last = self.process, len(chain.parts) - 1
+        for index, (operator, pipeline) in enumerate(chain.parts):
+            if index and (process.status == 0) is (operator == "||"):
+                continue
+            process.status = self._run_pipeline(pipeline)
+            if process.status and index == last and process.stop_at_error:
+                raise Exit(process.status)
+
+    def _run_pipeline(self, pipeline: Pipeline) -> int:
+        stdin = ""
+        for command in pipeline[:-1]:
+            out: list[str] = []
+            self._run_command(command, stdin, out)
+            stdin = "".join(out)
+        return self._run_command(pipeline[-1], stdin, self.out)
+
+    def _run_command(self, command: Command, stdin: str, out: list[str]) -> int:
+        """Open the files of the redirections, run, and write to them what came out."""
+        process = self.process
+        streams: dict[int, list[str]] = {1: out, 2: self.err}
+        written: list[tuple[str, list[str]]] = []
+        for redirect in command.redirects:
+            if redirect.same_as is not None:
+                streams[redirect.handle] = streams.get(redirect.same_as, [])
+                continue
+            path = self._text(redirect.target)
+            if redirect.handle == 0:
+                text = "" if path.lower() in _NULL_DEVICES else process.read(path)
+                if text is None:
+                    return self._cannot_open(path)
+                stdin = text
+                continue
+            stream: list[str] = []
+            streams[redirect.handle] = stream
+            if path.lower() in _NULL_DEVICES:
+                continue
+            key = process.key(path)
+            if not path or process.files.is_dir(key) or not process.holds(key):
+                return self._cannot_open(path)
+            if redirect.append:
+                process.files.append(key, "")
+            else:
+                process.files.write(key, "")
+            written.append((key, stream))
+        try:
+            return self._call(command, stdin, streams[1], streams[2])
+        finally:
+            for key, stream in written:
+                process.files.append(key, "".join(stream))
+
+    def _cannot_open(self, path: str) -> int:
+        windows = self.process.root.is_windows
+        self.err.append(
+            "The system cannot find the path specified.\n" if windows else f"sh: cannot open {path}: No such file\n"
+        )
+        return 1 if windows else 2
+
+    def _call(self, command: Command, stdin: str, out: list[str], err: list[str]) -> int:
+        process = self.process
+        words = [field for word in command.words for field in self._fields(word)]
+        if not words:
+            for name, word in command.assignments:
+                process.env[name] = self._text(word)
+            return 0
+        builtin = _builtin(self.program.shell, process.root.os, words[0])
+        if builtin is None:
+            return self._unknown(out, err)
+        return builtin(Call(process, _base_name(words[0]), words[1:], command.rest, stdin, out, err))
+
+    def _unknown(self, out: list[str], err: list[str]) -> int:
+        """Any other program does what ``simulate:`` says (TASK-4)."""
+        self.process.after_unknown = True
+        out.append(self.simulated.stdout)
+        err.append(self.simulated.stderr)
+        return self.simulated.exit_code or 0
+
+    def _text(self, word: Word) -> str:
+        """A word with its variables replaced, in one piece: the target of a redirection or an assignment."""
+        return "".join(self._expanded(piece) for piece in word)
+
+    def _fields(self, word: Word) -> list[str]:
+        """What becomes of a word: variables replaced, split at blanks where not quoted, wildcards resolved."""
+        fields, patterns, quoted = [""], [""], set[int]()
+        for piece in word:
+            text = self._expanded(piece)
+            if piece.quoting is Quoting.BARE:
+                first, *others = _BLANKS.split(text)
+                fields[-1] += first
+                patterns[-1] += first
+                fields += others
+                patterns += others
+            else:
+                quoted.add(len(fields) - 1)
+                fields[-1] += text
+                patterns[-1] += _WILDCARD.sub(r"[\g<0>]", text)
+        found: list[str] = []
+        for index, (text, pattern) in enumerate(zip(fields, patterns, strict=True)):
+            if matches := self.process.matches(pattern) if has_wildcard(pattern) else []:
+                found += matches
+            elif text or index in quoted:
+                found.append(text)
+        return found
+
+    def _expanded(self, piece: Piece) -> str:
+        if piece.quoting is Quoting.LITERAL:
+            return piece.text
+        return _VARIABLE.sub(self._value, piece.text)
+
+    def _value(self, found: re.Match[str]) -> str:
+        if found["escaped"] is not None:
+            return found["escaped"] if found["escaped"] in '"\\$`' else found[0].replace("\\\n", "")
+        name = found["name"] or found["braced"] or ""
+        if found["special"]:
+            return str(self.process.status) if found["special"] == "?" else ""
+        return self.process.env.get(name) or found["default"] or ""
