@@ -14,6 +14,7 @@ from engine.scenario.document import Path, Place
 from engine.scenario.model import Plain
 from engine.scenario.nearest import one_of
 from engine.specs.base import Spec, wire_names
+from engine.specs.refusals import Refusal
 
 Model = TypeVar("Model", bound=Spec)
 
@@ -21,8 +22,8 @@ _EXPECTED = re.compile(r"'([^']*)'")
 _QUOTED = {
     "int_type": re.compile(r"[-+]?\d+", re.ASCII),
     "float_type": re.compile(r"[-+]?\d+(\.\d*)?", re.ASCII),
-    "bool_type": re.compile(r"true|false"),
 }
+_BOOLEANS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 _KEY = "[key]"  # pydantic's way to say that the key of a mapping is at fault
 _SHOULD = {
     "int_type": "should be a whole number",
@@ -58,6 +59,25 @@ def read_value(place: Place, model: type[Model], body: Plain, others: Iterable[s
         for details in error.errors(include_url=False):
             _report(place, model, details, tuple(others))
     return None
+
+
+def report_refusals(place: Place, model: type[Spec], refusals: Iterable[Refusal]) -> None:
+    """Report what the service would refuse in the body at ``place``, which is one of ``model``."""
+    for refusal in refusals:
+        found, rest = _written(place, model, refusal.path)
+        found.report(f"{refusal.reason} ({refusal.code})", key=bool(rest), below=rest)
+
+
+def _written(place: Place, model: type[Spec], location: Path) -> tuple[Place, Path]:
+    """Like ``Place.find``, for a property that the file may call by an older name (GEN-14)."""
+    found, rest = place.find(location)
+    inner = _model_at(model, location[: len(location) - len(rest)]) if rest else None
+    for field in inner.model_fields.values() if inner else ():
+        names = _names(field.validation_alias)
+        for name in names if rest[0] in names else ():
+            if found.get(name) is not None:
+                return found.find((name, *rest[1:]))
+    return found, rest
 
 
 def _report(place: Place, model: type[Spec], error: ErrorDetails, others: tuple[str, ...]) -> None:
@@ -99,6 +119,8 @@ def _message(error: ErrorDetails) -> str:
         bound = f"at least {context['ge']}" if kind == "greater_than_equal" else f"at most {context['le']}"
         return f"should be {bound}, not {shown(given)}"
     if kind in _SHOULD:
+        if kind == "bool_type" and isinstance(given, str) and given.lower() in _BOOLEANS:
+            return f"{_SHOULD[kind]}: write {_BOOLEANS[given.lower()]} instead of {shown(given)}"
         is_quoted = isinstance(given, str) and bool(_QUOTED[kind].fullmatch(given)) if kind in _QUOTED else False
         return f"{_SHOULD[kind]}, not {shown(given)}" + (": leave out the quotes" if is_quoted else "")
     return error["msg"]
@@ -122,7 +144,9 @@ def _model_at(model: type[Spec], location: Path) -> type[Spec] | None:
     for part in location:
         if _is_spec(current):
             fields = current.model_fields.values()
-            current = next((_bare(field.annotation) for field in fields if part in _names(field.validation_alias)), None)
+            current = next(
+                (_bare(field.annotation) for field in fields if part in _names(field.validation_alias)), None
+            )
         else:
             arguments = get_args(current)
             current = _bare(arguments[-1] if get_origin(current) is dict else arguments[0]) if arguments else None
@@ -133,7 +157,7 @@ def _is_spec(annotation: object) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Spec)
 
 
-def _bare(annotation: Any) -> Any:
+def _bare(annotation: Any) -> Any:  # noqa: ANN401 - annotations have no common type
     """An annotation without Annotated and without None."""
     if get_origin(annotation) is Annotated:
         return _bare(get_args(annotation)[0])

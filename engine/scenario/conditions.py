@@ -202,14 +202,22 @@ PROPERTIES: Mapping[SubjectKind, Mapping[str, Reader]] = {
 SUBJECT_KEYS = ("poolId", "nodeId", "node", "jobId", "taskId")
 
 
-def read_condition(place: Place, also: Iterable[str] = ()) -> Condition | None:
-    """The condition in a mapping; keys in ``also`` are the caller's. None when something is wrong, which is reported."""
+Asked = list[tuple[Place, Subject]]
+"""Subjects that something is asked of, to be looked for when all that the scenario makes is known."""
+
+
+def read_condition(place: Place, asked: Asked, also: Iterable[str] = ()) -> Condition | None:
+    """The condition in a mapping; keys in ``also`` are the caller's. None when one is wrong, which is reported.
+
+    Its subject is added to ``asked``, even when what it is asked is wrong.
+    """
     if not isinstance(place.tree.value, dict):
         place.report("must say what is asked of whom, such as {jobId: risk, state: completed}")
         return None
     subject = _subject(place)
     if subject is None:
         return None
+    asked.append((place, subject))
     readers = PROPERTIES[subject.kind]
     own = _subject_keys(subject)
     before = len(place.document.problems)

@@ -12,8 +12,8 @@ def matches(wanted: Wanted, seen: object) -> bool:
     """Whether ``seen`` is what was wanted.
 
     Text is compared without regard to case, as the service's values are (GEN-5), except ``Verbatim``; numbers
-    exactly, or within ``Bounds`` with both ends included, rounding aside. Of a mapping every part asked for must match and an absent part counts as
-    None; a list must match item by item in order. None matches only None.
+    exactly, or within ``Bounds`` with both ends included, rounding aside. Of a mapping every part asked for must
+    match and an absent part counts as None; a list must match item by item in order. None matches only None.
     """
     if isinstance(wanted, Bounds):
         return _within(wanted, seen)

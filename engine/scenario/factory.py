@@ -59,7 +59,9 @@ def parse_pattern(text: str, parameters: int) -> Pattern:
         if token[0] in ("{{", "}}"):
             literal += token[0][0]
         elif token["parameter"] is None:
-            raise ValueError(f"a lone {token[0]!r} in {text!r}: write {token[0] * 2!r} for a brace, '{{0}}' for a parameter")
+            raise ValueError(
+                f"a lone {token[0]!r} in {text!r}: write {token[0] * 2!r} for a brace, '{{0}}' for a parameter"
+            )
         elif int(token["parameter"]) >= parameters:
             raise ValueError(
                 f"{token[0]!r} asks for parameter set {token['parameter']}, but there "
@@ -232,7 +234,9 @@ class TaskFactory:
             digits = r"-?\d{1,20}"
             if part.parameter is not None and self._has_fixed_length(part):
                 digits = rf"\d{{{len(part.text(self.parameters[part.parameter][0]))}}}"
-            parts.append(digits if part.parameter in seen or part.parameter is None else f"(?P<p{part.parameter}>{digits})")
+            parts.append(
+                digits if part.parameter in seen or part.parameter is None else f"(?P<p{part.parameter}>{digits})"
+            )
             seen.add(part.parameter)
         return re.compile("".join(parts), re.ASCII | re.IGNORECASE)
 

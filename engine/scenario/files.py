@@ -23,7 +23,9 @@ _OTHER_ENCODINGS = (
 
 def bundled() -> dict[str, Traversable]:
     """The scenarios that ship with the package, by name, in alphabetical order."""
-    found = {path.name.removesuffix(".yaml"): path for path in files("scenarios").iterdir() if path.name.endswith(".yaml")}
+    found = {
+        path.name.removesuffix(".yaml"): path for path in files("scenarios").iterdir() if path.name.endswith(".yaml")
+    }
     return dict(sorted(found.items()))
 
 
@@ -36,7 +38,9 @@ def read_source(path_or_name: str) -> Source:
     if content is None:
         shipped = bundled()
         if path_or_name not in shipped:
-            raise _failure(path_or_name, f"no such file, and no bundled scenario of this name{_near(path_or_name, shipped)}")
+            raise _failure(
+                path_or_name, f"no such file, and no bundled scenario of this name{_near(path_or_name, shipped)}"
+            )
         content = shipped[path_or_name].read_bytes()
     return Source(path_or_name, decode(content, path_or_name))
 
@@ -70,7 +74,7 @@ def _failure(file: str, message: str, line: int = 0, column: int = 0) -> Scenari
 def _read_path(path: str) -> bytes | None:
     """The bytes of a file, one more than the limit at most; None when there is nothing under this path."""
     try:
-        with open(path, "rb") as stream:  # noqa: PTH123 - "" and the like must fail as open() fails
+        with open(path, "rb") as stream:
             return stream.read(BYTE_LIMIT + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
 
-from engine.errors import Problem, ScenarioError
-from engine.scenario.bodies import read_body, shown
-from engine.scenario.conditions import read_condition, read_time
-from engine.scenario.document import Document, Mark, Place, Stop, parse
-from engine.scenario.factory import TaskFactory
+from engine.errors import ScenarioError
+from engine.scenario.bodies import read_body, report_refusals, shown
+from engine.scenario.conditions import Asked, read_condition, read_time
+from engine.scenario.document import Document, Place
 from engine.scenario.files import read_source
 from engine.scenario.model import (
     DEFAULT_START,
-    Condition,
     Expectation,
     JobEntry,
     JobScheduleEntry,
@@ -22,18 +21,21 @@ from engine.scenario.model import (
     PoolEntry,
     Scenario,
     Source,
+    TimelineEntry,
     WorldSimulation,
 )
-from engine.scenario.names import Ids, Names
-from engine.scenario.sweep import check_keys, read_factory, read_tasks
+from engine.scenario.names import Ids, Names, text_at
+from engine.scenario.sweep import check_keys
+from engine.scenario.tasks import read_job_tasks
 from engine.scenario.timeline import read_timeline
+from engine.scenario.tree import Mark, Stop, parse
 from engine.specs.account import Account
 from engine.specs.base import Spec
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
+from engine.specs.refusals import job_refusals, pool_refusals, schedule_refusals
 from engine.specs.schedule import JobScheduleSpec
 from engine.specs.simulate import Simulate, SimulateNetwork, SimulateNodes, SimulateStorage
-from engine.specs.task import TaskSpec
 from engine.units import parse_utc
 
 Model = TypeVar("Model", bound=Spec)
@@ -60,7 +62,9 @@ _OPTIONS = {
     "reimageCloudServiceOnly": "reimage_cloud_service_only",
     "classicSizeRules": "classic_size_rules",
 }
+_EXPECT_KEYS = ("at", "within")
 _SIMULATE_KEYS = ("nodes", "tasks", "storage", "network")
+_JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
 _YEARS = range(1970, 9000)
 
 
@@ -72,10 +76,8 @@ def load(path_or_name: str, *, text: str | None = None) -> Scenario:
     source = read_source(path_or_name) if text is None else Source(path_or_name, text)
     document = Document(source.path)
     scenario = None
-    try:
+    with suppress(Stop):
         scenario = _read(document, source)
-    except Stop:
-        pass
     if document.problems:
         raise ScenarioError(sorted(document.problems, key=lambda problem: (problem.line, problem.column)))
     assert scenario is not None
@@ -105,27 +107,30 @@ class _Reader:
         self._names = Names()
         self._pool_ids = Ids()
         self._job_ids = Ids()
-        self._asked: list[tuple[Place, Condition]] = []
+        self._asked: Asked = []
 
     def read(self) -> Scenario | None:
         """The scenario; None, or one not to be used, when problems were reported."""
         name = self._text("scenario", required=True)
         root = self._root
-        pools = tuple(self._pools())
-        jobs = tuple(self._jobs())
-        schedules = tuple(self._schedules())
+        account = self._body(root, "account", Account)
+        options = self._options()
+        jobs_quota = Quota(account.quotas.active_jobs_and_schedules, "jobs and schedules", _JOB_QUOTA)
+        pools = tuple(self._pools(account, options))
+        jobs = tuple(self._jobs(jobs_quota))
+        schedules = tuple(self._schedules(jobs_quota))
         timeline = tuple(self._timeline())
         expect = tuple(self._expect())
         scenario = Scenario(
             name=name,
             source=self._source,
-            account=self._body(root, "account", Account),
+            account=account,
             simulate=self._simulate(),
             description=self._text("description"),
             seed=self._seed(),
             start=self._start,
             until_ms=self._time(root, "until"),
-            options=self._options(),
+            options=options,
             pools=pools,
             jobs=jobs,
             job_schedules=schedules,
@@ -213,26 +218,92 @@ class _Reader:
 
     # --- what is there, and when
 
-    def _entries(self, key: str, model: type[Model], others: tuple[str, ...]) -> Iterator[tuple[Place, Model, int]]:
+    def _entries(
+        self, key: str, model: type[Model], others: tuple[str, ...], ids: Ids
+    ) -> Iterator[tuple[Place, Model | None, int]]:
+        """The entries of a section with the time of each; the body is None when it has a mistake of form."""
         section = self._root.get(key)
         if section is not None and not isinstance(section.tree.value, list):
             section.report(f"should be a list: put '- ' before each of the {key}")
         for place in section.entries() if section is not None else ():
-            at_ms = self._time(place, "at") or 0
-            body = read_body(place, model, without=others)
-            if body is not None:
-                yield place, body, at_ms
+            entry_id = text_at(place.plain, "id")
+            if entry_id is not None:
+                _take(ids, place, entry_id, f"one of the {key}, line {place.line}")
+            yield place, read_body(place, model, without=others), self._time(place, "at") or 0
 
-    def _pools(self) -> Iterator[PoolEntry]:
-        for place, spec, at_ms in self._entries("pools", PoolSpec, _ENTRY_KEYS):
-            _take(self._pool_ids, place, spec.id, f"another pool, line {place.line}")
-            self._names.add_pool(spec.id)
-            yield PoolEntry(spec, at_ms, place.line)
+    def _pools(self, account: Account, options: Options) -> Iterator[PoolEntry]:
+        quota = Quota(account.quotas.pools, "pools", "PoolQuotaReached")
+        for place, spec, at_ms in self._entries("pools", PoolSpec, _ENTRY_KEYS, self._pool_ids):
+            self._names.add_pool(place.plain)
+            if spec is not None:
+                refusals = pool_refusals(spec, account, classic_size_rules=options.classic_size_rules)
+                report_refusals(place, PoolSpec, refusals)
+                quota.take(place, at_ms)
+                yield PoolEntry(spec, at_ms, place.line)
 
-    def _jobs(self) -> Iterator[JobEntry]:
-        for place, spec, at_ms in self._entries("jobs", JobSpec, _JOB_KEYS):
-            _take(self._job_ids, place, spec.id, f"another job, line {place.line}")
-            self._names.add_job(spec.id, spec)
-            tasks, factory = self._tasks(place, spec)
-            self._names.add_tasks(spec.id, tasks, factory)
-            yield JobEntry(spec, at_ms, tasks, factory, place.line)
+    def _jobs(self, quota: Quota) -> Iterator[JobEntry]:
+        for place, spec, at_ms in self._entries("jobs", JobSpec, _JOB_KEYS, self._job_ids):
+            tasks, factory = read_job_tasks(place, spec)
+            self._names.add_job(place.plain, factory)
+            if spec is not None:
+                report_refusals(place, JobSpec, job_refusals(spec))
+                quota.take(place, at_ms)
+                yield JobEntry(spec, at_ms, tasks, factory, place.line)
+
+    def _schedules(self, quota: Quota) -> Iterator[JobScheduleEntry]:
+        for place, spec, at_ms in self._entries("jobSchedules", JobScheduleSpec, _ENTRY_KEYS, self._job_ids):
+            self._names.add_schedule(place.plain)
+            if spec is not None:
+                report_refusals(place, JobScheduleSpec, schedule_refusals(spec))
+                quota.take(place, at_ms)
+                yield JobScheduleEntry(spec, at_ms, place.line)
+
+    # --- what is done, and what is expected
+
+    def _timeline(self) -> Iterator[TimelineEntry]:
+        section = self._root.get("timeline")
+        for place, entry in read_timeline(section, self._start, self._asked) if section is not None else ():
+            for name, body in place.items():
+                self._names.add_command(name, body.plain, entry.factory if entry is not None else None)
+            if entry is not None:
+                yield entry
+
+    def _expect(self) -> Iterator[Expectation]:
+        section = self._root.get("expect")
+        if section is not None and not isinstance(section.tree.value, list):
+            section.report("should be a list: put '- ' before each expectation")
+        for index, place in enumerate(section.entries() if section is not None else ()):
+            condition = read_condition(place, self._asked, also=_EXPECT_KEYS)
+            at_ms, within_ms = self._time(place, "at"), self._time(place, "within")
+            if condition is not None and isinstance(place.plain, dict):
+                yield Expectation(index, condition, place.plain, at_ms, within_ms, place.line)
+
+    def _check_asked(self) -> None:
+        """Report conditions about what nothing in the scenario can make, once all that it makes is known."""
+        for place, subject in self._asked:
+            missing = self._names.missing(subject)
+            if missing is not None:
+                key, reason = missing
+                (place.get(key) or place).report(reason)
+
+
+class Quota:
+    """A quota that is full at the start when the scenario asks for more than it allows (ACC-4)."""
+
+    def __init__(self, limit: int, what: str, code: str) -> None:
+        self._limit = limit
+        self._what = what
+        self._code = code
+        self._used = 0
+
+    def take(self, place: Place, at_ms: int) -> None:
+        """Count what exists from the start; what comes later may find room by then, and is for the run to say."""
+        self._used += at_ms == 0
+        if at_ms == 0 and self._used > self._limit:
+            place.report(f"the account's quota allows {self._limit} {self._what} ({self._code})", key=True)
+
+
+def _take(ids: Ids, place: Place, new_id: str, what: str) -> None:
+    problem = ids.take(new_id, what)
+    if problem is not None:
+        (place.get("id") or place).report(problem)

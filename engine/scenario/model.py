@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT_START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 
-Plain: TypeAlias = "None | bool | int | float | str | list[Plain] | dict[str, Plain]"
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 """A value as JSON has it."""
 
 
@@ -43,7 +43,7 @@ class Verbatim:
     text: str
 
 
-Wanted: TypeAlias = "None | bool | int | float | str | Verbatim | Bounds | tuple[Wanted, ...] | Mapping[str, Wanted]"
+Wanted: TypeAlias = "bool | int | float | str | Verbatim | Bounds | tuple[Wanted, ...] | Mapping[str, Wanted] | None"
 """What is asked of a property: a value, bounds of a number, codes in order, or the same for each named part."""
 
 

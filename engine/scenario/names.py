@@ -1,4 +1,8 @@
-"""What a scenario can make: the pools, jobs and tasks that conditions may name, and ids given twice."""
+"""What a scenario can make: the pools, jobs and tasks that conditions may name, and ids given twice.
+
+Names are taken from the values as they are written, so that a mistake in a job does not also make every
+condition about that job a mistake.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,19 @@ from dataclasses import dataclass, field
 
 from engine.scenario.bodies import shown
 from engine.scenario.factory import TaskFactory
-from engine.scenario.model import Subject
+from engine.scenario.model import Plain, Subject
 from engine.scenario.nearest import did_you_mean
-from engine.specs.job import JobSpecification
-from engine.specs.task import TaskSpec
 
 _SHOWN_TASKS = 1_000  # of a factory, when the nearest name is looked for
 _GUID = re.compile(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}", re.IGNORECASE)
 _SCHEDULED = re.compile(r"(?P<schedule>.+):job-[1-9]\d*", re.IGNORECASE | re.ASCII)
+
+
+def text_at(value: Plain, *path: str) -> str | None:
+    """The text at a path of keys; None when there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else None
 
 
 @dataclass(slots=True)
@@ -24,9 +33,14 @@ class _Tasks:
 
     ids: dict[str, str] = field(default_factory=dict)
     factories: list[TaskFactory] = field(default_factory=list)
+    is_open: bool = False  # a factory that could not be read may make any task
 
     def has(self, task_id: str) -> bool:
-        return task_id.casefold() in self.ids or any(made.ordinal_of(task_id) is not None for made in self.factories)
+        return (
+            self.is_open
+            or task_id.casefold() in self.ids
+            or any(factory.ordinal_of(task_id) is not None for factory in self.factories)
+        )
 
     def shown(self) -> Iterator[str]:
         yield from self.ids.values()
@@ -44,33 +58,67 @@ class Names:
     _schedules: dict[str, str] = field(default_factory=dict)
     _tasks: dict[str, _Tasks] = field(default_factory=dict)
 
-    def add_pool(self, pool_id: str) -> None:
-        """A pool is created under this id."""
-        self._pools[pool_id.casefold()] = pool_id
+    def add_pool(self, body: Plain) -> None:
+        """A pool is created with this body."""
+        pool_id = text_at(body, "id")
+        if pool_id is not None:
+            self._pools[pool_id.casefold()] = pool_id
 
-    def add_job(self, job_id: str, spec: JobSpecification) -> None:
-        """A job is created under this id."""
-        self._jobs[job_id.casefold()] = job_id
-        self._add_parts(job_id, spec)
+    def add_job(self, body: Plain, factory: TaskFactory | None) -> None:
+        """A job is created with this body, ``factory`` being what its taskFactory means."""
+        job_id = text_at(body, "id")
+        if job_id is not None:
+            self._jobs[job_id.casefold()] = job_id
+            self._add_parts(job_id, body)
+            self._add_tasks(job_id, body, factory)
 
-    def add_schedule(self, schedule_id: str, spec: JobSpecification) -> None:
-        """A job schedule is created under this id, or changed; it makes jobs (JS-11)."""
-        self._schedules[schedule_id.casefold()] = schedule_id
-        self._add_parts(schedule_id, spec)
+    def add_schedule(self, body: Plain) -> None:
+        """A job schedule is created with this body; it makes jobs (JS-11)."""
+        schedule_id = text_at(body, "id")
+        if schedule_id is not None and isinstance(body, dict):
+            self._schedules[schedule_id.casefold()] = schedule_id
+            self._add_parts(schedule_id, body.get("jobSpecification"))
 
-    def add_tasks(self, job_id: str, tasks: Iterable[TaskSpec], factory: TaskFactory | None = None) -> None:
-        """Tasks are added to this job, whoever makes the job."""
+    def add_command(self, name: str, body: Plain, factory: TaskFactory | None) -> None:
+        """A command of the timeline may make something, should the service take it."""
+        job_id, schedule_id = text_at(body, "jobId"), text_at(body, "jobScheduleId")
+        if name == "createPool":
+            self.add_pool(body)
+        elif name == "createJob":
+            self.add_job(body, factory)
+        elif name == "createJobSchedule":
+            self.add_schedule(body)
+        elif name == "addTasks" and job_id is not None:
+            self._add_tasks(job_id, body, None)
+        elif name == "updateJobSchedule" and schedule_id is not None and isinstance(body, dict):
+            self._add_parts(schedule_id, body.get("jobSpecification"))
+
+    def _add_tasks(self, job_id: str, body: Plain, factory: TaskFactory | None) -> None:
+        assert isinstance(body, dict)
         known = self._tasks.setdefault(job_id.casefold(), _Tasks())
-        known.ids.update((task.id.casefold(), task.id) for task in tasks)
+        written = body.get("taskFactory")
         if factory is not None:
             known.factories.append(factory)
+        elif isinstance(written, dict):
+            known.is_open |= "tasks" not in written
+        for listed in (
+            body.get("tasks"),
+            body.get("value"),
+            written.get("tasks") if isinstance(written, dict) else None,
+        ):
+            for task in listed if isinstance(listed, list) else ():
+                task_id = text_at(task, "id")
+                if task_id is not None:
+                    known.ids[task_id.casefold()] = task_id
 
-    def _add_parts(self, owner_id: str, spec: JobSpecification) -> None:
-        known = self._tasks.setdefault(owner_id.casefold(), _Tasks())
-        if spec.job_manager_task is not None:
-            known.ids[spec.job_manager_task.id.casefold()] = spec.job_manager_task.id
-        if spec.pool_info.auto_pool_specification is not None:
-            self._prefixes.add((spec.pool_info.auto_pool_specification.auto_pool_id_prefix or "").casefold())
+    def _add_parts(self, owner_id: str, specification: Plain) -> None:
+        """The job manager task, and the auto pool, of a job or of the jobs of a schedule."""
+        task_id = text_at(specification, "jobManagerTask", "id")
+        if task_id is not None:
+            self._tasks.setdefault(owner_id.casefold(), _Tasks()).ids[task_id.casefold()] = task_id
+        pool_info = specification.get("poolInfo") if isinstance(specification, dict) else None
+        if isinstance(pool_info, dict) and pool_info.get("autoPoolSpecification") is not None:
+            self._prefixes.add((text_at(pool_info, "autoPoolSpecification", "autoPoolIdPrefix") or "").casefold())
 
     def missing(self, subject: Subject) -> tuple[str, str] | None:
         """The key whose id nothing in the scenario can make, and the reason; None when all can be made."""
@@ -99,15 +147,16 @@ class Names:
         )
 
     def _makes_job(self, job_id: str) -> bool:
-        return job_id.casefold() in self._jobs or self._schedule_of(job_id) in self._schedules
+        return job_id.casefold() in self._jobs or _schedule_of(job_id) in self._schedules
 
     def _tasks_of(self, job_id: str) -> list[_Tasks]:
-        owners = (job_id.casefold(), self._schedule_of(job_id))
+        owners = (job_id.casefold(), _schedule_of(job_id))
         return [self._tasks[owner] for owner in owners if owner in self._tasks]
 
-    def _schedule_of(self, job_id: str) -> str:
-        match = _SCHEDULED.fullmatch(job_id)
-        return match["schedule"].casefold() if match else ""
+
+def _schedule_of(job_id: str) -> str:
+    match = _SCHEDULED.fullmatch(job_id)
+    return match["schedule"].casefold() if match else ""
 
 
 def _reason(kind: str, word: str, names: Iterable[str]) -> str:
@@ -121,9 +170,9 @@ class Ids:
     _taken: dict[str, str] = field(default_factory=dict)
 
     def take(self, new_id: str, what: str) -> str | None:
-        """Take an id; what is wrong with it when it is taken already."""
+        """Take an id for ``what``; returned is what is wrong when it is taken already."""
         folded = new_id.casefold()
         if folded in self._taken:
-            return f"the id {new_id!r} is taken by {self._taken[folded]} (case does not count)"
+            return f"the id {shown(new_id)} is taken by {self._taken[folded]} (case does not count)"
         self._taken[folded] = what
         return None

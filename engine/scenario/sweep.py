@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 from engine.scenario.bodies import read_body, read_value
 from engine.scenario.document import Place
 from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
@@ -15,23 +12,20 @@ TASK_LIMIT = 10_000_000
 _KEYS = {"parametricSweep": ("type", "parameterSets", "repeatTask"), "taskCollection": ("type", "tasks")}
 _SET_KEYS = ("start", "end", "step")
 
-CheckTask: TypeAlias = Callable[[Place, TaskSpec], None]
 
-
-def read_tasks(place: Place, check: CheckTask) -> tuple[tuple[TaskSpec, Place], ...]:
-    """The tasks of a list with their places; what is wrong is reported, ``check`` is asked about each."""
+def read_tasks(place: Place) -> tuple[tuple[Place, TaskSpec], ...]:
+    """The tasks of a list with their places; what is wrong is reported."""
     if not isinstance(place.tree.value, list):
         place.report("should be a list of tasks")
     found = []
     for entry in place.entries():
         task = read_body(entry, TaskSpec)
         if task is not None:
-            check(entry, task)
-            found.append((task, entry))
+            found.append((entry, task))
     return tuple(found)
 
 
-def read_factory(place: Place, check: CheckTask) -> tuple[TaskFactory | None, tuple[tuple[TaskSpec, Place], ...]]:
+def read_factory(place: Place) -> tuple[TaskFactory | None, tuple[tuple[Place, TaskSpec], ...]]:
     """The sweep of a task factory, or the tasks of its collection."""
     if not check_keys(place, _KEYS["parametricSweep"], only_mapping=True):
         return None, ()
@@ -49,8 +43,8 @@ def read_factory(place: Place, check: CheckTask) -> tuple[TaskFactory | None, tu
         if tasks is None:
             place.lacking("tasks")
             return None, ()
-        return None, read_tasks(tasks, check)
-    return _read_sweep(place, check), ()
+        return None, read_tasks(tasks)
+    return _read_sweep(place), ()
 
 
 def check_keys(place: Place, known: tuple[str, ...], *, only_mapping: bool = False) -> bool:
@@ -64,7 +58,7 @@ def check_keys(place: Place, known: tuple[str, ...], *, only_mapping: bool = Fal
     return True
 
 
-def _read_sweep(place: Place, check: CheckTask) -> TaskFactory | None:
+def _read_sweep(place: Place) -> TaskFactory | None:
     sets, template = place.get("parameterSets"), place.get("repeatTask")
     if sets is None:
         place.lacking("parameterSets")
@@ -79,10 +73,8 @@ def _read_sweep(place: Place, check: CheckTask) -> TaskFactory | None:
     assert isinstance(body, dict)
     factory = TaskFactory(ranges, body)
     for k in factory.samples():
-        task = read_value(template, TaskSpec, factory.body(k))
-        if task is None:
+        if read_value(template, TaskSpec, factory.body(k)) is None:
             return None
-        check(template, task)
     problem = factory.duplicate()
     if problem is not None:
         (template.get("id") or template).report(problem)
@@ -119,7 +111,9 @@ def _read_ranges(place: Place) -> list[range] | None:
 
 def _length(parameter: range) -> int:
     """``len`` for ranges of any length."""
-    return max(0, (parameter.stop - parameter.start + parameter.step - (1 if parameter.step > 0 else -1)) // parameter.step)
+    return max(
+        0, (parameter.stop - parameter.start + parameter.step - (1 if parameter.step > 0 else -1)) // parameter.step
+    )
 
 
 def _read_range(place: Place) -> range | None:

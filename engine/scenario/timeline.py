@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from engine.scenario.bodies import read_body
-from engine.scenario.conditions import read_condition, read_time
-from engine.scenario.document import Place, Tree
+from engine.scenario.conditions import Asked, read_condition, read_time
+from engine.scenario.document import Place
 from engine.scenario.factory import TaskFactory
 from engine.scenario.model import Condition, TimelineEntry
 from engine.scenario.nearest import one_of
 from engine.scenario.sweep import read_factory
+from engine.scenario.tree import Tree
 from engine.specs.commands import COMMANDS, Command, CreateJob
 from engine.specs.task import TaskSpec
 
@@ -20,17 +21,18 @@ _TIMING = ("at", "when", "after", "refused")
 _CODE = re.compile(r"[A-Z][A-Za-z0-9]{1,79}", re.ASCII)
 
 
-def read_timeline(place: Place, start: datetime) -> Iterator[tuple[Place, TimelineEntry]]:
-    """The entries that are in order, with their places; the mistakes of the others are reported."""
+def read_timeline(place: Place, start: datetime, asked: Asked) -> Iterator[tuple[Place, TimelineEntry | None]]:
+    """The places of the entries and what they say; None for one with a mistake, which is reported.
+
+    Subjects of ``when`` are added to ``asked``.
+    """
     if not isinstance(place.tree.value, list):
         place.report("should be a list of entries such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
     for index, entry in enumerate(place.entries()):
-        read = _read_entry(entry, index, start)
-        if read is not None:
-            yield entry, read
+        yield entry, _read_entry(entry, index, start, asked)
 
 
-def _read_entry(place: Place, index: int, start: datetime) -> TimelineEntry | None:
+def _read_entry(place: Place, index: int, start: datetime, asked: Asked) -> TimelineEntry | None:
     if not isinstance(place.tree.value, dict):
         place.report("should be a mapping such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
         return None
@@ -41,12 +43,14 @@ def _read_entry(place: Place, index: int, start: datetime) -> TimelineEntry | No
             operations.append((name, inner))
         elif name not in _TIMING:
             inner.report(f"{name!r} is no operation" + one_of(name, (*COMMANDS, *_TIMING)), key=True)
-    at_ms, when, after_ms = _read_timing(place, start)
+    at_ms, when, after_ms = _read_timing(place, start, asked)
     refused = _read_refused(place)
     if not operations and len(place.document.problems) == before:
         place.report("names no operation to do, such as rebootNode: {poolId: shared, node: 0}")
     for name, inner in operations[1:]:
-        inner.report(f"{name!r} is a second operation beside {operations[0][0]!r}: make it an entry of its own", key=True)
+        inner.report(
+            f"{name!r} is a second operation beside {operations[0][0]!r}: make it an entry of its own", key=True
+        )
     commands = [_read_command(name, inner) for name, inner in operations]
     if len(place.document.problems) > before or not commands or commands[0] is None:
         return None
@@ -54,7 +58,7 @@ def _read_entry(place: Place, index: int, start: datetime) -> TimelineEntry | No
     return TimelineEntry(index, command, at_ms, when, after_ms, refused, tasks, factory, place.line)
 
 
-def _read_timing(place: Place, start: datetime) -> tuple[int | None, Condition | None, int]:
+def _read_timing(place: Place, start: datetime, asked: Asked) -> tuple[int | None, Condition | None, int]:
     at, when, after = place.get("at"), place.get("when"), place.get("after")
     if at is not None and when is not None:
         when.report("an entry has 'at' or 'when', not both", key=True)
@@ -64,7 +68,7 @@ def _read_timing(place: Place, start: datetime) -> tuple[int | None, Condition |
         after.report("'after' counts from a 'when', and there is none" + (": add it to 'at'" if at else ""), key=True)
     at_ms = read_time(at, start) if at is not None else None
     after_ms = read_time(after, start) if after is not None else None
-    return at_ms, read_condition(when) if when is not None else None, after_ms or 0
+    return at_ms, read_condition(when, asked) if when is not None else None, after_ms or 0
 
 
 def _read_refused(place: Place) -> str | None:
@@ -85,8 +89,8 @@ def _read_command(name: str, place: Place) -> tuple[Command, tuple[TaskSpec, ...
     factory = None
     listed: tuple[TaskSpec, ...] = ()
     if COMMANDS[name] is CreateJob and (inner := place.get("taskFactory")) is not None:
-        factory, collected = read_factory(inner, lambda *_: None)
-        listed = tuple(task for task, _ in collected)
+        factory, collected = read_factory(inner)
+        listed = tuple(task for _, task in collected)
     if command is None:
         return None
     return command, (*getattr(command, "tasks", ()), *listed), factory

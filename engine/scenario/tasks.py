@@ -1,0 +1,72 @@
+"""The tasks that a job of the scenario is added with: listed ones, and those of its factory."""
+
+from __future__ import annotations
+
+from engine.scenario.bodies import report_refusals
+from engine.scenario.document import Place
+from engine.scenario.factory import TaskFactory
+from engine.scenario.names import Ids
+from engine.scenario.sweep import read_factory, read_tasks
+from engine.specs.job import JobSpec
+from engine.specs.refusals import task_refusals
+from engine.specs.task import TaskSpec
+
+Listed = tuple[tuple[Place, TaskSpec], ...]
+
+# Said of all tasks of a factory at once, by their ids.
+_SAME_ID = ("TaskIdSameAsJobPreparationTask", "TaskIdSameAsJobReleaseTask")
+
+
+def read_job_tasks(place: Place, spec: JobSpec | None) -> tuple[tuple[TaskSpec, ...], TaskFactory | None]:
+    """The listed tasks and the sweep of a job; ``spec`` None, for a job with a mistake, leaves some checks out."""
+    listed_place, factory_place = place.get("tasks"), place.get("taskFactory")
+    listed = read_tasks(listed_place) if listed_place is not None else ()
+    factory = None
+    if factory_place is not None:
+        factory, collected = read_factory(factory_place)
+        listed += collected
+    ids = _check_listed(listed, spec)
+    if factory is not None and factory_place is not None:
+        _check_factory(factory_place, factory, ids, spec)
+    return tuple(task for _, task in listed), factory
+
+
+def _check_listed(listed: Listed, spec: JobSpec | None) -> list[tuple[str, str]]:
+    """Report what is wrong with listed tasks; returned are the ids that are taken, and by what."""
+    own = _special_ids(spec) if spec is not None else []
+    taken = Ids()
+    if spec is not None and spec.job_manager_task is not None:
+        taken.take(spec.job_manager_task.id, "the job manager task")
+    for place, task in listed:
+        problem = taken.take(task.id, f"the task in line {place.line}")
+        if problem is not None:
+            (place.get("id") or place).report(problem)
+        if spec is not None:
+            report_refusals(place, TaskSpec, task_refusals(task, spec))
+    return own + [(task.id, f"the task in line {place.line}") for place, task in listed]
+
+
+def _check_factory(place: Place, factory: TaskFactory, taken: list[tuple[str, str]], spec: JobSpec | None) -> None:
+    template = place.get("repeatTask") or place
+    for task_id, what in taken:
+        k = factory.ordinal_of(task_id)
+        if k is not None:
+            at = template.get("id") or template
+            at.report(f"task {k} of the factory gets the id {factory.task_id(k)!r}, which is taken by {what}")
+    if spec is None:
+        return
+    for k in factory.samples():
+        refusals = [refusal for refusal in task_refusals(factory.spec(k), spec) if refusal.code not in _SAME_ID]
+        report_refusals(template, TaskSpec, refusals)
+        if refusals:
+            return
+
+
+def _special_ids(spec: JobSpec) -> list[tuple[str, str]]:
+    """The ids in a job that its tasks may not have, and whose they are."""
+    special = (
+        (spec.job_preparation_task, "the job preparation task"),
+        (spec.job_release_task, "the job release task"),
+        (spec.job_manager_task, "the job manager task"),
+    )
+    return [(task.id, what) for task, what in special if task is not None]

@@ -1,0 +1,328 @@
+"""A YAML text as a tree of values that remember where they stand.
+
+Scalars are read by the core schema of YAML 1.2, which is JSON's: ``on``, ``no``, ``08:30``, ``1_000`` and
+times are text. Mapping keys are always text, because JSON's are. The tree is built from parser events
+without recursion, and nesting, size and what aliases expand to are limited: whatever is fed in, reading
+it ends soon, with a tree or with a problem that has a line and a column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import NamedTuple, NoReturn, Protocol, TypeAlias
+
+import yaml
+
+from engine.scenario.model import Plain
+from engine.scenario.nearest import did_you_mean
+
+VALUE_LIMIT = 2_000_000
+"""A scenario has at most so many values, counted after aliases are followed."""
+DEPTH_LIMIT = 100
+DIGIT_LIMIT = 300
+
+Scalar: TypeAlias = "bool | int | float | str | None"
+
+_CORE = (
+    (re.compile(r"~|null|Null|NULL|"), lambda _: None),
+    (re.compile(r"true|True|TRUE"), lambda _: True),
+    (re.compile(r"false|False|FALSE"), lambda _: False),
+    (re.compile(r"[-+]?[0-9]+"), int),
+    (re.compile(r"0o[0-7]+"), lambda text: int(text[2:], 8)),
+    (re.compile(r"0x[0-9a-fA-F]+"), lambda text: int(text, 16)),
+    (re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), float),
+    (re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), lambda text: float(text.replace(".", ""))),
+)
+_TAGS: dict[str, type | tuple[type, ...]] = {
+    "tag:yaml.org,2002:null": type(None),
+    "tag:yaml.org,2002:bool": bool,
+    "tag:yaml.org,2002:int": int,
+    "tag:yaml.org,2002:float": (int, float),
+}
+_STR_TAGS = ("tag:yaml.org,2002:str", "!")
+_COLLECTION_TAGS = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
+_LEADING_BLANKS = re.compile(r"^[ \t]+", re.MULTILINE)
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Mark(NamedTuple):
+    """A position in the text; both count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(slots=True, eq=False)
+class Tree:
+    """A value of the document. ``size`` counts the values in it, itself included."""
+
+    mark: Mark
+    value: Scalar | list[Tree] | dict[str, Tree]
+    keys: dict[str, Mark] = field(default_factory=dict)
+    size: int = 1
+    is_open: bool = False
+    _plain: Plain = None
+    _has_plain: bool = False
+
+    @property
+    def plain(self) -> Plain:
+        """The value as JSON has it. Made once: what an alias repeats is shared and must not be changed."""
+        if not self._has_plain:
+            if isinstance(self.value, list):
+                self._plain = [inner.plain for inner in self.value]
+            elif isinstance(self.value, dict):
+                self._plain = {key: inner.plain for key, inner in self.value.items()}
+            else:
+                self._plain = self.value
+            self._has_plain = True
+        return self._plain
+
+
+class Stop(Exception):
+    """It makes no sense to read on; the problem is reported already."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or mapping whose end has not come yet; ``key`` waits for its value, its text is None for ``<<``."""
+
+    tree: Tree
+    key: tuple[str | None, Mark] | None = None
+    merged: list[tuple[Tree, Mark]] = field(default_factory=list)
+
+
+class _Builder:
+    """Turns parser events into one tree; everything wrong on the way is reported, not raised."""
+
+    def __init__(self, report: Callable[[str, Mark], None]) -> None:
+        self._report = report
+        self._stack: list[_Open] = []
+        self._anchors: dict[str, Tree] = {}
+        self._documents = 0
+        self._taken = 0
+        self.root: Tree | None = None
+
+    def feed(self, event: yaml.Event) -> None:
+        """Take the next event of the parser; raises Stop when it makes no sense to go on."""
+        if isinstance(event, yaml.CollectionEndEvent):
+            self._close()
+            return
+        mark = _mark(event.start_mark)
+        if isinstance(event, yaml.DocumentStartEvent):
+            self._documents += 1
+            if self._documents > 1:
+                self._stop("a scenario is one document: remove this '---' and what follows", mark)
+        elif isinstance(event, yaml.ScalarEvent):
+            self._take_scalar(event, mark)
+        elif isinstance(event, yaml.AliasEvent):
+            self._take_alias(event.anchor or "", mark)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self._open(event, mark)
+
+    def _stop(self, message: str, mark: Mark) -> NoReturn:
+        self._report(message, mark)
+        raise Stop
+
+    def _awaits_key(self) -> bool:
+        return bool(self._stack) and isinstance(self._stack[-1].tree.value, dict) and self._stack[-1].key is None
+
+    def _take_scalar(self, event: yaml.ScalarEvent, mark: Mark) -> None:
+        is_key = self._awaits_key()
+        tree = Tree(mark, event.value if is_key else self._scalar(event, mark))
+        if event.anchor:
+            self._anchors[event.anchor] = tree
+        if not is_key:
+            self._add(tree, mark)
+            return
+        if not event.value:
+            self._report("a key is missing before this ':'", mark)
+        is_merge = event.value == "<<" and event.implicit[0]
+        self._stack[-1].key = (None if is_merge else event.value, mark)
+
+    def _take_alias(self, name: str, mark: Mark) -> None:
+        tree = self._anchors.get(name)
+        if tree is None:
+            self._report(f"no anchor &{name} stands before this alias" + did_you_mean(name, self._anchors), mark)
+            tree = Tree(mark, None)
+        elif tree.is_open:
+            self._stop(f"the alias *{name} stands inside the value that it repeats, which would have no end", mark)
+        if not self._awaits_key():
+            self._add(tree, mark)
+        elif isinstance(tree.value, str):
+            self._stack[-1].key = (tree.value, mark)
+        else:
+            self._stop("a key must be a word, not an alias of something else", mark)
+
+    def _open(self, event: yaml.CollectionStartEvent, mark: Mark) -> None:
+        if self._awaits_key():
+            self._stop("a key must be a word, not a list or a mapping", mark)
+        if event.tag not in _COLLECTION_TAGS:
+            self._report(f"the tag {event.tag} means nothing here: remove it", mark)
+        if len(self._stack) >= DEPTH_LIMIT:
+            self._stop(f"nested more than {DEPTH_LIMIT} levels deep", mark)
+        tree = Tree(mark, {} if isinstance(event, yaml.MappingStartEvent) else [], is_open=True)
+        if event.anchor:
+            self._anchors[event.anchor] = tree
+        self._stack.append(_Open(tree))
+
+    def _close(self) -> None:
+        closed = self._stack.pop()
+        for source, mark in closed.merged:
+            self._merge(closed.tree, source, mark)
+        closed.tree.is_open = False
+        self._add(closed.tree, closed.tree.mark)
+
+    def _add(self, tree: Tree, mark: Mark) -> None:
+        """Put a finished value where it belongs: the open list, the open mapping, or the document itself."""
+        if not self._stack:
+            self.root = tree
+            return
+        parent = self._stack[-1]
+        if isinstance(parent.tree.value, list):
+            parent.tree.value.append(tree)
+            self._grow(parent.tree, tree, mark)
+            return
+        assert parent.key is not None
+        (key, key_mark), parent.key = parent.key, None
+        if key is None:
+            parent.merged.append((tree, mark))
+        else:
+            self._put(parent.tree, key, key_mark, tree)
+
+    def _put(self, parent: Tree, key: str, key_mark: Mark, tree: Tree) -> None:
+        assert isinstance(parent.value, dict)
+        if key in parent.value:
+            self._report(f"the key {key!r} stands here a second time, first in line {parent.keys[key].line}", key_mark)
+            return
+        parent.value[key] = tree
+        parent.keys[key] = key_mark
+        self._grow(parent, tree, key_mark)
+
+    def _merge(self, target: Tree, source: Tree, mark: Mark) -> None:
+        """Add the entries of ``source`` that ``target`` does not have; in a list the earlier mapping wins."""
+        if isinstance(source.value, list):
+            for inner in source.value:
+                if isinstance(inner.value, list):
+                    self._report("'<<' takes a mapping or a list of mappings", mark)
+                else:
+                    self._merge(target, inner, mark)
+            return
+        if not isinstance(source.value, dict):
+            self._report("'<<' takes a mapping or a list of mappings", mark)
+            return
+        assert isinstance(target.value, dict)
+        for key, inner in source.value.items():
+            self._count(0, mark)
+            if key not in target.value:
+                self._put(target, key, source.keys[key], inner)
+
+    def _grow(self, parent: Tree, tree: Tree, mark: Mark) -> None:
+        parent.size += tree.size
+        self._count(parent.size, mark)
+
+    def _count(self, size: int, mark: Mark) -> None:
+        self._taken += 1
+        if max(size, self._taken) > VALUE_LIMIT:
+            self._stop(f"more than {VALUE_LIMIT:,} values, counted with what aliases repeat", mark)
+
+    def _scalar(self, event: yaml.ScalarEvent, mark: Mark) -> Scalar:
+        text: str = event.value
+        if event.tag in _STR_TAGS or (event.tag is None and not event.implicit[0]):
+            return text
+        value = self._resolved(text, mark)
+        if event.tag is None:
+            return value
+        wanted = _TAGS.get(event.tag)
+        if wanted is None:
+            self._report(f"the tag {event.tag} means nothing here: remove it", mark)
+        elif not isinstance(value, wanted):
+            self._report(f"{text!r} is no {event.tag.rpartition(':')[2]}, as its tag says", mark)
+        return value
+
+    def _resolved(self, text: str, mark: Mark) -> Scalar:
+        if text and text[0] not in "~nNtTfF-+.0123456789":
+            return text
+        for expression, make in _CORE:
+            if not expression.fullmatch(text):
+                continue
+            if len(text) > DIGIT_LIMIT:
+                self._report(f"a number of {len(text)} digits; put it in quotes if text is meant", mark)
+                return 0
+            value = make(text)
+            if isinstance(value, float) and not isfinite(value):
+                self._report(f"{text} is not a finite number; put it in quotes if text is meant", mark)
+                return 0
+            return value
+        return text
+
+
+class _Position(Protocol):
+    """A mark of PyYAML's, of which there are two kinds; both count from 0."""
+
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+
+
+def _mark(mark: _Position | None) -> Mark:
+    return Mark(mark.line + 1, mark.column + 1) if mark else Mark(1, 1)
+
+
+def _mark_of(text: str, index: int) -> Mark:
+    line = text.count("\n", 0, index)
+    return Mark(line + 1, index - (text.rfind("\n", 0, index) + 1) + 1)
+
+
+def _joined(surrogates: re.Match[str]) -> str:
+    high, low = int(surrogates[2], 16), int(surrogates[3], 16)
+    return f"{surrogates[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
+
+
+def _as_yaml(text: str) -> str:
+    """JSON that YAML does not take as it is, made YAML: tabs at the start of a line, surrogate pairs in escapes."""
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    text = _LEADING_BLANKS.sub(lambda blanks: blanks[0].replace("\t", " "), text)
+    return _SURROGATES.sub(_joined, text)
+
+
+def _syntax(error: yaml.MarkedYAMLError, mark: Mark, text: str) -> str:
+    """What the parser says, in a sentence, with a way out for the commonest mistakes."""
+    message = ", ".join(part for part in (error.context, error.problem) if part) or "this is not YAML"
+    lines = text.splitlines()[: mark.line]
+    if len(lines) == mark.line and lines[-1][mark.column - 1 : mark.column] == "\t":
+        message = "a tab: YAML is indented with spaces only"
+    elif "mapping values are not allowed" in message:
+        message += ": is the indentation right, or does text with ': ' need quotes?"
+    return message
+
+
+def parse(text: str, report: Callable[[str, Mark], None]) -> Tree | None:
+    """The tree of a YAML text; None when it is empty or cannot be read to its end, which is then reported."""
+    text = _as_yaml(text.removeprefix("\ufeff"))
+    unprintable = _UNPRINTABLE.search(text)
+    if unprintable:
+        report(f"the character U+{ord(unprintable[0]):04X} is not allowed in YAML", _mark_of(text, unprintable.start()))
+        return None
+    builder = _Builder(report)
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            builder.feed(event)
+    except Stop:
+        return None
+    except yaml.MarkedYAMLError as error:
+        mark = _mark(error.problem_mark or error.context_mark)
+        report(_syntax(error, mark, text), mark)
+        return None
+    except (yaml.YAMLError, ValueError) as error:  # without a position: odd escapes and directives
+        report(f"this is not YAML: {error}", Mark(1, 1))
+        return None
+    return builder.root
