@@ -194,6 +194,10 @@ class Spec(BaseModel):
         empty: tuple[object, ...] = (None,) if info.exclude_unset else (None, [])
         return {name: value for name, value in body.items() if value not in empty}
 
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Itself: a body never changes, so copies of a simulation share it."""
+        return self
+
     def wire(self) -> dict[str, Any]:
         """The body as the service answers it: defaults filled in, absent properties and secrets left out."""
         return self.model_dump(mode="json", by_alias=True)

@@ -6,85 +6,20 @@ operation stand beside its body. ``wire()`` is the entry of a timeline that make
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self, get_args
+from typing import Annotated, Any, get_args
 
-from pydantic import AfterValidator, AliasChoices, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import AfterValidator, AliasChoices, Field
 
 from engine.specs.account import Certificate
-from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Spec, Text, UtcTime
+from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Text, UtcTime
+from engine.specs.entry import Entry, NodeName, OnJob, OnJobSchedule, OnNode, OnPool, OnTask
+from engine.specs.faults import Capacity, EvictNode, FailNode, StorageOutage
 from engine.specs.job import JobSpec, JobUpdate
 from engine.specs.pool import PoolSpec, PoolUpdate
 from engine.specs.schedule import JobScheduleSpec, JobScheduleUpdate
 from engine.specs.task import TaskConstraints, TaskSpec
-from engine.terms import Deallocation, DisableTasks, Option
+from engine.terms import Deallocation, DisableTasks
 from engine.units import MINUTE_MS
-
-
-class NodeFault(Option):
-    """How a node fails (NODE-8)."""
-
-    UNUSABLE = "unusable"
-    UNKNOWN = "unknown"
-
-
-class Entry(Spec):
-    """Base of the commands; ``NAME`` is the operation's name on the wire."""
-
-    NAME: ClassVar[str]
-
-    def wire(self) -> dict[str, Any]:
-        """What was given, under its wire names; ``from_wire`` makes an equal command of it."""
-        return self.written()
-
-
-class OnPool(Entry):
-    """Acts on a pool."""
-
-    pool_id: Text
-
-
-class OnNode(OnPool):
-    """Acts on a node, named by its id or by its index in the pool's history."""
-
-    node_id: Text | None = None
-    node: Annotated[Int, Field(ge=0)] | None = None
-
-    @model_validator(mode="after")
-    def _names_one_node(self) -> Self:
-        if (self.node_id is None) == (self.node is None):
-            raise ValueError("should name one node, by nodeId or by node, its index")
-        return self
-
-
-class OnJob(Entry):
-    """Acts on a job."""
-
-    job_id: Text
-
-
-class OnTask(OnJob):
-    """Acts on a task."""
-
-    task_id: Text
-
-
-class OnJobSchedule(Entry):
-    """Acts on a job schedule."""
-
-    job_schedule_id: Text
-
-
-def _parse_node_name(value: object) -> str | int:
-    if isinstance(value, str) or (type(value) is int and value >= 0):
-        return value
-    raise ValueError(f"{value!r} is neither the id of a node nor the index of one")
-
-
-NodeName = Annotated[
-    str | int,
-    PlainValidator(_parse_node_name),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]}),
-]
 
 
 def _keeps_no_data(option: Deallocation) -> Deallocation:
@@ -248,6 +183,8 @@ class DeleteNodeUser(OnNode):
 
 # --- jobs
 
+_TASKS = ("tasks", "taskFactory")
+
 
 class CreateJob(JobSpec, Entry):
     """JOB-2, with tasks to add at once; ``task_factory`` is what a scenario job has there."""
@@ -261,9 +198,6 @@ class CreateJob(JobSpec, Entry):
     def spec(self) -> JobSpec:
         """The body without the tasks."""
         return JobSpec.from_wire({name: value for name, value in self.wire().items() if name not in _TASKS})
-
-
-_TASKS = ("tasks", "taskFactory")
 
 
 class UpdateJob(JobUpdate, OnJob):
@@ -410,44 +344,6 @@ class DeleteCertificate(Entry):
 
     thumbprint: Text
     thumbprint_algorithm: Text = "sha1"
-
-
-# --- faults
-
-_FOR = AliasChoices("for")
-
-
-class FailNode(OnNode):
-    """NODE-11: the node is of no use, for ``for_ms`` milliseconds or until it is recovered."""
-
-    NAME = "failNode"
-
-    state: NodeFault = NodeFault.UNUSABLE
-    code: Text | None = None
-    for_ms: OptionalDuration = Field(default=None, validation_alias=_FOR, serialization_alias="for")
-
-
-class EvictNode(OnNode):
-    """SPOT-3."""
-
-    NAME = "evictNode"
-
-
-class Capacity(Entry):
-    """How many nodes of a size the region can still give, from now on (RSZ-12)."""
-
-    NAME = "capacity"
-
-    vm_size: Text
-    nodes: Annotated[Int, Field(ge=0)]
-
-
-class StorageOutage(Entry):
-    """Storage does not answer for ``for_ms`` milliseconds; None is until the end."""
-
-    NAME = "storageOutage"
-
-    for_ms: OptionalDuration = Field(default=None, validation_alias=_FOR, serialization_alias="for")
 
 
 Command = (

@@ -87,7 +87,7 @@ class Distribution(Spec):
     def _parse(cls, given: object) -> object:
         if not isinstance(given, dict):
             return {"kind": "constant", "values": (_parse_time(given),)}
-        if set(given) == {"kind", "values"}:
+        if isinstance(given.get("values"), tuple):  # Python's way to make one; a file has no tuples
             return given
         kinds = get_args(DistributionKind)
         if len(given) != 1 or next(iter(given)) not in kinds:

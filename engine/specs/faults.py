@@ -1,0 +1,53 @@
+"""What happens to the world from outside, beyond the service's operations (contract, section 2)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AliasChoices, Field
+
+from engine.specs.base import Int, OptionalDuration, Text
+from engine.specs.entry import Entry, OnNode
+from engine.terms import Option
+
+_FOR = AliasChoices("for")
+
+
+class NodeFault(Option):
+    """How a node fails (NODE-8)."""
+
+    UNUSABLE = "unusable"
+    UNKNOWN = "unknown"
+
+
+class FailNode(OnNode):
+    """NODE-11: the node is of no use, for ``for_ms`` milliseconds or until it is recovered."""
+
+    NAME = "failNode"
+
+    state: NodeFault = NodeFault.UNUSABLE
+    code: Text | None = None
+    for_ms: OptionalDuration = Field(default=None, validation_alias=_FOR, serialization_alias="for")
+
+
+class EvictNode(OnNode):
+    """SPOT-3."""
+
+    NAME = "evictNode"
+
+
+class Capacity(Entry):
+    """How many nodes of a size the region can still give, from now on (RSZ-12)."""
+
+    NAME = "capacity"
+
+    vm_size: Text
+    nodes: Annotated[Int, Field(ge=0)]
+
+
+class StorageOutage(Entry):
+    """Storage does not answer for ``for_ms`` milliseconds; None is until the end."""
+
+    NAME = "storageOutage"
+
+    for_ms: OptionalDuration = Field(default=None, validation_alias=_FOR, serialization_alias="for")

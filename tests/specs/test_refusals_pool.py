@@ -1,0 +1,360 @@
+"""What the service refuses in bodies about pools."""
+
+import pytest
+
+from engine.specs.account import Account
+from engine.specs.commands import CreateNodeUser, EnablePoolAutoScale, EvaluatePoolAutoScale, RemoveNodes, ResizePool
+from engine.specs.pool import PoolSpec, PoolSpecification, PoolUpdate
+from engine.specs.refusals import (
+    auto_scale_refusals,
+    node_user_refusals,
+    pool_refusals,
+    pool_update_refusals,
+    remove_nodes_refusals,
+    resize_refusals,
+)
+from engine.terms import OsFamily
+
+ACCOUNT = Account.from_wire(
+    {
+        "applications": [
+            {"id": "pricer", "versions": ["1.2"], "defaultVersion": "1.2"},
+            {"id": "tool", "versions": ["7"]},
+        ],
+        "certificates": [{"thumbprint": "AB12"}],
+    }
+)
+A_POOL = {"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 1}
+UBUNTU = {
+    "imageReference": {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server"},
+    "nodeAgentSKUId": "batch.node.ubuntu 24.04",
+}
+WINDOWS = {
+    "imageReference": {"publisher": "MicrosoftWindowsServer", "offer": "WindowsServer", "sku": "2022-datacenter"},
+    "nodeAgentSKUId": "batch.node.windows amd64",
+}
+NAT_POOL = {
+    "name": "ssh",
+    "protocol": "tcp",
+    "backendPort": 22,
+    "frontendPortRangeStart": 1000,
+    "frontendPortRangeEnd": 1100,
+}
+
+
+def found(refusals):
+    return [(refusal.code, ".".join(map(str, refusal.path))) for refusal in refusals]
+
+
+def refused(**properties):
+    return found(pool_refusals(PoolSpec.from_wire(A_POOL | properties), ACCOUNT))
+
+
+def linux(**properties):
+    return {"virtualMachineConfiguration": UBUNTU | properties}
+
+
+def nat_pools(*changes):
+    pools = [NAT_POOL | change for change in changes]
+    return {"networkConfiguration": {"endpointConfiguration": {"inboundNATPools": pools}}}
+
+
+def test_pool_9_a_plain_pool_is_accepted():
+    assert refused() == refused(**linux()) == refused(virtualMachineConfiguration=WINDOWS) == []
+
+
+@pytest.mark.parametrize(
+    ("properties", "place"),
+    [
+        pytest.param({"id": "a b"}, "id", id="GEN-1 characters"),
+        pytest.param({"id": "a" * 65}, "id", id="GEN-1 length"),
+        pytest.param({"displayName": "a" * 1025}, "displayName", id="GEN-3"),
+        pytest.param({"vmSize": "standard_nonsense"}, "vmSize", id="VM-1"),
+        pytest.param({"taskSlotsPerNode": 0}, "taskSlotsPerNode", id="ACC-5 no slot"),
+        pytest.param({"taskSlotsPerNode": 9}, "taskSlotsPerNode", id="ACC-5 more than 4 for each core"),
+        pytest.param({"resizeTimeout": "PT4M59S"}, "resizeTimeout", id="POOL-9 timeout"),
+        pytest.param({"targetDedicatedNodes": -1}, "targetDedicatedNodes", id="POOL-2 negative target"),
+        pytest.param({"autoScaleFormula": "$a=1"}, "autoScaleFormula", id="POOL-2 formula without autoscale"),
+        pytest.param(
+            {"cloudServiceConfiguration": {"osFamily": "5"}, **linux()}, "cloudServiceConfiguration", id="POOL-2 both"
+        ),
+        pytest.param(
+            {"cloudServiceConfiguration": {"osFamily": "1"}}, "cloudServiceConfiguration.osFamily", id="POOL-5 family"
+        ),
+        pytest.param(
+            linux(windowsConfiguration={"enableAutomaticUpdates": False}),
+            "virtualMachineConfiguration.windowsConfiguration",
+            id="POOL-4 Windows settings on Linux",
+        ),
+        pytest.param(
+            linux(nodeAgentSKUId="batch.node.windows amd64"),
+            "virtualMachineConfiguration.nodeAgentSKUId",
+            id="POOL-4 agent of the other system",
+        ),
+        pytest.param(
+            linux(imageReference=UBUNTU["imageReference"] | {"virtualMachineImageId": "/x"}),
+            "virtualMachineConfiguration.imageReference.virtualMachineImageId",
+            id="POOL-4 two images",
+        ),
+        pytest.param(
+            linux(dataDisks=[{"lun": 64, "diskSizeGB": 1}]),
+            "virtualMachineConfiguration.dataDisks.0.lun",
+            id="POOL-4 lun",
+        ),
+        pytest.param(
+            linux(dataDisks=[{"lun": 1, "diskSizeGB": 1}, {"lun": 1, "diskSizeGB": 1}]),
+            "virtualMachineConfiguration.dataDisks.1.lun",
+            id="POOL-4 same lun",
+        ),
+        pytest.param(
+            {"startTask": {"commandLine": "x", "maxTaskRetryCount": -2}}, "startTask.maxTaskRetryCount", id="START-1"
+        ),
+        pytest.param({"startTask": {"commandLine": "x" * 33_000}}, "startTask", id="ACC-5 start task"),
+        pytest.param(
+            {"startTask": {"commandLine": "x", "userIdentity": {"username": "u"}}},
+            "startTask.userIdentity.username",
+            id="USER-1 unknown user",
+        ),
+        pytest.param(
+            {"userAccounts": [{"name": "u" * 21, "password": "s"}]}, "userAccounts.0.name", id="USER-2 length"
+        ),
+        pytest.param(
+            {"userAccounts": [{"name": "u", "password": "s"}, {"name": "U", "password": "s"}]},
+            "userAccounts.1.name",
+            id="USER-2 twice",
+        ),
+        pytest.param(
+            {"userAccounts": [{"name": "u", "password": "s", "linuxUserConfiguration": {"uid": 5}}]},
+            "userAccounts.0.linuxUserConfiguration",
+            id="USER-2 uid without gid",
+        ),
+        pytest.param(
+            {"userAccounts": [{"name": "u", "password": "s", "windowsUserConfiguration": {}}]},
+            "userAccounts.0.windowsUserConfiguration",
+            id="USER-2 Windows user on Linux",
+        ),
+        pytest.param(
+            {"mountConfiguration": [{"nfsMountConfiguration": {"source": "s", "relativeMountPath": "r"}}] * 11},
+            "mountConfiguration",
+            id="FILE-13 eleven mounts",
+        ),
+        pytest.param({"applicationLicenses": ["maya", "word"]}, "applicationLicenses.1", id="POOL-2 licence"),
+        pytest.param(
+            {"upgradePolicy": {"mode": "rolling", "rollingUpgradePolicy": {"maxBatchInstancePercent": 4}}},
+            "upgradePolicy.rollingUpgradePolicy.maxBatchInstancePercent",
+            id="POOL-23 percent",
+        ),
+        pytest.param(
+            {"upgradePolicy": {"mode": "rolling", "rollingUpgradePolicy": {"enableCrossZoneUpgrade": True}}},
+            "upgradePolicy.rollingUpgradePolicy.enableCrossZoneUpgrade",
+            id="POOL-23 zones",
+        ),
+        pytest.param(
+            {
+                "virtualMachineConfiguration": WINDOWS | {"windowsConfiguration": {"enableAutomaticUpdates": True}},
+                "upgradePolicy": {
+                    "mode": "automatic",
+                    "automaticOSUpgradePolicy": {"enableAutomaticOSUpgrade": True},
+                },
+            },
+            "upgradePolicy.automaticOSUpgradePolicy.enableAutomaticOSUpgrade",
+            id="POOL-23 two kinds of updates",
+        ),
+    ],
+)
+def test_pool_9_an_invalid_value_names_its_property(properties, place):
+    assert refused(**properties) == [("InvalidPropertyValue", place)]
+
+
+def test_pool_9_a_pool_needs_a_target_or_a_formula():
+    assert refused(targetDedicatedNodes=None) == [("MissingRequiredProperty", "targetDedicatedNodes")]
+    scaled = {"enableAutoScale": True, "autoScaleFormula": "$a=1", "targetDedicatedNodes": None}
+    assert refused(**scaled) == []
+    assert refused(**scaled | {"autoScaleFormula": None}) == [("MissingRequiredProperty", "autoScaleFormula")]
+    assert refused(**scaled | {"targetLowPriorityNodes": 0}) == [("InvalidPropertyValue", "targetLowPriorityNodes")]
+    assert refused(**scaled | {"autoScaleEvaluationInterval": "PT4M"}) == [
+        ("InvalidPropertyValue", "autoScaleEvaluationInterval")
+    ]
+    assert refused(**scaled | {"autoScaleFormula": " " * 8193}) == [("AutoScaleFormulaTooLong", "autoScaleFormula")]
+
+
+def test_auto_1_the_pool_of_an_auto_pool_needs_no_target_and_no_id():
+    assert pool_refusals(PoolSpecification(vm_size="standard_d2s_v3"), ACCOUNT) == []
+
+
+def test_pool_6_classic_size_rules_are_an_option():
+    pool = PoolSpec.from_wire(A_POOL | {"vmSize": "standard_ds2_v2"})
+    assert pool_refusals(pool, ACCOUNT) == []
+    assert found(pool_refusals(pool, ACCOUNT, classic_size_rules=True)) == [("InvalidPropertyValue", "vmSize")]
+
+
+def test_pool_4_a_marketplace_image_is_named_in_full():
+    image = linux(imageReference={"publisher": "Canonical"})
+    assert [place for _, place in refused(**image)] == [
+        "virtualMachineConfiguration.imageReference.offer",
+        "virtualMachineConfiguration.imageReference.sku",
+    ]
+    assert refused(**linux(imageReference={"virtualMachineImageId": "/x"})) == []
+
+
+def test_pool_5_no_cloud_services_in_user_subscriptions():
+    pool = PoolSpec.from_wire(A_POOL | {"cloudServiceConfiguration": {"osFamily": "5"}})
+    assert pool_refusals(pool, ACCOUNT) == []
+    account = Account.from_wire({"poolAllocationMode": "userSubscription"})
+    assert found(pool_refusals(pool, account)) == [("InvalidPropertyValue", "cloudServiceConfiguration")]
+
+
+@pytest.mark.parametrize(
+    ("reference", "accepted"),
+    [
+        ({"applicationId": "PRICER"}, True),
+        ({"applicationId": "pricer", "version": "1.2"}, True),
+        ({"applicationId": "pricer", "version": "1.3"}, False),
+        ({"applicationId": "tool"}, False),
+        ({"applicationId": "tool", "version": "7"}, True),
+        ({"applicationId": "nothing"}, False),
+    ],
+)
+def test_app_3_a_package_has_to_be_there(reference, accepted):
+    code = ("InvalidApplicationPackageReferences", "applicationPackageReferences.0")
+    assert refused(applicationPackageReferences=[reference]) == ([] if accepted else [code])
+
+
+def test_acc_5_ten_package_references_are_allowed():
+    reference = {"applicationId": "pricer"}
+    assert refused(applicationPackageReferences=[reference] * 10) == []
+    assert refused(applicationPackageReferences=[reference] * 11) == [
+        ("InvalidPropertyValue", "applicationPackageReferences")
+    ]
+
+
+def test_cert_1_a_certificate_has_to_be_in_the_account():
+    assert refused(certificateReferences=[{"thumbprint": "ab12"}]) == []
+    assert refused(certificateReferences=[{"thumbprint": "cd"}]) == [
+        ("InvalidCertificateReferences", "certificateReferences.0.thumbprint")
+    ]
+
+
+def test_gen_9_metadata():
+    assert refused(metadata=[{"name": "", "value": "b"}]) == [("EmptyMetadataKey", "metadata.0.name")]
+    assert refused(metadata=[{"name": "a", "value": "\x07"}]) == [("InvalidMetadata", "metadata.0.value")]
+    assert refused(metadata=[{"name": "a", "value": "b" * 40_000}]) == [("MetadataTooLarge", "metadata")]
+
+
+def test_file_13_a_mount_is_of_one_kind():
+    nfs = {"nfsMountConfiguration": {"source": "s", "relativeMountPath": "r"}}
+    share = {"accountName": "a", "azureFileUrl": "u", "accountKey": "k", "relativeMountPath": "r"}
+    assert refused(mountConfiguration=[nfs]) == []
+    assert refused(mountConfiguration=[{}]) == [("MissingRequiredProperty", "mountConfiguration.0")]
+    assert refused(mountConfiguration=[nfs | {"azureFileShareConfiguration": share}]) == [
+        ("InvalidPropertyValue", "mountConfiguration.0.azureFileShareConfiguration")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ([{"name": "-a"}], "0.name"),
+        ([{"backendPort": 29876}], "0.backendPort"),
+        ([{"backendPort": 0}], "0.backendPort"),
+        ([{"frontendPortRangeStart": 0}], "0.frontendPortRangeStart"),
+        ([{"frontendPortRangeStart": 49_990, "frontendPortRangeEnd": 50_050}], "0.frontendPortRangeStart"),
+        ([{"frontendPortRangeEnd": 1038}], "0.frontendPortRangeEnd"),
+        (
+            [{}, {"backendPort": 23, "frontendPortRangeStart": 2000, "frontendPortRangeEnd": 2100}],
+            "1.name",
+        ),
+        (
+            [{}, {"name": "b", "frontendPortRangeStart": 2000, "frontendPortRangeEnd": 2100}],
+            "1.backendPort",
+        ),
+        ([{}, {"name": "b", "backendPort": 23}], "1.frontendPortRangeStart"),
+        (
+            [{"networkSecurityGroupRules": [{"priority": 149, "access": "allow", "sourceAddressPrefix": "*"}]}],
+            "0.networkSecurityGroupRules.0.priority",
+        ),
+        (
+            [{"networkSecurityGroupRules": [{"priority": 150, "access": "deny", "sourceAddressPrefix": "*"}] * 2}],
+            "0.networkSecurityGroupRules.1.priority",
+        ),
+    ],
+)
+def test_net_1_inbound_endpoints(changes, place):
+    path = f"networkConfiguration.endpointConfiguration.inboundNATPools.{place}"
+    assert refused(**nat_pools(*changes)) == [("InvalidPropertyValue", path)]
+
+
+def test_net_1_the_smallest_range_has_forty_ports():
+    assert refused(**nat_pools({"frontendPortRangeEnd": 1039})) == []
+
+
+def test_acc_5_five_endpoints_and_25_rules():
+    ranges = [{"frontendPortRangeStart": 100 * k, "frontendPortRangeEnd": 100 * k + 50} for k in range(1, 7)]
+    many = [{"name": f"n{k}", "backendPort": k} | ports for k, ports in enumerate(ranges, 1)]
+    place = "networkConfiguration.endpointConfiguration.inboundNATPools"
+    assert refused(**nat_pools(*many[:5])) == []
+    assert refused(**nat_pools(*many)) == [("InvalidPropertyValue", place)]
+    rules = [{"priority": 150 + k, "access": "allow", "sourceAddressPrefix": "*"} for k in range(26)]
+    assert refused(**nat_pools({"networkSecurityGroupRules": rules[:25]})) == []
+    assert refused(**nat_pools({"networkSecurityGroupRules": rules})) == [("InvalidPropertyValue", place)]
+
+
+def test_net_1_addresses_of_ones_own_are_enough_for_the_nodes():
+    def addresses(**properties):
+        return {"networkConfiguration": {"publicIPAddressConfiguration": properties}}
+
+    place = "networkConfiguration.publicIPAddressConfiguration.ipAddressIds"
+    assert refused(**addresses(provision="userManaged", ipAddressIds=["/a"])) == []
+    assert refused(**addresses(provision="usermanaged")) == [("MissingRequiredProperty", place)]
+    assert refused(**addresses(ipAddressIds=["/a"])) == [("InvalidPropertyValue", place)]
+    many = addresses(provision="usermanaged", ipAddressIds=["/a"]) | {"targetDedicatedNodes": 101}
+    assert refused(**many) == [("InvalidPropertyValue", place)]
+
+
+def test_pool_14_an_update_is_looked_at_with_the_rest_of_the_pool():
+    pool = PoolSpec.from_wire(A_POOL | {"displayName": "x" * 2000})
+    update = PoolUpdate.from_wire({"taskSlotsPerNode": 16})
+    assert found(pool_update_refusals(update, pool, ACCOUNT)) == [("InvalidPropertyValue", "taskSlotsPerNode")]
+    larger = PoolUpdate.from_wire({"taskSlotsPerNode": 16, "vmSize": "standard_d4s_v3"})
+    assert pool_update_refusals(larger, pool, ACCOUNT) == []
+
+
+def test_rsz_1_a_resize():
+    assert resize_refusals(ResizePool(pool_id="p", target_dedicated_nodes=0)) == []
+    assert found(resize_refusals(ResizePool(pool_id="p"))) == [("MissingRequiredProperty", "targetDedicatedNodes")]
+    short = ResizePool(pool_id="p", target_low_priority_nodes=-1, resize_timeout=299_999)
+    assert found(resize_refusals(short)) == [
+        ("InvalidPropertyValue", "targetLowPriorityNodes"),
+        ("InvalidPropertyValue", "resizeTimeout"),
+    ]
+
+
+@pytest.mark.parametrize(("count", "accepted"), [(0, False), (1, True), (100, True), (101, False)])
+def test_rsz_8_one_to_a_hundred_nodes(count, accepted):
+    command = RemoveNodes(pool_id="p", node_list=tuple(range(count)))
+    assert found(remove_nodes_refusals(command)) == ([] if accepted else [("InvalidPropertyValue", "nodeList")])
+
+
+def test_pool_20_formula_and_interval():
+    assert auto_scale_refusals(EnablePoolAutoScale(pool_id="p")) == []
+    long = EvaluatePoolAutoScale(pool_id="p", auto_scale_formula="x" * 8193)
+    assert found(auto_scale_refusals(long)) == [("AutoScaleFormulaTooLong", "autoScaleFormula")]
+    often = EnablePoolAutoScale.from_wire({"poolId": "p", "autoScaleEvaluationInterval": "PT169H"})
+    assert found(auto_scale_refusals(often)) == [("InvalidPropertyValue", "autoScaleEvaluationInterval")]
+
+
+def test_nop_9_users_of_windows_and_linux_nodes():
+    with_key = CreateNodeUser(pool_id="p", node=0, name="u", ssh_public_key="k")
+    assert node_user_refusals(with_key, OsFamily.LINUX) == []
+    assert found(node_user_refusals(with_key, OsFamily.WINDOWS)) == [
+        ("InvalidPropertyValue", "sshPublicKey"),
+        ("MissingRequiredProperty", "password"),
+    ]
+
+
+def test_gen_10_a_refusal_is_the_services_error():
+    (refusal,) = pool_refusals(PoolSpec.from_wire(A_POOL | {"taskSlotsPerNode": 9}), ACCOUNT)
+    error = refusal.error()
+    assert (error.code, error.status) == ("InvalidPropertyValue", 400)
+    assert error.values["PropertyName"] == "taskSlotsPerNode"
+    assert "1 to 8" in error.values["Reason"]
