@@ -41,8 +41,8 @@ def _cmd_mkdir(call: Call) -> int:
         key = call.process.key(path)
         if call.process.files.exists(key):
             code = call.fail(f"A subdirectory or file {path} already exists.")
-        else:
-            call.process.files.mkdir(key)
+        elif not call.process.make_directory(key):
+            code = call.fail("The system cannot find the path specified.")
     return code
 
 
@@ -131,18 +131,19 @@ def _cmd_dir(call: Call) -> int:
 
 
 def _list_directory(call: Call, key: str, *, bare: bool, deep: bool) -> None:
-    files, root = call.process.files, call.process.root
-    inner = [(name, f"{key}/{name}" if key else name) for name in files.listdir(key)]
-    if not bare:
-        call.say(f" Directory of {root.native(key)}\n")
-    for name, below in inner:
-        size = "<DIR>" if files.is_dir(below) else str(len((files.read(below) or "").encode()))
-        call.say((root.native(below) if deep else name) if bare else f"{size:>14} {name}")
-    if not bare:
-        call.say("")
-    for _, below in inner:
-        if deep and files.is_dir(below):
-            _list_directory(call, below, bare=bare, deep=True)
+    files, root, pending = call.process.files, call.process.root, [key]
+    while pending:
+        key = pending.pop()
+        inner = [(name, f"{key}/{name}" if key else name) for name in files.listdir(key)]
+        if not bare:
+            call.say(f" Directory of {root.native(key)}\n")
+        for name, below in inner:
+            size = "<DIR>" if files.is_dir(below) else str(len((files.read(below) or "").encode(errors="replace")))
+            call.say((root.native(below) if deep else name) if bare else f"{size:>14} {name}")
+        if not bare:
+            call.say("")
+        if deep:
+            pending += [below for _, below in reversed(inner) if files.is_dir(below)]
 
 
 def _cmd_set(call: Call) -> int:
@@ -161,8 +162,8 @@ def _cmd_set(call: Call) -> int:
 
 def _cmd_exit(call: Call) -> int:
     _, codes = _switches(call.args)
-    if codes and re.fullmatch(r"[-+]?[0-9]{1,9}", codes[0]):
-        raise Exit(int(codes[0]))
+    if codes and re.fullmatch(r"[-+]?[0-9]{1,10}", codes[0]):
+        raise Exit((int(codes[0]) + 2**31) % 2**32 - 2**31)
     raise Exit(call.process.status)
 
 

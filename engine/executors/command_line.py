@@ -103,7 +103,7 @@ class _BeyondGrammarError(Exception):
 
 
 _CMD_INVOCATION = re.compile(
-    r'\s*"?(?:[^"\s]*[\\/])?cmd(?:\.exe)?"?(?:\s*/[^\s/c]\S*)*?\s*/c(?P<script>.*)', re.IGNORECASE | re.DOTALL
+    r'\s*"?(?:[^"\s]*[\\/])?cmd(?:\.exe)?"?(?:\s*/[^\s/c][^\s/]*)*\s*/c(?P<script>.*)', re.IGNORECASE | re.DOTALL
 )
 _SH_INVOCATION = re.compile(r"\s*(?:/usr)?(?:/bin/)?(?:ba|da)?sh\s")
 _PERCENT = re.compile(r"%([^%=\s]+)%")

@@ -74,18 +74,33 @@ class Process:
     def matches(self, path: str) -> list[str]:
         """The existing paths that a path with ``*``, ``?`` or ``[...]`` stands for, sorted, written as it is."""
         separator = "\\" if self.root.is_windows else "/"
-        head, mark, pattern = (path.replace("/", "\\") if self.root.is_windows else path).rpartition(separator)
-        found: list[str] = []
-        for directory in self.matches(head) if has_wildcard(head) else [head]:
-            key = self.key(directory + mark)
-            for name in self.files.listdir(key) if self.files.is_dir(key) else ():
-                if fnmatchcase(name, pattern) and name.startswith(".") <= pattern.startswith("."):
-                    found.append(directory + mark + name)
-        return found
+        first, *parts = path.replace("/", separator).split(separator)
+        found = self._named("", first)
+        for part in parts:
+            found = [inner for outer in found for inner in self._named(outer + separator, part)]
+        return [match for match in found if self.files.exists(self.key(match))]
+
+    def _named(self, directory: str, pattern: str) -> list[str]:
+        """The paths in a directory, as written, that have a name like this."""
+        if not has_wildcard(pattern):
+            return [directory + pattern]
+        names = self.files.listdir(self.key(directory))
+        hidden = pattern.startswith(".")
+        return [directory + name for name in names if fnmatchcase(name, pattern) and name.startswith(".") <= hidden]
 
     def holds(self, key: str) -> bool:
         """Whether a file may be made under this key: its directory exists, as all do outside the root directory."""
         return self.files.is_dir(parent(key)) or not is_managed(key)
+
+    def make_directory(self, key: str) -> bool:
+        """Make a directory and those above it; False if a file is in the way."""
+        above = key
+        while not self.files.exists(above) and above != parent(above):
+            above = parent(above)
+        if self.files.read(above) is not None:
+            return False
+        self.files.mkdir(key)
+        return True
 
     def read(self, path: str) -> str | None:
         """The text of a file, None if it is missing."""
@@ -96,7 +111,7 @@ class Process:
         """Go to a directory; False if there is none."""
         key = self.key(path)
         if (self.after_unknown or not is_managed(key)) and not self.files.exists(key):
-            self.files.mkdir(key)
+            self.make_directory(key)
         if not self.files.is_dir(key):
             return False
         self.cwd = key
@@ -150,22 +165,23 @@ def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bo
         return False
     if files.is_dir(target):
         target = f"{target}/{name_of(key)}" if target else name_of(key)
-    if target == key or target.startswith(f"{key}/"):
+    if target == key or not key or target.startswith(f"{key}/"):
         return True
-    if text is not None:
+    if text is None:
+        _copy_tree(process, key, target)
+    elif not files.is_dir(target):
         files.write(target, text)
-    else:
-        _copy_tree(files, key, target)
     if move:
         files.delete(key)
     return True
 
 
-def _copy_tree(files: FileView, source: str, target: str) -> None:
-    files.mkdir(target)
-    for name in files.listdir(source):
-        text = files.read(f"{source}/{name}")
-        if text is None:
-            _copy_tree(files, f"{source}/{name}", f"{target}/{name}")
-        else:
-            files.write(f"{target}/{name}", text)
+def _copy_tree(process: Process, source: str, target: str) -> None:
+    files, pending = process.files, [(source, target)]
+    while pending:
+        source, target = pending.pop()
+        text = files.read(source)
+        if text is None and process.make_directory(target):
+            pending += [(f"{source}/{name}", f"{target}/{name}") for name in files.listdir(source)]
+        elif text is not None and not files.is_dir(target):
+            files.write(target, text)

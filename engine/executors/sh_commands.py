@@ -120,8 +120,8 @@ def _mkdir(call: Call) -> int:
             code = call.fail(f"mkdir: cannot create directory '{path}': File exists")
         elif "p" not in letters and not call.process.holds(key):
             code = call.fail(f"mkdir: cannot create directory '{path}': No such file or directory")
-        else:
-            files.mkdir(key)
+        elif not call.process.make_directory(key):
+            code = call.fail(f"mkdir: cannot create directory '{path}': Not a directory")
     return code
 
 

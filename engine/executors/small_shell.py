@@ -115,7 +115,7 @@ def run(
     return ShellResult(exit_code, "".join(session.out), "".join(session.err))
 
 
-_SLEEP = re.compile(r"(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<unit>[smhd]?)", re.ASCII)
+_SLEEP = re.compile(r"(?P<number>\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?P<unit>[smhd]?)", re.ASCII)
 _UNIT_MS = {"": 1_000, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
