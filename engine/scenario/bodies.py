@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import AliasChoices, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from engine.scenario.document import Path, Place
@@ -73,7 +74,7 @@ def _written(place: Place, model: type[Spec], location: Path) -> tuple[Place, Pa
     found, rest = place.find(location)
     inner = _model_at(model, location[: len(location) - len(rest)]) if rest else None
     for field in inner.model_fields.values() if inner else ():
-        names = _names(field.validation_alias)
+        names = field_names(field)
         for name in names if rest[0] in names else ():
             if found.get(name) is not None:
                 return found.find((name, *rest[1:]))
@@ -102,10 +103,11 @@ def _report_unknown(place: Place, name: str, model: type[Spec] | None, others: t
         place.report(f"{name!r} does not exist here" + one_of(name, names), key=True)
 
 
-def _names(alias: object) -> tuple[str, ...]:
-    if isinstance(alias, str):
-        return (alias,)
-    return tuple(choice for choice in getattr(alias, "choices", ()) if isinstance(choice, str))
+def field_names(field: FieldInfo) -> tuple[str, ...]:
+    """The names under which a property may be given, the newest first."""
+    alias = field.validation_alias
+    choices = alias.choices if isinstance(alias, AliasChoices) else (alias,)
+    return tuple(choice for choice in choices if isinstance(choice, str))
 
 
 def _message(error: ErrorDetails) -> str:
@@ -144,9 +146,7 @@ def _model_at(model: type[Spec], location: Path) -> type[Spec] | None:
     for part in location:
         if _is_spec(current):
             fields = current.model_fields.values()
-            current = next(
-                (_bare(field.annotation) for field in fields if part in _names(field.validation_alias)), None
-            )
+            current = next((_bare(field.annotation) for field in fields if part in field_names(field)), None)
         else:
             arguments = get_args(current)
             current = _bare(arguments[-1] if get_origin(current) is dict else arguments[0]) if arguments else None

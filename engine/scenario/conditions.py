@@ -41,7 +41,8 @@ def _wires(states: Iterable[State]) -> tuple[str, ...]:
     return tuple(state.wire for state in states)
 
 
-NODE_COUNTS = ("total", "dedicated", "lowPriority", *_wires(NodeState))
+JOB_STATES, POOL_STATES, TASK_STATES, NODE_STATES = map(_wires, (JobState, PoolState, TaskState, NodeState))
+NODE_COUNTS = ("total", "dedicated", "lowPriority", *NODE_STATES)
 
 Reader = Callable[[Place], Wanted]
 _FAILED = Bounds()  # stands for what could not be read; the problem is reported and the scenario refused
@@ -176,27 +177,27 @@ def _node(place: Place) -> Wanted:
 
 PROPERTIES: Mapping[SubjectKind, Mapping[str, Reader]] = {
     SubjectKind.JOB: {
-        "state": _word(_wires(JobState), may_be_absent=True),
+        "state": _word(JOB_STATES, may_be_absent=True),
         "terminateReason": _text,
         "tasks": _counts(TASK_COUNTS, whole="total"),
         "preparationTasks": _counts(INSTANCE_COUNTS, whole="count"),
         "releaseTasks": _counts(INSTANCE_COUNTS, whole="count"),
     },
     SubjectKind.POOL: {
-        "state": _word(_wires(PoolState), may_be_absent=True),
+        "state": _word(POOL_STATES, may_be_absent=True),
         "allocationState": _word(_wires(AllocationState)),
         "nodes": _counts(NODE_COUNTS, whole="total"),
         "cost": _number,
         "resizeErrors": _codes,
     },
     SubjectKind.TASK: {
-        "state": _word(_wires(TaskState), may_be_absent=True),
+        "state": _word(TASK_STATES, may_be_absent=True),
         "result": _word(TaskResult, may_be_absent=True),
         "exitCode": _number,
         "retryCount": _number,
         "node": _node,
     },
-    SubjectKind.NODE: {"state": _word(_wires(NodeState), may_be_absent=True), "file": _files},
+    SubjectKind.NODE: {"state": _word(NODE_STATES, may_be_absent=True), "file": _files},
     SubjectKind.RUN: {"events": _counts(EVENTS), "makespan": _seconds, "cost": _number},
 }
 SUBJECT_KEYS = ("poolId", "nodeId", "node", "jobId", "taskId")

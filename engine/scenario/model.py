@@ -1,6 +1,7 @@
 """What a scenario file says, read and checked: all that the simulation needs to start (contract, section 2).
 
-Plain frozen data. Times are whole milliseconds since ``Scenario.start``; durations are milliseconds.
+Plain frozen data; equality leaves out where in a file something stands. Times are whole milliseconds
+since ``Scenario.start``; durations are milliseconds.
 The bodies inside (``PoolSpec``, ``JobSpec``, ...) are the service's own, see ``engine.specs``.
 """
 
@@ -98,7 +99,7 @@ class Expectation:
     as_written: dict[str, Plain]
     at_ms: int | None = None
     within_ms: int | None = None
-    line: int = 0
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class PoolEntry:
 
     spec: PoolSpec
     at_ms: int = 0
-    line: int = 0
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ class JobEntry:
     at_ms: int = 0
     tasks: tuple[TaskSpec, ...] = ()
     factory: TaskFactory | None = None
-    line: int = 0
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ class JobScheduleEntry:
 
     spec: JobScheduleSpec
     at_ms: int = 0
-    line: int = 0
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +158,8 @@ class TimelineEntry:
     """A command or fault to be given at ``at_ms``, or ``after_ms`` after ``when`` first holds.
 
     Exactly one of ``at_ms`` and ``when`` is set. ``refused`` is the code with which the service is expected to
-    refuse it. ``tasks`` and ``factory`` are what ``addTasks``, or a ``createJob`` that lists tasks, adds; for
-    every other operation they are empty.
+    refuse it. ``tasks`` and ``factory`` are what ``addTasks`` or ``createJob`` adds, its taskFactory read; for
+    every other operation they are empty. For a command given later, ``sweep.factory_of`` reads its taskFactory.
     """
 
     index: int
@@ -169,7 +170,7 @@ class TimelineEntry:
     refused: str | None = None
     tasks: tuple[TaskSpec, ...] = ()
     factory: TaskFactory | None = None
-    line: int = 0
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,7 @@ class Scenario:
     """A scenario that can be run. ``until_ms`` None: until nothing more can happen, at the latest after P7D."""
 
     name: str
-    source: Source
+    source: Source = field(compare=False)
     account: Account
     simulate: WorldSimulation
     description: str = ""

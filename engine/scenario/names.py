@@ -89,7 +89,7 @@ class Names:
         elif name == "createJobSchedule":
             self.add_schedule(body)
         elif name == "addTasks" and job_id is not None:
-            self._add_tasks(job_id, body, None)
+            self._add_tasks(job_id, body, factory)
         elif name == "updateJobSchedule" and schedule_id is not None and isinstance(body, dict):
             self._add_parts(schedule_id, body.get("jobSpecification"))
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+
+from engine.errors import ScenarioError
 from engine.scenario.bodies import read_body, read_value
-from engine.scenario.document import Place
+from engine.scenario.document import Document, Place
 from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
+from engine.scenario.model import Plain
 from engine.scenario.nearest import one_of
+from engine.scenario.tree import parse
 from engine.specs.task import TaskSpec
 
 TASK_LIMIT = 10_000_000
@@ -45,6 +51,19 @@ def read_factory(place: Place) -> tuple[TaskFactory | None, tuple[tuple[Place, T
             return None, ()
         return None, read_tasks(tasks)
     return _read_sweep(place), ()
+
+
+def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[TaskSpec, ...]]:
+    """The sweep, or the tasks of the collection, that a ``taskFactory`` given as data means.
+
+    Raises ScenarioError with every mistake in it.
+    """
+    document = Document("taskFactory")
+    tree = parse(json.dumps(body), document.report)
+    factory, listed = read_factory(Place(document, tree)) if tree is not None else (None, ())
+    if document.problems:
+        raise ScenarioError(document.problems)
+    return factory, tuple(task for _, task in listed)
 
 
 def check_keys(place: Place, known: tuple[str, ...], *, only_mapping: bool = False) -> bool:

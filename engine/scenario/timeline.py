@@ -14,7 +14,7 @@ from engine.scenario.model import Condition, TimelineEntry
 from engine.scenario.nearest import one_of
 from engine.scenario.sweep import read_factory
 from engine.scenario.tree import Tree
-from engine.specs.commands import COMMANDS, Command, CreateJob
+from engine.specs.commands import COMMANDS, AddTasks, Command, CreateJob
 from engine.specs.task import TaskSpec
 
 _TIMING = ("at", "when", "after", "refused")
@@ -88,7 +88,7 @@ def _read_command(name: str, place: Place) -> tuple[Command, tuple[TaskSpec, ...
     command = read_body(place, COMMANDS[name])
     factory = None
     listed: tuple[TaskSpec, ...] = ()
-    if COMMANDS[name] is CreateJob and (inner := place.get("taskFactory")) is not None:
+    if issubclass(COMMANDS[name], CreateJob | AddTasks) and (inner := place.get("taskFactory")) is not None:
         factory, collected = read_factory(inner)
         listed = tuple(task for _, task in collected)
     if command is None:

@@ -1,0 +1,110 @@
+"""Writing a scenario down again, with what was done by hand as entries of its timeline (contract, section 2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from engine.scenario.model import Plain, Scenario
+from engine.scenario.tree import Tree, parse
+from engine.specs.commands import Command
+from engine.units import format_duration
+
+# Text that YAML reads as this text without quotes, wherever it stands.
+_BARE = re.compile(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+class Given(NamedTuple):
+    """A command given by hand: when, in ms from the start, what, and the code if the service refused it."""
+
+    at_ms: int
+    command: Command
+    refused: str | None = None
+
+
+def dump(scenario: Scenario, given: Iterable[Given] = ()) -> str:
+    """The YAML of a scenario, as it was read and with its seed, and of the commands given to it since.
+
+    What ``load`` makes of it is the same scenario with these commands behind the entries of its timeline. The
+    text is kept, comments included, where entries can simply be added to it; else it is written anew.
+    """
+    entries = [_entry(command) for command in given]
+    text = scenario.source.text
+    tree = parse(text, lambda *_: None)
+    assert tree is not None
+    plain = dict(tree.plain) if isinstance(tree.plain, dict) else {}
+    wanted = plain | {"seed": scenario.seed}
+    before = plain.get("timeline")
+    if entries:
+        wanted["timeline"] = [*(before if isinstance(before, list) else ()), *entries]
+    if wanted.get("seed") == plain.get("seed", 0):
+        wanted = {key: value for key, value in wanted.items() if key != "seed" or key in plain}
+        kept = _appended(text, tree, entries) if entries else text
+        if kept is not None and _says(kept, wanted):
+            return kept
+    return "".join(_block(wanted))
+
+
+def _says(text: str, wanted: Plain) -> bool:
+    problems: list[str] = []
+    tree = parse(text, lambda message, _: problems.append(message))
+    return tree is not None and not problems and tree.plain == wanted
+
+
+def _entry(given: Given) -> dict[str, Plain]:
+    entry: dict[str, Plain] = {"at": format_duration(given.at_ms), given.command.NAME: given.command.wire()}
+    return entry | ({"refused": given.refused} if given.refused is not None else {})
+
+
+def _appended(text: str, tree: Tree, entries: Iterable[dict[str, Plain]]) -> str | None:
+    """The text with entries behind its timeline; None where that takes more than new lines."""
+    assert isinstance(tree.value, dict)
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    timeline = tree.value.get("timeline")
+    if timeline is None:
+        return "".join([*lines, "\ntimeline:\n", *(f"  - {_flow(entry)}\n" for entry in entries)])
+    if not isinstance(timeline.value, list) or not text.splitlines()[timeline.mark.line - 1].lstrip().startswith("-"):
+        return None
+    key_line = tree.keys["timeline"].line
+    end = min((mark.line - 1 for mark in tree.keys.values() if mark.line > key_line), default=len(lines))
+    while not lines[end - 1].strip() or lines[end - 1].startswith("#"):
+        end -= 1
+    indent = " " * (timeline.mark.column - 1)
+    lines[end:end] = [f"{indent}- {_flow(entry)}\n" for entry in entries]
+    return "".join(lines)
+
+
+def _block(value: dict[str, Plain]) -> Iterator[str]:
+    """A mapping in block style; lists have a line for each item."""
+    for key, inner in value.items():
+        if isinstance(inner, list) and inner:
+            yield f"{_scalar(key)}:\n"
+            yield from (f"  - {_flow(item)}\n" for item in inner)
+        else:
+            yield f"{_scalar(key)}: {_flow(inner)}\n"
+
+
+def _flow(value: Plain) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_scalar(key)}: {_flow(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return _scalar(value)
+
+
+def _scalar(value: str | float | bool | None) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if not isinstance(value, str):
+        return repr(value)
+    return value if _BARE.fullmatch(value) else f'"{"".join(map(_escaped, value))}"'
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    return character if character.isprintable() else f"\\U{ord(character):08x}"

@@ -1,0 +1,255 @@
+"""The JSON Schema of the scenario file, for editors: completion, descriptions, and mistakes while typing.
+
+The bodies come from their models, so the schema knows what the loader knows. What needs more than one place
+(ids given twice, names of nothing, what the service refuses) only the loader sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from engine.scenario.bodies import field_names
+from engine.scenario.conditions import (
+    EVENTS,
+    INSTANCE_COUNTS,
+    JOB_STATES,
+    NODE_COUNTS,
+    NODE_STATES,
+    POOL_STATES,
+    TASK_COUNTS,
+    TASK_STATES,
+)
+from engine.specs.account import Account
+from engine.specs.base import Spec, wire_names
+from engine.specs.commands import COMMANDS, AddTasks, CreateJob
+from engine.specs.job import JobSpec
+from engine.specs.pool import PoolSpec
+from engine.specs.schedule import JobScheduleSpec
+from engine.specs.simulate import Simulate, SimulateNetwork, SimulateNodes, SimulateStorage
+from engine.specs.task import TaskSpec
+from engine.terms import AllocationState, TaskResult
+from engine.units import format_duration
+
+Schema = dict[str, Any]
+
+_MODELS = (
+    Account,
+    PoolSpec,
+    JobSpec,
+    JobScheduleSpec,
+    TaskSpec,
+    Simulate,
+    SimulateNodes,
+    SimulateStorage,
+    SimulateNetwork,
+    *COMMANDS.values(),
+)
+
+
+def schema() -> Schema:
+    """The JSON Schema (draft 2020-12) of a scenario file."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "batchdeck scenario",
+        "description": "An account, what is in it, what happens to it, and what is expected of it.",
+        **_mapping(_properties(), required=["scenario"]),
+        "$defs": _definitions(),
+    }
+
+
+def _properties() -> dict[str, Schema]:
+    option = {"type": "boolean", "default": False}
+    return {
+        "scenario": {"type": "string", "minLength": 1, "description": "The name of the scenario."},
+        "description": {"type": "string", "description": "What it shows, in a line or two."},
+        "seed": {"type": "integer", "default": 0, "description": "All chance follows from it."},
+        "startTime": {"type": "string", "default": "2026-01-05T08:00:00Z", "description": "UTC; the simulated now."},
+        "until": {"$ref": "#/$defs/time", "description": "The end; without it, when nothing more can happen."},
+        "account": {"$ref": "#/$defs/Account"},
+        "options": {
+            "description": "Older behaviours of the service.",
+            **_mapping({"classicNodeIds": option, "reimageCloudServiceOnly": option, "classicSizeRules": option}),
+        },
+        "simulate": {
+            "description": "What the world does where nothing else is said.",
+            **_mapping(
+                {
+                    "nodes": _ref(SimulateNodes),
+                    "tasks": _ref(Simulate),
+                    "storage": {"type": "object", "additionalProperties": _ref(SimulateStorage)},
+                    "network": {"type": "object", "additionalProperties": _ref(SimulateNetwork)},
+                }
+            ),
+        },
+        "pools": _list({"$ref": "#/$defs/poolEntry"}, "Pools, as they are created."),
+        "jobs": _list({"$ref": "#/$defs/jobEntry"}, "Jobs with their tasks, as they are added."),
+        "jobSchedules": _list({"$ref": "#/$defs/jobScheduleEntry"}, "Job schedules, as they are added."),
+        "timeline": _list({"$ref": "#/$defs/timelineEntry"}, "Commands and faults, by time or condition."),
+        "expect": _list({"$ref": "#/$defs/expectation"}, "What must hold at the end, or at a time."),
+    }
+
+
+def _definitions() -> dict[str, Schema]:
+    _, generated = models_json_schema(
+        [(model, "validation") for model in _MODELS], by_alias=True, ref_template="#/$defs/{model}"
+    )
+    models = {name: _tidied(definition) for name, definition in generated["$defs"].items()}
+    for model in _all_models(Spec):
+        if "properties" in models.get(model.__name__, {}):
+            _accept_older_names(models[model.__name__], model)
+    for command in (CreateJob, AddTasks):
+        models[command.__name__]["properties"]["taskFactory"] = _FACTORY
+    at = {"$ref": "#/$defs/time", "description": "When it is added; without it, at the start."}
+    tasks = _list(_ref(TaskSpec), "Tasks, added with the job.")
+    return {
+        "time": {
+            "description": "A duration from the start (PT5M), plain seconds (300), or a UTC time.",
+            "type": ["string", "number"],
+            "minimum": 0,
+        },
+        "number": {"anyOf": [{"type": "number"}, _bounds({"type": "number"})]},
+        "seconds": {"anyOf": [{"type": ["string", "number"]}, _bounds({"type": ["string", "number"]})]},
+        "taskFactory": _task_factory(),
+        "poolEntry": _with(models["PoolSpec"], {"at": at}),
+        "jobEntry": _with(models["JobSpec"], {"at": at, "tasks": tasks, "taskFactory": _FACTORY}),
+        "jobScheduleEntry": _with(models["JobScheduleSpec"], {"at": at}),
+        "condition": _condition({}),
+        "expectation": _condition({"at": {"$ref": "#/$defs/time"}, "within": {"$ref": "#/$defs/time"}}),
+        "timelineEntry": _timeline_entry(),
+        **models,
+    }
+
+
+_FACTORY: Schema = {"$ref": "#/$defs/taskFactory"}
+
+
+def _timeline_entry() -> Schema:
+    timing: dict[str, Schema] = {
+        "at": {"$ref": "#/$defs/time", "description": "When it is done."},
+        "when": {"$ref": "#/$defs/condition", "description": "Done as soon as this holds."},
+        "after": {"$ref": "#/$defs/time", "description": "How long after 'when' first holds."},
+        "refused": {"type": "string", "description": "The code with which the service is expected to refuse it."},
+    }
+    commands = {name: _ref(model) for name, model in COMMANDS.items()}
+    return {
+        **_mapping(timing | commands),
+        "allOf": [
+            {"oneOf": [{"required": ["at"]}, {"required": ["when"]}]},
+            {"oneOf": [{"required": [name]} for name in COMMANDS]},
+        ],
+        "dependentRequired": {"after": ["when"]},
+    }
+
+
+def _task_factory() -> Schema:
+    whole = {"type": "integer"}
+    parameter = _mapping({"start": whole, "end": whole, "step": {**whole, "default": 1}}, required=["start", "end"])
+    sweep = _mapping(
+        {
+            "type": {"const": "parametricSweep"},
+            "parameterSets": {**_list(parameter, "Their product; the last varies fastest."), "minItems": 1},
+            "repeatTask": {
+                "type": "object",
+                "description": "A task; {0}, {1}, {0:4} in its texts stand for the parameters.",
+            },
+        },
+        required=["type", "parameterSets", "repeatTask"],
+    )
+    collection = _mapping(
+        {"type": {"const": "taskCollection"}, "tasks": _list(_ref(TaskSpec), "Tasks, as they are.")},
+        required=["type", "tasks"],
+    )
+    return {"description": "Many tasks from one template.", "oneOf": [sweep, collection]}
+
+
+def _condition(extra: Mapping[str, Schema]) -> Schema:
+    """Who is asked, and what: the union of what can be asked of any subject."""
+    number = {"$ref": "#/$defs/number"}
+    asked: dict[str, Schema] = {
+        "state": {"enum": [*dict.fromkeys((*JOB_STATES, *POOL_STATES, *TASK_STATES, *NODE_STATES)), None]},
+        "allocationState": {"enum": [state.wire for state in AllocationState]},
+        "terminateReason": {"type": "string"},
+        "tasks": _counts(TASK_COUNTS),
+        "preparationTasks": _counts(INSTANCE_COUNTS),
+        "releaseTasks": _counts(INSTANCE_COUNTS),
+        "nodes": _counts(NODE_COUNTS),
+        "cost": number,
+        "resizeErrors": {"type": ["array", "string"], "items": {"type": "string"}},
+        "result": {"enum": [*(result.value for result in TaskResult), None]},
+        "exitCode": number,
+        "retryCount": number,
+        "file": {"type": "object", "additionalProperties": {"type": ["string", "null"]}},
+        "events": _counts(EVENTS),
+        "makespan": {"$ref": "#/$defs/seconds"},
+    }
+    subject: dict[str, Schema] = {
+        **{name: {"type": "string"} for name in ("poolId", "nodeId", "jobId", "taskId")},
+        "node": {"type": ["integer", "string"], "minimum": 0, "description": "A node of a pool, or that of a task."},
+    }
+    return _mapping({**subject, **asked, **extra})
+
+
+def _counts(names: Iterable[str]) -> Schema:
+    number = {"$ref": "#/$defs/number"}
+    return {"anyOf": [{"type": "number"}, _bounds({"type": "number"}), _mapping(dict.fromkeys(names, number))]}
+
+
+def _bounds(side: Schema) -> Schema:
+    return {**_mapping({"atLeast": side, "atMost": side}), "minProperties": 1}
+
+
+def _mapping(properties: Mapping[str, Schema], *, required: list[str] | None = None) -> Schema:
+    found: Schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
+    return found | ({"required": required} if required else {})
+
+
+def _list(item: Schema, description: str) -> Schema:
+    return {"type": "array", "items": item, "description": description}
+
+
+def _ref(model: type[Spec]) -> Schema:
+    return {"$ref": f"#/$defs/{model.__name__}"}
+
+
+def _with(definition: Schema, properties: Mapping[str, Schema]) -> Schema:
+    return definition | {"properties": definition["properties"] | dict(properties)}
+
+
+def _tidied(definition: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Without titles and defaults that say nothing; defaults of durations as the file writes them."""
+    if isinstance(definition, list):
+        return [_tidied(inner) for inner in definition]
+    if not isinstance(definition, dict):
+        return definition
+    found = {key: value if key == "default" else _tidied(value) for key, value in definition.items() if key != "title"}
+    if "properties" in definition:
+        found["properties"] = {name: _tidied(inner) for name, inner in definition["properties"].items()}
+    if isinstance(found.get("default", ""), int) and found.get("format") == "duration":
+        found["default"] = format_duration(found["default"])
+    if "default" in found and found["default"] in (None, [], {}):
+        del found["default"]
+    return found
+
+
+def _all_models(base: type[Spec]) -> Iterator[type[Spec]]:
+    for model in base.__subclasses__():
+        yield model
+        yield from _all_models(model)
+
+
+def _accept_older_names(definition: Schema, model: type[Spec]) -> None:
+    """Add the names of older generations, which pydantic's schema leaves out (GEN-14)."""
+    properties = definition["properties"]
+    required = definition.get("required", [])
+    for field in model.model_fields.values():
+        newest, *older = field_names(field)
+        for name in older:
+            properties[name] = properties[newest] | {"deprecated": True}
+        if older and newest in required:
+            required.remove(newest)
+            definition["anyOf"] = [{"required": [name]} for name in (newest, *older)]
+    for name in set(wire_names(model)) - set(properties):
+        properties[name] = {"type": "boolean", "deprecated": True}
