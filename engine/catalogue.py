@@ -129,7 +129,8 @@ _MEMORY_FACTOR = {"m": 2.0, "l": 0.5, "t": 0.25}
 # Standard_E16-8ds_v5 is family e, number 16, 8 cores in use, features ds, version 5; Standard_NC4as_T4_v3 has a chip.
 _DOCUMENTED_FORM = re.compile(
     r"(?:standard|basic)_(?P<family>[a-z]{1,2})(?P<number>\d{1,3})(?:-(?P<constrained>\d{1,3}))?"
-    r"(?P<features>[abdilmprst]{0,6})(?:_(?P<chip>t4|a10|a100|h100|h200|mi300x|v620|v710))?(?:_v(?P<version>[2-9]))?"
+    r"(?P<features>[abdilmprst]{0,6})(?:_(?P<chip>t4|a10|a100|h100|h200|mi300x|v620|v710))?(?:_v(?P<version>[2-9]))?",
+    re.ASCII,
 )
 
 
@@ -158,42 +159,56 @@ def _series(form: re.Match[str]) -> str:
     return form["family"].upper() + form["features"] + chip + version
 
 
+def _cores(form: re.Match[str]) -> int:
+    """The cores that a documented form tells of; 0 if there is no such size."""
+    family, number = form["family"], int(form["number"])
+    if _is_ranked(form):
+        return _RANKED_CORES[family[0]].get(number, 0)
+    # Machines have one core or an even number of them.
+    return number if family in _NEAREST and (number == 1 or number % 2 == 0) else 0
+
+
+def _is_ranked(form: re.Match[str]) -> bool:
+    last_version = {"a": 1, "d": 2, "ds": 2, "g": 1, "gs": 1}.get(form["family"], 0)
+    return int(form["version"] or 1) <= last_version
+
+
+def _base(form: re.Match[str]) -> str:
+    """The listed size that this one is scaled from."""
+    family = form["family"]
+    if family == "d" and _is_ranked(form):
+        return "standard_d2_v2"
+    if family == "nc" and form["chip"]:
+        return "standard_nc4as_t4_v3"
+    return _NEAREST[family]
+
+
 def _derived(key: str, form: re.Match[str]) -> VmSize | None:
-    family, number, version = form["family"], int(form["number"]), int(form["version"] or 1)
-    rank_family = family[0] if family in {"a", "d", "ds", "g", "gs"} else ""
-    ranked = bool(rank_family) and version <= (2 if rank_family == "d" else 1)
-    cores = _RANKED_CORES[rank_family].get(number, 0) if ranked else number
-    if family not in _NEAREST or not cores or (cores > 1 and cores % 2):
+    cores = _cores(form)
+    cores_in_use = int(form["constrained"] or cores)
+    if not 0 < cores_in_use <= cores:
         return None
-    if not ranked and number > 1 and number % 2:
-        return None
-    base_name = _NEAREST[family]
-    if family == "d" and ranked:
-        base_name = "standard_d2_v2"
-    elif family == "nc" and form["chip"]:
-        base_name = "standard_nc4as_t4_v3"
-    base_cores, memory, disk, linux, windows, *_ = _LISTED[base_name]
+    base_cores, memory_gib, disk_gib, linux_usd, windows_usd, *_ = _LISTED[_base(form)]
     scale = cores / base_cores
-    memory_gib = memory * scale
-    if ranked and number >= _RANKED_MEMORY_GIB[rank_family][0]:
-        memory_gib = cores * _RANKED_MEMORY_GIB[rank_family][1]
+    memory_gib *= scale
+    family, features = form["family"], form["features"]
+    if _is_ranked(form):
+        first_large, gib_a_core = _RANKED_MEMORY_GIB[family[0]]
+        memory_gib = cores * gib_a_core if int(form["number"]) >= first_large else memory_gib
     for feature, factor in _MEMORY_FACTOR.items():
-        memory_gib *= factor if feature in form["features"] else 1
-    in_use = int(form["constrained"] or cores)
-    if not 0 < in_use <= cores:
-        return None
-    # From the fourth version on, only sizes with a "d" in their features have a temporary disk.
-    has_disk = version < 4 or "d" in form["features"] or family[0] in "nhl"
+        memory_gib *= factor if feature in features else 1
+    # From the fourth version on, only storage and accelerator sizes and those with a "d" have a temporary disk.
+    has_disk = int(form["version"] or 1) < 4 or "d" in features or family[0] in "hln"
     return VmSize(
         name=key,
-        cores=in_use,
+        cores=cores_in_use,
         memory_gib=round(memory_gib, 2),
-        temp_disk_gib=round(disk * scale, 2) if has_disk else 0,
+        temp_disk_gib=round(disk_gib * scale, 2) if has_disk else 0,
         series=_series(form),
-        linux_usd=round(linux * scale, 4),
-        windows_usd=round(windows * scale, 4),
-        spot_linux_usd=round(linux * scale * SPOT_SHARE_LINUX, 4),
-        spot_windows_usd=round(windows * scale * SPOT_SHARE_WINDOWS, 4),
+        linux_usd=round(linux_usd * scale, 4),
+        windows_usd=round(windows_usd * scale, 4),
+        spot_linux_usd=round(linux_usd * scale * SPOT_SHARE_LINUX, 4),
+        spot_windows_usd=round(windows_usd * scale * SPOT_SHARE_WINDOWS, 4),
     )
 
 

@@ -374,6 +374,7 @@ def _cmd_redirect(token: re.Match[str]) -> Redirect:
 
 
 def _cmd_command(text: str, redirects: tuple[Redirect, ...]) -> Command | None:
+    """DECISION: blanks at the end, before ``>>`` or ``&``, are not part of the text; cmd itself would print them."""
     text = text.lstrip(" \t,;=").rstrip()
     found = _CMD_NAME.match(text)
     if found is None:
