@@ -93,7 +93,7 @@ def _bounded(read: Callable[[Place], float | None]) -> Reader:
             else:
                 inner.report(f"{name!r} does not exist" + one_of(name, ("atLeast", "atMost")), key=True)
         low, high = sides.get("atLeast"), sides.get("atMost")
-        if not sides:
+        if not place.tree.value:
             place.report("must say atLeast, atMost or both")
         elif low is not None and high is not None and low > high:
             place.report(f"atLeast {low} is more than atMost {high}")

@@ -1,0 +1,355 @@
+"""Every kind of mistake in a scenario file, with the line and the column where it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import Problem, ScenarioError
+from engine.scenario.load import load
+
+HEAD = "scenario: s\n"
+POOL = "  - {id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: 1}\n"
+JOB = "  - {id: j, poolInfo: {poolId: p}, tasks: [{id: t, commandLine: x}]}\n"
+BASE = HEAD + "pools:\n" + POOL + "jobs:\n" + JOB
+
+
+def mistakes(text: str) -> list[Problem]:
+    with pytest.raises(ScenarioError) as caught:
+        load("s.yaml", text=text)
+    return caught.value.problems
+
+
+def places(text: str) -> list[tuple[int, int, str]]:
+    return [(problem.line, problem.column, problem.path) for problem in mistakes(text)]
+
+
+# text, line, column, path, a part of the message
+ONE_MISTAKE = [
+    # the text as YAML
+    ("", 1, 1, "", "empty"),
+    ("# only a comment\n", 1, 1, "", "empty"),
+    ("~\n", 1, 1, "", "empty"),
+    ("- a\n", 1, 1, "", "should be a mapping"),
+    ("text\n", 1, 1, "", "should be a mapping"),
+    ("scenario: [s\n", 2, 1, "", "expected ',' or ']'"),
+    ("scenario: s\n\tseed: 1\n", 2, 1, "", "spaces"),
+    ("scenario: s: t\n", 1, 12, "", "need quotes"),
+    (HEAD + "seed: 1\nseed: 2\n", 3, 1, "", "second time, first in line 2"),
+    (HEAD + "--- \nscenario: t\n", 2, 1, "", "one document"),
+    (HEAD + "account: *nobody\n", 2, 10, "", "no anchor &nobody"),
+    (HEAD + "account: &a {name: *a}\n", 2, 20, "", "no end"),
+    (HEAD + "? [a]\n: 1\n", 2, 3, "", "a key must be a word"),
+    (HEAD + "account: !!python/name:os.system\n", 2, 10, "", "means nothing here"),
+    (HEAD + "description: a\x07b\n", 2, 15, "", "U+0007"),
+    (HEAD + "seed: .nan\n", 2, 7, "", "not a finite number"),
+    (HEAD + "seed: 1e999\n", 2, 7, "", "not a finite number"),
+    (HEAD + f"seed: {'9' * 5000}\n", 2, 7, "", "5000 digits"),
+    (HEAD + "account: " + "[" * 200 + "]" * 200 + "\n", 2, 109, "", "levels deep"),
+    # the run as a whole
+    ("seed: 1\n", 1, 1, "scenario", "missing"),
+    ("scenario: 5\n", 1, 11, "scenario", "should be text"),
+    (HEAD + "sede: 1\n", 2, 1, "sede", "did you mean 'seed'?"),
+    (HEAD + "seed: '7'\n", 2, 7, "seed", "whole number"),
+    (HEAD + "startTime: noon\n", 2, 12, "startTime", "should be a UTC time"),
+    (HEAD + "startTime: 0001-01-01T00:00:00+14:00\n", 2, 12, "startTime", "should be a UTC time"),
+    (HEAD + "until: later\n", 2, 8, "until", "PT5M"),
+    (HEAD + "until: -5\n", 2, 8, "until", "before the start"),
+    (HEAD + "options: {classicNodeId: true}\n", 2, 11, "options.classicNodeId", "did you mean 'classicNodeIds'?"),
+    (HEAD + "options: {classicNodeIds: yes}\n", 2, 27, "options.classicNodeIds", "true or false"),
+    (HEAD + "account: {quotas: {pool: 1}}\n", 2, 20, "account.quotas.pool", "did you mean 'pools'?"),
+    (HEAD + "simulate: {task: {}}\n", 2, 12, "simulate.task", "did you mean 'tasks'?"),
+    (
+        HEAD + "simulate: {storage: {'https://*/a': {sise: 4}}}\n",
+        2,
+        38,
+        'simulate.storage["https://*/a"].sise',
+        "did you mean 'size'?",
+    ),
+    # bodies
+    (HEAD + "pools: {id: p}\n", 2, 8, "pools", "should be a list"),
+    (HEAD + "pools:\n  - p\n", 3, 5, "pools[0]", "should be a mapping"),
+    (HEAD + "pools:\n  - {id: p, targetDedicatedNodes: 1}\n", 3, 5, "pools[0].vmSize", "missing"),
+    (
+        BASE.replace("targetDedicatedNodes", "targetDedicatedNode"),
+        3,
+        38,
+        "pools[0].targetDedicatedNode",
+        "did you mean",
+    ),
+    (BASE.replace("Nodes: 1", "Nodes: '1'"), 3, 60, "pools[0].targetDedicatedNodes", "leave out the quotes"),
+    (BASE.replace("{id: j,", "{id: 1,"), 5, 10, "jobs[0].id", "in quotes"),
+    (
+        BASE.replace("{id: j,", "{id: j, onAllTasksComplete: terminate,"),
+        5,
+        33,
+        "jobs[0].onAllTasksComplete",
+        "did you mean 'terminatejob'?",
+    ),
+    (
+        BASE.replace("{id: j,", "{id: j, jobPreparationTask: {commandLine: x, constraints: {maxTaskRetryCount: one}},"),
+        5,
+        83,
+        "jobs[0].jobPreparationTask.constraints.maxTaskRetryCount",
+        "whole number",
+    ),
+    (
+        BASE.replace("{id: t,", "{id: t, simulate: {onNode: {a: {exitCode: 1}}},"),
+        5,
+        72,
+        "jobs[0].tasks[0].simulate.onNode.a",
+        "whole number",
+    ),
+    (BASE.replace("{id: t,", "{id: t, simulate: {duration: soon},"), 5, 73, "jobs[0].tasks[0].simulate.duration", "PT"),
+    (BASE.replace("{id: j,", "{id: j, at: soon,"), 5, 17, "jobs[0].at", "PT5M"),
+    # ids
+    (BASE.replace("jobs:\n", POOL.replace("id: p", "id: P") + "jobs:\n"), 4, 10, "pools[1].id", "taken"),
+    (BASE + JOB.replace("id: j", "id: J"), 6, 10, "jobs[1].id", "taken"),
+    (
+        BASE + "jobSchedules:\n  - {id: J, schedule: {}, jobSpecification: {poolInfo: {poolId: p}}}\n",
+        7,
+        10,
+        "jobSchedules[0].id",
+        "line 5",
+    ),
+    (BASE.replace("x}]", "x}, {id: T, commandLine: x}]"), 5, 74, "jobs[0].tasks[1].id", "line 5"),
+    (
+        BASE.replace("{id: j,", "{id: j, jobManagerTask: {id: t, commandLine: x},"),
+        5,
+        90,
+        "jobs[0].tasks[0].id",
+        "the job manager task",
+    ),
+    # what the service would refuse
+    (BASE.replace("Nodes: 1", "Nodes: -1"), 3, 60, "pools[0].targetDedicatedNodes", "InvalidPropertyValue"),
+    (BASE.replace("standard_d2s_v3", "standard_d2s_v33"), 3, 21, "pools[0].vmSize", "standard_d2s_v3"),
+    (BASE.replace(", targetDedicatedNodes: 1", ""), 3, 5, "pools[0].targetDedicatedNodes", "MissingRequiredProperty"),
+    (
+        BASE.replace("targetDedicatedNodes: 1", "targetDedicatedNodes: 1, maxTasksPerNode: 99"),
+        3,
+        80,
+        "pools[0].maxTasksPerNode",
+        "should be 1 to 8",
+    ),
+    (BASE.replace("{id: j,", "{id: j, priority: 2000,"), 5, 23, "jobs[0].priority", "OutOfRangePriority"),
+    (
+        BASE.replace("{id: t,", "{id: t, dependsOn: {taskIds: [a]},"),
+        5,
+        63,
+        "jobs[0].tasks[0].dependsOn",
+        "usesTaskDependencies",
+    ),
+    (
+        BASE.replace("{id: t,", "{id: JobPreparation,").replace(
+            "{id: j,", "{id: j, jobPreparationTask: {commandLine: x},"
+        ),
+        5,
+        87,
+        "jobs[0].tasks[0].id",
+        "TaskIdSameAsJobPreparationTask",
+    ),
+    (HEAD + "account: {quotas: {pools: 0}}\npools:\n" + POOL, 4, 5, "pools[0]", "PoolQuotaReached"),
+    (
+        "account: {quotas: {activeJobsAndSchedules: 0}}\n" + BASE,
+        6,
+        5,
+        "jobs[0]",
+        "ActiveJobAndScheduleQuotaReached",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "path", "message"), ONE_MISTAKE)
+def test_a_mistake_is_reported_where_it_is(text, line, column, path, message):
+    (problem,) = mistakes(text)
+    assert (problem.line, problem.column, problem.path) == (line, column, path)
+    assert message in problem.message
+    assert str(problem).startswith(f"s.yaml:{line}:{column}: ")
+
+
+TIMELINE = [
+    ("{at: PT5M}", 5, "", "names no operation"),
+    ("{rebootNode: {poolId: p, node: 0}}", 5, "", "neither 'at' (a time) nor 'when'"),
+    ("{at: PT5M, rebotNode: {poolId: p, node: 0}}", 16, ".rebotNode", "did you mean 'rebootNode'?"),
+    ("{at: PT5M, rebootNode: {poolId: p, node: -1}}", 46, ".rebootNode.node", "at least 0"),
+    ("{at: PT5M, rebootNode: {poolId: p, node: 0, force: true}}", 49, ".rebootNode.force", "does not exist"),
+    ("{at: PT5M, rebootNode: {poolId: p}}", 28, ".rebootNode", "name one node"),
+    ("{at: PT5M, deleteJob: {jobId: j}, deletePool: {poolId: p}}", 39, ".deletePool", "second operation"),
+    ("{at: PT5M, when: {jobId: j, state: completed}, deleteJob: {jobId: j}}", 16, ".when", "not both"),
+    ("{at: PT5M, after: PT1M, deleteJob: {jobId: j}}", 16, ".after", "'after' counts from a 'when'"),
+    ("{at: 2025-01-05T08:00:00Z, deleteJob: {jobId: j}}", 10, ".at", "before the start"),
+    ("{at: [5], deleteJob: {jobId: j}}", 10, ".at", "must be a time"),
+    ("{at: PT5M, refused: 404, deleteJob: {jobId: j}}", 25, ".refused", "PoolBeingResized"),
+    ("{when: {jobId: jj, state: completed}, deleteJob: {jobId: j}}", 20, ".when.jobId", "did you mean 'j'?"),
+    ("{when: {jobId: j}, deleteJob: {jobId: j}}", 6, ".when", "says nothing about the job"),
+    ("{at: 5, addTasks: {jobId: j, tasks: [{id: a}]}}", 42, ".addTasks.tasks[0].commandLine", "missing"),
+    ("deleteJob", 5, "", "should be a mapping"),
+]
+
+
+@pytest.mark.parametrize(("entry", "column", "path", "message"), TIMELINE)
+def test_a_mistake_in_the_timeline(entry, column, path, message):
+    (problem,) = mistakes(BASE + "timeline:\n  - " + entry + "\n")
+    assert (problem.line, problem.column, problem.path) == (7, column, "timeline[0]" + path)
+    assert message in problem.message
+
+
+EXPECT = [
+    ("{jobId: j, state: complete}", 23, ".state", "did you mean 'completed'?"),
+    ("{jobId: j, status: completed}", 16, ".status", "did you mean 'state'?"),
+    ("{jobId: j, exitCode: 0}", 16, ".exitCode", "only of a task"),
+    ("{jobId: k, state: completed}", 13, ".jobId", "no part of the scenario can make the job 'k'"),
+    ("{jobId: j, taskId: tt, state: completed}", 24, ".taskId", "can make the task 'tt': did you mean 't'?"),
+    ("{poolId: pp, cost: 1}", 14, ".poolId", "can make the pool 'pp': did you mean 'p'?"),
+    ("{taskId: t, state: completed}", 5, "", "jobId is missing"),
+    ("{jobId: j, poolId: p, state: completed}", 16, ".poolId", "second subject"),
+    ("{poolId: p, node: -1, state: idle}", 23, ".node", "from 0"),
+    ("{poolId: p, node: 0, nodeId: a, state: idle}", 17, ".node", "not by both"),
+    ("{node: 0, state: idle}", 5, "", "poolId is missing"),
+    ("{poolId: p, cost: {atMost: a}}", 32, ".cost.atMost", "must be a number"),
+    ("{poolId: p, cost: {atMax: 1}}", 24, ".cost.atMax", "atMost"),
+    ("{poolId: p, cost: {atLeast: 2, atMost: 1}}", 23, ".cost", "atLeast 2 is more than atMost 1"),
+    ("{jobId: j, tasks: {complete: 1}}", 24, ".tasks.complete", "did you mean 'completed'?"),
+    ("{jobId: j, tasks: many}", 23, ".tasks", "numbers by name"),
+    ("{events: {TaskStateChange: 1}}", 15, ".events.TaskStateChange", "did you mean 'TaskStateChanged'?"),
+    ("{poolId: p, node: 0, file: {a: 5}}", 36, ".file.a", "in quotes"),
+    ("{jobId: j, state: completed, within: soon}", 42, ".within", "PT5M"),
+    ("{within: PT1H}", 5, "", "says nothing about the run"),
+    ("{jobId: 5, state: completed}", 13, ".jobId", "write '5'"),
+    ("{makespan: forever}", 16, ".makespan", "PT2H"),
+]
+
+
+@pytest.mark.parametrize(("entry", "column", "path", "message"), EXPECT)
+def test_a_mistake_in_an_expectation(entry, column, path, message):
+    found = mistakes(BASE + "expect:\n  - " + entry + "\n")
+    assert [(problem.line, problem.column, problem.path) for problem in found][:1] == [(7, column, "expect[0]" + path)]
+    assert message in found[0].message
+
+
+FACTORY = [
+    ("{type: sweep}", 3, ".type", "is no kind of task factory"),
+    ("{type: parametricSweep, repeatTask: {commandLine: x}}", 3, ".parameterSets", "missing"),
+    ("{type: parametricSweep, parameterSets: [{start: 1, end: 2}]}", 3, ".repeatTask", "missing"),
+    ("{type: parametricSweep, parameterSets: [{start: 1}], repeatTask: {commandLine: x}}", 3, ".end", "missing"),
+    (
+        "{type: parametricSweep, parameterSets: [{start: 1, end: 0}], repeatTask: {commandLine: x}}",
+        3,
+        "",
+        "never comes",
+    ),
+    (
+        "{type: parametricSweep, parameterSets: [{start: 1, end: 99999999}], repeatTask: {commandLine: x}}",
+        3,
+        "",
+        "more than 10,000,000",
+    ),
+    (
+        "{type: parametricSweep, parameterSets: [{start: 1, end: 9}], repeatTask: {id: 'a{0', commandLine: x}}",
+        3,
+        ".id",
+        "a lone '{'",
+    ),
+    (
+        "{type: parametricSweep, parameterSets: [{start: 1, end: 9}], repeatTask: {id: 'a{1}', commandLine: x}}",
+        3,
+        ".id",
+        "only set 0",
+    ),
+    (
+        "{type: parametricSweep, parameterSets: [{start: 1, end: 9}], repeatTask: {id: a, commandLine: x}}",
+        3,
+        ".id",
+        "contains '{0}'",
+    ),
+    (
+        "{type: parametricSweep, parameterSets: [{start: 1, end: 9}], repeatTask: {id: 'T{0}', commandline: x}}",
+        3,
+        ".commandline",
+        "did you mean 'commandLine'?",
+    ),
+    (
+        "{type: parametricSweep, parameterSets: [{start: 1, end: 12}, {start: 1, end: 12}],"
+        " repeatTask: {id: 'a{0}{1}', commandLine: x}}",
+        3,
+        ".id",
+        "put a letter or '_'",
+    ),
+    (
+        "{type: parametricSweep, parameterSets: [{start: 1, end: 9}], repeatTask: {id: 'x y{0}', commandLine: x}}",
+        3,
+        ".id",
+        "is no id",
+    ),
+]
+
+
+@pytest.mark.parametrize(("factory", "line", "path", "message"), FACTORY)
+def test_a_mistake_in_a_task_factory(factory, line, path, message):
+    text = HEAD + "jobs:\n  - {id: j, poolInfo: {poolId: p}, taskFactory: " + factory + "}\n"
+    found = mistakes(text)
+    assert any(p.line == line and p.path.endswith(path) and message in p.message for p in found), found
+
+
+def test_tasks_of_the_factory_and_listed_ones_may_not_share_an_id():
+    text = BASE.replace(
+        "tasks: [{id: t,",
+        "taskFactory: {type: parametricSweep, parameterSets: [{start: 1, end: 9}],"
+        " repeatTask: {id: 'T-{0}', commandLine: x}}, tasks: [{id: t-7,",
+    )
+    (problem,) = mistakes(text)
+    assert "task 6 of the factory gets the id 'T-7'" in problem.message
+    assert problem.path == "jobs[0].taskFactory.repeatTask.id"
+
+
+def test_all_mistakes_come_at_once_in_the_order_of_the_file():
+    text = """\
+scenario: s
+seed: seven
+pools:
+  - id: p
+    vmSize: standard_d2s_v3
+    targetDedicatedNodes: many
+jobs:
+  - id: j
+    poolInfo: {poolId: nowhere}
+    onAllTasksComplete: stop
+    tasks:
+      - {id: a, comandLine: x}
+expect:
+  - {jobId: j, taskId: b, state: completed}
+  - {jobId: i, state: completed}
+"""
+    assert places(text) == [
+        (2, 7, "seed"),
+        (6, 27, "pools[0].targetDedicatedNodes"),
+        (10, 25, "jobs[0].onAllTasksComplete"),
+        (12, 9, "jobs[0].tasks[0].commandLine"),
+        (12, 17, "jobs[0].tasks[0].comandLine"),
+        (14, 24, "expect[0].taskId"),
+        (15, 13, "expect[1].jobId"),
+    ]
+
+
+def test_a_mistake_behind_an_alias_and_a_merge_is_where_it_is_written():
+    text = """\
+scenario: s
+pools:
+  - &p
+    id: one
+    vmSize: standard_d2s_v3
+    targetDedicatedNodes: 1
+    startTask: &start {commandLine: x, waitForSucess: true}
+  - <<: *p
+    id: two
+    targetDedicatedNodes: -1
+"""
+    assert places(text) == [
+        (7, 40, "pools[0].startTask.waitForSucess"),
+        (7, 40, "pools[1].startTask.waitForSucess"),
+    ]
+    assert places(text.replace("Sucess", "Success")) == [(10, 27, "pools[1].targetDedicatedNodes")]
+
+
+def test_after_a_thousand_problems_reading_stops():
+    text = HEAD + "".join(f"key{n}: 1\n" for n in range(5000))
+    assert len(mistakes(text)) == 1000
