@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from engine.scenario.document import Path, Place
 from engine.scenario.model import Plain
-from engine.scenario.nearest import one_of
+from engine.scenario.wording import one_of, shown
 from engine.specs.base import Spec, wire_names
 from engine.specs.refusals import Refusal
 
@@ -98,9 +98,9 @@ def _report(place: Place, model: type[Spec], error: ErrorDetails, others: tuple[
 def _report_unknown(place: Place, name: str, model: type[Spec] | None, others: tuple[str, ...]) -> None:
     names = (*wire_names(model), *others) if model else others
     if name in names:
-        place.report(f"{name!r} is another name of a property that is given here already: give one", key=True)
+        place.report(f"{shown(name)} is another name of a property that is given here already: give one", key=True)
     else:
-        place.report(f"{name!r} does not exist here" + one_of(name, names), key=True)
+        place.report(f"{shown(name)} does not exist here" + one_of(name, names), key=True)
 
 
 def field_names(field: FieldInfo) -> tuple[str, ...]:
@@ -126,18 +126,6 @@ def _message(error: ErrorDetails) -> str:
         is_quoted = isinstance(given, str) and bool(_QUOTED[kind].fullmatch(given)) if kind in _QUOTED else False
         return f"{_SHOULD[kind]}, not {shown(given)}" + (": leave out the quotes" if is_quoted else "")
     return error["msg"]
-
-
-def shown(value: object) -> str:
-    """A value in a message: short, and as the file would have it."""
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, list | tuple):
-        return "a list"
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _model_at(model: type[Spec], location: Path) -> type[Spec] | None:

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from engine.scenario.document import Place
 from engine.scenario.model import Bounds, Condition, Subject, SubjectKind, Verbatim, Wanted
-from engine.scenario.nearest import one_of
 from engine.scenario.times import parse_time
+from engine.scenario.wording import one_of, shown
 from engine.terms import AllocationState, JobState, NodeState, PoolState, State, TaskResult, TaskState
 from engine.units import SECOND_MS, parse_duration
 
@@ -67,7 +67,7 @@ def _word(words: Iterable[str], *, may_be_absent: bool = False) -> Reader:
         if not isinstance(value, str):
             return _wrong(place, f"must be one of {', '.join(known)}")
         if value.lower() not in known:
-            return _wrong(place, f"{value!r} does not exist" + one_of(value, known))
+            return _wrong(place, f"{shown(value)} does not exist" + one_of(value, known))
         return value.lower()
 
     return read
@@ -91,7 +91,7 @@ def _bounded(read: Callable[[Place], float | None]) -> Reader:
             if name in ("atLeast", "atMost"):
                 sides[name] = read(inner)
             else:
-                inner.report(f"{name!r} does not exist" + one_of(name, ("atLeast", "atMost")), key=True)
+                inner.report(f"{shown(name)} does not exist" + one_of(name, ("atLeast", "atMost")), key=True)
         low, high = sides.get("atLeast"), sides.get("atMost")
         if not place.tree.value:
             place.report("must say atLeast, atMost or both")
@@ -143,7 +143,7 @@ def _counts(names: Iterable[str], *, whole: str | None = None) -> Reader:
             if name in known:
                 found[name] = _number(inner)
             else:
-                inner.report(f"{name!r} does not exist" + one_of(name, known), key=True)
+                inner.report(f"{shown(name)} does not exist" + one_of(name, known), key=True)
         return found
 
     return read
@@ -238,7 +238,7 @@ def read_condition(place: Place, asked: Asked, also: Iterable[str] = ()) -> Cond
 
 def _unknown(place: Place, name: str, kind: SubjectKind, known: Iterable[str]) -> None:
     elsewhere = [str(other) for other, readers in PROPERTIES.items() if name in readers]
-    message = f"{name!r} cannot be asked of a {kind}" if elsewhere else f"{name!r} does not exist"
+    message = f"{shown(name)} cannot be asked of a {kind}" if elsewhere else f"{shown(name)} does not exist"
     hint = one_of(name, known)
     place.report(message + (f", only of a {' or '.join(elsewhere)}" if elsewhere else hint), key=True)
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from engine.errors import Problem
 from engine.scenario.model import Plain
 from engine.scenario.tree import Mark, Stop, Tree
+from engine.scenario.wording import shown
 
 PROBLEM_LIMIT = 1_000
 """After so many problems nobody reads on, and neither do we."""
@@ -17,6 +18,7 @@ PROBLEM_LIMIT = 1_000
 Path: TypeAlias = "tuple[str | int, ...]"
 
 _NAME = re.compile(r"[A-Za-z_$][\w$-]*", re.ASCII)
+_LONGEST = 60
 _NOWHERE = Mark(0, 0)
 
 
@@ -26,11 +28,10 @@ def format_path(path: Path) -> str:
     for part in path:
         if isinstance(part, int):
             text += f"[{part}]"
-        elif _NAME.fullmatch(part):
+        elif _NAME.fullmatch(part) and len(part) <= _LONGEST:
             text += f".{part}" if text else part
         else:
-            shown = part if len(part) <= 60 else part[:57] + "..."
-            text += f'["{shown}"]'
+            text += f'["{part if len(part) <= _LONGEST else part[: _LONGEST - 3] + "..."}"]'
     return text
 
 
@@ -75,7 +76,7 @@ class Place:
 
     def lacking(self, name: str) -> None:
         """Note that a required key is missing in this mapping."""
-        self.report(f"{name!r} is missing and required", key=True, below=(name,))
+        self.report(f"{shown(name)} is missing and required", key=True, below=(name,))
 
     def get(self, name: str) -> Place | None:
         """The value under a key; None when it is absent or null, which mean the same to the service."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from engine.errors import Problem, ScenarioError
 from engine.scenario.model import Source
-from engine.scenario.nearest import nearest
+from engine.scenario.wording import nearest
 
 BYTE_LIMIT = 64 * 1024 * 1024
 _SUFFIXES = (".yaml", ".yml", ".json")

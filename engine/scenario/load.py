@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from engine.errors import ScenarioError
-from engine.scenario.bodies import read_body, report_refusals, shown
+from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import Document, Place
 from engine.scenario.files import read_source
@@ -29,6 +29,7 @@ from engine.scenario.sweep import check_keys
 from engine.scenario.tasks import read_job_tasks
 from engine.scenario.timeline import read_timeline
 from engine.scenario.tree import Mark, Stop, parse
+from engine.scenario.wording import shown
 from engine.specs.account import Account
 from engine.specs.base import Spec
 from engine.specs.job import JobSpec

@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from engine.scenario.bodies import shown
 from engine.scenario.factory import TaskFactory
 from engine.scenario.model import Plain, Subject
-from engine.scenario.nearest import did_you_mean
+from engine.scenario.wording import did_you_mean, shown
 
 _SHOWN_TASKS = 1_000  # of a factory, when the nearest name is looked for
 _GUID = re.compile(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}", re.IGNORECASE)

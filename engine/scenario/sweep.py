@@ -10,8 +10,8 @@ from engine.scenario.bodies import read_body, read_value
 from engine.scenario.document import Document, Place
 from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
 from engine.scenario.model import Plain
-from engine.scenario.nearest import one_of
 from engine.scenario.tree import parse
+from engine.scenario.wording import one_of, shown
 from engine.specs.task import TaskSpec
 
 TASK_LIMIT = 10_000_000
@@ -41,7 +41,7 @@ def read_factory(place: Place) -> tuple[TaskFactory | None, tuple[tuple[Place, T
         return None, ()
     keys = next((keys for name, keys in _KEYS.items() if name.lower() == str(kind.plain).lower()), None)
     if keys is None:
-        kind.report(f"{kind.plain!r} is no kind of task factory" + one_of(str(kind.plain), _KEYS))
+        kind.report(f"{shown(kind.plain)} is no kind of task factory" + one_of(str(kind.plain), _KEYS))
         return None, ()
     check_keys(place, keys)
     if "tasks" in keys:
@@ -73,7 +73,7 @@ def check_keys(place: Place, known: tuple[str, ...], *, only_mapping: bool = Fal
         return False
     for name, inner in place.items() if not only_mapping else ():
         if name not in known:
-            inner.report(f"{name!r} does not exist here" + one_of(name, known), key=True)
+            inner.report(f"{shown(name)} does not exist here" + one_of(name, known), key=True)
     return True
 
 

@@ -11,9 +11,9 @@ from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import Place
 from engine.scenario.factory import TaskFactory
 from engine.scenario.model import Condition, TimelineEntry
-from engine.scenario.nearest import one_of
 from engine.scenario.sweep import read_factory
 from engine.scenario.tree import Tree
+from engine.scenario.wording import one_of, shown
 from engine.specs.commands import COMMANDS, AddTasks, Command, CreateJob
 from engine.specs.task import TaskSpec
 
@@ -42,14 +42,14 @@ def _read_entry(place: Place, index: int, start: datetime, asked: Asked) -> Time
         if name in COMMANDS:
             operations.append((name, inner))
         elif name not in _TIMING:
-            inner.report(f"{name!r} is no operation" + one_of(name, (*COMMANDS, *_TIMING)), key=True)
+            inner.report(f"{shown(name)} is no operation" + one_of(name, (*COMMANDS, *_TIMING)), key=True)
     at_ms, when, after_ms = _read_timing(place, start, asked)
     refused = _read_refused(place)
     if not operations and len(place.document.problems) == before:
         place.report("names no operation to do, such as rebootNode: {poolId: shared, node: 0}")
     for name, inner in operations[1:]:
         inner.report(
-            f"{name!r} is a second operation beside {operations[0][0]!r}: make it an entry of its own", key=True
+            f"{shown(name)} is a second operation beside {operations[0][0]!r}: make it an entry of its own", key=True
         )
     commands = [_read_command(name, inner) for name, inner in operations]
     if len(place.document.problems) > before or not commands or commands[0] is None:

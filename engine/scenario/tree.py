@@ -17,7 +17,7 @@ from typing import NamedTuple, NoReturn, Protocol, TypeAlias
 import yaml
 
 from engine.scenario.model import Plain
-from engine.scenario.nearest import did_you_mean
+from engine.scenario.wording import did_you_mean, shown
 
 VALUE_LIMIT = 2_000_000
 """A scenario has at most so many values, counted after aliases are followed."""
@@ -149,10 +149,10 @@ class _Builder:
     def _take_alias(self, name: str, mark: Mark) -> None:
         tree = self._anchors.get(name)
         if tree is None:
-            self._report(f"no anchor &{name} stands before this alias" + did_you_mean(name, self._anchors), mark)
+            self._report(f"no anchor {shown(name)} stands before this alias" + did_you_mean(name, self._anchors), mark)
             tree = Tree(mark, None)
         elif tree.is_open:
-            self._stop(f"the alias *{name} stands inside the value that it repeats, which would have no end", mark)
+            self._stop(f"the alias {shown(name)} stands inside the value that it repeats: that has no end", mark)
         if not self._awaits_key():
             self._add(tree, mark)
         elif isinstance(tree.value, str):
@@ -164,7 +164,7 @@ class _Builder:
         if self._awaits_key():
             self._stop("a key must be a word, not a list or a mapping", mark)
         if event.tag not in _COLLECTION_TAGS:
-            self._report(f"the tag {event.tag} means nothing here: remove it", mark)
+            self._report(f"the tag {shown(event.tag)} means nothing here: remove it", mark)
         if len(self._stack) >= DEPTH_LIMIT:
             self._stop(f"nested more than {DEPTH_LIMIT} levels deep", mark)
         tree = Tree(mark, {} if isinstance(event, yaml.MappingStartEvent) else [], is_open=True)
@@ -199,7 +199,9 @@ class _Builder:
     def _put(self, parent: Tree, key: str, key_mark: Mark, tree: Tree) -> None:
         assert isinstance(parent.value, dict)
         if key in parent.value:
-            self._report(f"the key {key!r} stands here a second time, first in line {parent.keys[key].line}", key_mark)
+            self._report(
+                f"the key {shown(key)} stands here a second time, first on line {parent.keys[key].line}", key_mark
+            )
             return
         parent.value[key] = tree
         parent.keys[key] = key_mark
@@ -241,9 +243,9 @@ class _Builder:
             return value
         wanted = _TAGS.get(event.tag)
         if wanted is None:
-            self._report(f"the tag {event.tag} means nothing here: remove it", mark)
+            self._report(f"the tag {shown(event.tag)} means nothing here: remove it", mark)
         elif not isinstance(value, wanted):
-            self._report(f"{text!r} is no {event.tag.rpartition(':')[2]}, as its tag says", mark)
+            self._report(f"{shown(text)} is no {event.tag.rpartition(':')[2]}, as its tag says", mark)
         return value
 
     def _resolved(self, text: str, mark: Mark) -> Scalar:

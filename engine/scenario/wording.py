@@ -1,4 +1,4 @@
-"""The nearest right name for a wrong one."""
+"""Words for problems: what was given, in short, and the nearest right name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 _LONGEST = 100  # comparing takes the product of the lengths; nobody misspells a name as long as this
+
+
+def shown(value: object) -> str:
+    """A value in a message: short, and as the file would have it."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
@@ -20,7 +32,7 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
 def did_you_mean(word: str, names: Iterable[str]) -> str:
     """``: did you mean 'x'?``, to be put behind a message; empty when no name is near."""
     near = nearest(word, names)
-    return f": did you mean {near!r}?" if near else ""
+    return f": did you mean {shown(near)}?" if near else ""
 
 
 def one_of(word: str, names: Iterable[str]) -> str:

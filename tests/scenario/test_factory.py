@@ -1,0 +1,146 @@
+"""Sweeps: many tasks from one template, made only when asked for."""
+
+from __future__ import annotations
+
+from itertools import product
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import ScenarioError
+from engine.scenario.factory import TaskFactory, parse_pattern
+from engine.scenario.load import load
+from engine.scenario.sweep import factory_of
+
+
+def sweep(*parameters: range, **body: object) -> TaskFactory:
+    return TaskFactory(parameters, {"commandLine": "x"} | body)
+
+
+def test_the_last_parameter_varies_fastest():
+    factory = sweep(range(1, 3), range(10, 31, 10), id="a-{0}-{1}", commandLine="{1} {0} {0:3} {{0}}")
+    assert factory.count == 6
+    expected = [(a, b) for a, b in product((1, 2), (10, 20, 30))]
+    assert [factory.values(k) for k in range(6)] == expected
+    assert [factory.task_id(k) for k in range(6)] == [f"a-{a}-{b}" for a, b in expected]
+    assert factory.spec(4).command_line == factory.command_line(4) == "20 2 002 {0}"
+
+
+def test_every_string_of_the_template_is_filled():
+    factory = sweep(
+        range(5, 8),
+        id="t{0:4}",
+        resourceFiles=[{"httpUrl": "https://s/in-{0}", "filePath": "{0}.csv"}],
+        environmentSettings=[{"name": "N", "value": "{0}"}],
+        simulate={"duration": "PT{0}S"},
+        dependsOn={"taskIds": ["u{0}"]},
+    )
+    task = factory.spec(2)
+    assert (task.id, task.resource_files[0].http_url, task.resource_files[0].file_path) == (
+        "t0007",
+        "https://s/in-7",
+        "7.csv",
+    )
+    assert task.environment_settings[0].value == "7"
+    assert task.simulate.duration.values == (7000,)
+    assert task.depends_on.task_ids == ("u7",)
+
+
+def test_without_an_id_tasks_are_numbered_from_0():
+    factory = sweep(range(5, 15))
+    assert [factory.task_id(k) for k in (0, 9)] == ["0", "9"]
+    assert (factory.ordinal_of("9"), factory.ordinal_of("09"), factory.ordinal_of("10")) == (9, None, None)
+
+
+def test_steps_may_lead_down():
+    factory = sweep(range(3, -3, -2), id="n{0}")
+    assert [factory.task_id(k) for k in range(factory.count)] == ["n3", "n1", "n-1"]
+    assert [factory.ordinal_of(text) for text in ("N3", "n-1", "n2", "n-3")] == [0, 2, None, None]
+
+
+@pytest.mark.parametrize(
+    ("body", "varies"),
+    [
+        ({"id": "t{0}", "commandLine": "x {0}", "environmentSettings": [{"name": "a", "value": "{0}"}]}, False),
+        ({"displayName": "{0}", "constraints": {"maxWallClockTime": "PT1H"}}, False),
+        ({"simulate": {"duration": "PT{0}S"}}, True),
+        ({"simulate": {"duration": "PT{1}S"}}, False),
+        ({"resourceFiles": [{"httpUrl": "https://s/{0}", "filePath": "a"}]}, True),
+    ],
+)
+def test_whether_tasks_differ_in_more_than_names(body, varies):
+    assert sweep(range(1, 5), range(7, 8), **body).varies is varies
+
+
+@pytest.mark.parametrize("text", ["{", "}", "a{0", "{0}}", "{a}", "{0:}", "{1}", "{-1}", "{0:4:4}"])
+def test_placeholders_that_are_none(text):
+    with pytest.raises(ValueError, match=r"lone|parameter set"):
+        parse_pattern(text, 1)
+
+
+ranges = st.builds(
+    lambda start, length, step: range(start, start + length * step, step),
+    st.integers(-150, 150),
+    st.integers(1, 12),
+    st.sampled_from([1, 2, 7, -1, -3]),
+)
+
+
+@given(
+    parameters=st.lists(ranges, min_size=1, max_size=3),
+    pieces=st.lists(st.sampled_from(["{0}", "{1}", "{2}", "{0:3}", "-", "_", "a", "7"]), min_size=1, max_size=6),
+)
+def test_ids_differ_exactly_when_the_factory_says_so_and_lead_back(parameters, pieces):
+    text = "".join(piece for piece in pieces if not piece.startswith("{") or int(piece[1]) < len(parameters))
+    factory = sweep(*parameters, id=text or "x")
+    ids = [factory.task_id(k) for k in range(factory.count)]
+    if factory.duplicate() is None:
+        assert len(set(ids)) == factory.count
+        assert [factory.ordinal_of(task_id.upper()) for task_id in ids] == list(range(factory.count))
+    else:
+        assert len(set(ids)) < factory.count
+
+
+def test_numbers_that_run_into_one_another_are_refused_when_there_are_too_many_to_compare():
+    assert "put a letter" in sweep(range(1000), range(1000), id="{0}{1}").duplicate()
+    assert sweep(range(1000), range(1000), id="{0:3}{1}").duplicate() is None
+
+
+MILLION = """\
+scenario: s
+jobs:
+  - id: j
+    poolInfo: {poolId: p}
+    tasks: [{id: first, commandLine: x}]
+    taskFactory:
+      type: parametricSweep
+      parameterSets: [{start: 1, end: 1000}, {start: 1, end: 1000}]
+      repeatTask: {id: "t-{0}-{1}", commandLine: "x {0} {1}"}
+expect:
+  - {jobId: j, taskId: t-1000-1000, state: completed}
+"""
+
+
+def test_a_million_tasks_cost_no_more_than_one():
+    durations = []
+    for _ in range(5):
+        begin = perf_counter()
+        scenario = load("s", text=MILLION)
+        durations.append(perf_counter() - begin)
+    factory = scenario.jobs[0].factory
+    assert factory.count == 1_000_000
+    assert factory.ordinal_of("T-1000-1000") == 999_999
+    assert factory.task_id(999_999) == "t-1000-1000"
+    assert min(durations) < 0.010
+
+
+def test_a_factory_given_as_data():
+    body = {"type": "parametricSweep", "parameterSets": [{"start": 1, "end": 2}], "repeatTask": {"commandLine": "x"}}
+    factory, listed = factory_of(body)
+    assert (factory.count, listed) == (2, ())
+    factory, (task,) = factory_of({"type": "taskCollection", "tasks": [{"id": "a", "commandLine": "x"}]})
+    assert (factory, task.id) == (None, "a")
+    with pytest.raises(ScenarioError, match=r"repeatTask\.commandLine: 'commandLine' is missing"):
+        factory_of(body | {"repeatTask": {"id": "a{0}"}})
