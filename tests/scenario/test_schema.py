@@ -1,0 +1,129 @@
+"""The schema knows what the loader knows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine.scenario import tree
+from engine.scenario.conditions import PROPERTIES
+from engine.scenario.files import bundled
+from engine.scenario.load import KEYS
+from engine.scenario.schema import schema
+from engine.specs.base import wire_names
+from engine.specs.commands import COMMANDS
+from engine.specs.job import JobSpec
+from engine.specs.pool import PoolSpec
+from engine.specs.task import TaskSpec
+
+SCHEMA = schema()
+DEFINITIONS = SCHEMA["$defs"]
+TYPES = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "null": type(None),
+    "integer": int,
+    "number": (int, float),
+}
+
+
+def is_of(value: object, name: str) -> bool:
+    return isinstance(value, TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
+
+
+def wrong(value: Any, rule: dict[str, Any], path: str = "") -> Iterator[str]:
+    """Where a value breaks a rule: the part of JSON Schema that our schema uses."""
+    if "$ref" in rule:
+        yield from wrong(value, DEFINITIONS[rule["$ref"].removeprefix("#/$defs/")], path)
+    kinds = rule.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(is_of(value, kind) for kind in kinds):
+        yield f"{path} is no {kinds}"
+        return
+    if "enum" in rule and value not in rule["enum"]:
+        yield f"{path} is none of {rule['enum']}"
+    if "const" in rule and value != rule["const"]:
+        yield f"{path} is not {rule['const']}"
+    for way in rule.get("allOf", []):
+        yield from wrong(value, way, path)
+    if "anyOf" in rule and all(any(wrong(value, way, path)) for way in rule["anyOf"]):
+        yield f"{path} matches nothing of anyOf"
+    if "oneOf" in rule and sum(not any(wrong(value, way, path)) for way in rule["oneOf"]) != 1:
+        yield f"{path} does not match exactly one of oneOf"
+    yield from wrong_inside(value, rule, path)
+
+
+def wrong_inside(value: Any, rule: dict[str, Any], path: str) -> Iterator[str]:
+    """The same for the parts of a list or a mapping."""
+    if isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from wrong(inner, rule.get("items", {}), f"{path}[{index}]")
+    if isinstance(value, dict):
+        yield from (f"{path}.{name} is missing" for name in rule.get("required", []) if name not in value)
+        properties = rule.get("properties", {})
+        others = rule.get("additionalProperties", True)
+        for name, inner in value.items():
+            if name in properties:
+                yield from wrong(inner, properties[name], f"{path}.{name}")
+            elif others is False:
+                yield f"{path}.{name} does not exist"
+            elif isinstance(others, dict):
+                yield from wrong(inner, others, f"{path}.{name}")
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_bundled_scenarios_are_valid(name):
+    root = tree.parse(bundled()[name].read_text(encoding="utf-8"), lambda *_: None)
+    assert not list(wrong(root.plain, SCHEMA))
+
+
+def test_it_is_json_and_every_reference_leads_somewhere():
+    text = json.dumps(SCHEMA)
+    used = {part.split('"')[0] for part in text.split('"#/$defs/')[1:]}
+    assert used <= set(DEFINITIONS)
+    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_it_has_the_keys_of_the_loader():
+    assert set(SCHEMA["properties"]) == set(KEYS)
+    asked = {name for readers in PROPERTIES.values() for name in readers}
+    own = {"poolId", "nodeId", "node", "jobId", "taskId"}
+    assert set(DEFINITIONS["condition"]["properties"]) == asked | own
+    assert set(DEFINITIONS["timelineEntry"]["properties"]) == {"at", "when", "after", "refused", *COMMANDS}
+
+
+@pytest.mark.parametrize("model", [PoolSpec, JobSpec, TaskSpec, *COMMANDS.values()], ids=lambda model: model.__name__)
+def test_bodies_have_the_names_of_both_generations(model):
+    assert set(DEFINITIONS[model.__name__]["properties"]) == set(wire_names(model))
+
+
+@pytest.mark.parametrize(
+    ("body", "mistake"),
+    [
+        ({}, ".scenario is missing"),
+        ({"scenario": "s", "pool": []}, ".pool does not exist"),
+        ({"scenario": "s", "pools": [{"id": "p"}]}, ".pools[0].vmSize is missing"),
+        ({"scenario": "s", "pools": [{"id": "p", "vmSize": "a", "maxTasksPerNode": "2"}]}, "is no ['integer']"),
+        ({"scenario": "s", "timeline": [{"at": 5}]}, "oneOf"),
+        ({"scenario": "s", "timeline": [{"at": 5, "rebotNode": {}}]}, ".rebotNode does not exist"),
+        ({"scenario": "s", "expect": [{"jobId": "j", "state": "done"}]}, "is none of"),
+    ],
+)
+def test_mistakes_are_seen(body, mistake):
+    assert mistake in "\n".join(wrong(body, SCHEMA))
+
+
+def test_older_names_are_valid():
+    pool = {"id": "p", "vmSize": "a", "targetDedicated": 1, "startTask": {"commandLine": "x", "runElevated": True}}
+    add = {"jobId": "j", "value": [{"id": "t", "commandLine": "x"}]}
+    body = {"scenario": "s", "pools": [pool], "timeline": [{"at": "PT1M", "addTasks": add}]}
+    assert not list(wrong(body, SCHEMA))
+
+
+def test_defaults_read_as_in_a_file():
+    assert DEFINITIONS["PoolSpec"]["properties"]["resizeTimeout"]["default"] == "PT15M"
