@@ -1,0 +1,125 @@
+"""What will happen: a SimPy environment whose heap is the one and only list of due entries.
+
+This is the only module that knows SimPy. A due entry is plain data (kind, key, token) in a small
+event object; no generator is ever suspended, so what is pending can be read, copied and put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import simpy
+
+
+class DueKind(IntEnum):
+    """What falls due. The number is SimPy's priority: the order of what happens in the same millisecond."""
+
+    TASK_ENDED = 0
+    PREPARATION_ENDED = 1
+    RELEASE_ENDED = 2
+    START_TASK_ENDED = 3
+    NODE_STEP = 4
+    NODE_ALLOCATED = 5
+    FAULT = 6
+    COMMAND = 7
+    JOB_STEP = 8
+    POOL_STEP = 9
+    JOB_TIMEOUT = 10
+    RESIZE_TIMEOUT = 11
+    RELEASE_TIMEOUT = 12
+    DATA_EXPIRED = 13
+    TASKS_READY = 14
+    PASS = 15
+
+
+class Due:
+    """One due entry. ``key`` says whose it is, ``token`` tells whether it is still wanted."""
+
+    __slots__ = ("callbacks", "key", "kind", "token")
+
+    # All that SimPy asks of an event that has not failed.
+    _ok = True
+
+    callbacks: list[Callable[[Due], None]]
+    kind: DueKind
+    key: int
+    token: int
+
+
+class Pending(NamedTuple):
+    """A due entry as data, in the order in which it will happen."""
+
+    when_ms: int
+    kind: DueKind
+    key: int
+    token: int
+
+
+class Calendar:
+    """The due entries and the current moment, in whole milliseconds since the scenario's start."""
+
+    def __init__(self) -> None:
+        """Make an empty calendar at time 0."""
+        self._env = simpy.Environment(initial_time=0)
+        self._rules: list[list[Callable[[Due], None]]] = [[] for _ in DueKind]
+
+    @property
+    def now_ms(self) -> int:
+        """The time of the entry that happened last."""
+        return self._env._now  # type: ignore[return-value]  # SimPy's `now` property costs a call on the hot path
+
+    def on(self, kind: DueKind, rule: Callable[[Due], None]) -> None:
+        """Let ``rule`` act whenever an entry of ``kind`` falls due."""
+        self._rules[kind] = [rule]
+
+    def at(self, when_ms: int, kind: DueKind, key: int = 0, token: int = 0) -> None:
+        """Add an entry for ``when_ms``, which must not lie in the past."""
+        self.rearm(Due(), when_ms, kind, key, token)
+
+    def rearm(self, due: Due, when_ms: int, kind: DueKind, key: int, token: int = 0) -> None:
+        """Use an entry that has happened once more, which is cheaper than a new one."""
+        due.callbacks = self._rules[kind]
+        due.kind = kind
+        due.key = key
+        due.token = token
+        env = self._env
+        env.schedule(due, kind, when_ms - env._now)  # type: ignore[arg-type]
+
+    def peek_ms(self) -> int | None:
+        """When the next entry falls due; None if nothing is pending."""
+        queue = self._env._queue
+        return queue[0][0] if queue else None  # type: ignore[return-value]
+
+    def instant_is_over(self) -> bool:
+        """Whether nothing more is due at the present millisecond."""
+        queue = self._env._queue
+        return not queue or queue[0][0] > self._env._now
+
+    def step(self) -> None:
+        """Let the next entry happen."""
+        self._env.step()
+
+    def run(self, until_ms: int, most: int) -> bool:
+        """Let at most so many entries happen, up to and including ``until_ms``; returns whether more is due then."""
+        queue, step = self._env._queue, self._env.step
+        for _ in range(most):
+            if not queue or queue[0][0] > until_ms:
+                return False
+            step()
+        return bool(queue) and queue[0][0] <= until_ms
+
+    def pending(self) -> list[Pending]:
+        """What is due, in the order in which it will happen, entries no longer wanted included."""
+        entries: list[Any] = sorted(self._env._queue, key=lambda entry: entry[:3])
+        return [Pending(when, due.kind, due.key, due.token) for when, _, _, due in entries]
+
+    def __len__(self) -> int:
+        return len(self._env._queue)
+
+    def restore(self, now_ms: int, entries: list[Pending]) -> None:
+        """Put back what ``pending`` told at ``now_ms``, in the same order."""
+        self._env = simpy.Environment(initial_time=now_ms)
+        for when_ms, kind, key, token in entries:
+            self.at(when_ms, kind, key, token)

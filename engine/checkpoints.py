@@ -1,0 +1,69 @@
+"""Copies of the world at some moments of the run, thinned so that memory stays bounded."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from engine.expectations import ExpectationsCopy
+    from engine.journal import Input
+    from engine.scenario.model import TimelineEntry
+    from engine.simulation import Refusal
+    from engine.world import WorldCopy
+
+# At most so many copies; when there are more, every second one goes and the distance doubles.
+MOST = 96
+_FIRST_DISTANCE = 4096  # entries of the log
+
+
+class Checkpoint(NamedTuple):
+    """Everything that can change, as it was at ``now_ms``."""
+
+    now_ms: int
+    world: WorldCopy
+    done: int
+    conditions: tuple[Input, ...]
+    waiting: tuple[TimelineEntry, ...]
+    refusals: tuple[Refusal, ...]
+    expectations: ExpectationsCopy
+
+
+class Checkpoints:
+    """Checkpoints in order of time; the first one, of the beginning, is never dropped."""
+
+    def __init__(self) -> None:
+        """Make an empty collection."""
+        self._all: list[Checkpoint] = []
+        self._distance = _FIRST_DISTANCE
+        self._next_length = 0
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def is_due(self, log_length: int) -> bool:
+        """Whether the log has grown enough since the last checkpoint."""
+        return log_length >= self._next_length
+
+    def add(self, checkpoint: Checkpoint) -> None:
+        """Keep a copy of the present, unless one that is later is kept already."""
+        length = checkpoint.world.log_length
+        self._next_length = length + self._distance
+        if self._all and self._all[-1].world.log_length >= length:
+            return
+        self._all.append(checkpoint)
+        if len(self._all) > MOST:
+            del self._all[1::2]
+            self._distance *= 2
+
+    def nearest(self, when_ms: int) -> Checkpoint:
+        """The last checkpoint taken before ``when_ms``, from which that moment can be reached by playing on."""
+        at = bisect_right(self._all, when_ms, key=lambda one: one.now_ms)
+        while at > 1 and self._all[at - 1].now_ms == when_ms:
+            at -= 1
+        return self._all[max(at - 1, 0)]
+
+    def forget_after(self, when_ms: int) -> None:
+        """Drop the checkpoints of a future that is no more."""
+        del self._all[max(1, bisect_right(self._all, when_ms, key=lambda one: one.now_ms)) :]
+        self._next_length = self._all[-1].world.log_length + self._distance

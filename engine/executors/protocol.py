@@ -1,0 +1,77 @@
+"""How the engine asks what a process does: what it launches, and what comes of it.
+
+A plan is a pure function of the launch. It is asked for when the process starts, to know when it will
+end, and again when it ends; so nothing about a running process has to be kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from engine.environment import TaskKind
+from engine.state.failures import FailureInfo, ended
+from engine.terms import ErrorCategory, OsFamily
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engine.paths import NodeRoot
+    from engine.specs.common import ResourceFile
+    from engine.specs.simulate import Simulate
+    from engine.state.files import NodeFiles
+
+
+class Launch(NamedTuple):
+    """One start of a process. ``subject`` and ``attempt`` (from 1) are the key of its chances."""
+
+    kind: TaskKind
+    command_line: str
+    simulate: Simulate | None
+    subject: tuple[str, ...]
+    attempt: int
+    node: int  # position in the pool's history: the key of `onNode`
+    os: OsFamily
+    started_ms: int
+    directory: str
+    resource_files: tuple[ResourceFile, ...] = ()
+    wall_clock_ms: int | None = None
+
+
+class Plan(NamedTuple):
+    """What will come of a launch: after ``total_ms`` it ends, stopped or never begun if there is a failure."""
+
+    total_ms: int
+    exit_code: int | None  # None: the small shell decides
+    failure: FailureInfo | None = None
+    ran: bool = True  # whether there was a process at all
+
+
+# RETRY-8: what becomes of a process that runs longer than its maxWallClockTime.
+TIME_LIMIT = ended("maximum execution time exceeded", ErrorCategory.SERVER_ERROR)
+TIMED_OUT = Plan(0, None, TIME_LIMIT)
+
+
+class Output(NamedTuple):
+    """What a process has left when it ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+class Executor(Protocol):
+    """Whoever runs processes: a simulation, or later real ones."""
+
+    def plan(self, launch: Launch) -> Plan:
+        """When and how the process will end."""
+        ...
+
+    def finish(
+        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles
+    ) -> Output:
+        """The process has ended by itself: its effects on the node's files, and its output."""
+        ...
+
+    def is_plain(self, launch: Launch) -> bool:
+        """Whether the process leaves no files and its end depends on nothing but its duration and exit code."""
+        ...

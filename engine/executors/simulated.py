@@ -1,0 +1,155 @@
+"""The simulated executor: does what ``simulate:`` says, and what the small shell understands (TASK-4)."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine import draws
+from engine.catalogue import DOWNLOAD_BYTES_PER_SECOND, PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
+from engine.environment import TaskKind
+from engine.executors import small_shell
+from engine.executors.command_line import parse
+from engine.executors.protocol import TIME_LIMIT, Launch, Output, Plan
+from engine.specs.simulate import Distribution, Simulate, SimulateStorage
+from engine.state.failures import FailureInfo, failure
+from engine.terms import OsFamily
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engine.paths import NodeRoot
+    from engine.specs.common import ResourceFile
+    from engine.state.files import NodeFiles
+
+_JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY)
+_NOTHING = Simulate()
+
+
+class LineFacts(NamedTuple):
+    """What can be told of a command line without running it."""
+
+    found: bool
+    understood_ms: int | None  # how long it takes if the small shell knows every command
+    leaves_nothing: bool  # one unknown program, nothing redirected
+
+
+@lru_cache(maxsize=8192)
+def line_facts(command_line: str, os: OsFamily) -> LineFacts:
+    """Look at a command line once."""
+    understood_ms = small_shell.duration_ms(command_line, os)
+    commands = list(parse(command_line, os).commands())
+    leaves_nothing = understood_ms is None and len(commands) <= 1 and not any(part.redirects for part in commands)
+    return LineFacts(small_shell.is_found(command_line, os), understood_ms, leaves_nothing)
+
+
+class SimulatedExecutor:
+    """Plans by keyed chance: the same seed, subject and attempt always have the same plan."""
+
+    def __init__(self, seed: int, tasks: Simulate, storage: tuple[tuple[str, SimulateStorage], ...]) -> None:
+        """Make the executor of a run: ``tasks`` are the defaults of job tasks, ``storage`` the blobs by url glob."""
+        self.seed = seed
+        self._tasks = tasks
+        self._storage = storage
+        # StorageOutage faults so far: (from, until) in ms, until None while it lasts.
+        self.outages: list[tuple[int, int | None]] = []
+
+    def duration_of(self, launch: Launch) -> Distribution:
+        """How long the process is to take, from its launch to its own end."""
+        said = self._said(launch).duration
+        if said is not None:
+            return said
+        understood_ms = line_facts(launch.command_line, launch.os).understood_ms
+        if understood_ms is not None:
+            return Distribution.constant(understood_ms)
+        return Distribution.constant(TASK_DURATION_MS if launch.kind in _JOB_TASKS else PREP_RELEASE_DURATION_MS)
+
+    def exit_codes_of(self, launch: Launch) -> int | tuple[tuple[int, float], ...] | None:
+        """The exit code or its weights; None leaves it to the small shell, for which an unknown program exits 0."""
+        return self._said(launch).exit_code
+
+    def plan(self, launch: Launch) -> Plan:
+        """When and how the process will end (TIME-10, RETRY-8)."""
+        said = self._said(launch)
+        overhead_ms, problem = self._before_the_process(launch, said)
+        if problem is not None:
+            return Plan(overhead_ms, None, problem, ran=False)
+        chance = draws.uniform(self.seed, "duration", *launch.subject, launch.attempt)
+        total_ms = overhead_ms + draws.draw_ms(self.duration_of(launch), chance)
+        if launch.wall_clock_ms is not None and total_ms > launch.wall_clock_ms:
+            return Plan(launch.wall_clock_ms, None, TIME_LIMIT)
+        code = said.exit_code
+        if isinstance(code, tuple):
+            code = draws.pick_code(code, draws.uniform(self.seed, "exit code", *launch.subject, launch.attempt))
+        return Plan(total_ms, code)
+
+    def overhead_ms(self, launch: Launch) -> int:
+        """Process start and downloads (TIME-10)."""
+        return self._before_the_process(launch, self._said(launch))[0]
+
+    def finish(
+        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles
+    ) -> Output:
+        """Run the line in the small shell: unknown programs do what ``simulate:`` says."""
+        said = self._said(launch)
+        simulated = small_shell.Simulated(plan.exit_code, said.stdout or "", said.stderr or "")
+        result = small_shell.run(launch.command_line, root, environment, files, f"{launch.directory}/wd", simulated)
+        understood = line_facts(launch.command_line, launch.os).understood_ms is not None
+        stdout = said.stdout if understood and said.stdout is not None else result.stdout
+        stderr = said.stderr if understood and said.stderr is not None else result.stderr
+        return Output(result.exit_code, stdout, stderr)
+
+    def is_plain(self, launch: Launch) -> bool:
+        """Whether duration and exit code are all there is to the process, the first attempt included."""
+        said = launch.simulate or _NOTHING
+        said_nothing_more = (
+            not (said.attempts or said.on_node or said.stdout or said.stderr) and said.found is not False
+        )
+        defaults = self._tasks
+        plain_defaults = not (defaults.attempts or defaults.on_node or defaults.stdout or defaults.stderr)
+        facts = line_facts(launch.command_line, launch.os)
+        if not (said_nothing_more and plain_defaults and facts.found and facts.leaves_nothing):
+            return False
+        return all(self._blob(file) is None for file in launch.resource_files)
+
+    def _said(self, launch: Launch) -> Simulate:
+        """``simulate:`` of this launch: defaults, then plain values, then the node's, then the attempt's."""
+        own = launch.simulate
+        defaults = self._tasks if launch.kind in _JOB_TASKS else _NOTHING
+        if own is None or not own.model_fields_set:
+            own = defaults
+        elif defaults.model_fields_set:
+            own = _merged(defaults, own)
+        if launch.node in own.on_node:
+            own = _merged(own, own.on_node[launch.node])
+        if launch.attempt <= len(own.attempts):
+            own = _merged(own, own.attempts[launch.attempt - 1])
+        return own
+
+    def _before_the_process(self, launch: Launch, said: Simulate) -> tuple[int, FailureInfo | None]:
+        """How long until the process runs, and why it never will (RETRY-4)."""
+        size = 0
+        for file in launch.resource_files:
+            if self._outage_at(launch.started_ms):
+                return PROCESS_START_MS, failure("BlobDownloadTimedOut", ("FilePath", file.file_path or ""))
+            blob = self._blob(file)
+            if blob is not None and blob.missing:
+                code = "BlobNotFound" if file.http_url else "ResourceContainerNotFound"
+                return PROCESS_START_MS, failure(code, ("FilePath", file.file_path or ""))
+            size += blob.size or 0 if blob is not None else 0
+        if said.found is False or not line_facts(launch.command_line, launch.os).found:
+            return PROCESS_START_MS, failure("CommandProgramNotFound", ("Message", launch.command_line))
+        return PROCESS_START_MS + size * 1000 // DOWNLOAD_BYTES_PER_SECOND, None
+
+    def _outage_at(self, when_ms: int) -> bool:
+        return any(start <= when_ms and (end is None or when_ms < end) for start, end in self.outages)
+
+    def _blob(self, file: ResourceFile) -> SimulateStorage | None:
+        url = file.http_url or file.storage_container_url or file.auto_storage_container_name or ""
+        return next((blob for glob, blob in self._storage if fnmatchcase(url, glob)), None)
+
+
+def _merged(base: Simulate, over: Simulate) -> Simulate:
+    given = {name: value for name in over.model_fields_set if (value := getattr(over, name)) is not None}
+    return base.model_copy(update=given)

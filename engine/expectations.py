@@ -1,0 +1,102 @@
+"""What a scenario expects of its run, compared with what is seen (contract, section 2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.observe import observe
+from engine.scenario.expect import matches
+
+if TYPE_CHECKING:
+    from engine.errors import BatchError
+    from engine.journal import Input
+    from engine.scenario.model import Expectation, Plain
+    from engine.world import World
+
+
+class Outcome(NamedTuple):
+    """One expectation: as written, whether it is met, and what was seen instead or in fact."""
+
+    written: dict[str, Plain]
+    met: bool
+    seen: object
+
+
+class ExpectationsCopy(NamedTuple):
+    """What had been seen up to a moment."""
+
+    settled: dict[int, Outcome]
+    commands: tuple[Outcome, ...]
+
+
+class Expectations:
+    """The expectations of one run. Those with ``at`` or ``within`` are looked at while it runs, the others at its end."""
+
+    def __init__(self, expected: tuple[Expectation, ...]) -> None:
+        """Begin with nothing seen."""
+        self._expected = expected
+        self._settled: dict[int, Outcome] = {}
+        self._commands: tuple[Outcome, ...] = ()
+        self.outcomes: list[Outcome] = []
+
+    @property
+    def watching(self) -> bool:
+        """Whether there is one that may be decided before the end."""
+        return any(
+            one.index not in self._settled and (one.at_ms is not None or one.within_ms is not None)
+            for one in self._expected
+        )
+
+    def look(self, world: World) -> None:
+        """An instant is over: decide what can be decided now."""
+        now_ms = world.now_ms
+        upcoming = world.calendar.peek_ms()
+        for one in self._expected:
+            if one.index in self._settled:
+                continue
+            if one.within_ms is not None and now_ms <= one.within_ms:
+                outcome = _compare(world, one, now_ms)
+                if outcome.met:
+                    self._settled[one.index] = outcome
+            elif one.at_ms is not None and now_ms <= one.at_ms and (upcoming is None or upcoming > one.at_ms):
+                self._settled[one.index] = _compare(world, one, one.at_ms)
+
+    def refused(self, given: Input, error: BatchError | None) -> None:
+        """An input was refused, or was to be refused and was not: that counts as an expectation of its own."""
+        wanted = given.refused
+        seen = error.code if error is not None else "accepted"
+        written: dict[str, Plain] = {given.command.NAME: given.command.wire(), "refused": wanted}
+        self._commands += (Outcome(written, wanted == seen, seen),)
+
+    @property
+    def commands(self) -> tuple[Outcome, ...]:
+        """The outcomes of inputs that were refused or were to be."""
+        return self._commands
+
+    def settle(self, world: World, now_ms: int) -> None:
+        """The run is over: decide the rest."""
+        self.outcomes = [
+            self._settled.get(one.index) or _settle(world, one, now_ms) for one in self._expected
+        ]
+
+    def copy(self) -> ExpectationsCopy:
+        """What has been seen so far."""
+        return ExpectationsCopy(dict(self._settled), self._commands)
+
+    def restore(self, copy: ExpectationsCopy) -> None:
+        """Make what has been seen as it was when ``copy`` was taken."""
+        self._settled = dict(copy.settled)
+        self._commands = copy.commands
+        self.outcomes = []
+
+
+def _compare(world: World, one: Expectation, now_ms: int) -> Outcome:
+    seen = observe(world, one.condition.subject, one.condition.wanted, now_ms)
+    return Outcome(one.as_written, matches(one.condition.wanted, seen), seen)
+
+
+def _settle(world: World, one: Expectation, now_ms: int) -> Outcome:
+    outcome = _compare(world, one, now_ms)
+    if one.within_ms is not None and now_ms > one.within_ms:
+        return outcome._replace(met=False)
+    return outcome

@@ -1,0 +1,91 @@
+"""The legal moves of everything that has a state, as data, each with the rule that allows it.
+
+The tables check every change against these; the diagrams in ``engine/README.md`` are made from them.
+``None`` stands for not being there: before the first state and after the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from engine.terms import AllocationState, JobState, NodeState, PoolState, State, TaskState
+
+Moves = Mapping[tuple[State | None, State | None], str]
+
+
+def _moves(*groups: tuple[str, Iterable[State | None], Iterable[State | None]]) -> dict[tuple, str]:
+    return {(old, new): rule for rule, olds, news in groups for old in olds for new in news if old is not new}
+
+
+_N = NodeState
+_READY = (_N.IDLE, _N.RUNNING)
+_PRESENT = tuple(NodeState)
+_UP = (_N.WAITING_FOR_START_TASK, _N.START_TASK_FAILED, _N.IDLE, _N.RUNNING, _N.OFFLINE)
+
+NODE: Moves = _moves(
+    ("NODE-9", [None], [_N.CREATING]),
+    ("NODE-9", [_N.CREATING], [_N.STARTING]),
+    ("START-4", [_N.STARTING], [_N.WAITING_FOR_START_TASK]),
+    ("START-5", [_N.STARTING], [_N.IDLE]),
+    ("START-4", [_N.WAITING_FOR_START_TASK], [_N.IDLE, _N.START_TASK_FAILED]),
+    ("NODE-9", _READY, _READY),
+    ("NOP-6", [_N.STARTING, _N.WAITING_FOR_START_TASK, *_READY], [_N.OFFLINE]),
+    ("NOP-6", [_N.OFFLINE], [_N.IDLE]),
+    ("NOP-3", [*_READY, _N.OFFLINE, _N.START_TASK_FAILED, _N.UNUSABLE], [_N.REBOOTING]),
+    ("NOP-4", [*_READY, _N.OFFLINE, _N.START_TASK_FAILED, _N.UNUSABLE], [_N.REIMAGING]),
+    ("NODE-9", [_N.REBOOTING, _N.REIMAGING, _N.UPGRADING_OS], [_N.STARTING]),
+    ("POOL-22", [*_READY, _N.OFFLINE], [_N.UPGRADING_OS]),
+    ("NOP-8", _READY, [_N.DEALLOCATING]),
+    ("NOP-8", [_N.DEALLOCATING], [_N.DEALLOCATED]),
+    ("NOP-8", [_N.DEALLOCATED], [_N.STARTING]),
+    ("NODE-11", [_N.CREATING, _N.STARTING, *_UP, _N.UNKNOWN], [_N.UNUSABLE]),
+    ("NODE-9", _UP, [_N.UNKNOWN]),
+    ("NODE-9", [_N.UNKNOWN], _UP),
+    ("NODE-14", [_N.UNUSABLE], [_N.STARTING]),
+    ("SPOT-3", _PRESENT, [_N.PREEMPTED]),
+    ("SPOT-5", [_N.PREEMPTED], [_N.CREATING]),
+    ("RSZ-7", _PRESENT, [_N.LEAVING_POOL]),
+    ("RSZ-7", [_N.LEAVING_POOL, _N.PREEMPTED, _N.DEALLOCATED], [None]),
+)
+
+_T = TaskState
+TASK: Moves = _moves(
+    ("TASK-1", [None], [_T.ACTIVE]),
+    ("SCHED-7", [_T.ACTIVE], [_T.RUNNING]),
+    ("PREP-6", [_T.ACTIVE], [_T.PREPARING]),
+    ("PREP-7", [_T.PREPARING], [_T.RUNNING]),
+    ("PREP-8", [_T.PREPARING], [_T.ACTIVE]),
+    ("RETRY-5", [_T.RUNNING], [_T.ACTIVE]),
+    ("RETRY-11", [_T.ACTIVE, _T.PREPARING, _T.RUNNING], [_T.COMPLETED]),
+    ("TASK-15", [_T.COMPLETED], [_T.ACTIVE]),
+    ("TASK-14", _T, [None]),
+)
+
+_J = JobState
+JOB: Moves = _moves(
+    ("JOB-6", [None], [_J.ACTIVE]),
+    ("JOB-11", [_J.ACTIVE], [_J.DISABLING]),
+    ("JOB-11", [_J.DISABLING], [_J.DISABLED]),
+    ("JOB-12", [_J.DISABLED], [_J.ENABLING]),
+    ("JOB-12", [_J.ENABLING], [_J.ACTIVE]),
+    ("JOB-15", [_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING], [_J.TERMINATING]),
+    ("REL-6", [_J.TERMINATING], [_J.COMPLETED]),
+    ("JOB-20", [_J.ACTIVE], [_J.COMPLETED]),
+    ("JOB-16", [_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING, _J.TERMINATING, _J.COMPLETED], [_J.DELETING]),
+    ("JOB-16", [_J.DELETING], [None]),
+)
+
+POOL: Moves = _moves(
+    ("POOL-7", [None], [PoolState.ACTIVE]),
+    ("RSZ-10", [PoolState.ACTIVE], [PoolState.DELETING]),
+    ("RSZ-10", [PoolState.DELETING], [None]),
+)
+
+_A = AllocationState
+ALLOCATION: Moves = _moves(
+    ("POOL-8", [None], [_A.STEADY, _A.RESIZING]),
+    ("RSZ-1", [_A.STEADY], [_A.RESIZING]),
+    ("RSZ-2", [_A.RESIZING], [_A.STEADY]),
+    ("RSZ-9", [_A.RESIZING], [_A.STOPPING]),
+    ("RSZ-9", [_A.STOPPING], [_A.STEADY]),
+)

@@ -1,0 +1,58 @@
+"""The ids of a log entry's subject, as JSON members; quoted once and kept (see ``engine.log``)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.world import World
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+class Names:
+    """Ids by row, for ``EventLog.json_lines``."""
+
+    def __init__(self, world: World) -> None:
+        """Name the rows of this world."""
+        self._world = world
+        self._nodes: dict[int, str] = {}
+        self._jobs: dict[int, str] = {}
+
+    def pool_ids(self, pool: int) -> str:
+        """The id of a pool."""
+        return f',"poolId":{_quoted(self._world.pools[pool].id)}'
+
+    def node_ids(self, node: int) -> str:
+        """The ids of a node and its pool."""
+        text = self._nodes.get(node)
+        if text is None:
+            record = self._world.nodes[node]
+            text = f'{self.pool_ids(record.pool)},"nodeId":{_quoted(record.id)}'
+            self._nodes[node] = text
+        return text
+
+    def job_ids(self, job: int) -> str:
+        """The id of a job."""
+        text = self._jobs.get(job)
+        if text is None:
+            text = self._jobs[job] = f',"jobId":{_quoted(self._world.jobs[job].id)}'
+        return text
+
+    def task_ids(self, task: int) -> str:
+        """The ids of a task and its job."""
+        tasks = self._world.tasks
+        block = tasks.block_of(task)
+        return f'{self.job_ids(block.job)},"taskId":{_quoted(block.source.task_id(task - block.first))}'
+
+    def schedule_ids(self, schedule: int) -> str:
+        """The id of a job schedule."""
+        raise LookupError(schedule)
+
+    def forget(self) -> None:
+        """Rows may mean something else from now on: another past has been taken up."""
+        self._nodes.clear()
+        self._jobs.clear()

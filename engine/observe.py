@@ -1,0 +1,188 @@
+"""What is true of a subject now, under the names that ``expect`` and ``when`` use (contract, section 2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.rules.commands import node_of
+from engine.scenario.model import Subject, SubjectKind
+from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.terms import InstanceState, NodeState, TaskResult
+from engine.units import HOUR_MS, SECOND_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from engine.state.instances import InstanceView
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.world import World
+
+Facts = "Mapping[str, object]"
+
+_ABSENT: dict[str, object] = {"state": None}
+
+
+def observe(world: World, subject: Subject, wanted: Mapping[str, object], now_ms: int) -> dict[str, object]:
+    """The properties of the subject that are asked for; ``state`` None where it does not exist (any more)."""
+    match subject.kind:
+        case SubjectKind.RUN:
+            facts = _run(world, wanted, now_ms)
+        case SubjectKind.POOL:
+            pool = _latest_pool(world, subject.pool_id)
+            facts = _pool(world, pool, now_ms) if pool is not None else _ABSENT
+        case SubjectKind.JOB:
+            job = world.jobs.find(subject.job_id or "")
+            facts = _job(world, job) if job is not None else _ABSENT
+        case SubjectKind.TASK:
+            facts = _task(world, subject)
+        case SubjectKind.NODE:
+            facts = _node(world, subject, wanted)
+    return {name: facts.get(name) for name in wanted}
+
+
+def _latest_pool(world: World, pool_id: str | None) -> Pool | None:
+    """The pool of this id, or the last one that had it: its cost and errors are still of interest."""
+    wanted = (pool_id or "").lower()
+    return next((pool for pool in reversed(world.pools.rows) if pool.id.lower() == wanted), None)
+
+
+def pool_cost_usd(world: World, pool: Pool, now_ms: int) -> float:
+    """What the pool's nodes have cost so far, dedicated and Spot (ACC-10, VM-2), in US dollars."""
+    price = pool.size.price_usd(pool.os, dedicated=True) or 0.0
+    spot_price = pool.size.price_usd(pool.os, dedicated=False) or 0.0
+    cost = 0.0
+    for dedicated, each in ((True, price), (False, spot_price)):
+        billed_ms = sum(
+            world.nodes.billed_ms(node, now_ms) for node in pool.nodes if world.nodes[node].dedicated is dedicated
+        )
+        cost += billed_ms / HOUR_MS * each
+    return cost
+
+
+def cost_usd(world: World, now_ms: int) -> float:
+    """What all nodes have cost so far, in US dollars."""
+    return sum(pool_cost_usd(world, pool, now_ms) for pool in world.pools.rows)
+
+
+def makespan_ms(world: World) -> int:
+    """When the last task that has ended did so, in ms since the start; 0 without one."""
+    tasks = world.tasks
+    if not tasks.length:
+        return 0
+    if all(tasks.state[row] == COMPLETED for row in (0, tasks.length - 1)) and not tasks.rows_in(RUNNING):
+        return max(tasks.ended)
+    return max((end for end, state in zip(tasks.ended, tasks.state, strict=True) if state == COMPLETED), default=0)
+
+
+def _run(world: World, wanted: Mapping[str, object], now_ms: int) -> dict[str, object]:
+    facts: dict[str, object] = {}
+    if "events" in wanted:
+        asked = wanted["events"]
+        tally = world.log.tally()
+        facts["events"] = {name: tally.get(name, 0) for name in (asked if isinstance(asked, dict) else tally)}
+    if "makespan" in wanted:
+        facts["makespan"] = makespan_ms(world) / SECOND_MS
+    if "cost" in wanted:
+        facts["cost"] = round(cost_usd(world, now_ms), 6)
+    return facts
+
+
+def node_counts(world: World, pool: Pool) -> dict[str, object]:
+    """The pool's nodes by state and kind (NODE-16)."""
+    counts = dict.fromkeys(("total", "dedicated", "lowPriority", *(state.wire for state in NodeState)), 0)
+    for node in pool.nodes:
+        state = world.nodes.state_of(node)
+        if state is not None:
+            counts["total"] += 1
+            counts["dedicated" if world.nodes[node].dedicated else "lowPriority"] += 1
+            counts[state.wire] += 1
+    return dict(counts)
+
+
+def _pool(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
+    return {
+        "state": pool.state.wire if pool.state is not None else None,
+        "allocationState": pool.allocation.wire if pool.allocation is not None and pool.state is not None else None,
+        "nodes": node_counts(world, pool),
+        "cost": round(pool_cost_usd(world, pool, now_ms), 6),
+        "resizeErrors": [error.code for error in pool.resize_errors],
+    }
+
+
+def _job(world: World, job: Job) -> dict[str, object]:
+    instances = world.instances
+    rows = instances.rows_of_job(job.row)
+    return {
+        "state": job.state.wire if job.state is not None else None,
+        "terminateReason": job.terminate_reason,
+        "tasks": {
+            "active": job.counts[ACTIVE],
+            "preparing": job.counts[PREPARING],
+            "running": job.counts[RUNNING],
+            "completed": job.counts[COMPLETED],
+            "succeeded": job.counts[COMPLETED] - job.failed,
+            "failed": job.failed,
+            "total": job.total,
+        },
+        "preparationTasks": _instance_counts([view for row in rows if (view := instances.prep(row))]),
+        "releaseTasks": _instance_counts([view for row in rows if (view := instances.release(row))]),
+    }
+
+
+def _instance_counts(views: list[InstanceView]) -> dict[str, int]:
+    results = [view.result for view in views]
+    running = sum(view.state is InstanceState.RUNNING for view in views)
+    return {
+        "count": len(views),
+        "running": running,
+        "completed": len(views) - running,
+        "succeeded": results.count(TaskResult.SUCCESS),
+        "failed": results.count(TaskResult.FAILURE),
+    }
+
+
+def _task(world: World, subject: Subject) -> dict[str, object]:
+    job = world.jobs.find(subject.job_id or "")
+    task = world.tasks.find(job.row, subject.task_id or "") if job is not None else None
+    if task is None:
+        return _ABSENT
+    tasks = world.tasks
+    extra = tasks.extra(task)
+    result = tasks.result(task)
+    exit_code = extra.exit_code
+    if result is TaskResult.SUCCESS:
+        exit_code = 0
+    state = tasks.state_of(task)
+    has_run = tasks.node[task] >= 0
+    node: object = None
+    if has_run:
+        record = world.nodes[tasks.node[task]]
+        node = record.position
+    return {
+        "state": state.wire if state is not None else None,
+        "result": result.value if result is not None else None,
+        "exitCode": exit_code,
+        "retryCount": extra.retry_count,
+        "node": node,
+    }
+
+
+def _node(world: World, subject: Subject, wanted: Mapping[str, object]) -> dict[str, object]:
+    pool = _latest_pool(world, subject.pool_id)
+    name = subject.node_id if subject.node_id is not None else subject.node_index
+    if pool is None or name is None:
+        return _ABSENT
+    from engine.errors import BatchError
+
+    try:
+        node = node_of(world, pool, name)
+    except BatchError:
+        return _ABSENT
+    state = world.nodes.state_of(node)
+    facts: dict[str, object] = {"state": state.wire if state is not None else None}
+    asked = wanted.get("file")
+    if isinstance(asked, dict):
+        files = world.disks[node]
+        facts["file"] = {path: files.read(path.replace("\\", "/").lstrip("/")) for path in asked}
+    return facts

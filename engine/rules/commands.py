@@ -1,0 +1,304 @@
+"""The one way in: every operation of the service and every fault, by its command (contract, section 2).
+
+What the service refuses in the body itself comes first, then existence and state (ERR-2). A refused command
+has changed nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engine.errors import BatchError
+from engine.rules import faults, jobs, node_operations, pools, resizing, tasks
+from engine.specs import commands as c
+from engine.specs import refusals
+from engine.terms import PoolState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.specs.commands import Command
+    from engine.specs.entry import OnNode
+    from engine.specs.task import TaskSpec
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.state.tasks import TaskSource
+    from engine.world import World
+
+
+class Extras(NamedTuple):
+    """What a command brings along that its body holds in another form: tasks to be added."""
+
+    tasks: Sequence[TaskSpec] = ()
+    factory: TaskSource | None = None
+
+
+NOTHING = Extras()
+
+
+def execute(world: World, command: Command, extras: Extras = NOTHING) -> None:
+    """Carry a command out. Raises BatchError when the service refuses it; then nothing has changed."""
+    rule = _RULES.get(type(command))
+    if rule is None:
+        raise BatchError("UnsupportedRequestVersion", f"{command.NAME} is not simulated")
+    rule(world, command, extras)
+
+
+def _refuse(found: Sequence[refusals.Refusal]) -> None:
+    if found:
+        raise found[0].error()
+
+
+def _live_pool(world: World, pool_id: str) -> Pool:
+    pool = pools.find(world, pool_id)
+    if pool.state is PoolState.DELETING:
+        raise BatchError("PoolBeingDeleted")
+    return pool
+
+
+def node_of(world: World, pool: Pool, name: str | int) -> int:
+    """The row of a node named by id or by index in the pool's history; refuses with NodeNotFound."""
+    if isinstance(name, int):
+        found = pool.nodes[name] if name < len(pool.nodes) else None
+    else:
+        wanted = name.lower()
+        found = next((node for node in pool.nodes if world.nodes[node].id.lower() == wanted), None)
+    if found is None or world.nodes.state_of(found) is None:
+        raise BatchError("NodeNotFound", node=str(name))
+    return found
+
+
+def _node(world: World, command: OnNode) -> int:
+    name = command.node_id if command.node_id is not None else command.node
+    assert name is not None
+    return node_of(world, pools.find(world, command.pool_id), name)
+
+
+# -- pools -----------------------------------------------------------------------------------------------------------
+
+
+def _create_pool(world: World, command: c.CreatePool, _: Extras) -> None:
+    spec = command.spec
+    _refuse(refusals.pool_refusals(spec, world.account, classic_size_rules=world.options.classic_size_rules))
+    pools.create(world, spec)
+
+
+def _delete_pool(world: World, command: c.DeletePool, _: Extras) -> None:
+    pools.delete(world, pools.find(world, command.pool_id))
+
+
+def _update_pool(world: World, command: c.UpdatePool, _: Extras) -> None:
+    pool = pools.find(world, command.pool_id)
+    classic = world.options.classic_size_rules
+    _refuse(refusals.pool_update_refusals(command, pool.spec, world.account, classic_size_rules=classic))
+    pools.update(world, command)
+
+
+def _resize_pool(world: World, command: c.ResizePool, _: Extras) -> None:
+    pool = pools.find(world, command.pool_id)
+    _refuse(refusals.resize_refusals(command))
+    resizing.resize(
+        world,
+        pool,
+        command.target_dedicated_nodes,
+        command.target_low_priority_nodes,
+        command.resize_timeout,
+        command.node_deallocation_option,
+    )
+
+
+def _stop_resize(world: World, command: c.StopPoolResize, _: Extras) -> None:
+    resizing.stop(world, pools.find(world, command.pool_id))
+
+
+def _remove_nodes(world: World, command: c.RemoveNodes, _: Extras) -> None:
+    pool = pools.find(world, command.pool_id)
+    _refuse(refusals.remove_nodes_refusals(command))
+    refusal = resizing.resize_verdict(pool)
+    if refusal is not None:
+        raise refusal
+    victims = list(dict.fromkeys(node_of(world, pool, name) for name in command.node_list))
+    resizing.remove_nodes(world, pool, victims, command.resize_timeout, command.node_deallocation_option)
+
+
+# -- nodes -----------------------------------------------------------------------------------------------------------
+
+
+def _reboot(world: World, command: c.RebootNode, _: Extras) -> None:
+    node_operations.operate(world, _node(world, command), node_operations.REBOOT, command.node_reboot_option)
+
+
+def _reimage(world: World, command: c.ReimageNode, _: Extras) -> None:
+    node_operations.operate(world, _node(world, command), node_operations.REIMAGE, command.node_reimage_option)
+
+
+def _deallocate(world: World, command: c.DeallocateNode, _: Extras) -> None:
+    option = command.node_deallocate_option
+    node_operations.operate(world, _node(world, command), node_operations.DEALLOCATE, option)
+
+
+def _start_node(world: World, command: c.StartNode, _: Extras) -> None:
+    node_operations.start_node(world, _node(world, command))
+
+
+def _disable_scheduling(world: World, command: c.DisableNodeScheduling, _: Extras) -> None:
+    option = command.node_disable_scheduling_option
+    node_operations.disable_scheduling(world, _node(world, command), option)
+
+
+def _enable_scheduling(world: World, command: c.EnableNodeScheduling, _: Extras) -> None:
+    node_operations.enable_scheduling(world, _node(world, command))
+
+
+def _create_user(world: World, command: c.CreateNodeUser, _: Extras) -> None:
+    node = _node(world, command)
+    _refuse(refusals.node_user_refusals(command, world.pool_of(node).os))
+    node_operations.create_user(world, node, command)
+
+
+def _delete_user(world: World, command: c.DeleteNodeUser, _: Extras) -> None:
+    node_operations.delete_user(world, _node(world, command), command.name)
+
+
+# -- jobs ------------------------------------------------------------------------------------------------------------
+
+
+def _create_job(world: World, command: c.CreateJob, extras: Extras) -> None:
+    spec = command.spec
+    _refuse(refusals.job_refusals(spec))
+    for task in extras.tasks:
+        _refuse(refusals.task_refusals(task, spec))
+    job = jobs.create(world, spec)
+    _add(world, job, extras)
+
+
+def _update_job(world: World, command: c.UpdateJob, _: Extras) -> None:
+    job = jobs.find(world, command.job_id)
+    _refuse(refusals.job_update_refusals(command, job.spec))
+    jobs.update(world, command)
+
+
+def _disable_job(world: World, command: c.DisableJob, _: Extras) -> None:
+    jobs.disable(world, jobs.find(world, command.job_id), command.disable_tasks)
+
+
+def _enable_job(world: World, command: c.EnableJob, _: Extras) -> None:
+    jobs.enable(world, jobs.find(world, command.job_id))
+
+
+def _terminate_job(world: World, command: c.TerminateJob, _: Extras) -> None:
+    jobs.terminate(world, jobs.find(world, command.job_id), command.terminate_reason, force=command.force)
+
+
+def _delete_job(world: World, command: c.DeleteJob, _: Extras) -> None:
+    jobs.delete(world, jobs.find(world, command.job_id), force=command.force)
+
+
+# -- tasks -----------------------------------------------------------------------------------------------------------
+
+
+def _add_tasks(world: World, command: c.AddTasks, extras: Extras) -> None:
+    job = jobs.find(world, command.job_id)
+    jobs.check("add", job)
+    _add(world, job, extras)
+
+
+def _add(world: World, job: Job, extras: Extras) -> None:
+    """TASK-3: each task is taken or refused by itself; the first refusal stands for all, the others are in."""
+    refused: list[BatchError] = []
+    taken: list[TaskSpec] = []
+    for spec in extras.tasks:
+        found = refusals.task_refusals(spec, job.spec)
+        if found:
+            refused.append(found[0].error())
+        else:
+            taken.append(spec)
+    refused += tasks.add_listed(world, job, taken)
+    if extras.factory is not None:
+        tasks.add_factory(world, job, extras.factory)
+    if refused:
+        raise PartlyRefused(refused[0])
+
+
+class PartlyRefused(BatchError):
+    """Some tasks of a collection were refused, the others are in."""
+
+    def __init__(self, first: BatchError) -> None:
+        """Stand for the first refusal."""
+        super().__init__(first.code, **first.values)
+
+
+def _task(world: World, command: Any) -> tuple[Job, int]:  # noqa: ANN401  # any of the commands on a task
+    job = jobs.find(world, command.job_id)
+    return job, tasks.find(world, job, command.task_id)
+
+
+def _update_task(world: World, command: c.UpdateTask, _: Extras) -> None:
+    job, task = _task(world, command)
+    _refuse(refusals.task_constraints_refusals(command.constraints))
+    tasks.update(world, job, task, command.constraints)
+
+
+def _terminate_task(world: World, command: c.TerminateTask, _: Extras) -> None:
+    tasks.terminate(world, *_task(world, command))
+
+
+def _reactivate_task(world: World, command: c.ReactivateTask, _: Extras) -> None:
+    tasks.reactivate(world, *_task(world, command))
+
+
+def _delete_task(world: World, command: c.DeleteTask, _: Extras) -> None:
+    tasks.delete(world, *_task(world, command))
+
+
+# -- faults ----------------------------------------------------------------------------------------------------------
+
+
+def _fail_node(world: World, command: c.FailNode, _: Extras) -> None:
+    faults.fail_node(world, _node(world, command), command)
+
+
+def _evict_node(world: World, command: c.EvictNode, _: Extras) -> None:
+    faults.evict_node(world, _node(world, command), command)
+
+
+def _capacity(world: World, command: c.Capacity, _: Extras) -> None:
+    faults.set_capacity(world, command)
+
+
+def _outage(world: World, command: c.StorageOutage, _: Extras) -> None:
+    faults.storage_outage(world, command)
+
+
+_RULES: dict[type, Callable[[World, Any, Extras], None]] = {
+    c.CreatePool: _create_pool,
+    c.DeletePool: _delete_pool,
+    c.UpdatePool: _update_pool,
+    c.ResizePool: _resize_pool,
+    c.StopPoolResize: _stop_resize,
+    c.RemoveNodes: _remove_nodes,
+    c.RebootNode: _reboot,
+    c.ReimageNode: _reimage,
+    c.DeallocateNode: _deallocate,
+    c.StartNode: _start_node,
+    c.DisableNodeScheduling: _disable_scheduling,
+    c.EnableNodeScheduling: _enable_scheduling,
+    c.CreateNodeUser: _create_user,
+    c.DeleteNodeUser: _delete_user,
+    c.CreateJob: _create_job,
+    c.UpdateJob: _update_job,
+    c.DisableJob: _disable_job,
+    c.EnableJob: _enable_job,
+    c.TerminateJob: _terminate_job,
+    c.DeleteJob: _delete_job,
+    c.AddTasks: _add_tasks,
+    c.UpdateTask: _update_task,
+    c.TerminateTask: _terminate_task,
+    c.ReactivateTask: _reactivate_task,
+    c.DeleteTask: _delete_task,
+    c.FailNode: _fail_node,
+    c.EvictNode: _evict_node,
+    c.Capacity: _capacity,
+    c.StorageOutage: _outage,
+}

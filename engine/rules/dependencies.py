@@ -1,0 +1,46 @@
+"""Task dependencies (chapter 15): who must wait, and who need not any longer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.rules import scheduling
+from engine.state.dependencies import DependencyBook
+from engine.state.tasks import ACTIVE
+
+if TYPE_CHECKING:
+    from engine.specs.task import TaskDependencies
+    from engine.state.jobs import Job
+    from engine.world import World
+
+
+def enter(world: World, job: Job, task: int, wanted: TaskDependencies) -> None:
+    """A new task depends on others: ids that do not exist yet block it too (DEP-4, DEP-5)."""
+    book_of(world, job).add(task, wanted)
+
+
+def book_of(world: World, job: Job) -> DependencyBook:
+    """The job's book of dependencies, made when it is needed first."""
+    book = world.dependencies.get(job.row)
+    if book is None:
+        book = world.dependencies[job.row] = DependencyBook(job.row)
+    return book
+
+
+def satisfied(world: World, job: Job, task: int) -> None:
+    """The task has completed and satisfies its dependents: those that wait for nothing more are ready (DEP-4)."""
+    if not job.spec.uses_task_dependencies:
+        return
+    tasks = world.tasks
+    tasks.set_satisfied(task)
+    freed = [one for one in book_of(world, job).satisfy(tasks.task_id(task)) if tasks.state[one] == ACTIVE]
+    for one in freed:
+        scheduling.queue_of(job, tasks.profile_of(one).required_slots).add_late(one)
+    if freed:
+        scheduling.tasks_became_ready(world, job, len(freed))
+
+
+def is_blocked(world: World, job: Job, task: int) -> bool:
+    """Whether the task waits for another one."""
+    book = world.dependencies.get(job.row)
+    return book is not None and book.is_waiting(task)

@@ -1,0 +1,138 @@
+"""What goes wrong with nodes by itself, as the scenario says (chapters 5 and 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.catalogue import RECOVERY_MS
+from engine.errors import BatchError
+from engine.rules import interruptions, nodes, scheduling, start_task
+from engine.specs.faults import Capacity, EvictNode, FailNode, NodeFault, StorageOutage
+from engine.state.disks import Disk
+from engine.state.nodes import NodeError
+from engine.terms import NodeState, SchedulingState
+from engine.units import MINUTE_MS
+
+if TYPE_CHECKING:
+    from engine.world import World
+
+_N = NodeState
+_UP = (_N.WAITING_FOR_START_TASK, _N.START_TASK_FAILED, _N.IDLE, _N.RUNNING, _N.OFFLINE)
+_CAN_FAIL = (_N.CREATING, _N.STARTING, *_UP, _N.UNKNOWN)
+
+# NODE-9: how long contact may be lost before the node counts as unusable.
+LOST_CONTACT_MS = 5 * MINUTE_MS
+
+
+def fail_node(world: World, node: int, fault: FailNode) -> None:
+    """The node is of no use, or out of contact (NODE-9, NODE-11, NODE-12, NODE-13)."""
+    state = world.nodes.state_of(node)
+    if fault.state is NodeFault.UNKNOWN:
+        if state not in _UP:
+            raise BatchError("OperationNotValidOnNode", f"the node is {_wire(state)}")
+        _lose_contact(world, node, state, fault.for_ms)
+        return
+    if state not in _CAN_FAIL:
+        raise BatchError("OperationNotValidOnNode", f"the node is {_wire(state)}")
+    become_unusable(world, node, fault.code, fault.for_ms)
+
+
+def _wire(state: NodeState | None) -> str:
+    return state.wire if state is not None else "gone"
+
+
+def become_unusable(world: World, node: int, code: str | None, for_ms: int | None) -> None:
+    """NODE-11: with a known cause only a reboot helps, without one the service recovers it (NODE-14)."""
+    record = world.nodes.edit(node)
+    world.nodes.set_state(world.now_ms, node, _N.UNUSABLE)
+    record.operation = None
+    record.errors = (NodeError(code, _ERRORS.get(code, "The node is unusable.")),) if code is not None else ()
+    start_task.stop(world, node)
+    scheduling.open_node(world, node)
+    interruptions.lose_tasks(world, node, "NODE-13")
+    interruptions.stop_instances(world, node, Disk.KEPT, rebooting=True, by_user=False)
+    interruptions.watch_owed_releases(world, node)
+    recovers_ms = for_ms if for_ms is not None else RECOVERY_MS if code is None else None
+    if recovers_ms is None:
+        nodes.stay(world, node)
+    else:
+        record.recover_ms = world.now_ms + recovers_ms
+        nodes.pass_on(world, node, recovers_ms)
+
+
+# ERR-N: what the service says of the causes it knows.
+_ERRORS = {
+    "DiskFull": "The node has not enough free disk space.",
+    "ApplicationPackageError": "An application package of the pool could not be installed.",
+    "ContainerInvalidImage": "A container image could not be pulled.",
+    "ContainerInvalidRegistry": "A container registry could not be reached.",
+    "MountConfigurationError": "A file system could not be mounted.",
+    "NodePreparationError": "The node could not be set up.",
+    "CertificateInstallError": "A certificate could not be installed.",
+}
+
+
+def _lose_contact(world: World, node: int, state: NodeState, for_ms: int | None) -> None:
+    """Contact is lost: back to what it was when contact returns, unusable when it does not in time (NODE-9)."""
+    record = world.nodes.edit(node)
+    record.lost_state = state
+    world.nodes.set_state(world.now_ms, node, _N.UNKNOWN)
+    scheduling.open_node(world, node)
+    interruptions.lose_tasks(world, node, "NODE-13")
+    returns = for_ms is not None and for_ms < LOST_CONTACT_MS
+    record.recover_ms = world.now_ms + for_ms if for_ms is not None else None
+    nodes.pass_on(world, node, for_ms if returns and for_ms is not None else LOST_CONTACT_MS)
+
+
+def contact_is_over(world: World, node: int) -> None:
+    """Contact is back, or has been lost for too long (NODE-9)."""
+    record = world.nodes.edit(node)
+    back_ms = record.recover_ms
+    if back_ms is None or back_ms > world.now_ms:
+        become_unusable(world, node, None, back_ms - world.now_ms if back_ms is not None else None)
+        return
+    record.recover_ms = None
+    nodes.stay(world, node)
+    state = record.lost_state
+    if state in (_N.IDLE, _N.RUNNING, _N.OFFLINE):
+        state = _N.OFFLINE if record.scheduling is SchedulingState.DISABLED else _N.IDLE
+    task = record.start_task
+    if state is _N.WAITING_FOR_START_TASK and task is not None and not task.running:
+        state = _N.START_TASK_FAILED if task.failure is not None else _N.IDLE
+    world.nodes.set_state(world.now_ms, node, state)
+    scheduling.open_node(world, node)
+    for row in interruptions.owed_rows(world, node):
+        from engine.rules import release
+
+        release.node_is_ready(world, node, row)
+
+
+def evict_node(world: World, node: int, fault: EvictNode) -> None:
+    """A Spot node's VM is taken back (SPOT-3, SPOT-4)."""
+    state = world.nodes.state_of(node)
+    record = world.nodes.edit(node)
+    if record.dedicated or state in (None, _N.PREEMPTED, _N.LEAVING_POOL):
+        raise BatchError("OperationNotValidOnNode", f"the node is {'dedicated' if record.dedicated else _wire(state)}")
+    world.nodes.set_state(world.now_ms, node, _N.PREEMPTED)
+    record.operation = None
+    record.start_task = None
+    scheduling.open_node(world, node)
+    interruptions.lose_tasks(world, node, "SPOT-3")
+    interruptions.stop_instances(world, node, Disk.WIPED, rebooting=False, by_user=False)
+    nodes.stay(world, node)
+
+
+def set_capacity(world: World, fault: Capacity) -> None:
+    """From now on so many nodes of a size can still be had (RSZ-12)."""
+    name = fault.vm_size.lower()
+    others = tuple(item for item in world.faults.capacity if item[0] != name)
+    world.faults = world.faults._replace(capacity=(*others, (name, fault.nodes)))
+
+
+def storage_outage(world: World, fault: StorageOutage) -> None:
+    """Storage does not answer: downloads that begin now fail (RETRY-1)."""
+    until_ms = None if fault.for_ms is None else world.now_ms + fault.for_ms
+    world.faults = world.faults._replace(outages=(*world.faults.outages, (world.now_ms, until_ms)))
+    world.executor.outages = list(world.faults.outages)
+
+

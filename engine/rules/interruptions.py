@@ -1,0 +1,151 @@
+"""What becomes of everything on a node when the node stops being there for it (NOP-12, RSZ-4, NODE-13).
+
+Tasks that run, tasks that prepare, preparation and release instances. Why the node stops is in
+``node_operations``, ``resizing`` and ``faults``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.calendar import DueKind
+from engine.paths import job_directory
+from engine.rules import outcomes, preparation, release, scheduling
+from engine.state.disks import Disk
+from engine.state.failures import STOPPED_EXIT_CODE, FailureInfo, ended, failure
+from engine.state.instances import Mark
+from engine.state.tasks import PREPARING
+from engine.terms import Deallocation, ErrorCategory, InstanceState
+
+if TYPE_CHECKING:
+    from engine.state.jobs import Job
+    from engine.world import World
+
+# RETRY-7: how often the service tries again by itself, on one node and overall.
+MAX_INTERNAL_RETRIES = 10
+
+
+BY_USER = ended("the node was taken for another purpose")
+BY_SERVICE = ended("the node was lost", ErrorCategory.SERVER_ERROR)
+
+
+def stop_tasks(world: World, node: int, option: Deallocation, rule: str) -> None:
+    """An operation takes the node from its tasks now: requeue or terminate those that run (RSZ-4, NOP-1).
+
+    NOP-14 those that prepare are active again, no counter changes. RETRY-6 a requeue by the user counts.
+    """
+    for task in world.nodes.tasks_on(node):
+        if world.tasks.state[task] == PREPARING:
+            preparation.give_back(world, task, rule="NOP-14")
+        elif option is Deallocation.TERMINATE:
+            terminate_task(world, task, rule)
+        else:
+            requeue_task(world, task, rule)
+
+
+def stop_preparing(world: World, node: int) -> None:
+    """Tasks that prepare on the node are active again (NOP-14)."""
+    for task in sorted(world.nodes.preparing.get(node, ())):
+        preparation.give_back(world, task, rule="NOP-14")
+
+
+def requeue_task(world: World, task: int, rule: str) -> None:
+    """A running task is stopped and queued again because a user asked for it (RETRY-6)."""
+    extra = world.tasks.extra(task)
+    extra = extra._replace(requeue_count=extra.requeue_count + 1, last_requeue_ms=world.now_ms, awaits_retry=False)
+    _queue_again(world, task, extra, rule)
+
+
+def lose_tasks(world: World, node: int, rule: str) -> None:
+    """The node fails or is preempted: the service runs its tasks again elsewhere (NODE-13, SPOT-4, RETRY-7)."""
+    for task in world.nodes.tasks_on(node):
+        if world.tasks.state[task] == PREPARING:
+            preparation.give_back(world, task, rule="PREP-19")
+            continue
+        extra = world.tasks.extra(task)
+        if extra.system_retries >= MAX_INTERNAL_RETRIES:
+            profile = world.tasks.profile_of(task)
+            outcomes.take_off_node(world, task)
+            why = failure("MaxInternalRetryCountReached")
+            outcomes.complete_failed(world, task, profile, STOPPED_EXIT_CODE, why, "RETRY-7")
+            scheduling.slots_came_free(world, node, profile.required_slots)
+            continue
+        extra = extra._replace(system_retries=extra.system_retries + 1, awaits_retry=False)
+        _queue_again(world, task, extra, rule)
+
+
+def _queue_again(world: World, task: int, extra: outcomes.TaskExtra, rule: str) -> None:
+    profile = world.tasks.profile_of(task)
+    node = world.tasks.node[task]
+    outcomes.take_off_node(world, task)
+    world.tasks.back_to_active(world.now_ms, task, extra, rule)
+    outcomes.queue_again(world, task, profile)
+    outcomes.task_left(world, world.jobs[profile.job])
+    scheduling.slots_came_free(world, node, profile.required_slots)
+
+
+def terminate_task(world: World, task: int, rule: str, why: FailureInfo = BY_USER) -> None:
+    """A running task is stopped for good, exit code as in RETRY-8."""
+    profile = world.tasks.profile_of(task)
+    node = world.tasks.node[task]
+    outcomes.take_off_node(world, task)
+    outcomes.complete_failed(world, task, profile, STOPPED_EXIT_CODE, why, rule)
+    scheduling.slots_came_free(world, node, profile.required_slots)
+
+
+def refuse_task(world: World, task: int, rule: str, why: FailureInfo) -> None:
+    """A task that prepares on a node, or waits in the queue, is completed without ever having run (JOB-15, TASK-13)."""
+    profile = world.tasks.profile_of(task)
+    if world.tasks.state[task] != PREPARING:
+        outcomes.leave_queue(world, task, profile)
+        outcomes.complete_failed(world, task, profile, None, why, rule)
+        return
+    node = world.tasks.node[task]
+    outcomes.take_off_node(world, task)
+    outcomes.complete_failed(world, task, profile, None, why, rule)
+    scheduling.slots_came_free(world, node, profile.required_slots)
+
+
+def remove_job_files(world: World, job: Job) -> None:
+    """The job's directories on all nodes are deleted, whatever their retention (JOB-16, REL-18)."""
+    directory = job_directory(job.id)
+    for node in world.disks.nodes():
+        if world.disks[node].exists(directory):
+            world.disks.edit(node).delete(directory)
+
+
+def stop_instances(world: World, node: int, disk: Disk, *, rebooting: bool, by_user: bool) -> None:
+    """What the node's end, reboot or reimage does to the preparations and releases on it (NOP-12).
+
+    ``rebooting``: the node will be back by itself. PREP-15, PREP-16, PREP-18, PREP-19, REL-4, REL-10, REL-14.
+    """
+    why = BY_USER if by_user else BY_SERVICE
+    instances = world.instances
+    for job in world.jobs.present():
+        row = instances.row(job.row, node)
+        if row < 0:
+            continue
+        was_running = instances.prep_state[row] == InstanceState.RUNNING
+        preparation.stop(world, row, why, rule="PREP-15" if rebooting else "PREP-19")
+        if disk is Disk.WIPED:
+            release.node_is_lost(world, row, why)
+            preparation.node_was_wiped(world, job, node, row)
+        else:
+            release.node_was_rebooted(world, row, why)
+            preparation.node_was_rebooted(world, job, node, row, was_running=was_running)
+    if disk is Disk.WIPED:
+        world.disks.wipe(node)
+        world.nodes.edit(node).kept_files += 1
+
+
+def watch_owed_releases(world: World, node: int) -> None:
+    """The node cannot be reached: jobs wait a while for what it owes them, and no longer (REL-13)."""
+    for row in owed_rows(world, node):
+        world.calendar.at(world.now_ms + release.UNREACHABLE_WAIT_MS, DueKind.RELEASE_TIMEOUT, row)
+
+
+def owed_rows(world: World, node: int) -> list[int]:
+    """The instances whose release waits for this node."""
+    instances = world.instances
+    rows = (instances.row(job.row, node) for job in world.jobs.present())
+    return [row for row in rows if row >= 0 and instances.mark[row] & Mark.RELEASE_OWED]

@@ -1,0 +1,157 @@
+"""The life of a node from allocation to the moment it is ready, and to its end (chapter 5).
+
+Each state that passes by itself has one pending entry in the calendar; ``node_step`` does what comes next.
+Operations by users are in ``node_operations``, faults in ``faults``.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from engine import draws
+from engine.calendar import Due, DueKind
+from engine.catalogue import NODE_TIMINGS
+from engine.rules import interruptions, release, resizing, scheduling, start_task
+from engine.state.disks import Disk
+from engine.state.nodes import Node
+from engine.terms import NodeState, OsFamily, SchedulingState
+
+if TYPE_CHECKING:
+    from engine.state.pools import Pool
+    from engine.world import World
+
+# TIME-5: a reboot comes back in a third of the time that a new machine needs.
+REBOOT_SHARE = 3
+
+
+def allocate(world: World, pool: Pool, *, dedicated: bool) -> int:
+    """A VM has been obtained for the pool: a new node in ``creating`` (NODE-2, NODE-3, NODE-4); returns its row."""
+    now_ms = world.now_ms
+    position = len(pool.nodes)
+    ip = next(number for number in range(len(pool.taken_ips) + 1) if number not in pool.taken_ips)
+    pool.taken_ips.add(ip)
+    record = Node(pool.row, position, _id_of(world, pool, position, dedicated), dedicated=dedicated, now_ms=now_ms, ip=ip)
+    node = world.nodes.add(record, pool.slots)
+    pool.nodes.append(node)
+    if dedicated:
+        pool.dedicated_bits |= 1 << position
+    pass_on(world, node, world.node_ms(pool, "starting", position, record.boots))
+    return node
+
+
+def _id_of(world: World, pool: Pool, position: int, dedicated: bool) -> str:
+    if world.options.classic_node_ids or pool.os is OsFamily.CLOUD_SERVICE:
+        allocated = world.scenario.start + timedelta(milliseconds=world.now_ms)
+        return draws.classic_node_id(world.seed, f"{pool.id}/{pool.row}", position + 1, allocated)
+    return draws.node_id(world.seed, f"{pool.id}/{pool.row}", position + 1, dedicated=dedicated)
+
+
+def pass_on(world: World, node: int, delay_ms: int) -> None:
+    """The node's present state passes by itself after ``delay_ms``; what was pending before is void."""
+    record = world.nodes.edit(node)
+    record.token += 1
+    world.calendar.at(world.now_ms + delay_ms, DueKind.NODE_STEP, node, record.token)
+
+
+def stay(world: World, node: int) -> None:
+    """The node stays as it is: what was pending is void."""
+    world.nodes.edit(node).token += 1
+
+
+def node_step(world: World, due: Due) -> None:
+    """The node's state has lasted as long as it was to last."""
+    node = due.key
+    record = world.nodes[node]
+    if record.token != due.token:
+        return
+    match world.nodes.state_of(node):
+        case NodeState.CREATING | NodeState.REBOOTING | NodeState.REIMAGING | NodeState.UPGRADING_OS:
+            boot(world, node)
+        case NodeState.STARTING:
+            booted(world, node)
+        case NodeState.LEAVING_POOL:
+            vanish(world, node)
+        case NodeState.DEALLOCATING:
+            world.nodes.set_state(world.now_ms, node, NodeState.DEALLOCATED)
+            stay(world, node)
+        case NodeState.UNUSABLE:
+            boot(world, node)
+        case NodeState.UNKNOWN:
+            from engine.rules import faults
+
+            faults.contact_is_over(world, node)
+
+
+def boot(world: World, node: int) -> None:
+    """The VM is up and Batch is starting on it (NODE-9); how long that takes depends on where it comes from."""
+    pool = world.pool_of(node)
+    record = world.nodes.edit(node)
+    came_from = world.nodes.state_of(node)
+    world.nodes.set_state(world.now_ms, node, NodeState.STARTING)
+    record.boots += 1
+    record.boot_ms = world.now_ms
+    record.errors = ()
+    record.recover_ms = None
+    record.start_spec = pool.start_task
+    record.start_task = None
+    if came_from is NodeState.DEALLOCATED:
+        chance = draws.uniform(world.seed, "start", pool.id.lower(), record.position, record.boots)
+        delay_ms = draws.draw_ms(NODE_TIMINGS[pool.os].start, chance)
+    else:
+        delay_ms = world.node_ms(pool, "ready", record.position, record.boots)
+        if came_from in (NodeState.REBOOTING, NodeState.UNUSABLE):
+            delay_ms //= REBOOT_SHARE
+    pass_on(world, node, delay_ms)
+
+
+def booted(world: World, node: int) -> None:
+    """Batch runs on the node: the start task, if there is one, comes next (START-3, START-4, START-5)."""
+    spec = world.nodes[node].start_spec
+    stay(world, node)
+    if spec is not None and spec.wait_for_success:
+        world.nodes.set_state(world.now_ms, node, NodeState.WAITING_FOR_START_TASK)
+        start_task.start(world, node, rule="START-4")
+        return
+    become_ready(world, node)
+    if spec is not None:
+        start_task.start(world, node, rule="START-5")
+
+
+def become_ready(world: World, node: int) -> None:
+    """The node can run tasks, unless its scheduling is disabled (NODE-9, POOL-10)."""
+    record = world.nodes[node]
+    disabled = record.scheduling is SchedulingState.DISABLED
+    world.nodes.set_state(world.now_ms, node, NodeState.OFFLINE if disabled else NodeState.IDLE)
+    scheduling.open_node(world, node)
+    for row in interruptions.owed_rows(world, node):
+        release.node_is_ready(world, node, row)
+
+
+def leave(world: World, node: int) -> None:
+    """The node is being removed: what is on it has been dealt with by the caller (RSZ-7)."""
+    pool = world.pool_of(node)
+    record = world.nodes.edit(node)
+    record.operation = None
+    world.nodes.set_state(world.now_ms, node, NodeState.LEAVING_POOL)
+    scheduling.open_node(world, node)
+    interruptions.stop_instances(world, node, Disk.WIPED, rebooting=False, by_user=True)
+    pass_on(world, node, world.node_ms(pool, "removal", record.position, record.boots))
+
+
+def vanish(world: World, node: int) -> None:
+    """The node is gone: its id and address are free again (RSZ-7)."""
+    pool = world.pools.edit(world.nodes[node].pool)
+    stay(world, node)
+    record = world.nodes.edit(node)
+    record.gone_ms = world.now_ms
+    world.nodes.set_state(world.now_ms, node, None)
+    world.disks.wipe(node)
+    pool.taken_ips.discard(record.ip)
+    pool.victims.discard(node)
+    resizing.look_at_resize(world, pool)
+
+
+def present_nodes(world: World, pool: Pool) -> list[int]:
+    """The pool's nodes that have not left it, in list order."""
+    return [node for node in pool.nodes if world.nodes.state_of(node) is not None]

@@ -1,0 +1,257 @@
+"""How a task starts, ends, and is retried (chapters 13 and 14), and what its end means for the job.
+
+``retry_verdict`` and ``exit_options`` decide. Dependents are in ``dependencies``, the end of a job in ``jobs``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.calendar import Due, DueKind
+from engine.executors.protocol import TIMED_OUT, Plan
+from engine.rules import dependencies, jobs, processes, scheduling
+from engine.state.columns import PAGE_BITS
+from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
+from engine.state.instances import Mark
+from engine.state.tasks import (
+    COMPLETED,
+    NEVER_MS,
+    PREPARING,
+    RUNNING,
+    TIME_LIMIT_CODE,
+    TaskExtra,
+    TaskProfile,
+)
+from engine.terms import DependencyAction, JobAction, JobState, OnTaskFailure
+
+if TYPE_CHECKING:
+    from engine.specs.task import ExitConditions, ExitOptions
+    from engine.state.jobs import Job
+    from engine.world import World
+
+UNLIMITED = -1
+# ERR-T: failures before the process; exit conditions call them preProcessingError (EXIT-2).
+_CODES_OF_UPLOADS = "FileUpload"
+
+
+# -- decisions -------------------------------------------------------------------------------------------------------
+
+
+def retry_verdict(profile: TaskProfile, job: Job, extra: TaskExtra, exit_code: int | None) -> bool:
+    """Whether a task that has just ended runs again.
+
+    RETRY-3 n retries are 1 + n attempts, -1 is no limit, the task's value wins over the job's. RETRY-4 only a
+    nonzero exit of the process itself is retried.
+    """
+    if not exit_code:
+        return False
+    limit = profile.max_retries if profile.max_retries is not None else job.max_retries
+    return limit == UNLIMITED or extra.retry_count < limit
+
+
+def exit_options(
+    conditions: ExitConditions | None, exit_code: int | None, failure: FailureInfo | None
+) -> tuple[JobAction, DependencyAction]:
+    """What the end of a task does to its job and to its dependents (EXIT-2, EXIT-3)."""
+    well = exit_code == 0 and failure is None
+    chosen = _chosen(conditions, exit_code, failure) if conditions is not None else None
+    job_action = chosen.job_action if chosen is not None else None
+    dependency_action = chosen.dependency_action if chosen is not None else None
+    return (
+        job_action or (JobAction.NONE if well else JobAction.TERMINATE),
+        dependency_action or (DependencyAction.SATISFY if well else DependencyAction.BLOCK),
+    )
+
+
+def _chosen(
+    conditions: ExitConditions, exit_code: int | None, failure: FailureInfo | None
+) -> ExitOptions | None:
+    if exit_code is None:
+        stopped = failure is not None and failure.code == "TaskEnded"
+        return conditions.default if stopped else conditions.pre_processing_error or conditions.default
+    for mapping in conditions.exit_codes:
+        if mapping.code == exit_code:
+            return mapping.exit_options
+    for span in conditions.exit_code_ranges:
+        if span.start <= exit_code <= span.end:
+            return span.exit_options
+    if exit_code != 0:
+        return conditions.default
+    if failure is not None and failure.code.startswith(_CODES_OF_UPLOADS):
+        return conditions.file_upload_error or conditions.default
+    return None
+
+
+# -- start -----------------------------------------------------------------------------------------------------------
+
+
+def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: str = "SCHED-7") -> None:
+    """The task runs on the node; when its process will end is known now and entered in the calendar."""
+    tasks = world.tasks
+    now_ms = world.calendar.now_ms
+    if profile.plain and tasks.started[task] == NEVER_MS:
+        end_ms = now_ms + tasks.planned[task]
+    else:
+        attempt = tasks.extra(task).attempts + 1
+        launch = processes.task_launch(world, task, node, attempt, now_ms)
+        if not profile.plain:
+            processes.begin(world, node, launch)
+        end_ms = now_ms + world.executor.plan(launch).total_ms
+    tasks.start(now_ms, task, node, end_ms, rule)
+    preparing = world.nodes.preparing
+    if preparing and node in preparing:
+        preparing[node].discard(task)
+    world.nodes.running[node].add(task)
+    world.calendar.at(end_ms, DueKind.TASK_ENDED, task)
+    if world.jobs.rows[profile.job].has_release:
+        row = world.instances.row(profile.job, node)
+        if row >= 0 and not world.instances.mark[row] & Mark.RAN:
+            world.instances.set_mark(row, Mark.RAN)
+
+
+# -- end -------------------------------------------------------------------------------------------------------------
+
+
+def task_ended(world: World, due: Due) -> None:
+    """The process of a task has come to the end that was planned for it."""
+    task = due.key
+    tasks = world.tasks
+    now_ms = world.calendar.now_ms
+    if tasks.state[task] != RUNNING or tasks.ended[task] != now_ms:
+        return
+    node = tasks.node[task]
+    profile = tasks.profiles[tasks.profile[task]]
+    if profile.plain and not tasks.code[task] and task not in tasks.sparse[task >> PAGE_BITS]:
+        _leave_node(world, task, node, profile, well=True)
+        tasks.succeed(now_ms, task, node)
+        after_completion(world, task, profile, 0, None)
+    else:
+        _end_with_care(world, task, node, profile)
+    scheduling.slots_came_free(world, node, profile.required_slots)
+
+
+def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> None:
+    """The end of a task that may have failed, or has files."""
+    tasks = world.tasks
+    now_ms = world.now_ms
+    extra = tasks.extra(task)
+    plan, exit_code = _ending(world, task, node, profile, extra)
+    if plan.failure is not None:
+        _leave_node(world, task, node, profile, well=False)
+        exit_code = STOPPED_EXIT_CODE if plan.ran else None
+        rule = "RETRY-8" if plan.ran else "RETRY-4"
+        complete_failed(world, task, profile, exit_code, plan.failure, rule)
+    elif exit_code == 0:
+        _leave_node(world, task, node, profile, well=True)
+        tasks.succeed(now_ms, task, node)
+        after_completion(world, task, profile, 0, None)
+    elif retry_verdict(profile, world.jobs[profile.job], extra, exit_code):
+        _leave_node(world, task, node, profile, well=False)
+        extra = extra._replace(retry_count=extra.retry_count + 1, awaits_retry=True)
+        tasks.back_to_active(now_ms, task, extra, "RETRY-5", exit_code)
+        queue_again(world, task, profile)
+    else:
+        _leave_node(world, task, node, profile, well=False)
+        complete_failed(world, task, profile, exit_code, FAILURE_EXIT_CODE, "RETRY-9")
+
+
+def _ending(world: World, task: int, node: int, profile: TaskProfile, extra: TaskExtra) -> tuple[Plan, int]:
+    """The plan that has come true and the process's exit code, its files written."""
+    tasks = world.tasks
+    if profile.plain and extra.attempts == 1:
+        code = tasks.code[task]
+        return (TIMED_OUT, 0) if code == TIME_LIMIT_CODE else (Plan(0, code), code)
+    launch = processes.task_launch(world, task, node, extra.attempts, tasks.started[task])
+    plan = world.executor.plan(launch)
+    if plan.failure is not None or profile.plain:
+        return plan, plan.exit_code or 0
+    spec = tasks.spec(task)
+    job = world.jobs[profile.job]
+    output = processes.finish(world, node, launch, plan, job, spec.id, spec.environment_settings)
+    return plan, output.exit_code
+
+
+def complete_failed(
+    world: World, task: int, profile: TaskProfile, exit_code: int | None, failure: FailureInfo | None, rule: str
+) -> None:
+    """The task has failed for good (RETRY-11); it is no longer on its node."""
+    tasks = world.tasks
+    node = tasks.node[task] if tasks.state[task] in (PREPARING, RUNNING) else -1
+    tasks.fail(world.now_ms, task, exit_code, failure, rule, node)
+    after_completion(world, task, profile, exit_code, failure)
+
+
+def after_completion(
+    world: World, task: int, profile: TaskProfile, exit_code: int | None, failure: FailureInfo | None
+) -> None:
+    """A task is completed: dependents, exit conditions, the job's end (DEP-4, EXIT-5, JOB-7)."""
+    job = world.jobs.rows[profile.job]
+    if job.spec.uses_task_dependencies or exit_code != 0 or failure is not None:
+        conditions = world.tasks.spec(task).exit_conditions
+        job_action, dependency_action = exit_options(conditions, exit_code, failure)
+        if dependency_action is DependencyAction.SATISFY:
+            dependencies.satisfied(world, job, task)
+        if job.spec.on_task_failure is OnTaskFailure.PERFORM_EXIT_OPTIONS_JOB_ACTION:
+            jobs.perform(world, job, job_action)
+    if profile.manager:
+        jobs.manager_completed(world, job)
+    task_left(world, job)
+
+
+def task_left(world: World, job: Job) -> None:
+    """A task of the job is no longer running or preparing: what does that allow?"""
+    if job.counts[COMPLETED] == job.total:
+        jobs.all_tasks_complete(world, job)
+    if job.state is JobState.DISABLING:
+        jobs.look_at_disabling(world, job)
+    elif job.max_parallel >= 0:
+        scheduling.let_job_take_turns(world, job)
+
+
+def _leave_node(world: World, task: int, node: int, profile: TaskProfile, *, well: bool) -> None:
+    """The task's process is gone from the node; its slots are given back by the caller."""
+    nodes = world.nodes
+    nodes.running[node].discard(task)
+    nodes.ran[node] += 1
+    if well:
+        nodes.succeeded[node] += 1
+    pool = world.pools.rows[nodes.records.rows[node].pool]
+    pool.busy_slot_ms += profile.required_slots * (world.calendar.now_ms - world.tasks.started[task])
+    if profile.exclusive:
+        scheduling.open_node(world, node)
+
+
+def queue_again(world: World, task: int, profile: TaskProfile) -> None:
+    """A task that is active again waits for its turn, ahead of the job's new tasks (SCHED-6)."""
+    job = world.jobs.edit(profile.job)
+    queue = scheduling.queue_of(job, profile.required_slots)
+    if profile.manager:
+        queue.add_first(task)
+    else:
+        queue.add_returned(task)
+    scheduling.tasks_became_ready(world, job, 1)
+
+
+def leave_queue(world: World, task: int, profile: TaskProfile) -> None:
+    """An active task is to be ended or deleted: it waits for no node any more."""
+    job = world.jobs.edit(profile.job)
+    queue = job.ready.get(profile.required_slots)
+    if queue is not None and queue.holds(task):
+        queue.discard(task)
+        job.ready_count -= 1
+
+
+# -- taken off a node ------------------------------------------------------------------------------------------------
+
+
+def take_off_node(world: World, task: int) -> None:
+    """Remove a running or preparing task from its node before its state changes; its slots are free."""
+    tasks, nodes = world.tasks, world.nodes
+    node = tasks.node[task]
+    profile = tasks.profile_of(task)
+    if tasks.state[task] == RUNNING:
+        _leave_node(world, task, node, profile, well=False)
+    else:
+        nodes.preparing[node].discard(task)
+        if not nodes.preparing[node]:
+            del nodes.preparing[node]

@@ -1,0 +1,123 @@
+"""Pools as a whole (chapter 3): create, update, delete. Growing and shrinking is in ``resizing``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.catalogue import vm_size
+from engine.errors import BatchError
+from engine.rules import node_operations, nodes, resizing, scheduling
+from engine.state.jobs import UNBOUND
+from engine.state.pools import Pool
+from engine.terms import AllocationState, Deallocation, JobState, NodeState, PoolState
+
+if TYPE_CHECKING:
+    from engine.specs.commands import UpdatePool
+    from engine.specs.pool import PoolSpec
+    from engine.state.jobs import Job
+    from engine.world import World
+
+# POOL-2: properties that a PATCH may change whatever nodes there are; every other one needs an empty pool.
+_LIVE = {"start_task", "application_package_references", "certificate_references", "metadata"}
+_LIVE |= {"target_node_communication_mode"}
+
+
+def find(world: World, pool_id: str) -> Pool:
+    """The pool of this id; refuses with PoolNotFound."""
+    pool = world.pools.find(pool_id)
+    if pool is None:
+        raise BatchError("PoolNotFound", poolId=pool_id)
+    return world.pools.edit(pool.row)
+
+
+def create(world: World, spec: PoolSpec) -> Pool:
+    """Create a pool; the initial sizing is an ordinary resize (POOL-7, POOL-8, POOL-9)."""
+    if world.pools.find(spec.id) is not None:
+        raise BatchError("PoolExists", poolId=spec.id)
+    if sum(1 for _ in world.pools.present()) >= world.account.quotas.pools:
+        raise BatchError("PoolQuotaReached")
+    size = vm_size(spec.vm_size)
+    assert size is not None  # the body was looked at before
+    pool = Pool(len(world.pools), spec, size, spec.os_family, world.now_ms)
+    grows = bool(pool.target_dedicated or pool.target_spot)
+    world.pools.create(world.now_ms, pool, AllocationState.RESIZING if grows else AllocationState.STEADY)
+    for job in world.jobs.present():
+        if job.pool == UNBOUND and job.pool_id.lower() == pool.id.lower():
+            bind(world, job)
+    if grows:
+        resizing.begin_resize(world, pool, spec.resize_timeout, Deallocation.REQUEUE)
+    return pool
+
+
+def bind(world: World, job: Job) -> None:
+    """Let the job's tasks be scheduled on the pool it names, if there is one by now (POOL-18)."""
+    pool = world.pools.find(job.pool_id)
+    if pool is None or job.state is JobState.COMPLETED:
+        return
+    world.jobs.edit(job.row).pool = pool.row
+    job.prepared = job.barred = 0
+    scheduling.let_job_take_turns(world, job)
+
+
+def unbind(world: World, job: Job) -> None:
+    """The job's pool is gone, or the job is to go elsewhere: its tasks wait (POOL-19)."""
+    world.jobs.edit(job.row).pool = UNBOUND
+    job.in_turn = False
+    job.prepared = job.barred = 0
+
+
+def update(world: World, command: UpdatePool) -> None:
+    """PATCH: what is given is replaced; most of it only while the pool has no nodes (POOL-14, POOL-16, POOL-17)."""
+    pool = find(world, command.pool_id)
+    if pool.state is PoolState.DELETING:
+        raise BatchError("PoolBeingDeleted")
+    given = {name: getattr(command, name) for name in command.model_fields_set - {"pool_id"}}
+    fixed = sorted(set(given) - _LIVE)
+    if fixed and nodes.present_nodes(world, pool):
+        raise BatchError(
+            "OperationInvalidForCurrentState", f"{', '.join(fixed)} can change only while the pool has no nodes"
+        )
+    pool.spec = pool.spec.model_copy(update=given)
+    pool.modified_ms = world.now_ms
+    # Nodes that are there keep what they have until they boot (POOL-15).
+    pool.start_task = pool.spec.start_task
+    pool.packages = pool.spec.application_package_references
+    pool.certificates = pool.spec.certificate_references
+    pool.metadata = pool.spec.metadata
+    if "vm_size" in given:
+        size = vm_size(pool.spec.vm_size)
+        assert size is not None  # the body was looked at before
+        pool.size = size
+    pool.os = pool.spec.os_family
+    pool.fill = pool.spec.task_scheduling_policy.node_fill_type
+    if pool.slots != pool.spec.task_slots_per_node:
+        pool.slots = pool.spec.task_slots_per_node
+        pool.buckets = [0] * (pool.slots + 1)
+    scheduling.reorder_turns(world, pool)
+
+
+def delete(world: World, pool: Pool) -> None:
+    """Delete a pool: its nodes go, tasks are requeued, jobs stay and wait (RSZ-10, POOL-17, POOL-19)."""
+    if pool.state is PoolState.DELETING:
+        raise BatchError("PoolBeingDeleted")
+    world.pools.set_state(world.now_ms, pool.row, PoolState.DELETING)
+    pool.token += 1
+    pool.pending.clear()
+    for job in world.jobs_of(pool):
+        job.in_turn = False
+    pool.turns = []
+    here = [node for node in nodes.present_nodes(world, pool) if world.nodes.state[node] != NodeState.LEAVING_POOL]
+    pool.victims.update(nodes.present_nodes(world, pool))
+    for node in here:
+        node_operations.remove(world, node, Deallocation.REQUEUE)
+    look_at_deletion(world, pool)
+
+
+def look_at_deletion(world: World, pool: Pool) -> None:
+    """The pool disappears when its last node has (RSZ-10)."""
+    if pool.victims:
+        return
+    world.pools.set_state(world.now_ms, pool.row, None)
+    for job in world.jobs_of(pool):
+        unbind(world, job)
+

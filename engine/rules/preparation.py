@@ -1,0 +1,236 @@
+"""Job preparation tasks (chapter 11): one instance for each job and node, before the first task there.
+
+``prep_verdict`` says what a task that is about to go to a node must wait for; ``assign`` does it. What a
+reboot, a reimage or a lost node does to an instance is in ``node_was_rebooted``, ``node_was_wiped`` and
+``stop``. The record that the service shows is the row of ``state.instances``.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from engine.calendar import Due, DueKind
+from engine.log import Subject
+from engine.rules import outcomes, processes, scheduling
+from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, failure
+from engine.state.instances import ABSENT, Ending, InstanceTable, Mark
+from engine.state.tasks import TaskProfile
+from engine.terms import InstanceState
+
+if TYPE_CHECKING:
+    from engine.specs.job import JobPreparationTask
+    from engine.state.jobs import Job
+    from engine.world import World
+
+UNLIMITED = -1
+
+
+# -- decisions -------------------------------------------------------------------------------------------------------
+
+
+class PrepVerdict(Enum):
+    """What a task of a job must wait for on a node."""
+
+    GO = auto()
+    PREPARE = auto()
+    PREPARE_AND_GO = auto()
+    WAIT = auto()
+    REFUSE = auto()
+
+
+def prep_verdict(mark: Mark, state: int, prep: JobPreparationTask) -> PrepVerdict:
+    """What a task of this job must wait for on this node, given the node's marks and record.
+
+    PREP-3 prepare where no valid success is recorded. PREP-6 wait for a running instance. PREP-9 a final
+    failure refuses the node. PREP-13 nobody waits if waitForSuccess is false. PREP-16 a reboot may have voided
+    a success: then the mark is gone.
+    """
+    if mark & Mark.VALID:
+        return PrepVerdict.GO
+    if mark & Mark.BARRED:
+        return PrepVerdict.REFUSE
+    if state == InstanceState.RUNNING:
+        return PrepVerdict.WAIT if prep.wait_for_success else PrepVerdict.GO
+    return PrepVerdict.PREPARE if prep.wait_for_success else PrepVerdict.PREPARE_AND_GO
+
+
+def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:
+    """PREP-12: whether a preparation that exited nonzero runs again on its node; the job's retry count does not count."""
+    limit = prep.constraints.max_task_retry_count
+    return limit == UNLIMITED or retries < limit
+
+
+def stays_valid_after_reboot(mark: Mark, state: int, prep: JobPreparationTask) -> bool:
+    """Whether the instance need not run again after a reboot.
+
+    PREP-15 one that was running always reruns. PREP-16 a success reruns unless the job says otherwise. PREP-17 a
+    final failure stays what it is.
+    """
+    if state == InstanceState.RUNNING:
+        return False
+    return bool(mark & Mark.BARRED) or not prep.rerun_on_node_reboot_after_success
+
+
+# -- assignment ------------------------------------------------------------------------------------------------------
+
+
+def assign(world: World, job: Job, task: int, node: int, profile: TaskProfile) -> None:
+    """A task of a job with preparation has been assigned to the node (PREP-3, PREP-6, PREP-13)."""
+    instances = world.instances
+    row = instances.row(job.row, node)
+    if row >= 0 and instances.mark[row] & Mark.VALID:
+        outcomes.start_task(world, task, node, profile)
+        return
+    row = instances.need(job.row, node)
+    prep = job.spec.job_preparation_task
+    assert prep is not None
+    verdict = prep_verdict(Mark(instances.mark[row]), instances.prep_state[row], prep)
+    if verdict in (PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO):
+        start(world, job, node, row, rule="PREP-3" if instances.prep_state[row] == ABSENT else "PREP-16")
+    if verdict in (PrepVerdict.GO, PrepVerdict.PREPARE_AND_GO):
+        outcomes.start_task(world, task, node, profile, rule="PREP-13")
+    else:
+        world.nodes.preparing.setdefault(node, set()).add(task)
+        world.tasks.prepare(world.now_ms, task, node)
+
+
+def start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
+    """The preparation's process starts on the node (PREP-4)."""
+    now_ms = world.now_ms
+    instances = world.instances
+    launch = processes.prep_launch(world, job, node, instances.prep_runs[row] + 1, now_ms)
+    processes.begin(world, node, launch)
+    end_ms = now_ms + world.executor.plan(launch).total_ms
+    instances.prep_start_run(now_ms, row, end_ms, rule, retry=retry)
+    world.calendar.at(end_ms, DueKind.PREPARATION_ENDED, row)
+
+
+# -- the end of an instance ------------------------------------------------------------------------------------------
+
+
+def preparation_ended(world: World, due: Due) -> None:
+    """The process of a preparation has come to the end that was planned for it."""
+    row = due.key
+    instances = world.instances
+    now_ms = world.now_ms
+    if instances.prep_state[row] != InstanceState.RUNNING or instances.prep_end[row] != now_ms:
+        return
+    job, node = world.jobs[instances.job[row]], instances.node[row]
+    prep = job.spec.job_preparation_task
+    assert prep is not None
+    launch = processes.prep_launch(world, job, node, instances.prep_runs[row], instances.prep_start[row])
+    plan = world.executor.plan(launch)
+    if plan.failure is not None:
+        code = STOPPED_EXIT_CODE if plan.ran else None
+        failed(world, job, node, row, Ending(code, plan.failure), rule="PREP-12")
+        return
+    output = processes.finish(world, node, launch, plan, job, prep.id, prep.environment_settings)
+    if output.exit_code == 0:
+        succeeded(world, job, node, row)
+    elif prep_retry_verdict(prep, instances.prep_retries[row]):
+        start(world, job, node, row, rule="PREP-12", retry=True)
+    else:
+        failed(world, job, node, row, Ending(output.exit_code, FAILURE_EXIT_CODE), rule="PREP-9")
+
+
+def succeeded(world: World, job: Job, node: int, row: int) -> None:
+    """The instance exited 0: every task waiting for it on this node starts (PREP-7)."""
+    world.instances.prep_complete(world.now_ms, row, Ending(0), rule="PREP-5")
+    world.instances.set_mark(row, Mark.VALID | Mark.PREPARED_ONCE)
+    job.prepared |= 1 << world.nodes[node].position
+    for task in waiting_tasks(world, job, node):
+        outcomes.start_task(world, task, node, world.tasks.profile_of(task), rule="PREP-7")
+    _forget_empty(world, node)
+
+
+def failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: str) -> None:
+    """The instance has failed for good: with waitForSuccess the node gets no task of this job any more (PREP-8, PREP-9).
+
+    Tasks that waited are active again, each refusal is an event (PREP-10). Without waitForSuccess nobody waited,
+    and the failure has no influence (PREP-13, PREP-14).
+    """
+    instances = world.instances
+    prep = job.spec.job_preparation_task
+    assert prep is not None
+    instances.prep_complete(world.now_ms, row, ending, rule)
+    instances.set_mark(row, Mark.PREPARED_ONCE)
+    if not prep.wait_for_success:
+        instances.set_mark(row, Mark.VALID)
+        return
+    instances.set_mark(row, Mark.BARRED)
+    job.barred |= 1 << world.nodes[node].position
+    refusal = failure("JobPreparationTaskFailed")
+    shape = world.log.shape(
+        "TaskScheduleFail",
+        Subject.TASK,
+        ("category", refusal.category),
+        ("code", refusal.code),
+        ("message", refusal.message),
+        ("rule", "PREP-10"),
+    )
+    for task in waiting_tasks(world, job, node):
+        give_back(world, task, rule="PREP-8")
+        world.log.append(world.now_ms, shape, task, node)
+
+
+def waiting_tasks(world: World, job: Job, node: int) -> list[int]:
+    """The job's tasks that are preparing on the node, in creation order."""
+    waiting = world.nodes.preparing.get(node, ())
+    return sorted(task for task in waiting if world.tasks.profile_of(task).job == job.row)
+
+
+def give_back(world: World, task: int, rule: str) -> None:
+    """A preparing task is active again, its counters unchanged, and waits for another node (PREP-8, PREP-19)."""
+    tasks = world.tasks
+    node = tasks.node[task]
+    profile = tasks.profile_of(task)
+    outcomes.take_off_node(world, task)
+    tasks.back_to_active(world.now_ms, task, tasks.extra(task), rule)
+    outcomes.queue_again(world, task, profile)
+    outcomes.task_left(world, world.jobs[profile.job])
+    scheduling.slots_came_free(world, node, profile.required_slots)
+
+
+def _forget_empty(world: World, node: int) -> None:
+    if node in world.nodes.preparing and not world.nodes.preparing[node]:
+        del world.nodes.preparing[node]
+
+
+# -- what happens to the node ----------------------------------------------------------------------------------------
+
+
+def stop(world: World, row: int, why: FailureInfo, rule: str) -> None:
+    """The running instance is stopped; its record is a failure but not the mark of PREP-9 (PREP-15, PREP-19, PREP-23)."""
+    if world.instances.prep_state[row] == InstanceState.RUNNING:
+        world.instances.prep_complete(world.now_ms, row, Ending(STOPPED_EXIT_CODE, why), rule)
+
+
+def node_was_rebooted(world: World, job: Job, node: int, row: int, *, was_running: bool) -> None:
+    """Void the success if the preparation must run again before the job's next task here (PREP-15, PREP-16, PREP-17)."""
+    prep = job.spec.job_preparation_task
+    assert prep is not None
+    instances = world.instances
+    state = InstanceState.RUNNING if was_running else instances.prep_state[row]
+    if not stays_valid_after_reboot(Mark(instances.mark[row]), state, prep):
+        _void(world, job, node, instances, row, Mark.VALID)
+
+
+def node_was_wiped(world: World, job: Job, node: int, row: int) -> None:
+    """The disk is new: the preparation runs again, even where it had failed, and nothing is to be released.
+
+    PREP-9 reimage, deallocate and start, preemption clear the mark. PREP-18 always runs again. REL-4 no release
+    unless a task runs here again.
+    """
+    everything = Mark.VALID | Mark.BARRED | Mark.RAN | Mark.PREPARED_ONCE
+    _void(world, job, node, world.instances, row, everything)
+
+
+def _void(world: World, job: Job, node: int, instances: InstanceTable, row: int, mark: Mark) -> None:
+    bit = 1 << world.nodes[node].position
+    if mark & Mark.VALID:
+        job.prepared &= ~bit
+    if mark & Mark.BARRED and job.barred & bit:
+        job.barred &= ~bit
+        scheduling.let_job_take_turns(world, job)
+    instances.clear_mark(row, mark)

@@ -1,0 +1,119 @@
+"""What the account and the region can give (chapter 2, RSZ-12): limits of a request for nodes, as verdicts."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from engine.specs.account import PoolAllocationMode
+from engine.state.pools import ResizeError
+from engine.terms import JobState
+from engine.terms import NodeState as N
+
+if TYPE_CHECKING:
+    from engine.state.pools import Pool
+    from engine.world import World
+
+# ACC-5: nodes of a pool whose nodes talk to one another.
+MAX_COMMUNICATING = {PoolAllocationMode.BATCH_SERVICE: 100, PoolAllocationMode.USER_SUBSCRIPTION: 80}
+_UNCOUNTED = (None, N.PREEMPTED, N.DEALLOCATED)
+
+
+def cores_in_use(world: World, *, dedicated: bool, series: str | None = None) -> int:
+    """Cores of the account's nodes of one kind, those asked for included (ACC-7)."""
+    cores = 0
+    for pool in world.pools.present():
+        if series is not None and pool.size.series != series:
+            continue
+        count = sum(wanted is dedicated for wanted in pool.pending.values())
+        for node in pool.nodes:
+            if world.nodes[node].dedicated is dedicated and world.nodes.state_of(node) not in _UNCOUNTED:
+                count += 1
+        cores += count * pool.size.cores
+    return cores
+
+
+def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> tuple[int, list[ResizeError]]:
+    """How many of the wanted nodes can be had, and why not more (ACC-6, ACC-8, POOL-12, NET-3, RSZ-12)."""
+    kind = "dedicated" if dedicated else "Spot/low-priority"
+    limits = [
+        *_quota_limits(world, pool, dedicated=dedicated),
+        *_communication_limit(world, pool),
+        *_subnet_limit(world, pool),
+        *_capacity_limit(world, pool),
+    ]
+    count = wanted
+    errors: list[ResizeError] = []
+    for limit, code, reason in limits:
+        if limit < count:
+            count = max(limit, 0)
+            message = f"Desired number of {kind} nodes could not be allocated"
+            errors = [ResizeError(code, message, (("Reason", reason),))]
+    return count, errors
+
+
+_Limit = tuple[int, str, str]
+
+
+def _quota_limits(world: World, pool: Pool, *, dedicated: bool) -> list[_Limit]:
+    quotas = world.account.quotas
+    cores = pool.size.cores
+    used = cores_in_use(world, dedicated=dedicated)
+    if not dedicated:
+        in_subscription = world.account.pool_allocation_mode is PoolAllocationMode.USER_SUBSCRIPTION
+        code = "AccountSpotCoreQuotaReached" if in_subscription else "AccountLowPriorityCoreQuotaReached"
+        total = quotas.low_priority_cores
+        return [((total - used) // cores, code, f"{used} of {total} Spot/low-priority cores are in use")]
+    total = quotas.dedicated_cores
+    reason = f"{used} of {total} dedicated cores are in use"
+    limits = [((total - used) // cores, "AccountCoreQuotaReached", reason)]
+    for series, most in (quotas.dedicated_cores_per_vm_series or {}).items():
+        if series.lower().replace("_", "").removeprefix("standard") == pool.size.series.lower():
+            used = cores_in_use(world, dedicated=True, series=pool.size.series)
+            reason = f"{used} of {most} dedicated cores of {series} are in use"
+            limits.append(((most - used) // cores, "AccountVMSeriesCoreQuotaReached", reason))
+    return limits
+
+
+def _here(world: World, pool: Pool) -> int:
+    return len(pool.pending) + sum(world.nodes.state_of(node) is not None for node in pool.nodes)
+
+
+def _communication_limit(world: World, pool: Pool) -> list[_Limit]:
+    if not pool.spec.enable_inter_node_communication:
+        return []
+    most = MAX_COMMUNICATING[world.account.pool_allocation_mode]
+    reason = f"a pool with inter-node communication has at most {most} nodes"
+    return [(most - _here(world, pool), "CommunicationEnabledPoolReachedMaxVMCount", reason)]
+
+
+def _subnet_limit(world: World, pool: Pool) -> list[_Limit]:
+    network = pool.spec.network_configuration
+    subnet = network.subnet_id if network is not None else None
+    if subnet is None:
+        return []
+    for glob, said in world.scenario.simulate.network:
+        if fnmatchcase(subnet, glob) and said.free_addresses is not None:
+            reason = "the subnet has not enough free addresses"
+            return [(said.free_addresses - _here(world, pool), "AllocationFailed", reason)]
+    return []
+
+
+def _capacity_limit(world: World, pool: Pool) -> list[_Limit]:
+    for size, left in world.faults.capacity:
+        if size == pool.size.name.lower():
+            reason = f"there is no capacity for {pool.spec.vm_size} in {world.account.location}"
+            return [(left, "AllocationFailed", reason)]
+    return []
+
+
+def use_capacity(world: World, pool: Pool, count: int) -> None:
+    """``count`` nodes of the pool's size have been taken from what the region can still give."""
+    name = pool.size.name.lower()
+    left = tuple((size, most - count if size == name else most) for size, most in world.faults.capacity)
+    world.faults = world.faults._replace(capacity=left)
+
+
+def active_jobs_and_schedules(world: World) -> int:
+    """Jobs and job schedules that count for the quota: all that are not completed (ACC-9)."""
+    return sum(job.state is not JobState.COMPLETED for job in world.jobs.present())

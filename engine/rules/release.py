@@ -1,0 +1,173 @@
+"""Job release tasks (chapter 12): at the end of a job, on each node that ran a task of it.
+
+``release_verdict`` says for one node whether release runs now, later, or not. The job waits for its
+instances in ``jobs``; here they start, end, and are interrupted.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from engine.calendar import Due, DueKind
+from engine.rules import jobs, processes
+from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
+from engine.state.instances import ABSENT, Ending, Mark
+from engine.terms import InstanceState, JobState, NodeState
+from engine.units import MINUTE_MS
+
+if TYPE_CHECKING:
+    from engine.state.jobs import Job
+    from engine.world import World
+
+# REL-13: how long a job waits for a node that cannot be reached.
+UNREACHABLE_WAIT_MS = 15 * MINUTE_MS
+
+_READY = (NodeState.IDLE, NodeState.RUNNING, NodeState.OFFLINE)
+_SOON_READY = (
+    NodeState.REBOOTING,
+    NodeState.REIMAGING,
+    NodeState.STARTING,
+    NodeState.WAITING_FOR_START_TASK,
+    NodeState.UPGRADING_OS,
+)
+_UNREACHABLE = (NodeState.UNKNOWN, NodeState.UNUSABLE)
+
+
+# -- decisions -------------------------------------------------------------------------------------------------------
+
+
+class ReleaseVerdict(Enum):
+    """What becomes of a job's release on a node when the job ends."""
+
+    RUN = auto()
+    WAIT = auto()
+    WAIT_A_WHILE = auto()
+    SKIP = auto()
+
+
+def owes_release(mark: Mark) -> bool:
+    """REL-3: a task of the job has run here since the last image, and its preparation ran and completed."""
+    return bool(mark & Mark.RAN) and bool(mark & Mark.PREPARED_ONCE)
+
+
+def release_verdict(mark: Mark, release_state: int, node_state: NodeState | None) -> ReleaseVerdict:
+    """Whether release runs on a node now, later or not at all.
+
+    REL-3, REL-4, REL-5 only where it is owed. REL-12 never a second time. REL-13 by the node's state.
+    """
+    if not owes_release(mark) or release_state != ABSENT:
+        return ReleaseVerdict.SKIP
+    if node_state in _READY:
+        return ReleaseVerdict.RUN
+    if node_state in _SOON_READY:
+        return ReleaseVerdict.WAIT
+    if node_state in _UNREACHABLE:
+        return ReleaseVerdict.WAIT_A_WHILE
+    return ReleaseVerdict.SKIP
+
+
+# -- the end of a job ------------------------------------------------------------------------------------------------
+
+
+def begin(world: World, job: Job) -> None:
+    """The job ends: release starts on all nodes that owe it, in parallel (REL-2, REL-6)."""
+    if not job.has_release:
+        return
+    instances = world.instances
+    for row in instances.rows_of_job(job.row):
+        node = instances.node[row]
+        verdict = release_verdict(Mark(instances.mark[row]), instances.release_state[row], world.nodes.state_of(node))
+        if verdict is ReleaseVerdict.SKIP:
+            continue
+        job.releases_open += 1
+        if verdict is ReleaseVerdict.RUN:
+            start(world, job, node, row, rule="REL-3")
+            continue
+        instances.set_mark(row, Mark.RELEASE_OWED)
+        if verdict is ReleaseVerdict.WAIT_A_WHILE:
+            world.calendar.at(world.now_ms + UNREACHABLE_WAIT_MS, DueKind.RELEASE_TIMEOUT, row)
+
+
+def start(world: World, job: Job, node: int, row: int, rule: str) -> None:
+    """The release task's process starts; it takes no slot (REL-11)."""
+    now_ms = world.now_ms
+    instances = world.instances
+    launch = processes.release_launch(world, job, node, instances.release_runs[row] + 1, now_ms)
+    processes.begin(world, node, launch)
+    end_ms = now_ms + world.executor.plan(launch).total_ms
+    instances.clear_mark(row, Mark.RELEASE_OWED)
+    instances.release_start_run(now_ms, row, end_ms, rule)
+    world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
+
+
+def release_ended(world: World, due: Due) -> None:
+    """The process of a release task has come to the end that was planned for it; failure is final (REL-7, REL-8, REL-9)."""
+    row = due.key
+    instances = world.instances
+    if instances.release_state[row] != InstanceState.RUNNING or instances.release_end[row] != world.now_ms:
+        return
+    job, node = world.jobs[instances.job[row]], instances.node[row]
+    release = job.spec.job_release_task
+    assert release is not None
+    launch = processes.release_launch(world, job, node, instances.release_runs[row], instances.release_start[row])
+    plan = world.executor.plan(launch)
+    if plan.failure is not None:
+        ending, rule = Ending(STOPPED_EXIT_CODE if plan.ran else None, plan.failure), "REL-9" if plan.ran else "REL-7"
+    else:
+        code = processes.finish(
+            world, node, launch, plan, job, release.id, release.environment_settings
+        ).exit_code
+        ending, rule = (Ending(0), "REL-6") if code == 0 else (Ending(code, FAILURE_EXIT_CODE), "REL-7")
+    complete(world, job, row, ending, rule)
+
+
+def complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> None:
+    """The release instance is over, and the job no longer waits for it."""
+    world.instances.release_complete(world.now_ms, row, ending, rule)
+    jobs.release_is_over(world, job)
+
+
+# -- what happens to the node ----------------------------------------------------------------------------------------
+
+
+def node_is_ready(world: World, node: int, row: int) -> None:
+    """The node is up again: a release that it owes starts (REL-10, REL-13)."""
+    instances = world.instances
+    job = world.jobs[instances.job[row]]
+    if not instances.mark[row] & Mark.RELEASE_OWED or job.state not in (JobState.TERMINATING, JobState.DELETING):
+        return
+    if owes_release(Mark(instances.mark[row])):
+        start(world, job, node, row, rule="REL-10" if instances.release_runs[row] else "REL-13")
+    else:
+        give_up(world, row)
+
+
+def node_was_rebooted(world: World, row: int, why: FailureInfo) -> None:
+    """The process was stopped by a reboot: it runs again when the node is up, and the job waits (REL-10)."""
+    instances = world.instances
+    if instances.release_state[row] == InstanceState.RUNNING:
+        instances.release_complete(world.now_ms, row, Ending(STOPPED_EXIT_CODE, why), rule="REL-10")
+        instances.set_mark(row, Mark.RELEASE_OWED)
+
+
+def node_is_lost(world: World, row: int, why: FailureInfo) -> None:
+    """The node leaves, or loses its disk, while release runs or is owed: the job stops waiting for it (REL-14, REL-13)."""
+    instances = world.instances
+    if instances.release_state[row] == InstanceState.RUNNING:
+        complete(world, world.jobs[instances.job[row]], row, Ending(STOPPED_EXIT_CODE, why), rule="REL-14")
+    else:
+        give_up(world, row)
+
+
+def waited_long_enough(world: World, due: Due) -> None:
+    """A node has been out of reach for as long as a job waits for it (REL-13)."""
+    give_up(world, due.key)
+
+
+def give_up(world: World, row: int) -> None:
+    """A release that is owed will not run, without a record (REL-13)."""
+    instances = world.instances
+    if instances.mark[row] & Mark.RELEASE_OWED:
+        instances.clear_mark(row, Mark.RELEASE_OWED)
+        jobs.release_is_over(world, world.jobs[instances.job[row]])

@@ -1,0 +1,432 @@
+"""Which task goes to which node (section 17), and the pass that does it.
+
+``choose_node`` and ``next_task`` decide and change nothing. A pass is due at the end of every instant in
+which something changed (SCHED-15). When a task ends and nothing else is due at the same millisecond, only
+its node can have room for somebody who waits, so that node is filled at once and no pass is needed.
+
+What happens to a task on its node is said in ``preparation`` and ``outcomes``.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush, heapreplace
+from typing import TYPE_CHECKING
+
+from engine.calendar import Due, DueKind
+from engine.log import Subject
+from engine.rules import outcomes, preparation
+from engine.state.columns import PAGE_BITS
+from engine.state.failures import failure
+from engine.state.ready import ReadyQueue
+from engine.state.tasks import TaskProfile
+from engine.terms import JobDefaultOrder, JobState, NodeFillType, NodeState, PoolState, SchedulingState
+from engine.units import MINUTE_MS
+
+if TYPE_CHECKING:
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.world import World
+
+_IDLE, _RUNNING = NodeState.IDLE, NodeState.RUNNING
+_ROW_BITS = 24
+_ROW_MASK = (1 << _ROW_BITS) - 1
+_TURN_BITS = 40
+
+
+# -- decisions -------------------------------------------------------------------------------------------------------
+
+
+def turn_key(job: Job, pool: Pool) -> int:
+    """Orders the jobs of a pool: the least comes first (SCHED-1, SCHED-2, SCHED-4, SCHED-5)."""
+    oldest_first = pool.spec.task_scheduling_policy.job_default_order is JobDefaultOrder.CREATION_TIME
+    served = 0 if oldest_first else job.served
+    return ((1000 - job.priority) << (_TURN_BITS + _ROW_BITS)) | (served << _ROW_BITS) | job.row
+
+
+def may_take_turns(job: Job, pool: Pool) -> bool:
+    """Whether the job has something that could be placed if there were room (SCHED-7)."""
+    return (
+        job.ready_count > 0
+        and job.state is JobState.ACTIVE
+        and pool.state is PoolState.ACTIVE
+        and (job.max_parallel < 0 or job.busy < job.max_parallel)
+    )
+
+
+def is_eligible(world: World, node: int) -> bool:
+    """Whether new tasks may come to the node, room and jobs aside (SCHED-8)."""
+    record = world.nodes[node]
+    return (
+        world.nodes.state[node] in (_IDLE, _RUNNING)
+        and record.scheduling is SchedulingState.ENABLED
+        and record.operation is None
+        and not any(world.tasks.profile_of(task).exclusive for task in world.nodes.running[node])
+    )
+
+
+def choose_node(world: World, pool: Pool, job: Job, profile: TaskProfile, preferred: int = -1) -> int:
+    """The node for a task: the preferred one if it has room (SCHED-13), else by fill type (SCHED-9); -1 if none has.
+
+    Nodes are bits by position: most or fewest free slots, then prepared for the job, then dedicated, then
+    the first of the node list.
+    """
+    slots = profile.required_slots
+    if preferred >= 0 and _has_room(world, pool, job, profile, preferred):
+        return preferred
+    buckets = pool.buckets
+    if profile.exclusive:
+        sizes = range(pool.slots, pool.slots + 1)
+    elif pool.fill is NodeFillType.SPREAD:
+        sizes = range(pool.slots, slots - 1, -1)
+    else:
+        sizes = range(slots, pool.slots + 1)
+    for free in sizes:
+        fitting = buckets[free]
+        if not fitting:
+            continue
+        if job.barred:
+            fitting &= ~job.barred
+        if profile.dedicated_only:
+            fitting &= pool.dedicated_bits
+        if fitting:
+            fitting = (fitting & job.prepared) or fitting
+            fitting = (fitting & pool.dedicated_bits) or fitting
+            return pool.nodes[(fitting & -fitting).bit_length() - 1]
+    return -1
+
+
+def _has_room(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int) -> bool:
+    nodes = world.nodes
+    record = nodes[node]
+    needed = pool.slots if profile.exclusive else profile.required_slots
+    return (
+        record.pool == pool.row
+        and bool(nodes.open[node])
+        and nodes.free[node] >= needed
+        and not (job.barred >> record.position) & 1
+        and (record.dedicated or not profile.dedicated_only)
+    )
+
+
+def preferred_node(world: World, task: int, profile: TaskProfile) -> int:
+    """The node a task would like: where it is retried (RETRY-5), or its affinity (SCHED-13); -1 if it does not care."""
+    if world.tasks.extra(task).awaits_retry:
+        return world.tasks.node[task]
+    if profile.affinity is not None:
+        wanted = profile.affinity.removeprefix("TVM:")
+        pool = world.pools[world.jobs[profile.job].pool]
+        return next((node for node in pool.nodes if world.nodes[node].id == wanted), -1)
+    return -1
+
+
+def queues_in_order(job: Job) -> list[tuple[int, ReadyQueue]]:
+    """The job's ready tasks by required slots, the queue whose head comes first in front (SCHED-6)."""
+    queues = [(slots, queue) for slots, queue in job.ready.items() if queue.size]
+    if len(queues) > 1:
+        queues.sort(key=lambda item: item[1].head_rank())
+    return queues
+
+
+# -- becoming ready --------------------------------------------------------------------------------------------------
+
+
+def queue_of(job: Job, slots: int) -> ReadyQueue:
+    """The job's queue of tasks that need this many slots."""
+    queue = job.ready.get(slots)
+    if queue is None:
+        queue = job.ready[slots] = ReadyQueue()
+    return queue
+
+
+def tasks_became_ready(world: World, job: Job, count: int) -> None:
+    """``count`` tasks have been put into the job's queues: let it take turns."""
+    job.ready_count += count
+    let_job_take_turns(world, job)
+
+
+def let_job_take_turns(world: World, job: Job) -> None:
+    """Enter the job among those that have something to place, if it may be there; a pass follows."""
+    if job.pool < 0:
+        return
+    pool = world.pools[job.pool]
+    if not job.in_turn and may_take_turns(job, pool):
+        job.in_turn = True
+        heappush(pool.turns, turn_key(job, pool))
+    if job.in_turn:
+        request_pass(world, pool)
+
+
+def reorder_turns(world: World, pool: Pool) -> None:
+    """Make the order of turns anew: a priority or a job's state has changed (SCHED-3)."""
+    pool.turns = []
+    for job in world.jobs_of(pool):
+        job.in_turn = may_take_turns(job, pool)
+        if job.in_turn:
+            pool.turns.append(turn_key(job, pool))
+    heapify(pool.turns)
+    request_pass(world, pool)
+
+
+# -- room ------------------------------------------------------------------------------------------------------------
+
+
+def open_node(world: World, node: int) -> None:
+    """Look at the node's eligibility again and enter it among those with room, or take it out."""
+    nodes = world.nodes
+    pool = world.pool_of(node)
+    is_open = is_eligible(world, node)
+    if is_open != bool(nodes.open[node]):
+        nodes.open[node] = is_open
+        nodes.touch(node)
+        pool.buckets[nodes.free[node]] ^= 1 << nodes[node].position
+    if is_open:
+        request_pass(world, pool)
+
+
+def take_slots(world: World, pool: Pool, node: int, slots: int) -> None:
+    """``slots`` of the node's slots are taken (SCHED-10); negative gives them back."""
+    nodes = world.nodes
+    before = nodes.free[node]
+    nodes.free[node] = before - slots
+    nodes.touch(node)
+    if nodes.open[node]:
+        bit = 1 << nodes[node].position
+        pool.buckets[before] ^= bit
+        pool.buckets[before - slots] ^= bit
+
+
+def slots_came_free(world: World, node: int, slots: int) -> None:
+    """A task has left the node: give its room to whoever waits, and look at the node's state (SCHED-15)."""
+    nodes = world.nodes
+    pool = world.pools.rows[nodes.records.rows[node].pool]
+    before = nodes.free[node]
+    nodes.free[node] = free = before + slots
+    nodes.touch(node)
+    if not nodes.open[node]:
+        settle(world, node)
+        return
+    at_once = not pool.pass_due and world.calendar.instant_is_over()
+    exclusively = at_once and bool(pool.turns) and fill_node(world, pool, node)
+    free = nodes.free[node]
+    if free != before:
+        bit = 1 << nodes.records.rows[node].position
+        pool.buckets[before] ^= bit
+        pool.buckets[free] ^= bit
+    if exclusively:
+        open_node(world, node)
+    elif not at_once:
+        pool.unsettled.append(node)
+        request_pass(world, pool)
+    elif free == pool.slots:
+        settle(world, node)
+
+
+def settle(world: World, node: int) -> None:
+    """The node's state follows from what is on it now (NODE-9, NOP-6, NOP-2)."""
+    nodes = world.nodes
+    state = nodes.state[node]
+    if state not in (_IDLE, _RUNNING):
+        return
+    record = nodes[node]
+    busy = nodes.busy(node)
+    if record.operation is not None:
+        from engine.rules import node_operations
+
+        node_operations.drained(world, node)
+    elif record.scheduling is SchedulingState.DISABLED and not busy:
+        nodes.set_state(world.now_ms, node, NodeState.OFFLINE)
+    elif busy != (state == _RUNNING):
+        nodes.set_state(world.now_ms, node, _RUNNING if busy else _IDLE)
+
+
+# -- the pass --------------------------------------------------------------------------------------------------------
+
+
+def request_pass(world: World, pool: Pool) -> None:
+    """Let a pass happen at the end of this instant, at most one (SCHED-15)."""
+    if not pool.pass_due:
+        pool.pass_due = True
+        world.calendar.at(world.now_ms, DueKind.PASS, pool.row)
+
+
+def run_pass(world: World, due: Due) -> None:
+    """Place every task that can be placed, then look at the nodes that were left."""
+    pool = world.pools[due.key]
+    if not pool.pass_due or pool.state is None:
+        return
+    if pool.turns:
+        place_all(world, pool)
+    pool.pass_due = False
+    unsettled, pool.unsettled = pool.unsettled, []
+    for node in dict.fromkeys(unsettled):
+        settle(world, node)
+
+
+def place_all(world: World, pool: Pool) -> None:
+    """Jobs take turns until nobody finds room (SCHED-4, SCHED-6, SCHED-7, SCHED-9)."""
+    jobs = world.jobs.rows
+    turns = pool.turns
+    blocked: list[int] = []
+    while turns and any(pool.buckets[1:]):
+        job = jobs[turns[0] & _ROW_MASK]
+        found = _place_one(world, pool, job) if may_take_turns(job, pool) else None
+        if found is None:
+            key = heappop(turns)
+            if may_take_turns(job, pool):
+                blocked.append(key)
+            else:
+                job.in_turn = False
+            continue
+        task, node, profile = found
+        take_slots(world, pool, node, profile.required_slots)
+        _next_turn(pool, job)
+        assign(world, job, task, node, profile)
+        if profile.exclusive:
+            open_node(world, node)
+    for key in blocked:
+        heappush(turns, key)
+
+
+def _place_one(world: World, pool: Pool, job: Job) -> tuple[int, int, TaskProfile] | None:
+    """Take the job's first task for which there is a node."""
+    tasks = world.tasks
+    for _, queue in queues_in_order(job):
+        task = queue.head()
+        profile = tasks.profiles[tasks.profile[task]]
+        node = choose_node(world, pool, job, profile, preferred_node(world, task, profile))
+        if node >= 0:
+            queue.take()
+            job.ready_count -= 1
+            return task, node, profile
+        _report_starving(world, pool, task, profile)
+    return None
+
+
+def fill_node(world: World, pool: Pool, node: int) -> bool:
+    """Jobs take turns on one node, the only one with new room; its place among the buckets is the caller's to keep.
+
+    Returns whether the node now belongs to one exclusive task (JM-5).
+    """
+    exclusively = False
+    nodes = world.nodes
+    tasks = world.tasks
+    jobs = world.jobs.rows
+    turns = pool.turns
+    record = nodes.records.rows[node]
+    blocked: list[int] = []
+    while turns and nodes.free[node] > 0 and not exclusively:
+        job = jobs[turns[0] & _ROW_MASK]
+        task = -1
+        if may_take_turns(job, pool):
+            if not (job.barred and (job.barred >> record.position) & 1):
+                for slots, queue in job.ready.items() if len(job.ready) == 1 else queues_in_order(job):
+                    if queue.size and slots <= nodes.free[node]:
+                        candidate = queue.head()
+                        profile = tasks.profiles[tasks.profile[candidate]]
+                        if _fits(world, pool, record.dedicated, node, profile):
+                            task = queue.take()
+                            break
+            if task < 0:
+                blocked.append(heappop(turns))
+                continue
+        else:
+            heappop(turns)
+            job.in_turn = False
+            continue
+        job.ready_count -= 1
+        nodes.free[node] -= profile.required_slots
+        _next_turn(pool, job)
+        assign(world, job, task, node, profile)
+        exclusively = profile.exclusive
+    for key in blocked:
+        heappush(turns, key)
+    return exclusively
+
+
+def _fits(world: World, pool: Pool, dedicated: bool, node: int, profile: TaskProfile) -> bool:
+    if profile.exclusive and world.nodes.free[node] < pool.slots:
+        return False
+    return dedicated or not profile.dedicated_only
+
+
+def _next_turn(pool: Pool, job: Job) -> None:
+    """The job in front has been served: it goes behind its equals, or out if it has nothing more to place."""
+    pool.served += 1
+    job.served = pool.served
+    if job.ready_count:
+        heapreplace(pool.turns, turn_key(job, pool))
+    else:
+        heappop(pool.turns)
+        job.in_turn = False
+
+
+def assign(world: World, job: Job, task: int, node: int, profile: TaskProfile) -> None:
+    """The task is on the node, slots taken: it prepares or runs (PREP-3), and the node is running (NODE-9)."""
+    if job.has_prep:
+        preparation.assign(world, job, task, node, profile)
+    else:
+        outcomes.start_task(world, task, node, profile)
+    nodes = world.nodes
+    if nodes.state[node] == _IDLE:
+        nodes.set_state(world.now_ms, node, _RUNNING)
+
+
+def _report_starving(world: World, pool: Pool, task: int, profile: TaskProfile) -> None:
+    """Say that a task finds no node: once if it can never fit (SCHED-10), else at most once a minute (SCHED-11)."""
+    impossible = profile.required_slots > pool.slots
+    if profile.required_slots == 1:
+        return
+    last = world.starving.get(task)
+    now_ms = world.now_ms
+    if last is not None and (impossible or now_ms - last < MINUTE_MS):
+        return
+    if not impossible and not _slots_are_scattered(pool, profile.required_slots):
+        return
+    world.starving[task] = now_ms
+    why = failure("TaskSchedulingConstraintFailed")
+    shape = world.log.shape(
+        "TaskScheduleFail",
+        Subject.TASK,
+        ("category", why.category),
+        ("code", why.code),
+        ("message", why.message if impossible else "No node has enough free task slots at once."),
+        ("rule", "SCHED-10" if impossible else "SCHED-11"),
+    )
+    world.log.append(now_ms, shape, task)
+
+
+def _slots_are_scattered(pool: Pool, wanted: int) -> bool:
+    free = sum(count * bits.bit_count() for count, bits in enumerate(pool.buckets) if bits)
+    return free >= wanted
+
+
+def tasks_are_ready(world: World, due: Due) -> None:
+    """TIME-9: the tasks of a block are seen by the scheduler; those that depend on others wait on (DEP-4)."""
+    block = world.tasks.blocks[due.key]
+    job = world.jobs[block.job]
+    if job.state is None:
+        return
+    tasks = world.tasks
+    book = world.dependencies.get(job.row)
+    first, count = block.first, block.source.count
+    profiles = tasks.profile[first : first + count]
+    if book is None and profiles.count(profiles[0]) == count and _is_untouched(world, first, count):
+        queue_of(job, tasks.profiles[profiles[0]].required_slots).add_range(first, count)
+        tasks_became_ready(world, job, count)
+        return
+    ready = 0
+    for task in range(first, first + count):
+        if _is_untouched(world, task, 1) and not (book is not None and book.is_waiting(task)):
+            queue_of(job, tasks.profile_of(task).required_slots).add_range(task, 1)
+            ready += 1
+    if ready:
+        tasks_became_ready(world, job, ready)
+
+
+def _is_untouched(world: World, first: int, count: int) -> bool:
+    """Whether nothing has happened to these tasks since they were added."""
+    tasks = world.tasks
+    pages = range(first >> PAGE_BITS, (first + count - 1 >> PAGE_BITS) + 1)
+    return not any(tasks.state[first : first + count]) and not any(
+        first <= task < first + count for page in pages for task in tasks.sparse[page]
+    )

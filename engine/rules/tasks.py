@@ -1,0 +1,234 @@
+"""Operations on tasks (chapter 13): add, terminate, reactivate, delete, update."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from engine import draws
+from engine.calendar import DueKind
+from engine.catalogue import SCHEDULING_LATENCY_MS
+from engine.environment import TaskKind
+from engine.errors import BatchError
+from engine.executors.protocol import Launch
+from engine.paths import task_directory
+from engine.rules import dependencies, interruptions, jobs, outcomes
+from engine.state.failures import ended
+from engine.state.tasks import (
+    ACTIVE,
+    COMPLETED,
+    PREPARING,
+    RUNNING,
+    TIME_LIMIT_CODE,
+    TaskProfile,
+    TaskSource,
+)
+from engine.terms import JobState, OsFamily, TaskResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.specs.task import TaskConstraints, TaskSpec
+    from engine.state.jobs import Job
+    from engine.world import World
+
+_BY_USER = ended("the task was terminated by the user")
+
+
+class ListedTasks:
+    """Task bodies one by one, as a source of a block (see ``state.tasks.TaskSource``)."""
+
+    def __init__(self, specs: Sequence[TaskSpec]) -> None:
+        """Hold the bodies in the order given."""
+        self._specs = tuple(specs)
+        self._ordinals = {spec.id.lower(): ordinal for ordinal, spec in enumerate(self._specs)}
+
+    @property
+    def count(self) -> int:
+        """How many tasks there are."""
+        return len(self._specs)
+
+    def task_id(self, ordinal: int) -> str:
+        """The id of a task."""
+        return self._specs[ordinal].id
+
+    def spec(self, ordinal: int) -> TaskSpec:
+        """The body of a task."""
+        return self._specs[ordinal]
+
+    def ordinal_of(self, task_id: str) -> int | None:
+        """Which task has this id, compared without regard to case (GEN-1)."""
+        return self._ordinals.get(task_id.lower())
+
+
+def find(world: World, job: Job, task_id: str) -> int:
+    """The row of a task; refuses with TaskNotFound."""
+    task = world.tasks.find(job.row, task_id)
+    if task is None:
+        raise BatchError("TaskNotFound", taskId=task_id)
+    return task
+
+
+# -- add -------------------------------------------------------------------------------------------------------------
+
+
+def add_verdict(world: World, job: Job, task_id: str) -> BatchError | None:
+    """Why the service refuses a new task of this id (TASK-2, PREP-2, REL-1); None if it takes it."""
+    prep, release = job.spec.job_preparation_task, job.spec.job_release_task
+    if prep is not None and task_id.lower() == prep.id.lower():
+        return BatchError("TaskIdSameAsJobPreparationTask", taskId=task_id)
+    if release is not None and task_id.lower() == release.id.lower():
+        return BatchError("TaskIdSameAsJobReleaseTask", taskId=task_id)
+    if world.tasks.find(job.row, task_id) is not None:
+        return BatchError("TaskExists", taskId=task_id)
+    return None
+
+
+def add_listed(world: World, job: Job, specs: Sequence[TaskSpec]) -> list[BatchError]:
+    """Add task bodies; each is taken or refused by itself (TASK-3). Returns the refusals."""
+    refusals: list[BatchError] = []
+    taken: dict[str, TaskSpec] = {}
+    for spec in specs:
+        refusal = add_verdict(world, job, spec.id)
+        if refusal is None and spec.id.lower() in taken:
+            refusal = BatchError("TaskExists", taskId=spec.id)
+        if refusal is None:
+            taken[spec.id.lower()] = spec
+        else:
+            refusals.append(refusal)
+    if taken:
+        _add(world, job, ListedTasks(tuple(taken.values())), list(taken.values()))
+    return refusals
+
+
+def add_factory(world: World, job: Job, factory: TaskSource) -> None:
+    """Add the tasks of a factory as one block, without making their bodies where they need not differ."""
+    template = factory.spec(0)
+    varies = getattr(factory, "varies", True) or template.depends_on is not None
+    if varies:
+        _add(world, job, factory, [factory.spec(ordinal) for ordinal in range(factory.count)])
+    else:
+        _add(world, job, factory, [template])
+
+
+def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) -> None:
+    """One block of new tasks; ``specs`` has one body each, or a single one that stands for all."""
+    count = source.count
+    tasks = world.tasks
+    first_ordinal = job.total
+    if len(specs) == 1:
+        number, planned, codes = _columns(world, job, specs[0], first_ordinal, count)
+        profiles = array("i", [number]) * count
+    else:
+        profiles, planned, codes = array("i"), array("q"), array("i")
+        for spec in specs:
+            number, one_planned, one_code = _columns(world, job, spec, first_ordinal, 1)
+            profiles.append(number)
+            planned.extend(one_planned)
+            codes.extend(one_code)
+    block = tasks.add_block(world.now_ms, job.row, source, profiles, planned, codes)
+    if job.spec.uses_task_dependencies:
+        for ordinal, spec in enumerate(specs):
+            if spec.depends_on is not None:
+                dependencies.enter(world, job, block.first + ordinal, spec.depends_on)
+    world.calendar.at(world.now_ms + SCHEDULING_LATENCY_MS, DueKind.TASKS_READY, len(tasks.blocks) - 1)
+
+
+def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> tuple[int, array[int], array[int]]:
+    """The profile of tasks with this body, and the durations and exit codes of their first attempts."""
+    pool = world.pools.find(job.pool_id)
+    os = pool.os if pool is not None else OsFamily.LINUX
+    directory = task_directory(job.id, spec.id)
+    launch = Launch(
+        TaskKind.TASK, spec.command_line, spec.simulate, (), 1, -1, os, world.now_ms, directory, spec.resource_files
+    )
+    executor = world.executor
+    limits = spec.constraints
+    plain = pool is not None and executor.is_plain(launch) and spec.multi_instance_settings is None
+    profile = TaskProfile(
+        job=job.row,
+        required_slots=spec.required_slots,
+        max_retries=limits.max_task_retry_count,
+        wall_clock_ms=limits.max_wall_clock_time,
+        retention_ms=limits.retention_time,
+        plain=plain,
+        affinity=spec.affinity_info.affinity_id if spec.affinity_info is not None else None,
+    )
+    number = world.tasks.profile_number(profile)
+    if not plain:
+        return number, array("q", [0]) * count, array("i", [0]) * count
+    key = (job.id.lower(), spec.id.lower() if count == 1 else f"#{first}")
+    overhead_ms = executor.overhead_ms(launch)
+    planned = draws.block_ms(executor.duration_of(launch), world.seed, "durations", *key, count=count)
+    said = executor.exit_codes_of(launch)
+    if isinstance(said, tuple):
+        codes = draws.block_codes(said, world.seed, "exit codes", *key, count=count)
+    else:
+        codes = array("i", [said or 0]) * count
+    if planned.count(planned[0]) == count:
+        planned = array("q", [planned[0] + overhead_ms]) * count
+    else:
+        planned = array("q", [ms + overhead_ms for ms in planned])
+    limit_ms = limits.max_wall_clock_time
+    if limit_ms is not None:
+        for ordinal, ms in enumerate(planned):
+            if ms > limit_ms:
+                planned[ordinal], codes[ordinal] = limit_ms, TIME_LIMIT_CODE
+    return number, planned, codes
+
+
+# -- the other operations --------------------------------------------------------------------------------------------
+
+
+def terminate(world: World, job: Job, task: int) -> None:
+    """The terminate operation (TASK-13)."""
+    if world.tasks.state[task] == COMPLETED:
+        raise BatchError("TaskCompleted")
+    if world.tasks.state[task] == RUNNING:
+        interruptions.terminate_task(world, task, "TASK-13", _BY_USER)
+    else:
+        interruptions.refuse_task(world, task, "TASK-13", _BY_USER)
+
+
+def reactivate(world: World, job: Job, task: int) -> None:
+    """The reactivate operation: a failed task is queued again, its retries begin anew (TASK-15)."""
+    tasks = world.tasks
+    if job.state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):
+        jobs.check("add", job)
+    if tasks.state[task] != COMPLETED:
+        raise BatchError("TaskNotCompleted")
+    extra = tasks.extra(task)
+    if tasks.result(task) is TaskResult.SUCCESS or extra.exit_code == 0:
+        raise BatchError("TaskSucceeded")
+    fresh = extra._replace(retry_count=0, last_retry_ms=None, exit_code=None, failure=None, awaits_retry=False)
+    tasks.back_to_active(world.now_ms, task, fresh, "TASK-15")
+    if not dependencies.is_blocked(world, job, task):
+        outcomes.queue_again(world, task, tasks.profile_of(task))
+
+
+def delete(world: World, job: Job, task: int) -> None:
+    """The delete operation: a running task is ended first, its files go whatever their retention (TASK-14)."""
+    tasks = world.tasks
+    if tasks.state[task] in (PREPARING, RUNNING):
+        terminate(world, job, task)
+    elif tasks.state[task] == ACTIVE:
+        outcomes.leave_queue(world, task, tasks.profile_of(task))
+    directory = task_directory(job.id, tasks.task_id(task))
+    for node in world.disks.nodes():
+        if world.disks[node].exists(directory):
+            world.disks.edit(node).delete(directory)
+    tasks.delete(world.now_ms, task, "TASK-14")
+    outcomes.task_left(world, job)
+
+
+def update(world: World, job: Job, task: int, limits: TaskConstraints) -> None:
+    """The update operation: the constraints are replaced, from the next attempt on (TASK-12)."""
+    if world.tasks.state[task] == COMPLETED:
+        raise BatchError("TaskCompleted")
+    profile = world.tasks.profile_of(task)
+    changed = profile._replace(
+        max_retries=limits.max_task_retry_count,
+        wall_clock_ms=limits.max_wall_clock_time,
+        retention_ms=limits.retention_time,
+    )
+    world.tasks.set_profile(task, changed)

@@ -1,0 +1,317 @@
+"""A run: a scenario, a seed and a journal, played forward, looked at, and taken back.
+
+Everything that changes is in the world; here is what drives it: the entries of the calendar, inputs as they
+take effect, conditions as they come true, expectations, and checkpoints.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.calendar import Due, DueKind
+from engine.checkpoints import Checkpoint, Checkpoints
+from engine.errors import BatchError
+from engine.expectations import Expectations, Outcome
+from engine.journal import Input, Journal, Origin
+from engine.log import Json, Subject, to_json
+from engine.names import Names
+from engine.observe import observe
+from engine.rules import (
+    commands,
+    jobs,
+    node_operations,
+    nodes,
+    outcomes,
+    preparation,
+    release,
+    resizing,
+    scheduling,
+    start_task,
+)
+from engine.rules.commands import Extras
+from engine.scenario.expect import matches
+from engine.specs import commands as c
+from engine.units import DAY_MS
+from engine.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.log import EventLog
+    from engine.scenario.model import Scenario, TimelineEntry
+    from engine.specs.commands import Command
+
+# Contract, section 2: a run without `until` ends at the latest then.
+LONGEST_RUN_MS = 7 * DAY_MS
+
+# How many entries of the calendar happen between two looks at the checkpoints.
+_SLICE = 512
+
+
+class Refusal(NamedTuple):
+    """A command that the service refused."""
+
+    when_ms: int
+    command: Command
+    error: BatchError
+    announced: bool  # the entry said `refused: CODE`, and it was this code
+
+
+class Simulation:
+    """One run of a scenario.
+
+    ``now_ms`` is the moment that is looked at, in ms since the scenario's start.
+    """
+
+    def __init__(self, scenario: Scenario, seed: int | None = None) -> None:
+        """Begin a run; ``seed`` None is the scenario's own."""
+        self.scenario = scenario
+        self.seed = scenario.seed if seed is None else seed
+        self.end_ms = LONGEST_RUN_MS if scenario.until_ms is None else scenario.until_ms
+        self.now_ms = 0
+        self.refusals: list[Refusal] = []
+        self.world = World(scenario, self.seed)
+        self.names = Names(self.world)
+        self.journal = Journal()
+        self._expectations = Expectations(scenario.expect)
+        self._waiting = [entry for entry in scenario.timeline if entry.when is not None]
+        self._looked_at = 0  # length of the log when conditions were last looked at
+        self._enter_rules()
+        self._enter_scenario()
+        self.checkpoints = Checkpoints()
+        self.checkpoints.add(self._checkpoint())
+
+    # -- going forward -------------------------------------------------------------------------------------------
+
+    @property
+    def log(self) -> EventLog:
+        """What has happened up to ``now_ms``."""
+        return self.world.log
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more can happen, or the end of the run is reached."""
+        return self.now_ms >= self.end_ms or not self._something_is_due()
+
+    def run_until(self, until_ms: int) -> None:
+        """Let everything happen up to and including ``until_ms``, at the latest to the end of the run."""
+        while self.advance(until_ms, _SLICE):
+            pass
+
+    def advance(self, until_ms: int, max_events: int = _SLICE) -> bool:
+        """Let at most ``max_events`` entries happen; returns whether more is due up to ``until_ms``."""
+        until_ms = min(until_ms, self.end_ms)
+        calendar = self.world.calendar
+        watches = bool(self._waiting) or self._expectations.watching
+        if watches:
+            more = self._advance_watching(until_ms, max_events)
+        else:
+            more = calendar.run(until_ms, max_events)
+        self.now_ms = max(self.now_ms, calendar.now_ms) if more else max(self.now_ms, until_ms)
+        if self.checkpoints.is_due(len(self.log)):
+            self.checkpoints.add(self._checkpoint())
+        return more
+
+    def _advance_watching(self, until_ms: int, max_events: int) -> bool:
+        """The same while conditions or expectations must be looked at after each instant."""
+        calendar = self.world.calendar
+        for _ in range(max_events):
+            when_ms = calendar.peek_ms()
+            if when_ms is None or when_ms > until_ms:
+                return False
+            calendar.step()
+            if calendar.instant_is_over():
+                self._look()
+        return True
+
+    def step(self) -> bool:
+        """Let the next entry of the calendar happen; returns whether there was one before the end of the run."""
+        when_ms = self.world.calendar.peek_ms()
+        if when_ms is None or when_ms > self.end_ms:
+            return False
+        self.advance(when_ms, 1)
+        self.now_ms = when_ms
+        return True
+
+    def finish(self) -> None:
+        """Settle the end of the run: what was expected is compared with what is."""
+        if self.scenario.until_ms is None:
+            self.now_ms = min(self.now_ms, self.log.last_ms)
+        self._expectations.settle(self.world, self.now_ms)
+
+    @property
+    def expectations(self) -> list[Outcome]:
+        """What was expected, what was seen, and whether it is met; complete after ``finish``."""
+        return self._expectations.outcomes
+
+    def _something_is_due(self) -> bool:
+        return self.world.calendar.peek_ms() is not None
+
+    # -- inputs --------------------------------------------------------------------------------------------------
+
+    def submit(self, command: Command, extras: Extras = commands.NOTHING) -> None:
+        """Give a command by hand. It takes effect in the next millisecond, so that it replays exactly.
+
+        Raises BatchError when the service refuses it, which is logged. Commands given while the past is looked
+        at are refused: ``branch`` first.
+        """
+        if self.is_past:
+            raise BatchError("OperationInvalidForCurrentState", "this is the past: branch here first")
+        when_ms = self.now_ms + 1
+        given = Input(when_ms, self.journal.next_number(), Origin.HAND, command, extras)
+        self.journal.add(given)
+        self.world.calendar.at(when_ms, given.kind)
+        before = len(self.refusals)
+        self.run_until(when_ms)
+        for refusal in self.refusals[before:]:
+            if refusal.command is command:
+                raise refusal.error
+
+    def _enter_scenario(self) -> None:
+        scenario = self.scenario
+        for pool in scenario.pools:
+            command: Command = c.CreatePool.from_wire(pool.spec.written())
+            self._enter(pool.at_ms, command)
+        for job in scenario.jobs:
+            command = c.CreateJob.from_wire(job.spec.written())
+            self._enter(job.at_ms, command, Extras(job.tasks, job.factory))
+        for entry in scenario.timeline:
+            if entry.at_ms is not None:
+                self._enter_entry(entry, entry.at_ms, Origin.SCENARIO)
+
+    def _enter(self, when_ms: int, command: Command, extras: Extras = commands.NOTHING) -> None:
+        self._add_input(Input(when_ms, self.journal.next_number(), Origin.SCENARIO, command, extras))
+
+    def _enter_entry(self, entry: TimelineEntry, when_ms: int, origin: Origin) -> None:
+        extras = Extras(entry.tasks, entry.factory)
+        number = self.journal.next_number()
+        self._add_input(Input(when_ms, number, origin, entry.command, extras, entry.refused, entry.index))
+
+    def _add_input(self, one: Input) -> None:
+        self.journal.add(one)
+        self.world.calendar.at(one.when_ms, one.kind)
+
+    def _inputs_due(self, due: Due) -> None:
+        for one in self.journal.take_due(self.world.now_ms, due.kind):
+            self._carry_out(one)
+
+    def _carry_out(self, one: Input) -> None:
+        """One input takes effect, or is refused; either is logged."""
+        world = self.world
+        body = Json(to_json(one.command.wire()))
+        event = "FaultInjected" if one.kind is DueKind.FAULT else "CommandAccepted"
+        shape = world.log.shape(event, Subject.RUN, ("command", one.command.NAME), ("body", body))
+        mark = len(world.log)
+        world.log.append(world.now_ms, shape)
+        refused: BatchError | None = None
+        try:
+            commands.execute(world, one.command, one.extras)
+        except commands.PartlyRefused as error:
+            refused = error
+            self._log_refusal(one, error, body)
+        except BatchError as error:
+            refused = error
+            world.log.cut(mark)
+            self._log_refusal(one, error, body)
+        if refused is not None or one.refused is not None:
+            announced = refused is not None and one.refused == refused.code
+            error = refused or BatchError("OperationInvalidForCurrentState", f"{one.refused} was expected")
+            self.refusals.append(Refusal(world.now_ms, one.command, error, announced))
+            self._expectations.refused(one, refused)
+
+    def _log_refusal(self, one: Input, error: BatchError, body: Json) -> None:
+        shape = self.world.log.shape(
+            "CommandRefused",
+            Subject.RUN,
+            ("command", one.command.NAME),
+            ("body", body),
+            ("code", error.code),
+            ("message", error.message),
+        )
+        self.world.log.append(self.world.now_ms, shape)
+
+    def _look(self) -> None:
+        """An instant is over: have conditions come true, have expectations been met?"""
+        world = self.world
+        if len(world.log) == self._looked_at:
+            return
+        self._looked_at = len(world.log)
+        for entry in list(self._waiting):
+            assert entry.when is not None
+            seen = observe(world, entry.when.subject, entry.when.wanted, world.now_ms)
+            if matches(entry.when.wanted, seen):
+                self._waiting.remove(entry)
+                self._enter_entry(entry, world.now_ms + entry.after_ms, Origin.CONDITION)
+        self._expectations.look(world)
+
+    # -- going back ----------------------------------------------------------------------------------------------
+
+    @property
+    def is_past(self) -> bool:
+        """Whether a moment is looked at after which more has been recorded."""
+        return self.world.log.has_future
+
+    def seek(self, when_ms: int) -> None:
+        """Look at another moment of this run, earlier or later; what was given by hand stays in the journal."""
+        when_ms = max(0, min(when_ms, self.end_ms))
+        best = self.checkpoints.nearest(when_ms)
+        if when_ms < self.now_ms or best.now_ms > self.now_ms:
+            self._restore(best)
+        self.run_until(when_ms)
+
+    def branch(self) -> None:
+        """Make the moment that is looked at the present: what was recorded after it is forgotten."""
+        self.world.log.forget_future()
+        self.names.forget()
+        self.journal.forget_future()
+        self.checkpoints.forget_after(self.now_ms)
+
+    def _checkpoint(self) -> Checkpoint:
+        return Checkpoint(
+            self.now_ms,
+            self.world.copy(),
+            self.journal.done,
+            self.journal.conditions(),
+            tuple(self._waiting),
+            tuple(self.refusals),
+            self._expectations.copy(),
+        )
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        self.world.log.move_to(checkpoint.world.log_length)
+        self.world.restore(checkpoint.world)
+        self.journal.rewind(checkpoint.done, checkpoint.conditions)
+        for one in self.journal.pending():
+            self.world.calendar.at(one.when_ms, one.kind)
+        self._waiting = list(checkpoint.waiting)
+        self.refusals = list(checkpoint.refusals)
+        self._expectations.restore(checkpoint.expectations)
+        self._looked_at = checkpoint.world.log_length
+        self.now_ms = checkpoint.now_ms
+
+    def json_lines(self) -> Iterator[str]:
+        """The event log so far as JSON Lines, without line ends (contract, section 4)."""
+        return self.log.json_lines(self.names)
+
+    def _enter_rules(self) -> None:
+        world = self.world
+        for kind, rule in {
+            DueKind.TASK_ENDED: outcomes.task_ended,
+            DueKind.PREPARATION_ENDED: preparation.preparation_ended,
+            DueKind.RELEASE_ENDED: release.release_ended,
+            DueKind.START_TASK_ENDED: start_task.start_task_ended,
+            DueKind.NODE_STEP: nodes.node_step,
+            DueKind.NODE_ALLOCATED: resizing.node_allocated,
+            DueKind.JOB_STEP: jobs.job_step,
+            DueKind.POOL_STEP: resizing.stopped,
+            DueKind.JOB_TIMEOUT: jobs.job_timeout,
+            DueKind.RESIZE_TIMEOUT: resizing.resize_timeout,
+            DueKind.RELEASE_TIMEOUT: release.waited_long_enough,
+            DueKind.DATA_EXPIRED: node_operations.data_expired,
+            DueKind.TASKS_READY: scheduling.tasks_are_ready,
+            DueKind.PASS: scheduling.run_pass,
+        }.items():
+            world.calendar.on(kind, partial(rule, world))
+        world.calendar.on(DueKind.FAULT, self._inputs_due)
+        world.calendar.on(DueKind.COMMAND, self._inputs_due)

@@ -1,0 +1,69 @@
+"""Why something failed, as data (ERR-T)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.terms import ErrorCategory
+
+_USER, _SERVER = ErrorCategory.USER_ERROR, ErrorCategory.SERVER_ERROR
+
+# ERR-T: category and the service's sentence of each code.
+_CODES: dict[str, tuple[ErrorCategory, str]] = {
+    "FailureExitCode": (_USER, "The task exited with an exit code representing a failure"),
+    "TaskEnded": (_USER, "Task Was Ended"),
+    "BlobNotFound": (_USER, "One of the specified Azure Blob(s) is not found."),
+    "BlobAccessDenied": (_USER, "Access for one of the specified Azure Blob(s) is denied."),
+    "BlobDownloadTimedOut": (_SERVER, "The download of one of the specified Azure Blob(s) timed out."),
+    "BlobDownloadMiscError": (_SERVER, "One of the specified Azure Blob(s) could not be downloaded."),
+    "ResourceContainerNotFound": (_USER, "The specified Azure Blob container is not found."),
+    "ResourceContainerAccessDenied": (_USER, "Access for the specified Azure Blob container is denied."),
+    "ResourceContainerListTimedOut": (_SERVER, "Listing the specified Azure Blob container timed out."),
+    "ResourceContainerListMiscError": (_SERVER, "The specified Azure Blob container could not be listed."),
+    "DiskFull": (_SERVER, "There is not enough disk space on the node selected to run the task."),
+    "CommandProgramNotFound": (_USER, "The specified command program is not found."),
+    "CommandLaunchFailed": (_USER, "The specified command could not be launched."),
+    "ApplicationPackageError": (_SERVER, "One of the specified application packages could not be installed."),
+    "ContainerInvalidImage": (_USER, "The specified container image is invalid."),
+    "FileUploadContainerNotFound": (_USER, "The container of an output file is not found."),
+    "FileUploadAccessDenied": (_USER, "Access to the container of an output file is denied."),
+    "FileUploadTimedOut": (_SERVER, "The upload of an output file timed out."),
+    "FileUploadMiscError": (_SERVER, "An output file could not be uploaded."),
+    "JobPreparationTaskFailed": (_USER, "Task cannot run because the job preparation task failed on node"),
+    "JobBeingTerminated": (_USER, "The task could not start because its job is being terminated."),
+    "TaskSchedulingConstraintFailed": (_USER, "The task cannot be scheduled: it needs more than a node of the pool has."),
+    "MaxInternalRetryCountReached": (_USER, "The task was interrupted by the service too many times."),
+}
+
+
+class FailureInfo(NamedTuple):
+    """``failureInfo`` of a task, preparation, release or start task (TASK-10)."""
+
+    code: str
+    category: ErrorCategory
+    message: str
+    details: tuple[tuple[str, str], ...] = ()
+
+    def wire(self) -> dict[str, object]:
+        """As the service writes it."""
+        body: dict[str, object] = {"category": self.category, "code": self.code, "message": self.message}
+        if self.details:
+            body["details"] = [{"name": name, "value": value} for name, value in self.details]
+        return body
+
+
+def failure(code: str, *details: tuple[str, str], category: ErrorCategory | None = None) -> FailureInfo:
+    """The failure ``code`` with its category and message (ERR-T); ``category`` only where the cause decides it."""
+    usual, message = _CODES[code]
+    return FailureInfo(code, category or usual, message, details)
+
+
+def ended(by: str, category: ErrorCategory = _USER) -> FailureInfo:
+    """The process was stopped, and by what; ServerError for a time limit and for faults (RETRY-8, PREP-19)."""
+    return failure("TaskEnded", ("Message", by), category=category)
+
+
+FAILURE_EXIT_CODE = failure("FailureExitCode")
+
+# RETRY-8: what a stopped process leaves, on every operating system: 0xC000013A.
+STOPPED_EXIT_CODE = -1073741510

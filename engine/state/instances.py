@@ -1,0 +1,247 @@
+"""Preparation and release instances: one row for each job and node that needed one (PREP-1, PREP-25).
+
+As with tasks, the end column holds the planned end while an instance runs.
+"""
+
+from __future__ import annotations
+
+from array import array
+from enum import IntFlag
+from typing import NamedTuple
+
+from engine.log import EventLog, Subject
+from engine.state.columns import PAGE_BITS, Columns, ColumnsCopy
+from engine.state.failures import FailureInfo
+from engine.terms import InstanceState, TaskResult
+
+ABSENT = 0
+NEVER_MS = -1
+
+
+class Mark(IntFlag):
+    """What the scheduler must know of a job on a node."""
+
+    VALID = 1  # a success that still counts: tasks may run (PREP-7)
+    RAN = 2  # a task of the job reached `running` here since the last image (REL-3)
+    BARRED = 4  # preparation failed for good: no task of the job may come here (PREP-9)
+    PREPARED_ONCE = 8  # preparation ran and completed since the last image (REL-3)
+    RELEASE_OWED = 16  # release must run, or run again, once the node is ready (REL-10, REL-13)
+
+
+class Ending(NamedTuple):
+    """How a process ended, beyond exit code 0."""
+
+    exit_code: int | None = None
+    failure: FailureInfo | None = None
+
+
+_WELL = Ending(0)
+
+
+class InstanceView(NamedTuple):
+    """One instance as a reader sees it (PREP-24, REL-15)."""
+
+    state: InstanceState
+    start_ms: int
+    end_ms: int | None
+    exit_code: int | None
+    failure: FailureInfo | None
+    retry_count: int
+    runs: int
+
+    @property
+    def result(self) -> TaskResult | None:
+        """Success or failure once completed."""
+        if self.state is InstanceState.RUNNING:
+            return None
+        return TaskResult.FAILURE if self.failure or self.exit_code else TaskResult.SUCCESS
+
+
+class InstanceTable(Columns):
+    """All instances; ``sparse`` holds the endings that are no plain success, under 2 * row + (1 for release)."""
+
+    TYPES = {  # noqa: RUF012
+        "job": "i",
+        "node": "i",
+        "mark": "B",
+        "prep_state": "B",
+        "prep_start": "q",
+        "prep_end": "q",
+        "prep_retries": "i",
+        "prep_runs": "i",  # starts ever on this node, for `simulate.attempts`
+        "release_state": "B",
+        "release_start": "q",
+        "release_end": "q",
+        "release_runs": "i",
+    }
+    job: array[int]
+    node: array[int]
+    mark: array[int]
+    prep_state: array[int]
+    prep_start: array[int]
+    prep_end: array[int]
+    prep_retries: array[int]
+    prep_runs: array[int]
+    release_state: array[int]
+    release_start: array[int]
+    release_end: array[int]
+    release_runs: array[int]
+
+    def __init__(self, log: EventLog) -> None:
+        """Make a table without instances."""
+        super().__init__()
+        self.log = log
+        self._rows: dict[int, array[int]] = {}  # job -> row by node
+        self.endings: list[Ending] = [_WELL]
+
+    def row(self, job: int, node: int) -> int:
+        """The row of the job on the node; -1 if it never needed one."""
+        rows = self._rows.get(job)
+        return rows[node] if rows is not None and node < len(rows) else -1
+
+    def rows_of_job(self, job: int) -> list[int]:
+        """All rows of a job, in the order in which they came to be."""
+        return sorted(row for row in self._rows.get(job, ()) if row >= 0)
+
+    def need(self, job: int, node: int) -> int:
+        """The row of the job on the node, made when it is new."""
+        row = self.row(job, node)
+        if row < 0:
+            for name, code in self.TYPES.items():
+                getattr(self, name).append(NEVER_MS if code == "q" else 0)
+            row = self._grow(1)
+            self.job[row], self.node[row] = job, node
+            self._enter(row)
+        return row
+
+    def set_mark(self, row: int, mark: Mark) -> None:
+        """Set one or several marks."""
+        self.mark[row] |= mark
+        self.touch(row)
+
+    def clear_mark(self, row: int, mark: Mark) -> None:
+        """Take one or several marks away."""
+        self.mark[row] &= ~mark
+        self.touch(row)
+
+    # -- preparation ---------------------------------------------------------------------------------------------
+
+    def prep_start_run(self, now_ms: int, row: int, end_ms: int, rule: str, *, retry: bool = False) -> None:
+        """The preparation's process starts and will end at ``end_ms``; a retry keeps counting (PREP-12)."""
+        self.prep_state[row] = InstanceState.RUNNING
+        self.prep_start[row] = now_ms
+        self.prep_end[row] = end_ms
+        self.prep_retries[row] = self.prep_retries[row] + 1 if retry else 0
+        self.prep_runs[row] += 1
+        self.sparse_drop(2 * row)
+        self.touch(row)
+        self._log(now_ms, "JobPreparationTaskStateChanged", row, InstanceState.RUNNING, self.prep_runs[row], None, rule)
+
+    def prep_complete(self, now_ms: int, row: int, ending: Ending, rule: str) -> None:
+        """The preparation is completed, well or not (PREP-5)."""
+        self.prep_state[row] = InstanceState.COMPLETED
+        self.prep_end[row] = now_ms
+        self._set_ending(2 * row, row, ending)
+        self._log(
+            now_ms, "JobPreparationTaskStateChanged", row, InstanceState.COMPLETED, self.prep_runs[row], ending, rule
+        )
+
+    def prep(self, row: int) -> InstanceView | None:
+        """The preparation's record; None where none ran."""
+        if self.prep_state[row] == ABSENT:
+            return None
+        return self._view(
+            2 * row,
+            row,
+            InstanceState(self.prep_state[row]),
+            self.prep_start[row],
+            self.prep_end[row],
+            self.prep_retries[row],
+            self.prep_runs[row],
+        )
+
+    # -- release -------------------------------------------------------------------------------------------------
+
+    def release_start_run(self, now_ms: int, row: int, end_ms: int, rule: str) -> None:
+        """The release task's process starts and will end at ``end_ms``."""
+        self.release_state[row] = InstanceState.RUNNING
+        self.release_start[row] = now_ms
+        self.release_end[row] = end_ms
+        self.release_runs[row] += 1
+        self.touch(row)
+        self._log(now_ms, "JobReleaseTaskStateChanged", row, InstanceState.RUNNING, self.release_runs[row], None, rule)
+
+    def release_complete(self, now_ms: int, row: int, ending: Ending, rule: str) -> None:
+        """The release task is completed, well or not (REL-7)."""
+        self.release_state[row] = InstanceState.COMPLETED
+        self.release_end[row] = now_ms
+        self._set_ending(2 * row + 1, row, ending)
+        self._log(
+            now_ms, "JobReleaseTaskStateChanged", row, InstanceState.COMPLETED, self.release_runs[row], ending, rule
+        )
+
+    def release(self, row: int) -> InstanceView | None:
+        """The release task's record; None where none ran."""
+        if self.release_state[row] == ABSENT:
+            return None
+        return self._view(
+            2 * row + 1,
+            row,
+            InstanceState(self.release_state[row]),
+            self.release_start[row],
+            self.release_end[row],
+            0,
+            self.release_runs[row],
+        )
+
+    # ------------------------------------------------------------------------------------------------------------
+
+    def _view(
+        self, key: int, row: int, state: InstanceState, start: int, end: int, retries: int, runs: int
+    ) -> InstanceView:
+        if state is InstanceState.RUNNING:
+            return InstanceView(state, start, None, None, None, retries, runs)
+        ending = self._page(row).get(key, _WELL)
+        return InstanceView(state, start, end, ending.exit_code, ending.failure, retries, runs)
+
+    def _page(self, row: int) -> dict[int, Ending]:
+        return self.sparse[row >> PAGE_BITS]
+
+    def _set_ending(self, key: int, row: int, ending: Ending) -> None:
+        if ending == _WELL:
+            self._page(row).pop(key, None)
+        else:
+            self._page(row)[key] = ending
+        self.touch(row)
+
+    def sparse_drop(self, key: int) -> None:
+        """Forget how the run before this one ended."""
+        self._page(key >> 1).pop(key, None)
+
+    def _log(
+        self, now_ms: int, event: str, row: int, to: InstanceState, attempt: int, ending: Ending | None, rule: str
+    ) -> None:
+        fields: tuple[tuple[str, object], ...] = (("to", to), ("attempt", attempt))
+        if ending is not None:
+            if ending.exit_code is not None:
+                fields += (("exitCode", ending.exit_code),)
+            failed = ending.failure or ending.exit_code
+            fields += (("result", TaskResult.FAILURE if failed else TaskResult.SUCCESS),)
+            if ending.failure:
+                fields += (("failureInfo", ending.failure),)
+        shape = self.log.shape(event, Subject.INSTANCE, *fields, ("rule", rule))  # type: ignore[arg-type]
+        self.log.append(now_ms, shape, self.job[row], self.node[row])
+
+    def restore(self, copy: ColumnsCopy) -> None:
+        """Make the instances as they were when ``copy`` was taken."""
+        super().restore(copy)
+        self._rows = {}
+        for row in range(self.length):
+            self._enter(row)
+
+    def _enter(self, row: int) -> None:
+        rows = self._rows.setdefault(self.job[row], array("i"))
+        node = self.node[row]
+        if node >= len(rows):
+            rows.extend(array("i", [-1]) * (node + 1 - len(rows)))
+        rows[node] = row

@@ -1,0 +1,177 @@
+"""Jobs: records with the counters of their tasks; a job's state changes only here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Self
+
+from engine.errors import BrokenInvariant
+from engine.lifecycles import JOB
+from engine.log import EventLog, Subject
+from engine.state.columns import Record, Records
+from engine.state.ready import ReadyQueue
+from engine.terms import JobState, OnAllTasksComplete
+
+if TYPE_CHECKING:
+    from engine.specs.job import JobSpec
+
+UNBOUND = -1
+
+
+class Job(Record):
+    """A job. What a PATCH may change stands beside ``spec``, which stays as it was added."""
+
+    __slots__ = (
+        "barred",
+        "blocks",
+        "counts",
+        "created_ms",
+        "disable_option",
+        "end_ms",
+        "failed",
+        "forced",
+        "has_prep",
+        "has_release",
+        "id",
+        "in_turn",
+        "manager_task",
+        "max_parallel",
+        "max_retries",
+        "max_wall_clock_ms",
+        "metadata",
+        "modified_ms",
+        "on_all_tasks_complete",
+        "pool",
+        "pool_id",
+        "preemptible",
+        "prepared",
+        "previous",
+        "priority",
+        "ready",
+        "ready_count",
+        "releases_open",
+        "row",
+        "schedule",
+        "scheduling_error",
+        "served",
+        "since_ms",
+        "spec",
+        "state",
+        "terminate_reason",
+        "token",
+        "total",
+        "waits_until_ms",
+    )
+
+    def __init__(self, row: int, spec: JobSpec, now_ms: int, *, schedule: int = -1) -> None:
+        """A job that has just been added."""
+        self.row = row
+        self.spec = spec
+        self.id: str = spec.id
+        self.schedule = schedule  # the job schedule that made it, or -1
+        self.state: JobState | None = None
+        self.previous: tuple[JobState, int] | None = None  # the state before and since when
+        self.since_ms = self.created_ms = self.modified_ms = now_ms
+        self.end_ms: int | None = None
+        self.pool_id: str = spec.pool_info.pool_id or ""
+        self.pool = UNBOUND
+        self.priority = spec.priority
+        self.max_parallel = spec.max_parallel_tasks
+        self.preemptible = spec.allow_task_preemption
+        self.max_retries = spec.constraints.max_task_retry_count
+        self.max_wall_clock_ms = spec.constraints.max_wall_clock_time
+        self.on_all_tasks_complete: OnAllTasksComplete = spec.on_all_tasks_complete
+        self.metadata = spec.metadata
+        self.has_prep = spec.job_preparation_task is not None
+        self.has_release = spec.job_release_task is not None
+        self.terminate_reason: str | None = None
+        self.scheduling_error: tuple[str, str, str] | None = None  # category, code, message
+        self.disable_option: str | None = None
+        self.forced = False
+        self.token = 0  # calendar entries of the job with another token are void
+        self.waits_until_ms = 0  # TIME-19: not before this moment out of the intermediate state
+        self.releases_open = 0  # release instances the job waits for (REL-6)
+        self.manager_task = -1
+        # Tasks: blocks in the task table, how many are in each TaskState, how many of the completed have failed.
+        self.blocks: list[int] = []
+        self.counts: list[int] = [0, 0, 0, 0]
+        self.failed = 0
+        self.total = 0
+        # Scheduling: ready tasks by required slots, the last turn, and nodes by position in the pool as bits.
+        self.ready: dict[int, ReadyQueue] = {}
+        self.ready_count = 0
+        self.in_turn = False
+        self.served = 0
+        self.prepared = 0
+        self.barred = 0
+
+    def clone(self) -> Self:
+        """An independent copy, ready queues included."""
+        twin = super().clone()
+        twin.ready = {slots: queue.clone() for slots, queue in self.ready.items()}
+        return twin
+
+    @property
+    def busy(self) -> int:
+        """Tasks preparing or running (JOB-2: what maxParallelTasks limits)."""
+        return self.counts[1] + self.counts[2]
+
+
+class JobTable(Records[Job]):
+    """All jobs, deleted ones included, in the order in which they were added."""
+
+    def __init__(self, log: EventLog) -> None:
+        """Make a table without jobs."""
+        super().__init__()
+        self.log = log
+        self._by_id: dict[str, int] = {}
+
+    def find(self, job_id: str) -> Job | None:
+        """The job of this id, compared without regard to case (GEN-1); None where there is none."""
+        row = self._by_id.get(job_id.lower())
+        return self.rows[row] if row is not None else None
+
+    def present(self) -> Iterator[Job]:
+        """All jobs that have not been deleted."""
+        return (job for job in self.rows if job.state is not None)
+
+    def create(self, now_ms: int, job: Job) -> None:
+        """Add a job, ``active`` (JOB-6)."""
+        self.add(job)
+        self._by_id[job.id.lower()] = job.row
+        self.set_state(now_ms, job.row, JobState.ACTIVE)
+
+    def set_state(self, now_ms: int, row: int, new: JobState | None, reason: str | None = None) -> None:
+        """Change the state (JOB-5) and log it; ``reason`` is the terminate reason. The move must be a legal one."""
+        job = self.edit(row)
+        old = job.state
+        rule = JOB.get((old, new))
+        if rule is None:
+            raise BrokenInvariant(f"job {job.id}: {old!r} -> {new!r} at {now_ms} ms is no legal move (JOB-5)")
+        if old is not None:
+            job.previous = (old, job.since_ms)
+        job.state = new
+        job.since_ms = now_ms
+        job.token += 1
+        if new is None:
+            del self._by_id[job.id.lower()]
+        shape = self.log.shape(
+            "JobStateChanged",
+            Subject.JOB,
+            ("from", old),
+            ("to", new),
+            *((("reason", reason),) if reason else ()),
+            ("rule", rule),
+        )
+        self.log.append(now_ms, shape, row)
+
+    def copy(self) -> list[Job]:
+        """The jobs as they are now. Counters change with every task, so every living job counts as changed."""
+        self._edited.update(job.row for job in self.rows if job.state is not None)
+        return super().copy()
+
+    def restore(self, copy: list[Job]) -> None:
+        """Make the jobs as they were when ``copy`` was taken."""
+        self._edited.update(job.row for job in self.rows if job.state is not None)
+        super().restore(copy)
+        self._by_id = {job.id.lower(): job.row for job in self.rows if job.state is not None}

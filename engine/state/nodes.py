@@ -1,0 +1,256 @@
+"""Compute nodes: what changes with every task in columns, the rest in records; state changes only here."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.errors import BrokenInvariant
+from engine.lifecycles import NODE
+from engine.log import EventLog, Subject
+from engine.state.columns import Columns, ColumnsCopy, Record, Records
+from engine.state.failures import FailureInfo
+from engine.terms import NodeState, SchedulingState, TaskResult
+
+if TYPE_CHECKING:
+    from engine.specs.pool import StartTask
+
+CREATING, STARTING, IDLE, RUNNING = NodeState.CREATING, NodeState.STARTING, NodeState.IDLE, NodeState.RUNNING
+GONE = len(NodeState)  # in the column: the node has left its pool
+
+# ACC-7, ACC-10: states in which the VM is neither counted nor billed.
+UNBILLED = (NodeState.PREEMPTED, NodeState.DEALLOCATED)
+
+
+class NodeError(NamedTuple):
+    """ERR-N: why a node is unusable."""
+
+    code: str
+    message: str
+    details: tuple[tuple[str, str], ...] = ()
+
+    def wire(self) -> dict[str, object]:
+        """As the service writes it."""
+        body: dict[str, object] = {"code": self.code, "message": self.message}
+        if self.details:
+            body["errorDetails"] = [{"name": name, "value": value} for name, value in self.details]
+        return body
+
+
+class StartTaskRecord(NamedTuple):
+    """START-7: how the start task of the present boot is getting on."""
+
+    running: bool
+    start_ms: int
+    end_ms: int | None  # planned while running
+    exit_code: int | None = None
+    failure: FailureInfo | None = None
+    retry_count: int = 0
+    last_retry_ms: int | None = None
+
+    @property
+    def result(self) -> TaskResult | None:
+        """Success or failure once completed."""
+        if self.running:
+            return None
+        return TaskResult.FAILURE if self.failure or self.exit_code else TaskResult.SUCCESS
+
+
+class PendingOperation(NamedTuple):
+    """An operation that waits for the node's tasks (RSZ-5, NOP-2): ``name`` is reboot, reimage, deallocate or remove."""
+
+    name: str
+    waits_for_retention: bool
+    rule: str
+
+
+class Node(Record):
+    """The rarely changing part of a node."""
+
+    __slots__ = (
+        "allocation_ms",
+        "boot_ms",
+        "boots",
+        "billed_ms",
+        "billed_since_ms",
+        "dedicated",
+        "errors",
+        "gone_ms",
+        "id",
+        "ip",
+        "kept_files",
+        "lost_state",
+        "operation",
+        "pool",
+        "position",
+        "recover_ms",
+        "scheduling",
+        "start_runs",
+        "start_spec",
+        "start_task",
+        "token",
+        "users",
+    )
+
+    def __init__(self, pool: int, position: int, node_id: str, *, dedicated: bool, now_ms: int, ip: int) -> None:
+        """A node that has just been allocated."""
+        self.pool = pool
+        self.position = position  # in the pool, over all nodes it ever had
+        self.id = node_id
+        self.dedicated = dedicated
+        self.allocation_ms = now_ms
+        self.ip = ip  # the n-th address handed out (NODE-4)
+        self.boot_ms: int | None = None
+        self.boots = 0
+        self.scheduling = SchedulingState.ENABLED
+        self.start_spec: StartTask | None = None  # as of the present boot (POOL-15)
+        self.start_task: StartTaskRecord | None = None
+        self.start_runs = 0  # starts of the start task ever, for `simulate.attempts`
+        self.errors: tuple[NodeError, ...] = ()
+        self.operation: PendingOperation | None = None
+        self.token = 0  # calendar entries of the node with another token are void
+        self.lost_state = NodeState.IDLE  # what `unknown` goes back to
+        self.recover_ms: int | None = None  # when an unusable node is expected back (NODE-14)
+        self.billed_since_ms: int | None = now_ms
+        self.billed_ms = 0
+        self.gone_ms: int | None = None
+        self.users: dict[str, tuple[bool, int]] = {}  # NOP-9: name -> admin, expiry
+        self.kept_files = 0  # generation of the disk: grows when it is wiped
+
+
+class NodeTable(Columns):
+    """All nodes of all pools, in the order in which they appeared."""
+
+    TYPES = {"state": "B", "open": "B", "free": "i", "since": "q", "ran": "i", "succeeded": "i"}  # noqa: RUF012
+    state: array[int]
+    open: array[int]  # new tasks may come (SCHED-8): the node stands in its pool's buckets
+    free: array[int]  # task slots not taken
+    since: array[int]  # when the present state began
+    ran: array[int]  # NODE-5: totalTasksRun
+    succeeded: array[int]
+
+    def __init__(self, log: EventLog) -> None:
+        """Make a table without nodes."""
+        super().__init__()
+        self.log = log
+        self.records: Records[Node] = Records()
+        # The tasks in state running, and those in state preparing, of each node; kept beside the columns of the tasks.
+        self.running: list[set[int]] = []
+        self.preparing: dict[int, set[int]] = {}
+
+    def __getitem__(self, node: int) -> Node:
+        return self.records.rows[node]
+
+    def edit(self, node: int) -> Node:
+        """The node's record, to be changed."""
+        return self.records.edit(node)
+
+    def add(self, record: Node, slots: int) -> int:
+        """A new node in state ``creating``; returns its row. The caller logs nothing: this does."""
+        self.state.append(CREATING)
+        self.open.append(0)
+        self.free.append(slots)
+        self.since.append(record.allocation_ms)
+        self.ran.append(0)
+        self.succeeded.append(0)
+        self.running.append(set())
+        self._grow(1)
+        node = self.records.add(record)
+        shape = self.log.shape(
+            "NodeStateChanged", Subject.NODE, ("from", None), ("to", CREATING), ("rule", NODE[None, CREATING])
+        )
+        self.log.append(record.allocation_ms, shape, -1, node)
+        return node
+
+    def state_of(self, node: int) -> NodeState | None:
+        """The node's state; None when it has left the pool."""
+        state = self.state[node]
+        return None if state == GONE else NodeState(state)
+
+    def set_state(self, now_ms: int, node: int, new: NodeState | None, reason: str | None = None) -> None:
+        """Change the state (NODE-9), keep the bill (ACC-10), log it. The move must be a legal one."""
+        old = self.state_of(node)
+        rule = NODE.get((old, new))
+        if rule is None:
+            raise BrokenInvariant(f"node {self[node].id}: {old!r} -> {new!r} at {now_ms} ms is no legal move (NODE-9)")
+        self.state[node] = GONE if new is None else new
+        self.since[node] = now_ms
+        self.touch(node)
+        if new is None or new in UNBILLED or old in UNBILLED:
+            self._bill(now_ms, node, billed=new is not None and new not in UNBILLED)
+        shape = self.log.shape(
+            "NodeStateChanged",
+            Subject.NODE,
+            ("from", old),
+            ("to", new),
+            *((("reason", reason),) if reason else ()),
+            ("rule", rule),
+        )
+        self.log.append(now_ms, shape, -1, node)
+
+    def _bill(self, now_ms: int, node: int, *, billed: bool) -> None:
+        record = self.edit(node)
+        if record.billed_since_ms is not None:
+            record.billed_ms += now_ms - record.billed_since_ms
+        record.billed_since_ms = now_ms if billed else None
+
+    def billed_ms(self, node: int, now_ms: int) -> int:
+        """How long the node's VM has been paid for (ACC-10)."""
+        record = self[node]
+        return record.billed_ms + (now_ms - record.billed_since_ms if record.billed_since_ms is not None else 0)
+
+    def set_scheduling(self, now_ms: int, node: int, new: SchedulingState, rule: str = "NOP-6") -> None:
+        """Change ``schedulingState`` (NODE-7)."""
+        record = self.edit(node)
+        shape = self.log.shape(
+            "NodeSchedulingStateChanged", Subject.NODE, ("from", record.scheduling), ("to", new), ("rule", rule)
+        )
+        record.scheduling = new
+        self.log.append(now_ms, shape, -1, node)
+
+    def set_start_task(
+        self, now_ms: int, node: int, task: StartTaskRecord, attempt: int, rule: str, *, quiet: bool = False
+    ) -> None:
+        """Record how the start task is getting on (START-7); ``quiet`` when nothing worth an event happened."""
+        self.edit(node).start_task = task
+        if quiet:
+            return
+        ending = () if task.running else _ending(task.exit_code, task.result, task.failure)
+        shape = self.log.shape(
+            "StartTaskStateChanged",
+            Subject.INSTANCE,
+            ("to", "running" if task.running else "completed"),
+            ("attempt", attempt),
+            *ending,
+            ("rule", rule),
+        )
+        self.log.append(now_ms, shape, -1, node)
+
+    def tasks_on(self, node: int) -> Sequence[int]:
+        """Running and preparing tasks of the node in creation order."""
+        return sorted(self.running[node] | self.preparing.get(node, set()))
+
+    def busy(self, node: int) -> bool:
+        """Whether a job's task runs or prepares there (NODE-9)."""
+        return bool(self.running[node]) or bool(self.preparing.get(node))
+
+    def restore(self, copy: ColumnsCopy) -> None:
+        """Make the columns as they were; the caller restores ``records`` and then ``running`` and ``preparing``."""
+        super().restore(copy)
+        del self.running[self.length :]
+        self.running.extend(set() for _ in range(self.length - len(self.running)))
+        for tasks in self.running:
+            tasks.clear()
+        self.preparing.clear()
+
+
+def _ending(
+    exit_code: int | None, result: TaskResult | None, failure: FailureInfo | None
+) -> tuple[tuple[str, object], ...]:
+    """The fields of an event that tells how a process ended."""
+    return (
+        *((("exitCode", exit_code),) if exit_code is not None else ()),
+        ("result", result),
+        *((("failureInfo", failure),) if failure else ()),
+    )

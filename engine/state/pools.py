@@ -1,0 +1,198 @@
+"""Pools: records with their nodes and the index of free slots; a pool's states change only here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.errors import BrokenInvariant
+from engine.lifecycles import ALLOCATION, POOL
+from engine.log import EventLog, Subject
+from engine.state.columns import Record, Records
+from engine.terms import AllocationState, NodeFillType, OsFamily, PoolState
+
+if TYPE_CHECKING:
+    from engine.catalogue import VmSize
+    from engine.specs.pool import PoolSpec
+
+
+class ResizeError(NamedTuple):
+    """ERR-R: why a resize fell short."""
+
+    code: str
+    message: str
+    values: tuple[tuple[str, str], ...] = ()
+
+    def wire(self) -> dict[str, object]:
+        """As the service writes it."""
+        body: dict[str, object] = {"code": self.code, "message": self.message}
+        if self.values:
+            body["values"] = [{"name": name, "value": value} for name, value in self.values]
+        return body
+
+
+class Pool(Record):
+    """A pool. What may change stands beside ``spec``, which stays as it was created."""
+
+    __slots__ = (
+        "allocation",
+        "allocation_since_ms",
+        "auto_job",
+        "auto_scale",
+        "buckets",
+        "busy_slot_ms",
+        "created_ms",
+        "dedicated_bits",
+        "drain_option",
+        "fill",
+        "gone_ms",
+        "id",
+        "modified_ms",
+        "nodes",
+        "os",
+        "pass_due",
+        "pending",
+        "gathered_errors",
+        "requested",
+        "resize_errors",
+        "resize_started_ms",
+        "row",
+        "served",
+        "since_ms",
+        "size",
+        "slots",
+        "spec",
+        "spot_retry_token",
+        "start_task",
+        "state",
+        "packages",
+        "certificates",
+        "metadata",
+        "target_dedicated",
+        "target_spot",
+        "token",
+        "turns",
+        "unsettled",
+        "victims",
+        "taken_ips",
+    )
+
+    def __init__(self, row: int, spec: PoolSpec, size: VmSize, os: OsFamily, now_ms: int) -> None:
+        """A pool that has just been created, without nodes."""
+        self.row = row
+        self.spec = spec
+        self.id: str = spec.id
+        self.size = size
+        self.os = os
+        self.state: PoolState | None = None
+        self.since_ms = self.created_ms = self.modified_ms = now_ms
+        self.gone_ms: int | None = None
+        self.allocation: AllocationState | None = None
+        self.allocation_since_ms = now_ms
+        self.slots = spec.task_slots_per_node
+        self.fill: NodeFillType = spec.task_scheduling_policy.node_fill_type
+        self.start_task = spec.start_task
+        self.packages = spec.application_package_references
+        self.certificates = spec.certificate_references
+        self.metadata = spec.metadata
+        self.auto_job = -1  # the job this auto pool belongs to
+        self.auto_scale = spec.enable_auto_scale
+        self.target_dedicated = spec.target_dedicated_nodes or 0
+        self.target_spot = spec.target_low_priority_nodes or 0
+        # Resizing (section 4).
+        self.token = 0  # entries of an earlier resize are void
+        self.requested = 0  # nodes ever asked for: keys of the draws
+        self.pending: dict[int, bool] = {}  # nodes asked for and not there yet, by number: whether dedicated
+        self.victims: set[int] = set()  # nodes that are to leave
+        self.drain_option = "invalid"  # EVT-3: how nodes leave, `invalid` for growth (RSZ-15)
+        self.resize_started_ms = 0
+        self.resize_errors: tuple[ResizeError, ...] = ()
+        self.gathered_errors: tuple[ResizeError, ...] = ()  # of the resize under way
+        self.spot_retry_token = 0
+        # Nodes by position, over all the pool ever had, and the addresses in use (NODE-4).
+        self.nodes: list[int] = []
+        self.taken_ips: set[int] = set()
+        # Scheduling: eligible nodes by free slots, as bits by position; jobs that have something to place.
+        self.buckets: list[int] = [0] * (self.slots + 1)
+        self.dedicated_bits = 0
+        self.turns: list[int] = []
+        self.served = 0
+        self.pass_due = False
+        self.unsettled: list[int] = []  # nodes whose state must be looked at when the instant is over
+        self.busy_slot_ms = 0
+
+    @property
+    def targets_met(self) -> bool:
+        """Whether nothing is pending and nobody is to leave."""
+        return not self.pending and not self.victims
+
+
+class PoolTable(Records[Pool]):
+    """All pools, deleted ones included, in the order in which they were created."""
+
+    def __init__(self, log: EventLog) -> None:
+        """Make a table without pools."""
+        super().__init__()
+        self.log = log
+        self._by_id: dict[str, int] = {}
+
+    def find(self, pool_id: str) -> Pool | None:
+        """The pool of this id, compared without regard to case (GEN-1); None where there is none."""
+        row = self._by_id.get(pool_id.lower())
+        return self.rows[row] if row is not None else None
+
+    def present(self) -> Iterator[Pool]:
+        """All pools that have not been deleted."""
+        return (pool for pool in self.rows if pool.state is not None)
+
+    def create(self, now_ms: int, pool: Pool, allocation: AllocationState) -> None:
+        """Add a pool, ``active`` (POOL-8)."""
+        self.add(pool)
+        self._by_id[pool.id.lower()] = pool.row
+        self.set_state(now_ms, pool.row, PoolState.ACTIVE)
+        self.set_allocation(now_ms, pool.row, allocation)
+
+    def set_state(self, now_ms: int, row: int, new: PoolState | None) -> None:
+        """Change the state (POOL-7) and log it. The move must be a legal one."""
+        pool = self.edit(row)
+        rule = POOL.get((pool.state, new))
+        if rule is None:
+            raise BrokenInvariant(f"pool {pool.id}: {pool.state!r} -> {new!r} at {now_ms} ms is no legal move (POOL-7)")
+        shape = self.log.shape(
+            "PoolStateChanged", Subject.POOL, ("from", pool.state), ("to", new), ("rule", rule)
+        )
+        pool.state = new
+        pool.since_ms = now_ms
+        if new is None:
+            pool.gone_ms = now_ms
+            del self._by_id[pool.id.lower()]
+        self.log.append(now_ms, shape, row)
+
+    def set_allocation(self, now_ms: int, row: int, new: AllocationState, reason: str | None = None) -> None:
+        """Change the allocation state (POOL-7) and log it. The move must be a legal one."""
+        pool = self.edit(row)
+        rule = ALLOCATION.get((pool.allocation, new))
+        if rule is None:
+            raise BrokenInvariant(f"pool {pool.id}: {pool.allocation!r} -> {new!r} is no legal move (POOL-7)")
+        shape = self.log.shape(
+            "PoolAllocationStateChanged",
+            Subject.POOL,
+            ("from", pool.allocation),
+            ("to", new),
+            *((("reason", reason),) if reason else ()),
+            ("rule", rule),
+        )
+        pool.allocation = new
+        pool.allocation_since_ms = now_ms
+        self.log.append(now_ms, shape, row)
+
+    def copy(self) -> list[Pool]:
+        """The pools as they are now. Free slots change with every task, so every living pool counts as changed."""
+        self._edited.update(pool.row for pool in self.rows if pool.state is not None)
+        return super().copy()
+
+    def restore(self, copy: list[Pool]) -> None:
+        """Make the pools as they were when ``copy`` was taken."""
+        self._edited.update(pool.row for pool in self.rows if pool.state is not None)
+        super().restore(copy)
+        self._by_id = {pool.id.lower(): pool.row for pool in self.rows if pool.state is not None}

@@ -1,0 +1,395 @@
+"""Tasks: one row each, in columns; the only place where a task's state changes.
+
+A running task's end is known when it starts, so ``ended`` holds the planned end while it runs. An
+entry of the calendar that comes at another moment, or finds the task not running, is void.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from engine.errors import BrokenInvariant
+from engine.lifecycles import TASK
+from engine.log import EventLog, Subject
+from engine.state.columns import PAGE_BITS, Columns, ColumnsCopy
+from engine.state.failures import FailureInfo
+from engine.terms import TaskResult, TaskState
+
+if TYPE_CHECKING:
+    from engine.specs.task import TaskSpec
+    from engine.state.jobs import JobTable
+
+ACTIVE, PREPARING, RUNNING, COMPLETED = (int(state) for state in TaskState)
+GONE = 4  # deleted: the row stays, the task does not
+
+# _LEGAL[old * 4 + new]: the hot form of lifecycles.TASK.
+_LEGAL = bytes((old, new) in TASK for old in TaskState for new in TaskState)
+
+# In the column of exit codes: the first attempt runs into its time limit.
+TIME_LIMIT_CODE = -(2**31)
+
+NEVER_MS = -1  # in `started`: not yet; in `ended`: neither ended nor planned
+
+
+class TaskExtra(NamedTuple):
+    """What only some tasks have: everything beyond a first attempt that ends with exit code 0."""
+
+    attempts: int = 1  # starts so far
+    retry_count: int = 0
+    requeue_count: int = 0
+    system_retries: int = 0  # EVT-2: systemTaskVersion
+    node_retries: int = 0  # RETRY-7: service retries on the present node
+    last_retry_ms: int | None = None
+    last_requeue_ms: int | None = None
+    awaits_retry: bool = False  # active again because of a retry: prefers its node (RETRY-5)
+    exit_code: int | None = None
+    failure: FailureInfo | None = None
+
+
+PLAIN = TaskExtra()
+UNTRIED = TaskExtra(attempts=0)
+
+
+class TaskSource(Protocol):
+    """Where the bodies of a block of tasks come from: a factory or a list."""
+
+    @property
+    def count(self) -> int: ...  # noqa: D102
+    def task_id(self, ordinal: int) -> str: ...  # noqa: D102
+    def spec(self, ordinal: int) -> TaskSpec: ...  # noqa: D102
+    def ordinal_of(self, task_id: str) -> int | None: ...  # noqa: D102
+
+
+class TaskProfile(NamedTuple):
+    """What the scheduler must know of a task; shared by all tasks for which it is the same."""
+
+    job: int
+    required_slots: int
+    max_retries: int | None  # None: the job's value, which may change
+    wall_clock_ms: int | None
+    retention_ms: int | None
+    plain: bool  # its first duration and exit code stand in the columns, and it leaves no files
+    affinity: str | None = None
+    manager: bool = False
+    exclusive: bool = False
+    dedicated_only: bool = False
+    instances: int = 0  # more than 0: a multi-instance task
+
+
+class TaskBlock(NamedTuple):
+    """Tasks added together: ``count`` rows from ``first`` on."""
+
+    first: int
+    job: int
+    created_ms: int
+    source: TaskSource
+
+
+class TaskTable(Columns):
+    """All tasks of all jobs, in the order in which they were added."""
+
+    TYPES = {  # noqa: RUF012
+        "state": "B",
+        "satisfied": "B",  # DEP-4: dependents need not wait for it
+        "profile": "i",
+        "node": "i",
+        "started": "q",
+        "ended": "q",
+        "planned": "q",  # how long the first attempt takes
+        "code": "i",  # the exit code of the first attempt
+    }
+    state: array[int]
+    satisfied: array[int]
+    profile: array[int]
+    node: array[int]
+    started: array[int]
+    ended: array[int]
+    planned: array[int]
+    code: array[int]
+
+    def __init__(self, log: EventLog, jobs: JobTable) -> None:
+        """Make a table without tasks."""
+        super().__init__()
+        self.log = log
+        self.jobs = jobs
+        self.profiles: list[TaskProfile] = []
+        self._profile_numbers: dict[TaskProfile, int] = {}
+        self.blocks: list[TaskBlock] = []
+        self._firsts: list[int] = []
+        self._added = log.shape("TaskStateChanged", Subject.TASKS_ADDED, ("from", None), ("to", TaskState.ACTIVE))
+        self._first_start = self._start_shape(TaskState.ACTIVE, 1, "SCHED-7")
+        self._first_success = self._success_shape(1)
+
+    # -- identity ------------------------------------------------------------------------------------------------
+
+    def block_of(self, task: int) -> TaskBlock:
+        """The block the task was added with."""
+        return self.blocks[bisect_right(self._firsts, task) - 1]
+
+    def task_id(self, task: int) -> str:
+        """The task's id as the user spells it."""
+        block = self.block_of(task)
+        return block.source.task_id(task - block.first)
+
+    def spec(self, task: int) -> TaskSpec:
+        """The task's body as it was added; its constraints may have changed since, see ``profile_of``."""
+        block = self.block_of(task)
+        return block.source.spec(task - block.first)
+
+    def profile_of(self, task: int) -> TaskProfile:
+        """What the scheduler knows of the task."""
+        return self.profiles[self.profile[task]]
+
+    def extra(self, task: int) -> TaskExtra:
+        """Attempts, retries and failure; for a task that has never started, ``UNTRIED``."""
+        found = self.sparse[task >> PAGE_BITS].get(task)
+        if found is not None:
+            return found
+        return PLAIN if self.started[task] != NEVER_MS else UNTRIED
+
+    def set_extra(self, task: int, extra: TaskExtra) -> None:
+        """Replace what ``extra`` returns."""
+        page = task >> PAGE_BITS
+        self.sparse[page][task] = extra
+        self.dirty[page] = 1
+
+    def state_of(self, task: int) -> TaskState | None:
+        """The task's state; None when it has been deleted."""
+        state = self.state[task]
+        return None if state == GONE else TaskState(state)
+
+    def find(self, job: int, task_id: str) -> int | None:
+        """The row of a job's task, compared without regard to case (GEN-1); None where there is none."""
+        for number in reversed(self.jobs[job].blocks):
+            block = self.blocks[number]
+            ordinal = block.source.ordinal_of(task_id)
+            if ordinal is not None and self.state[block.first + ordinal] != GONE:
+                return block.first + ordinal
+        return None
+
+    def result(self, task: int) -> TaskResult | None:
+        """Success or failure of a completed task (RETRY-11); None before."""
+        if self.state[task] != COMPLETED:
+            return None
+        extra = self.extra(task)
+        return TaskResult.FAILURE if extra.failure or extra.exit_code else TaskResult.SUCCESS
+
+    def profile_number(self, profile: TaskProfile) -> int:
+        """The number of a profile, which is made when it is new."""
+        number = self._profile_numbers.get(profile)
+        if number is None:
+            number = self._profile_numbers[profile] = len(self.profiles)
+            self.profiles.append(profile)
+        return number
+
+    # -- changes -------------------------------------------------------------------------------------------------
+
+    def add_block(
+        self,
+        now_ms: int,
+        job: int,
+        source: TaskSource,
+        profiles: array[int],
+        planned_ms: array[int],
+        codes: array[int],
+    ) -> TaskBlock:
+        """New tasks, all ``active``: the columns of their profiles, first durations and first exit codes (TASK-3)."""
+        count = len(profiles)
+        self.state.frombytes(bytes(count))
+        self.satisfied.frombytes(bytes(count))
+        self.profile.extend(profiles)
+        self.node.extend(array("i", [-1]) * count)
+        never = array("q", [NEVER_MS]) * count
+        self.started.extend(never)
+        self.ended.extend(never)
+        self.planned.extend(planned_ms)
+        self.code.extend(codes)
+        block = TaskBlock(self._grow(count), job, now_ms, source)
+        self.blocks.append(block)
+        self._firsts.append(block.first)
+        record = self.jobs.edit(job)
+        record.blocks.append(len(self.blocks) - 1)
+        record.counts[ACTIVE] += count
+        record.total += count
+        self.log.append_tasks_added(now_ms, self._added, block.first, count)
+        return block
+
+    def start(self, now_ms: int, task: int, node: int, end_ms: int, rule: str = "SCHED-7") -> None:
+        """The task runs on the node and will end at ``end_ms`` unless something comes between."""
+        page = task >> PAGE_BITS
+        extra = self.sparse[page].get(task)
+        old = self.state[task]
+        if extra is None and self.started[task] == NEVER_MS and old == ACTIVE:
+            shape = self._first_start
+        else:
+            shape = self._restart(now_ms, task, extra, TaskState(old), rule)
+        self._move(task, old, RUNNING)
+        self.node[task] = node
+        self.started[task] = now_ms
+        self.ended[task] = end_ms
+        self.log.append(now_ms, shape, task, node)
+
+    def _restart(self, now_ms: int, task: int, extra: TaskExtra | None, old: TaskState, rule: str) -> int:
+        if extra is not None or self.started[task] != NEVER_MS:
+            extra = extra or PLAIN
+            retry_ms = now_ms if extra.awaits_retry else extra.last_retry_ms
+            extra = extra._replace(attempts=extra.attempts + 1, last_retry_ms=retry_ms, awaits_retry=False)
+            self.set_extra(task, extra)
+            return self._start_shape(old, extra.attempts, "RETRY-5" if retry_ms == now_ms else rule)
+        return self._start_shape(old, 1, rule)
+
+    def prepare(self, now_ms: int, task: int, node: int) -> None:
+        """The task is assigned to the node and waits for the job's preparation there (PREP-6)."""
+        self._move(task, self.state[task], PREPARING)
+        self.node[task] = node
+        shape = self.log.shape(
+            "TaskStateChanged",
+            Subject.TASK,
+            ("from", TaskState.ACTIVE),
+            ("to", TaskState.PREPARING),
+            ("attempt", self.extra(task).attempts + 1),
+            ("rule", "PREP-6"),
+        )
+        self.log.append(now_ms, shape, task, node)
+
+    def succeed(self, now_ms: int, task: int, node: int) -> None:
+        """The running task has ended with exit code 0 and nothing else is wrong."""
+        extra = self.sparse[task >> PAGE_BITS].get(task)
+        if extra is None:
+            shape = self._first_success
+        else:
+            shape = self._success_shape(extra.attempts)
+            self.set_extra(task, extra._replace(exit_code=0, failure=None))
+        self._move(task, RUNNING, COMPLETED)
+        self.ended[task] = now_ms
+        self.log.append(now_ms, shape, task, node)
+
+    def fail(
+        self, now_ms: int, task: int, exit_code: int | None, failure: FailureInfo | None, rule: str, node: int = -1
+    ) -> None:
+        """The task is completed and has failed; without an exit code its process never ran (RETRY-11)."""
+        old = self.state[task]
+        extra = self.extra(task)
+        if old == PREPARING and self.started[task] == NEVER_MS:
+            extra = UNTRIED
+        self.set_extra(task, extra._replace(exit_code=exit_code, failure=failure, awaits_retry=False))
+        self._move(task, old, COMPLETED)
+        self.ended[task] = now_ms
+        code = () if exit_code is None else (("exitCode", exit_code),)
+        shape = self.log.shape(
+            "TaskStateChanged",
+            Subject.TASK,
+            ("from", TaskState(old)),
+            ("to", TaskState.COMPLETED),
+            ("attempt", max(extra.attempts, 1)),
+            *code,
+            ("result", TaskResult.FAILURE),
+            *((("failureInfo", failure),) if failure else ()),
+            ("rule", rule),
+        )
+        self.jobs.edit(self.profile_of(task).job).failed += 1
+        self.log.append(now_ms, shape, task, node)
+
+    def back_to_active(self, now_ms: int, task: int, extra: TaskExtra, rule: str, exit_code: int | None = None) -> None:
+        """The task is queued again: a retry, a requeue, a lost node, a failed preparation, a reactivation."""
+        old = self.state[task]
+        node = self.node[task] if old != COMPLETED else -1
+        job = self.jobs.edit(self.profile_of(task).job)
+        if old == COMPLETED:
+            job.failed -= self.result(task) is TaskResult.FAILURE
+        # A task that has only been preparing has not started: its first start is still to come.
+        if extra.attempts or extra.requeue_count or extra.system_retries:
+            self.set_extra(task, extra)
+        self._move(task, old, ACTIVE)
+        self.ended[task] = NEVER_MS
+        code = () if exit_code is None else (("exitCode", exit_code),)
+        shape = self.log.shape(
+            "TaskStateChanged",
+            Subject.TASK,
+            ("from", TaskState(old)),
+            ("to", TaskState.ACTIVE),
+            ("attempt", max(extra.attempts, 1)),
+            *code,
+            ("rule", rule),
+        )
+        self.log.append(now_ms, shape, task, node)
+
+    def delete(self, now_ms: int, task: int, rule: str) -> None:
+        """The task is gone (TASK-14, JOB-16)."""
+        old = self.state[task]
+        job = self.jobs.edit(self.profile_of(task).job)
+        if self.result(task) is TaskResult.FAILURE:
+            job.failed -= 1
+        job.counts[old] -= 1
+        job.total -= 1
+        self.state[task] = GONE
+        self.touch(task)
+        shape = self.log.shape(
+            "TaskStateChanged", Subject.TASK, ("from", TaskState(old)), ("to", None), ("rule", rule)
+        )
+        self.log.append(now_ms, shape, task)
+
+    def set_profile(self, task: int, profile: TaskProfile) -> None:
+        """Replace what the scheduler knows of the task: its constraints were updated (TASK-12)."""
+        self.profile[task] = self.profile_number(profile)
+        self.touch(task)
+
+    def set_satisfied(self, task: int) -> None:
+        """Dependents of the task need not wait for it any more (DEP-4)."""
+        self.satisfied[task] = 1
+        self.touch(task)
+
+    def _move(self, task: int, old: int, new: int) -> None:
+        if not _LEGAL[old * 4 + new]:
+            raise BrokenInvariant(f"task {self.task_id(task)}: {old} -> {new} is no legal move")
+        job = self.profiles[self.profile[task]].job
+        counts = self.jobs.edit(job).counts
+        counts[old] -= 1
+        counts[new] += 1
+        self.state[task] = new
+        self.dirty[task >> PAGE_BITS] = 1
+
+    # -- shapes --------------------------------------------------------------------------------------------------
+
+    def _start_shape(self, old: TaskState, attempt: int, rule: str) -> int:
+        return self.log.shape(
+            "TaskStateChanged",
+            Subject.TASK,
+            ("from", old),
+            ("to", TaskState.RUNNING),
+            ("attempt", attempt),
+            ("rule", rule),
+        )
+
+    def _success_shape(self, attempt: int) -> int:
+        return self.log.shape(
+            "TaskStateChanged",
+            Subject.TASK,
+            ("from", TaskState.RUNNING),
+            ("to", TaskState.COMPLETED),
+            ("attempt", attempt),
+            ("exitCode", 0),
+            ("result", TaskResult.SUCCESS),
+        )
+
+    # -- checkpoints ---------------------------------------------------------------------------------------------
+
+    def restore_blocks(self, copy: ColumnsCopy, blocks: list[TaskBlock]) -> None:
+        """Make the tasks as they were when ``copy`` was taken; profiles stay known."""
+        self.restore(copy)
+        self.blocks = blocks.copy()
+        self._firsts = [block.first for block in blocks]
+
+    def rows_in(self, state: int) -> Sequence[int]:
+        """All tasks in a state, by number; costs a look at every page."""
+        states = self.state.tobytes()
+        wanted = bytes([state])
+        rows: list[int] = []
+        row = states.find(wanted)
+        while row >= 0:
+            rows.append(row)
+            row = states.find(wanted, row + 1)
+        return rows

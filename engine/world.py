@@ -1,0 +1,138 @@
+"""The world: what a rule may touch. Tables, calendar, log, chances and the executor, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine import draws
+from engine.calendar import Calendar, DueKind, Pending
+from engine.catalogue import NODE_TIMINGS
+from engine.executors.simulated import SimulatedExecutor
+from engine.log import EventLog
+from engine.paths import NodeRoot
+from engine.state.columns import ColumnsCopy
+from engine.state.dependencies import DependencyBook
+from engine.state.disks import Disks
+from engine.state.instances import InstanceTable
+from engine.state.jobs import Job, JobTable
+from engine.state.nodes import Node, NodeTable
+from engine.state.pools import Pool, PoolTable
+from engine.state.tasks import PREPARING, RUNNING, TaskBlock, TaskTable
+
+if TYPE_CHECKING:
+    from engine.scenario.model import Scenario
+    from engine.state.files import NodeFiles
+
+
+class Fault(NamedTuple):
+    """What the faults of the scenario have set, beyond single nodes."""
+
+    capacity: tuple[tuple[str, int], ...] = ()  # vmSize in lower case -> nodes that can still be had
+    outages: tuple[tuple[int, int | None], ...] = ()
+
+
+class WorldCopy(NamedTuple):
+    """Everything that can change, as it was at ``now_ms``."""
+
+    now_ms: int
+    log_length: int
+    pending: list[Pending]
+    pools: list[Pool]
+    jobs: list[Job]
+    nodes: ColumnsCopy
+    node_records: list[Node]
+    tasks: ColumnsCopy
+    blocks: list[TaskBlock]
+    instances: ColumnsCopy
+    disks: dict[int, NodeFiles]
+    faults: Fault
+    starving: dict[int, int]
+
+
+class World:
+    """The state of one run at one moment."""
+
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        """Make the world of a scenario before anything has happened."""
+        self.scenario = scenario
+        self.seed = seed
+        self.account = scenario.account
+        self.options = scenario.options
+        self.calendar = Calendar()
+        self.log = EventLog(scenario.start)
+        self.pools = PoolTable(self.log)
+        self.jobs = JobTable(self.log)
+        self.nodes = NodeTable(self.log)
+        self.tasks = TaskTable(self.log, self.jobs)
+        self.instances = InstanceTable(self.log)
+        self.disks = Disks()
+        self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
+        self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.simulate.storage)
+        self.faults = Fault()
+        self.starving: dict[int, int] = {}  # task -> when its waiting was last reported (SCHED-11)
+
+    @property
+    def now_ms(self) -> int:
+        """The present moment in ms since the scenario's start."""
+        return self.calendar.now_ms
+
+    def node_ms(self, node_pool: Pool, step: str, *key: str | int) -> int:
+        """How long a step in a node's life takes, drawn for this key (section 27); ``simulate.nodes`` wins."""
+        said = getattr(self.scenario.simulate.nodes, step, None)
+        distribution = said if said is not None else getattr(NODE_TIMINGS[node_pool.os], step)
+        return draws.draw_ms(distribution, draws.uniform(self.seed, step, node_pool.id.lower(), *key))
+
+    def root_of(self, pool: Pool) -> NodeRoot:
+        """The root directory of the pool's nodes (FILE-1)."""
+        return NodeRoot.of(pool.os, has_temp_disk=pool.size.temp_disk_gib > 0)
+
+    def pool_of(self, node: int) -> Pool:
+        """The pool a node belongs, or belonged, to."""
+        return self.pools.rows[self.nodes[node].pool]
+
+    def jobs_of(self, pool: Pool) -> Iterator[Job]:
+        """The jobs bound to a pool, oldest first."""
+        return (job for job in self.jobs.present() if job.pool == pool.row)
+
+    def copy(self) -> WorldCopy:
+        """Everything as it is now."""
+        return WorldCopy(
+            self.now_ms,
+            len(self.log),
+            self.calendar.pending(),
+            self.pools.copy(),
+            self.jobs.copy(),
+            self.nodes.copy(),
+            self.nodes.records.copy(),
+            self.tasks.copy(),
+            self.tasks.blocks.copy(),
+            self.instances.copy(),
+            self.disks.copy(),
+            self.faults,
+            self.starving.copy(),
+        )
+
+    def restore(self, copy: WorldCopy) -> None:
+        """Make everything as it was when ``copy`` was taken; the log is the caller's."""
+        self.pools.restore(copy.pools)
+        self.jobs.restore(copy.jobs)
+        self.nodes.restore(copy.nodes)
+        self.nodes.records.restore(copy.node_records)
+        self.tasks.restore_blocks(copy.tasks, copy.blocks)
+        self.instances.restore(copy.instances)
+        self.disks.restore(copy.disks)
+        self.faults = copy.faults
+        self.starving = copy.starving.copy()
+        self.executor.outages = list(copy.faults.outages)
+        for task in self.tasks.rows_in(RUNNING):
+            self.nodes.running[self.tasks.node[task]].add(task)
+        for task in self.tasks.rows_in(PREPARING):
+            self.nodes.preparing.setdefault(self.tasks.node[task], set()).add(task)
+        self.dependencies = {
+            job.row: DependencyBook.of(job.row, self.tasks)
+            for job in self.jobs.present()
+            if job.spec.uses_task_dependencies
+        }
+        inputs = (DueKind.FAULT, DueKind.COMMAND)  # the journal enters those again
+        self.calendar.restore(copy.now_ms, [due for due in copy.pending if due.kind not in inputs])
