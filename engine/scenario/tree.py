@@ -52,6 +52,9 @@ _LEADING_BLANKS = re.compile(r"^[ \t]+", re.MULTILINE)
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+_NO_KEYS: dict[str, Mark] = {}  # of all values that are no mappings
+
+
 class Mark(NamedTuple):
     """A position in the text; both count from 1."""
 
@@ -65,7 +68,7 @@ class Tree:
 
     mark: Mark
     value: Scalar | list[Tree] | dict[str, Tree]
-    keys: dict[str, Mark] = field(default_factory=dict)
+    keys: dict[str, Mark] = field(default_factory=lambda: _NO_KEYS)
     size: int = 1
     is_open: bool = False
     _plain: Plain = None
@@ -111,20 +114,19 @@ class _Builder:
 
     def feed(self, event: yaml.Event) -> None:
         """Take the next event of the parser; raises Stop when it makes no sense to go on."""
-        if isinstance(event, yaml.CollectionEndEvent):
+        if isinstance(event, yaml.ScalarEvent):
+            self._take_scalar(event, _mark(event.start_mark))
+        elif isinstance(event, yaml.CollectionEndEvent):
             self._close()
-            return
-        mark = _mark(event.start_mark)
-        if isinstance(event, yaml.DocumentStartEvent):
+        elif isinstance(event, yaml.CollectionStartEvent):
+            self._open(event, _mark(event.start_mark))
+        elif isinstance(event, yaml.AliasEvent):
+            self._take_alias(event.anchor or "", _mark(event.start_mark))
+        elif isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
-                self._stop("a scenario is one document: remove this '---' and what follows", mark)
-        elif isinstance(event, yaml.ScalarEvent):
-            self._take_scalar(event, mark)
-        elif isinstance(event, yaml.AliasEvent):
-            self._take_alias(event.anchor or "", mark)
-        elif isinstance(event, yaml.CollectionStartEvent):
-            self._open(event, mark)
+                message = "a scenario is one document: remove this '---' and what follows"
+                self._stop(message, _mark(event.start_mark))
 
     def _stop(self, message: str, mark: Mark) -> NoReturn:
         self._report(message, mark)
@@ -134,13 +136,14 @@ class _Builder:
         return bool(self._stack) and isinstance(self._stack[-1].tree.value, dict) and self._stack[-1].key is None
 
     def _take_scalar(self, event: yaml.ScalarEvent, mark: Mark) -> None:
-        is_key = self._awaits_key()
-        tree = Tree(mark, event.value if is_key else self._scalar(event, mark))
-        if event.anchor:
-            self._anchors[event.anchor] = tree
-        if not is_key:
+        if not self._awaits_key():
+            tree = Tree(mark, self._scalar(event, mark))
+            if event.anchor:
+                self._anchors[event.anchor] = tree
             self._add(tree, mark)
             return
+        if event.anchor:
+            self._anchors[event.anchor] = Tree(mark, event.value)
         if not event.value:
             self._report("a key is missing before this ':'", mark)
         is_merge = event.value == "<<" and event.implicit[0]
@@ -167,7 +170,8 @@ class _Builder:
             self._report(f"the tag {shown(event.tag)} means nothing here: remove it", mark)
         if len(self._stack) >= DEPTH_LIMIT:
             self._stop(f"nested more than {DEPTH_LIMIT} levels deep", mark)
-        tree = Tree(mark, {} if isinstance(event, yaml.MappingStartEvent) else [], is_open=True)
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        tree = Tree(mark, {}, {}, is_open=True) if is_mapping else Tree(mark, [], is_open=True)
         if event.anchor:
             self._anchors[event.anchor] = tree
         self._stack.append(_Open(tree))
