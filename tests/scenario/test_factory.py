@@ -6,7 +6,7 @@ from itertools import product
 from time import perf_counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import ScenarioError
@@ -88,6 +88,7 @@ ranges = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(
     parameters=st.lists(ranges, min_size=1, max_size=3),
     pieces=st.lists(st.sampled_from(["{0}", "{1}", "{2}", "{0:3}", "-", "_", "a", "7"]), min_size=1, max_size=6),

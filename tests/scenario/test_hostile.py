@@ -8,7 +8,7 @@ from time import perf_counter
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import ScenarioError
@@ -16,6 +16,9 @@ from engine.scenario import tree
 from engine.scenario.files import decode
 from engine.scenario.load import KEYS, load
 from engine.specs.commands import COMMANDS
+
+# Bounded, but not by a busy machine.
+UNHURRIED = settings(deadline=timedelta(seconds=5), suppress_health_check=[HealthCheck.too_slow])
 
 
 def feed(text: str) -> list[str]:
@@ -85,13 +88,13 @@ def test_many_values_are_too_many(monkeypatch):
     assert "more than 1,000 values" in problem
 
 
-@settings(deadline=timedelta(seconds=5))
+@UNHURRIED
 @given(st.text())
 def test_any_text(text):
     feed(text)
 
 
-@settings(deadline=timedelta(seconds=5))
+@UNHURRIED
 @given(st.binary())
 def test_any_bytes(content):
     with suppress(ScenarioError):
@@ -127,7 +130,7 @@ values = st.recursive(
 )
 
 
-@settings(deadline=timedelta(seconds=5))
+@UNHURRIED
 @given(st.dictionaries(st.sampled_from(KEYS), values, max_size=6))
 @example({"scenario": "s", "expect": [{"poolId": "", "node": True, "state": []}]})
 @example({"scenario": "s", "timeline": [{"at": 1, "storageOutage": None}, {"at": -0.0, "capacity": 3}]})
@@ -140,12 +143,13 @@ broken = st.sampled_from(
 )
 
 
-@settings(deadline=timedelta(seconds=5))
+@UNHURRIED
 @given(st.lists(broken | words | st.just("a"), max_size=40).map("".join))
 def test_any_yaml_like_text(text):
     feed(text)
 
 
+@UNHURRIED
 @given(st.lists(broken | words | st.sampled_from(["1", "1.5", "null", "a: b", "\n- "]), max_size=30).map("".join))
 def test_the_parser_in_python_reads_the_same(text):
     read = []

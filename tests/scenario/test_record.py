@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.scenario.load import load
@@ -86,6 +86,7 @@ def test_comments_are_kept_where_entries_can_be_added():
     assert dump(load("s", text=text), GIVEN[:1]) == f"{text}\n- {reboot}\n"
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_comes_back(text):
     task = TaskSpec(id="t", command_line=text)
