@@ -4,8 +4,9 @@ A parametric sweep is a product of arithmetic progressions and a task body with 
 that: a sweep of a million tasks is a few ranges and one body, and a task exists as text only when asked for.
 
 Placeholders, in every string of the body: ``{0}`` is the value of the first parameter set, ``{1}`` of the
-second; ``{0:4}`` is padded with zeros to four digits; ``{{`` and ``}}`` are braces. The last parameter
-varies fastest. A template without an id numbers its tasks from 0, as the service's tools do.
+second; ``{0:4}`` is padded with zeros to four digits; ``{{`` and ``}}`` are braces, and so is a brace that
+belongs to no placeholder, as in ``${HOME}``. The last parameter varies fastest. A template without an id
+numbers its tasks from 0, as the service's tools do.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 AMBIGUOUS_LIMIT = 100_000
 """So many ids are compared one by one when their pattern alone does not say that they differ."""
 
-_TOKEN = re.compile(r"\{\{|\}\}|\{(?P<parameter>\d{1,4})(?::(?P<width>\d{1,2}))?\}|[{}]", re.ASCII)
+_TOKEN = re.compile(r"\{\{|\}\}|\{(?P<parameter>\d{1,4})(?::(?P<width>\d{1,2}))?\}", re.ASCII)
 # What may differ from task to task without changing how the task behaves by itself.
 _NAMES_ONLY = ("id", "displayName", "commandLine", "environmentSettings")
 
@@ -49,7 +50,7 @@ Pattern = tuple[str | Placeholder, ...]
 def parse_pattern(text: str, parameters: int) -> Pattern:
     """The literals and placeholders of a template string, literals never adjacent.
 
-    Raises ValueError for a lone brace and for a placeholder beyond the ``parameters`` that there are.
+    Raises ValueError for a placeholder beyond the ``parameters`` that there are.
     """
     parts: list[str | Placeholder] = []
     literal, end = "", 0
@@ -58,10 +59,6 @@ def parse_pattern(text: str, parameters: int) -> Pattern:
         end = token.end()
         if token[0] in ("{{", "}}"):
             literal += token[0][0]
-        elif token["parameter"] is None:
-            raise ValueError(
-                f"a lone {token[0]!r} in {text!r}: write {token[0] * 2!r} for a brace, '{{0}}' for a parameter"
-            )
         elif int(token["parameter"]) >= parameters:
             raise ValueError(
                 f"{token[0]!r} asks for parameter set {token['parameter']}, but there "
@@ -157,7 +154,7 @@ class TaskFactory:
         """The JSON of task ``k``: the template with every placeholder replaced."""
         filled = self._filled(self._body, k)
         assert isinstance(filled, dict)
-        return {"id": self.task_id(k)} | filled
+        return filled if filled.get("id") is not None else filled | {"id": self.task_id(k)}
 
     def ordinal_of(self, task_id: str) -> int | None:
         """The number of the task with this id, compared without regard to case (GEN-1); None when there is none."""

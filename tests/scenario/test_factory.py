@@ -49,7 +49,8 @@ def test_every_string_of_the_template_is_filled():
 
 
 def test_without_an_id_tasks_are_numbered_from_0():
-    factory = sweep(range(5, 15))
+    factory = sweep(range(5, 15), id=None)
+    assert factory.spec(9).id == "9"
     assert [factory.task_id(k) for k in (0, 9)] == ["0", "9"]
     assert (factory.ordinal_of("9"), factory.ordinal_of("09"), factory.ordinal_of("10")) == (9, None, None)
 
@@ -74,10 +75,14 @@ def test_whether_tasks_differ_in_more_than_names(body, varies):
     assert sweep(range(1, 5), range(7, 8), **body).varies is varies
 
 
-@pytest.mark.parametrize("text", ["{", "}", "a{0", "{0}}", "{a}", "{0:}", "{1}", "{-1}", "{0:4:4}"])
-def test_placeholders_that_are_none(text):
-    with pytest.raises(ValueError, match=r"lone|parameter set"):
-        parse_pattern(text, 1)
+@pytest.mark.parametrize("text", ["{", "}", "a{0", "${HOME}", "{0:}", "{-1}", "{0:4:4}", '{"a": 1}'])
+def test_other_braces_are_text(text):
+    assert parse_pattern(text, 1) == (text,)
+
+
+def test_a_placeholder_needs_its_parameter_set():
+    with pytest.raises(ValueError, match="only set 0"):
+        parse_pattern("a {0} {1}", 1)
 
 
 ranges = st.builds(

@@ -247,7 +247,7 @@ FACTORY = [
         "{type: parametricSweep, parameterSets: [{start: 1, end: 9}], repeatTask: {id: 'a{0', commandLine: x}}",
         3,
         ".id",
-        "a lone '{'",
+        "contains '{0}'",
     ),
     (
         "{type: parametricSweep, parameterSets: [{start: 1, end: 9}], repeatTask: {id: 'a{1}', commandLine: x}}",
