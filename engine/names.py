@@ -1,4 +1,4 @@
-"""The ids of a log entry's subject, as JSON members; quoted once and kept (see ``engine.log``)."""
+"""The ids of a log entry's subject, as JSON members, quoted once and kept (see ``engine.log``), and as words."""
 
 from __future__ import annotations
 
@@ -50,6 +50,30 @@ class Names:
 
     def schedule_ids(self, schedule: int) -> str:
         """The id of a job schedule."""
+        raise LookupError(schedule)
+
+    # -- for people (see ``engine.log_text``) ---------------------------------------------------------------------
+
+    def pool(self, pool: int) -> str:
+        """What a scenario calls a pool."""
+        return self._world.pools[pool].id
+
+    def node(self, node: int) -> str:
+        """What a scenario calls a node: its index in its pool."""
+        record = self._world.nodes[node]
+        return f"node {record.position} of {self.pool(record.pool)}"
+
+    def job(self, job: int) -> str:
+        """What a scenario calls a job."""
+        return self._world.jobs[job].id
+
+    def task(self, task: int) -> str:
+        """What a scenario calls a task, and its job."""
+        block = self._world.tasks.block_of(task)
+        return f"{block.source.task_id(task - block.first)} of {self.job(block.job)}"
+
+    def schedule(self, schedule: int) -> str:
+        """What a scenario calls a job schedule."""
         raise LookupError(schedule)
 
     def forget(self) -> None:

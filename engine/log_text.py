@@ -1,0 +1,170 @@
+"""The log for people: one line of text for an event.
+
+The dashboard's list of events and the golden logs of the bundled scenarios show the same lines:
+time since the start, the subject by the names of the scenario, what happened to it, and the rule behind it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from typing import Protocol
+
+from engine.log import Entry, Json, Subject, plain
+from engine.units import HOUR_MS, MINUTE_MS, SECOND_MS
+
+_GAP = "  "
+_SUBJECTS = {
+    "PoolStateChanged": "pool",
+    "PoolAllocationStateChanged": "allocation of",
+    "NodeSchedulingStateChanged": "scheduling of",
+    "StartTaskStateChanged": "start task on",
+    "JobPreparationTaskStateChanged": "preparation of",
+    "JobReleaseTaskStateChanged": "release of",
+    "JobStateChanged": "job",
+    "JobScheduleStateChanged": "job schedule",
+    "TaskStateChanged": "task",
+    "SubtaskStateChanged": "subtask",
+    "TaskScheduleFail": "task",
+    "PoolResizeStart": "resize of",
+    "PoolResizeComplete": "resize of",
+    "AutoScaleEvaluated": "autoscale of",
+    "CommandAccepted": "command",
+    "CommandRefused": "command",
+    "FaultInjected": "fault",
+}
+# Parts of a line that have their own place in it.
+_SAID = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule", "command", "body"}
+_RESIZE = {
+    "nodeDeallocationOption",
+    "currentDedicatedNodes",
+    "targetDedicatedNodes",
+    "currentLowPriorityNodes",
+    "targetLowPriorityNodes",
+    "enableAutoScale",
+    "isAutoPool",
+    "resultCode",
+    "resizeErrors",
+}
+
+
+class Labels(Protocol):
+    """What a scenario calls the rows that an entry names; nodes by their index (``node 0 of shared``)."""
+
+    def pool(self, pool: int) -> str: ...  # noqa: D102
+    def node(self, node: int) -> str: ...  # noqa: D102
+    def job(self, job: int) -> str: ...  # noqa: D102
+    def task(self, task: int) -> str: ...  # noqa: D102
+    def schedule(self, schedule: int) -> str: ...  # noqa: D102
+
+
+def line(labels: Labels, entry: Entry) -> str:
+    """An event as one line, for instance ``+00:01:32.145  node 0 of shared  creating → starting  NODE-9``."""
+    fields = dict(entry.shape.fields)
+    parts = [elapsed(entry.t_ms), subject(labels, entry), *_happened(entry.shape.event, fields)]
+    if entry.shape.subject is Subject.TASK and entry.row_b >= 0:
+        parts.append(f"on {labels.node(entry.row_b)}")
+    parts += _details(fields)
+    if "rule" in fields:
+        parts.append(str(fields["rule"]))
+    return _GAP.join(parts)
+
+
+def elapsed(t_ms: int) -> str:
+    """A time since the start: hours, minutes, seconds, milliseconds."""
+    hours, rest = divmod(t_ms, HOUR_MS)
+    minutes, rest = divmod(rest, MINUTE_MS)
+    seconds, ms = divmod(rest, SECOND_MS)
+    return f"+{hours:02}:{minutes:02}:{seconds:02}.{ms:03}"
+
+
+def subject(labels: Labels, entry: Entry) -> str:
+    """Whose event it is, by kind and name."""
+    kind = _SUBJECTS.get(entry.shape.event, "")
+    match entry.shape.subject:
+        case Subject.NODE:
+            name = labels.node(entry.row_b)
+        case Subject.INSTANCE if entry.row_a >= 0:
+            name = f"{labels.job(entry.row_a)} on {labels.node(entry.row_b)}"
+        case Subject.INSTANCE:
+            name = labels.node(entry.row_b)
+        case Subject.TASK | Subject.TASKS_ADDED:
+            name = labels.task(entry.row_a)
+        case Subject.JOB:
+            name = labels.job(entry.row_a)
+        case Subject.POOL:
+            name = labels.pool(entry.row_a)
+        case Subject.SCHEDULE:
+            name = labels.schedule(entry.row_a)
+        case Subject.RUN:
+            name = str(dict(entry.shape.fields).get("command", ""))
+    return f"{kind} {name}".strip()
+
+
+def _happened(event: str, fields: Mapping[str, Hashable]) -> list[str]:
+    """The middle of a line: from where to where, or what else happened."""
+    match event:
+        case "PoolResizeStart":
+            return ["starts", *_counts(fields, "→")]
+        case "PoolResizeComplete":
+            return ["ends", *_counts(fields, "of"), *_resize_errors(fields)]
+        case "TaskScheduleFail":
+            return ["cannot be scheduled"]
+        case "CommandAccepted" | "CommandRefused" | "FaultInjected":
+            return _arguments(fields)
+    new = _state(fields.get("to"), "(gone)")
+    return [f"{_state(fields['from'], '(new)')} → {new}" if "from" in fields else new]
+
+
+def _state(value: Hashable, absent: str) -> str:
+    return absent if value is None else str(plain(value))
+
+
+def _details(fields: Mapping[str, Hashable]) -> list[str]:
+    """How it ended and why; whatever else the event says, by name."""
+    parts = []
+    attempt = fields.get("attempt")
+    if isinstance(attempt, int) and attempt > 1:
+        parts.append(f"attempt {attempt}")
+    if "exitCode" in fields:
+        parts.append(f"exit {fields['exitCode']}")
+    parts += [str(plain(fields[name])) for name in ("result", "reason") if name in fields]
+    failure = plain(fields.get("failureInfo"))
+    if isinstance(failure, dict):
+        parts.append(f"{failure['code']} ({failure['category']})")
+    for name, value in fields.items():
+        if name == "code":
+            parts.append(str(value))
+        elif name not in _SAID and name not in _RESIZE and name != "message":
+            parts.append(f"{name}={_short(plain(value))}")
+    return parts
+
+
+def _counts(fields: Mapping[str, Hashable], between: str) -> list[str]:
+    kinds = (("dedicated", "Dedicated"), ("Spot", "LowPriority"))
+    pairs = [(kind, fields.get(f"current{name}Nodes"), fields.get(f"target{name}Nodes")) for kind, name in kinds]
+    return [f"{kind} {current} {between} {target}" for kind, current, target in pairs if current or target]
+
+
+def _resize_errors(fields: Mapping[str, Hashable]) -> list[str]:
+    errors = plain(fields.get("resizeErrors"))
+    return [str(error["code"]) for error in errors if isinstance(error, dict)] if isinstance(errors, list) else []
+
+
+def _arguments(fields: Mapping[str, Hashable]) -> list[str]:
+    """What a command is about: the id of what it creates, or its scalar arguments and how many others there are."""
+    body = fields.get("body")
+    if not isinstance(body, Json):
+        return []
+    arguments = json.loads(body.text)
+    if "id" in arguments:
+        return [str(arguments["id"])]
+    return [f"{name}={_short(value)}" for name, value in arguments.items()]
+
+
+def _short(value: object) -> str:
+    if isinstance(value, list) and not all(isinstance(item, int | str) for item in value):
+        return f"[{len(value)}]"
+    if isinstance(value, dict):
+        return "{…}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
