@@ -9,7 +9,6 @@ import gc
 import json
 import resource
 import sys
-import tempfile
 import time
 from hashlib import blake2b
 from pathlib import Path
@@ -47,7 +46,7 @@ def peak_bytes() -> int:
 def digest(simulation: Simulation) -> str:
     """Stands for the event log, byte for byte."""
     log = blake2b(digest_size=8)
-    for line in simulation.log.json_lines(start_seq=1):
+    for line in simulation.json_lines():
         log.update(line.encode())
     return log.hexdigest()
 
@@ -67,10 +66,7 @@ def main(program: str, name: str, path: Path) -> None:
         from engine import Simulation, load_scenario
         from tests.bench.replayed import read
 
-        with tempfile.TemporaryDirectory() as directory:
-            file = Path(directory, f"{name}.yaml")
-            file.write_text(workload.scenario())
-            scenario = load_scenario(str(file))
+        scenario = load_scenario(name, text=workload.scenario())
         before = peak_bytes()
         began_s = time.process_time()
         simulation = Simulation(scenario)
