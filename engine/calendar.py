@@ -62,13 +62,14 @@ class Calendar:
 
     def __init__(self) -> None:
         """Make an empty calendar at time 0."""
-        self._env = simpy.Environment(initial_time=0)
+        # The hot path (rules/hand_over.py) reads the clock here: SimPy's property costs a call.
+        self.env = simpy.Environment(initial_time=0)
         self._rules: list[list[Callable[[Due], None]]] = [[] for _ in DueKind]
 
     @property
     def now_ms(self) -> int:
         """The time of the entry that happened last."""
-        return self._env._now  # type: ignore[return-value]  # SimPy's `now` property costs a call on the hot path
+        return self.env._now  # type: ignore[return-value]  # SimPy's `now` property costs a call on the hot path
 
     def on(self, kind: DueKind, rule: Callable[[Due], None]) -> None:
         """Let ``rule`` act whenever an entry of ``kind`` falls due."""
@@ -84,26 +85,32 @@ class Calendar:
         due.kind = kind
         due.key = key
         due.token = token
-        env = self._env
+        env = self.env
         env.schedule(due, kind, when_ms - env._now)  # type: ignore[arg-type]
+
+    def rearm_in(self, due: Due, delay_ms: int, key: int) -> None:
+        """Use an entry that has just happened once more for the same kind."""
+        due.callbacks = self._rules[due.kind]
+        due.key = key
+        self.env.schedule(due, due.kind, delay_ms)  # type: ignore[arg-type]
 
     def peek_ms(self) -> int | None:
         """When the next entry falls due; None if nothing is pending."""
-        queue = self._env._queue
+        queue = self.env._queue
         return queue[0][0] if queue else None  # type: ignore[return-value]
 
     def instant_is_over(self) -> bool:
         """Whether nothing more is due at the present millisecond."""
-        queue = self._env._queue
-        return not queue or queue[0][0] > self._env._now
+        queue = self.env._queue
+        return not queue or queue[0][0] > self.env._now
 
     def step(self) -> None:
         """Let the next entry happen."""
-        self._env.step()
+        self.env.step()
 
     def run(self, until_ms: int, most: int) -> bool:
         """Let at most so many entries happen, up to and including ``until_ms``; returns whether more is due then."""
-        queue, step = self._env._queue, self._env.step
+        queue, step = self.env._queue, self.env.step
         for _ in range(most):
             if not queue or queue[0][0] > until_ms:
                 return False
@@ -112,14 +119,14 @@ class Calendar:
 
     def pending(self) -> list[Pending]:
         """What is due, in the order in which it will happen, entries no longer wanted included."""
-        entries: list[Any] = sorted(self._env._queue, key=lambda entry: entry[:3])
+        entries: list[Any] = sorted(self.env._queue, key=lambda entry: entry[:3])
         return [Pending(when, due.kind, due.key, due.token) for when, _, _, due in entries]
 
     def __len__(self) -> int:
-        return len(self._env._queue)
+        return len(self.env._queue)
 
     def restore(self, now_ms: int, entries: list[Pending]) -> None:
         """Put back what ``pending`` told at ``now_ms``, in the same order."""
-        self._env = simpy.Environment(initial_time=now_ms)
+        self.env.__init__(initial_time=now_ms)  # type: ignore[misc]  # others hold on to this very environment
         for when_ms, kind, key, token in entries:
             self.at(when_ms, kind, key, token)

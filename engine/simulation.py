@@ -19,10 +19,10 @@ from engine.names import Names
 from engine.observe import observe
 from engine.rules import (
     commands,
+    hand_over,
     jobs,
     node_operations,
     nodes,
-    outcomes,
     preparation,
     release,
     resizing,
@@ -297,7 +297,6 @@ class Simulation:
     def _enter_rules(self) -> None:
         world = self.world
         for kind, rule in {
-            DueKind.TASK_ENDED: outcomes.task_ended,
             DueKind.PREPARATION_ENDED: preparation.preparation_ended,
             DueKind.RELEASE_ENDED: release.release_ended,
             DueKind.START_TASK_ENDED: start_task.start_task_ended,
@@ -313,5 +312,6 @@ class Simulation:
             DueKind.PASS: scheduling.run_pass,
         }.items():
             world.calendar.on(kind, partial(rule, world))
+        world.calendar.on(DueKind.TASK_ENDED, hand_over.task_ended(world))
         world.calendar.on(DueKind.FAULT, self._inputs_due)
         world.calendar.on(DueKind.COMMAND, self._inputs_due)

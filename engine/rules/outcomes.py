@@ -186,7 +186,7 @@ def after_completion(
 ) -> None:
     """A task is completed: dependents, exit conditions, the job's end (DEP-4, EXIT-5, JOB-7)."""
     job = world.jobs.rows[profile.job]
-    if job.spec.uses_task_dependencies or exit_code != 0 or failure is not None:
+    if job.spec.uses_task_dependencies or exit_code != 0 or failure is not None or profile.conditions:
         conditions = world.tasks.spec(task).exit_conditions
         job_action, dependency_action = exit_options(conditions, exit_code, failure)
         if dependency_action is DependencyAction.SATISFY:

@@ -9,7 +9,7 @@ from engine.errors import BatchError
 from engine.rules import node_operations, nodes, resizing, scheduling
 from engine.state.jobs import UNBOUND
 from engine.state.pools import Pool
-from engine.terms import AllocationState, Deallocation, JobState, NodeState, PoolState
+from engine.terms import AllocationState, Deallocation, JobDefaultOrder, JobState, NodeState, PoolState
 
 if TYPE_CHECKING:
     from engine.specs.commands import UpdatePool
@@ -90,6 +90,7 @@ def update(world: World, command: UpdatePool) -> None:
         pool.size = size
     pool.os = pool.spec.os_family
     pool.fill = pool.spec.task_scheduling_policy.node_fill_type
+    pool.oldest_first = pool.spec.task_scheduling_policy.job_default_order is JobDefaultOrder.CREATION_TIME
     if pool.slots != pool.spec.task_slots_per_node:
         pool.slots = pool.spec.task_slots_per_node
         pool.buckets = [0] * (pool.slots + 1)

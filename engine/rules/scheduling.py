@@ -19,7 +19,7 @@ from engine.state.columns import PAGE_BITS
 from engine.state.failures import failure
 from engine.state.ready import ReadyQueue
 from engine.state.tasks import TaskProfile
-from engine.terms import JobDefaultOrder, JobState, NodeFillType, NodeState, PoolState, SchedulingState
+from engine.terms import JobState, NodeFillType, NodeState, PoolState, SchedulingState
 from engine.units import MINUTE_MS
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _IDLE, _RUNNING = NodeState.IDLE, NodeState.RUNNING
 _ROW_BITS = 24
-_ROW_MASK = (1 << _ROW_BITS) - 1
+ROW_MASK = (1 << _ROW_BITS) - 1  # the job's row in a turn's key
 _TURN_BITS = 40
 
 
@@ -38,8 +38,7 @@ _TURN_BITS = 40
 
 def turn_key(job: Job, pool: Pool) -> int:
     """Orders the jobs of a pool: the least comes first (SCHED-1, SCHED-2, SCHED-4, SCHED-5)."""
-    oldest_first = pool.spec.task_scheduling_policy.job_default_order is JobDefaultOrder.CREATION_TIME
-    served = 0 if oldest_first else job.served
+    served = 0 if pool.oldest_first else job.served
     return ((1000 - job.priority) << (_TURN_BITS + _ROW_BITS)) | (served << _ROW_BITS) | job.row
 
 
@@ -268,7 +267,7 @@ def place_all(world: World, pool: Pool) -> None:
     turns = pool.turns
     blocked: list[int] = []
     while turns and any(pool.buckets[1:]):
-        job = jobs[turns[0] & _ROW_MASK]
+        job = jobs[turns[0] & ROW_MASK]
         found = _place_one(world, pool, job) if may_take_turns(job, pool) else None
         if found is None:
             key = heappop(turns)
@@ -279,7 +278,7 @@ def place_all(world: World, pool: Pool) -> None:
             continue
         task, node, profile = found
         take_slots(world, pool, node, profile.required_slots)
-        _next_turn(pool, job)
+        next_turn(pool, job)
         assign(world, job, task, node, profile)
         if profile.exclusive:
             open_node(world, node)
@@ -315,7 +314,7 @@ def fill_node(world: World, pool: Pool, node: int) -> bool:
     record = nodes.records.rows[node]
     blocked: list[int] = []
     while turns and nodes.free[node] > 0 and not exclusively:
-        job = jobs[turns[0] & _ROW_MASK]
+        job = jobs[turns[0] & ROW_MASK]
         task = -1
         if may_take_turns(job, pool):
             if not (job.barred and (job.barred >> record.position) & 1):
@@ -335,7 +334,7 @@ def fill_node(world: World, pool: Pool, node: int) -> bool:
             continue
         job.ready_count -= 1
         nodes.free[node] -= profile.required_slots
-        _next_turn(pool, job)
+        next_turn(pool, job)
         assign(world, job, task, node, profile)
         exclusively = profile.exclusive
     for key in blocked:
@@ -349,7 +348,7 @@ def _fits(world: World, pool: Pool, dedicated: bool, node: int, profile: TaskPro
     return dedicated or not profile.dedicated_only
 
 
-def _next_turn(pool: Pool, job: Job) -> None:
+def next_turn(pool: Pool, job: Job) -> None:
     """The job in front has been served: it goes behind its equals, or out if it has nothing more to place."""
     pool.served += 1
     job.served = pool.served

@@ -153,6 +153,8 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
         retention_ms=limits.retention_time,
         plain=plain,
         affinity=spec.affinity_info.affinity_id if spec.affinity_info is not None else None,
+        conditions=spec.exit_conditions is not None,
+        hot=plain and spec.exit_conditions is None and not job.spec.uses_task_dependencies,
     )
     number = world.tasks.profile_number(profile)
     if not plain:

@@ -9,7 +9,7 @@ from engine.errors import BrokenInvariant
 from engine.lifecycles import ALLOCATION, POOL
 from engine.log import EventLog, Subject
 from engine.state.columns import Record, Records
-from engine.terms import AllocationState, NodeFillType, OsFamily, PoolState
+from engine.terms import AllocationState, JobDefaultOrder, NodeFillType, OsFamily, PoolState
 
 if TYPE_CHECKING:
     from engine.catalogue import VmSize
@@ -49,6 +49,7 @@ class Pool(Record):
         "id",
         "modified_ms",
         "nodes",
+        "oldest_first",
         "os",
         "pass_due",
         "pending",
@@ -91,6 +92,7 @@ class Pool(Record):
         self.allocation_since_ms = now_ms
         self.slots = spec.task_slots_per_node
         self.fill: NodeFillType = spec.task_scheduling_policy.node_fill_type
+        self.oldest_first = spec.task_scheduling_policy.job_default_order is JobDefaultOrder.CREATION_TIME
         self.start_task = spec.start_task
         self.packages = spec.application_package_references
         self.certificates = spec.certificate_references

@@ -73,6 +73,8 @@ class TaskProfile(NamedTuple):
     retention_ms: int | None
     plain: bool  # its first duration and exit code stand in the columns, and it leaves no files
     affinity: str | None = None
+    conditions: bool = False  # exit conditions are given (EXIT-1)
+    hot: bool = False  # plain, and nothing follows from its success: see rules/hand_over.py
     manager: bool = False
     exclusive: bool = False
     dedicated_only: bool = False
@@ -120,8 +122,8 @@ class TaskTable(Columns):
         self.blocks: list[TaskBlock] = []
         self._firsts: list[int] = []
         self._added = log.shape("TaskStateChanged", Subject.TASKS_ADDED, ("from", None), ("to", TaskState.ACTIVE))
-        self._first_start = self._start_shape(TaskState.ACTIVE, 1, "SCHED-7")
-        self._first_success = self._success_shape(1)
+        self.first_start = self._start_shape(TaskState.ACTIVE, 1, "SCHED-7")
+        self.first_success = self._success_shape(1)
 
     # -- identity ------------------------------------------------------------------------------------------------
 
@@ -223,7 +225,7 @@ class TaskTable(Columns):
         extra = self.sparse[page].get(task)
         old = self.state[task]
         if extra is None and self.started[task] == NEVER_MS and old == ACTIVE:
-            shape = self._first_start
+            shape = self.first_start
         else:
             shape = self._restart(now_ms, task, extra, TaskState(old), rule)
         self._move(task, old, RUNNING)
@@ -259,7 +261,7 @@ class TaskTable(Columns):
         """The running task has ended with exit code 0 and nothing else is wrong."""
         extra = self.sparse[task >> PAGE_BITS].get(task)
         if extra is None:
-            shape = self._first_success
+            shape = self.first_success
         else:
             shape = self._success_shape(extra.attempts)
             self.set_extra(task, extra._replace(exit_code=0, failure=None))
