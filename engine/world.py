@@ -21,8 +21,11 @@ from engine.state.pools import Pool, PoolTable
 from engine.state.tasks import PREPARING, RUNNING, TaskBlock, TaskTable
 
 if TYPE_CHECKING:
+    from engine.environment import TaskKind
+    from engine.rules.processes import HookProcess
     from engine.scenario.model import Scenario
     from engine.state.files import NodeFiles
+    from engine.terms import OsFamily
 
 
 class Fault(NamedTuple):
@@ -69,6 +72,7 @@ class World:
         self.disks = Disks()
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
         self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.simulate.storage)
+        self.hooks: dict[tuple[int, TaskKind, OsFamily], HookProcess] = {}  # what is known of bodies, never changes
         self.faults = Fault()
         self.starving: dict[int, int] = {}  # task -> when its waiting was last reported (SCHED-11)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from engine import draws
 from engine.environment import TaskKind
 from engine.state.failures import FailureInfo, ended
 from engine.terms import ErrorCategory, OsFamily
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from engine.paths import NodeRoot
     from engine.specs.common import ResourceFile
-    from engine.specs.simulate import Simulate
+    from engine.specs.simulate import Distribution, ExitCodes, Simulate
     from engine.state.files import NodeFiles
 
 
@@ -59,6 +60,27 @@ class Output(NamedTuple):
     stderr: str
 
 
+class PlainProcess(NamedTuple):
+    """A process of which all starts are alike: it leaves no files, nothing can fail before it runs."""
+
+    overhead_ms: int  # TIME-10
+    duration: Distribution
+    exit_code: int | ExitCodes
+    wall_clock_ms: int | None
+
+    def plan(self, seed: int, subject: tuple[str, ...], attempt: int) -> Plan:
+        """When and how this start of the process will end (RETRY-8)."""
+        constant = self.duration.kind == "constant"
+        chance = 0.0 if constant else draws.uniform(seed, "duration", *subject, attempt)
+        total_ms = self.overhead_ms + draws.draw_ms(self.duration, chance)
+        if self.wall_clock_ms is not None and total_ms > self.wall_clock_ms:
+            return Plan(self.wall_clock_ms, None, TIME_LIMIT)
+        code = self.exit_code
+        if isinstance(code, tuple):
+            code = draws.pick_code(code, draws.uniform(seed, "exit code", *subject, attempt))
+        return Plan(total_ms, code)
+
+
 class Executor(Protocol):
     """Whoever runs processes: a simulation, or later real ones."""
 
@@ -72,6 +94,6 @@ class Executor(Protocol):
         """The process has ended by itself: its effects on the node's files, and its output."""
         ...
 
-    def is_plain(self, launch: Launch) -> bool:
-        """Whether the process leaves no files and its end depends on nothing but its duration and exit code."""
+    def plain(self, launch: Launch) -> PlainProcess | None:
+        """What is the same for all starts of this process; None if they must be looked at one by one."""
         ...

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine import draws
 from engine.catalogue import DOWNLOAD_BYTES_PER_SECOND, PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
 from engine.environment import TaskKind
 from engine.executors import small_shell
 from engine.executors.command_line import parse
-from engine.executors.protocol import TIME_LIMIT, Launch, Output, Plan
+from engine.executors.protocol import Launch, Output, Plan, PlainProcess
 from engine.specs.simulate import Distribution, Simulate, SimulateStorage
 from engine.state.failures import FailureInfo, failure
 from engine.terms import OsFamily
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY)
 _NOTHING = Simulate()
+_TASK_DURATION = Distribution.constant(TASK_DURATION_MS)
+_SPECIAL_DURATION = Distribution.constant(PREP_RELEASE_DURATION_MS)
 
 
 class LineFacts(NamedTuple):
@@ -55,38 +57,15 @@ class SimulatedExecutor:
         # StorageOutage faults so far: (from, until) in ms, until None while it lasts.
         self.outages: list[tuple[int, int | None]] = []
 
-    def duration_of(self, launch: Launch) -> Distribution:
-        """How long the process is to take, from its launch to its own end."""
-        said = self._said(launch).duration
-        if said is not None:
-            return said
-        understood_ms = line_facts(launch.command_line, launch.os).understood_ms
-        if understood_ms is not None:
-            return Distribution.constant(understood_ms)
-        return Distribution.constant(TASK_DURATION_MS if launch.kind in _JOB_TASKS else PREP_RELEASE_DURATION_MS)
-
-    def exit_codes_of(self, launch: Launch) -> int | tuple[tuple[int, float], ...] | None:
-        """The exit code or its weights; None leaves it to the small shell, for which an unknown program exits 0."""
-        return self._said(launch).exit_code
-
     def plan(self, launch: Launch) -> Plan:
         """When and how the process will end (TIME-10, RETRY-8)."""
         said = self._said(launch)
         overhead_ms, problem = self._before_the_process(launch, said)
         if problem is not None:
             return Plan(overhead_ms, None, problem, ran=False)
-        chance = draws.uniform(self.seed, "duration", *launch.subject, launch.attempt)
-        total_ms = overhead_ms + draws.draw_ms(self.duration_of(launch), chance)
-        if launch.wall_clock_ms is not None and total_ms > launch.wall_clock_ms:
-            return Plan(launch.wall_clock_ms, None, TIME_LIMIT)
-        code = said.exit_code
-        if isinstance(code, tuple):
-            code = draws.pick_code(code, draws.uniform(self.seed, "exit code", *launch.subject, launch.attempt))
-        return Plan(total_ms, code)
-
-    def overhead_ms(self, launch: Launch) -> int:
-        """Process start and downloads (TIME-10)."""
-        return self._before_the_process(launch, self._said(launch))[0]
+        process = PlainProcess(overhead_ms, _duration(launch, said), said.exit_code or 0, launch.wall_clock_ms)
+        plan = process.plan(self.seed, launch.subject, launch.attempt)
+        return plan if said.exit_code is not None else plan._replace(exit_code=None)
 
     def finish(
         self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles
@@ -100,18 +79,14 @@ class SimulatedExecutor:
         stderr = said.stderr if understood and said.stderr is not None else result.stderr
         return Output(result.exit_code, stdout, stderr)
 
-    def is_plain(self, launch: Launch) -> bool:
-        """Whether duration and exit code are all there is to the process, the first attempt included."""
-        said = launch.simulate or _NOTHING
-        said_nothing_more = (
-            not (said.attempts or said.on_node or said.stdout or said.stderr) and said.found is not False
-        )
-        defaults = self._tasks
-        plain_defaults = not (defaults.attempts or defaults.on_node or defaults.stdout or defaults.stderr)
+    def plain(self, launch: Launch) -> PlainProcess | None:
+        """What is the same for all starts of a process that leaves nothing behind."""
         facts = line_facts(launch.command_line, launch.os)
-        if not (said_nothing_more and plain_defaults and facts.found and facts.leaves_nothing):
-            return False
-        return all(self._blob(file) is None for file in launch.resource_files)
+        said = self._said(launch._replace(attempt=sys.maxsize, node=-1))
+        differs = said.attempts or said.on_node or said.stdout or said.stderr or said.found is False
+        if differs or launch.resource_files or not (facts.found and facts.leaves_nothing):
+            return None
+        return PlainProcess(PROCESS_START_MS, _duration(launch, said), said.exit_code or 0, launch.wall_clock_ms)
 
     def _said(self, launch: Launch) -> Simulate:
         """``simulate:`` of this launch: defaults, then plain values, then the node's, then the attempt's."""
@@ -148,6 +123,16 @@ class SimulatedExecutor:
     def _blob(self, file: ResourceFile) -> SimulateStorage | None:
         url = file.http_url or file.storage_container_url or file.auto_storage_container_name or ""
         return next((blob for glob, blob in self._storage if fnmatchcase(url, glob)), None)
+
+
+def _duration(launch: Launch, said: Simulate) -> Distribution:
+    """How long the process is to take, from its launch to its own end."""
+    if said.duration is not None:
+        return said.duration
+    understood_ms = line_facts(launch.command_line, launch.os).understood_ms
+    if understood_ms is not None:
+        return Distribution.constant(understood_ms)
+    return _TASK_DURATION if launch.kind in _JOB_TASKS else _SPECIAL_DURATION
 
 
 def _merged(base: Simulate, over: Simulate) -> Simulate:

@@ -20,8 +20,9 @@ from engine.terms import JobState, PoolState
 if TYPE_CHECKING:
     from engine.world import World
 
-# A job's preparation is valid on the node, and a task of it has run there: nothing to note for one more.
-_SETTLED = int(Mark.VALID | Mark.RAN)
+# A job's preparation is valid on the node, and with a release task: a task has run there, which need not be noted again.
+_PREPARED = Mark.VALID
+_SETTLED = Mark.VALID | Mark.RAN
 _JOB_ACTIVE, _POOL_ACTIVE = JobState.ACTIVE, PoolState.ACTIVE
 
 

@@ -39,7 +39,7 @@ class PrepVerdict(Enum):
     REFUSE = auto()
 
 
-def prep_verdict(mark: Mark, state: int, prep: JobPreparationTask) -> PrepVerdict:
+def prep_verdict(mark: int, state: int, prep: JobPreparationTask) -> PrepVerdict:
     """What a task of this job must wait for on this node, given the node's marks and record.
 
     PREP-3 prepare where no valid success is recorded. PREP-6 wait for a running instance. PREP-9 a final
@@ -61,7 +61,7 @@ def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:
     return limit == UNLIMITED or retries < limit
 
 
-def stays_valid_after_reboot(mark: Mark, state: int, prep: JobPreparationTask) -> bool:
+def stays_valid_after_reboot(mark: int, state: int, prep: JobPreparationTask) -> bool:
     """Whether the instance need not run again after a reboot.
 
     PREP-15 one that was running always reruns. PREP-16 a success reruns unless the job says otherwise. PREP-17 a
@@ -85,7 +85,7 @@ def assign(world: World, job: Job, task: int, node: int, profile: TaskProfile) -
     row = instances.need(job.row, node)
     prep = job.spec.job_preparation_task
     assert prep is not None
-    verdict = prep_verdict(Mark(instances.mark[row]), instances.prep_state[row], prep)
+    verdict = prep_verdict(instances.mark[row], instances.prep_state[row], prep)
     if verdict in (PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO):
         start(world, job, node, row, rule="PREP-3" if instances.prep_state[row] == ABSENT else "PREP-16")
     if verdict in (PrepVerdict.GO, PrepVerdict.PREPARE_AND_GO):
@@ -97,12 +97,10 @@ def assign(world: World, job: Job, task: int, node: int, profile: TaskProfile) -
 
 def start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
     """The preparation's process starts on the node (PREP-4)."""
-    now_ms = world.now_ms
     instances = world.instances
-    launch = processes.prep_launch(world, job, node, instances.prep_runs[row] + 1, now_ms)
-    processes.begin(world, node, launch)
-    end_ms = now_ms + world.executor.plan(launch).total_ms
-    instances.prep_start_run(now_ms, row, end_ms, rule, retry=retry)
+    hook = processes.prep_process(world, job)
+    end_ms = processes.start_hook(world, job, hook, node, instances.prep_runs[row] + 1)
+    instances.prep_start_run(world.now_ms, row, end_ms, rule, retry=retry)
     world.calendar.at(end_ms, DueKind.PREPARATION_ENDED, row)
 
 
@@ -113,25 +111,21 @@ def preparation_ended(world: World, due: Due) -> None:
     """The process of a preparation has come to the end that was planned for it."""
     row = due.key
     instances = world.instances
-    now_ms = world.now_ms
-    if instances.prep_state[row] != InstanceState.RUNNING or instances.prep_end[row] != now_ms:
+    if instances.prep_state[row] != InstanceState.RUNNING or instances.prep_end[row] != world.now_ms:
         return
     job, node = world.jobs[instances.job[row]], instances.node[row]
     prep = job.spec.job_preparation_task
     assert prep is not None
-    launch = processes.prep_launch(world, job, node, instances.prep_runs[row], instances.prep_start[row])
-    plan = world.executor.plan(launch)
-    if plan.failure is not None:
-        code = STOPPED_EXIT_CODE if plan.ran else None
-        failed(world, job, node, row, Ending(code, plan.failure), rule="PREP-12")
-        return
-    output = processes.finish(world, node, launch, plan, job, prep.id, prep.environment_settings)
-    if output.exit_code == 0:
+    hook = processes.prep_process(world, job)
+    ending = processes.end_hook(world, job, hook, node, instances.prep_runs[row], instances.prep_start[row])
+    if ending.failure is None:
         succeeded(world, job, node, row)
+    elif ending.failure is not FAILURE_EXIT_CODE:
+        failed(world, job, node, row, ending, rule="PREP-12")
     elif prep_retry_verdict(prep, instances.prep_retries[row]):
         start(world, job, node, row, rule="PREP-12", retry=True)
     else:
-        failed(world, job, node, row, Ending(output.exit_code, FAILURE_EXIT_CODE), rule="PREP-9")
+        failed(world, job, node, row, ending, rule="PREP-9")
 
 
 def succeeded(world: World, job: Job, node: int, row: int) -> None:
@@ -212,7 +206,7 @@ def node_was_rebooted(world: World, job: Job, node: int, row: int, *, was_runnin
     assert prep is not None
     instances = world.instances
     state = InstanceState.RUNNING if was_running else instances.prep_state[row]
-    if not stays_valid_after_reboot(Mark(instances.mark[row]), state, prep):
+    if not stays_valid_after_reboot(instances.mark[row], state, prep):
         _void(world, job, node, instances, row, Mark.VALID)
 
 
@@ -226,7 +220,7 @@ def node_was_wiped(world: World, job: Job, node: int, row: int) -> None:
     _void(world, job, node, world.instances, row, everything)
 
 
-def _void(world: World, job: Job, node: int, instances: InstanceTable, row: int, mark: Mark) -> None:
+def _void(world: World, job: Job, node: int, instances: InstanceTable, row: int, mark: int) -> None:
     bit = 1 << world.nodes[node].position
     if mark & Mark.VALID:
         job.prepared &= ~bit

@@ -6,11 +6,14 @@ is decided elsewhere: ``outcomes`` for tasks, ``preparation``, ``release``, ``st
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.environment import NodeFacts, TaskFacts, TaskKind, settings_of, variables
-from engine.executors.protocol import Launch, Output, Plan
+from engine.executors.protocol import Launch, Output, Plan, PlainProcess
 from engine.paths import STARTUP, task_directory
+from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE
+from engine.state.instances import Ending
+from engine.terms import OsFamily
 
 if TYPE_CHECKING:
     from engine.specs.common import CommandLine, EnvironmentSetting
@@ -38,50 +41,100 @@ def task_launch(world: World, task: int, node: int, attempt: int, started_ms: in
     )
 
 
-def prep_launch(world: World, job: Job, node: int, run: int, started_ms: int) -> Launch:
-    """The launch of a job's preparation on a node; ``run`` counts its starts there."""
+class HookProcess(NamedTuple):
+    """The preparation or release task of a job as a process; ``plain`` if all its starts are alike."""
+
+    kind: TaskKind
+    task_id: str
+    spec: CommandLine
+    wall_clock_ms: int | None
+    plain: PlainProcess | None
+
+
+def prep_process(world: World, job: Job) -> HookProcess:
+    """The job's preparation task, looked at once."""
     prep = job.spec.job_preparation_task
     assert prep is not None
-    return _special(
-        world, job, node, TaskKind.PREP, prep, prep.id, run, started_ms, prep.constraints.max_wall_clock_time
-    )
+    return _hook(world, job, TaskKind.PREP, prep.id, prep, prep.constraints.max_wall_clock_time)
 
 
-def release_launch(world: World, job: Job, node: int, run: int, started_ms: int) -> Launch:
-    """The launch of a job's release task on a node; ``run`` counts its starts there."""
+def release_process(world: World, job: Job) -> HookProcess:
+    """The job's release task, looked at once."""
     release = job.spec.job_release_task
     assert release is not None
-    return _special(
-        world, job, node, TaskKind.RELEASE, release, release.id, run, started_ms, release.max_wall_clock_time
-    )
+    return _hook(world, job, TaskKind.RELEASE, release.id, release, release.max_wall_clock_time)
 
 
-def _special(
-    world: World,
-    job: Job,
-    node: int,
-    kind: TaskKind,
-    spec: CommandLine,
-    task_id: str,
-    run: int,
-    started_ms: int,
-    wall_clock_ms: int | None,
+def _hook(
+    world: World, job: Job, kind: TaskKind, task_id: str, spec: CommandLine, wall_clock_ms: int | None
+) -> HookProcess:
+    """Kept by body and operating system: the same wherever it is asked for."""
+    pool = world.pools.find(job.pool_id)
+    os = pool.os if pool is not None else OsFamily.LINUX
+    key = (id(spec), kind, os)
+    known = world.hooks.get(key)
+    if known is None:
+        hook = HookProcess(kind, task_id, spec, wall_clock_ms, None)
+        plain = world.executor.plain(_launch(hook, os, (), 1, -1, 0, ""))
+        known = world.hooks[key] = hook._replace(plain=plain)
+    return known
+
+
+def hook_launch(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> Launch:
+    """One start of a preparation or release task on a node; ``run`` counts its starts there."""
+    directory = task_directory(job.id, hook.task_id)
+    subject = _hook_subject(world, job, hook, node)
+    return _launch(hook, world.pool_of(node).os, subject, run, world.nodes[node].position, started_ms, directory)
+
+
+def _hook_subject(world: World, job: Job, hook: HookProcess, node: int) -> tuple[str, ...]:
+    return hook.kind.name, job.id.lower(), world.pool_of(node).id.lower(), str(world.nodes[node].position)
+
+
+def _launch(
+    hook: HookProcess, os: OsFamily, subject: tuple[str, ...], run: int, position: int, started_ms: int, directory: str
 ) -> Launch:
-    record = world.nodes[node]
-    pool = world.pool_of(node)
+    spec = hook.spec
     return Launch(
-        kind,
+        hook.kind,
         spec.command_line,
         spec.simulate,
-        (kind.name, job.id.lower(), pool.id.lower(), str(record.position)),
+        subject,
         run,
-        record.position,
-        pool.os,
+        position,
+        os,
         started_ms,
-        task_directory(job.id, task_id),
+        directory,
         spec.resource_files,
-        wall_clock_ms,
+        hook.wall_clock_ms,
     )
+
+
+def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -> int:
+    """A preparation or release task starts on the node; returns when its process will end, in ms."""
+    now_ms = world.now_ms
+    if hook.plain is not None:
+        return now_ms + hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run).total_ms
+    launch = hook_launch(world, job, hook, node, run, now_ms)
+    begin(world, node, launch)
+    return now_ms + world.executor.plan(launch).total_ms
+
+
+def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> Ending:
+    """The process of a preparation or release task has come to its planned end: how, and its files written."""
+    if hook.plain is not None:
+        plan = hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
+        code = plan.exit_code or 0
+    else:
+        launch = hook_launch(world, job, hook, node, run, started_ms)
+        plan = world.executor.plan(launch)
+        code = 0
+        if plan.failure is None:
+            settings = hook.spec.environment_settings
+            code = finish(world, node, launch, plan, job, hook.task_id, settings).exit_code
+    if plan.failure is not None:
+        return Ending(STOPPED_EXIT_CODE if plan.ran else None, plan.failure)
+    return Ending(code, FAILURE_EXIT_CODE if code else None)
 
 
 def start_task_launch(world: World, node: int, started_ms: int) -> Launch:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
 from engine.rules import jobs, processes
-from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
+from engine.executors.protocol import TIME_LIMIT
+from engine.state.failures import STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import ABSENT, Ending, Mark
 from engine.terms import InstanceState, JobState, NodeState
 from engine.units import MINUTE_MS
@@ -46,12 +47,12 @@ class ReleaseVerdict(Enum):
     SKIP = auto()
 
 
-def owes_release(mark: Mark) -> bool:
+def owes_release(mark: int) -> bool:
     """REL-3: a task of the job has run here since the last image, and its preparation ran and completed."""
     return bool(mark & Mark.RAN) and bool(mark & Mark.PREPARED_ONCE)
 
 
-def release_verdict(mark: Mark, release_state: int, node_state: NodeState | None) -> ReleaseVerdict:
+def release_verdict(mark: int, release_state: int, node_state: NodeState | None) -> ReleaseVerdict:
     """Whether release runs on a node now, later or not at all.
 
     REL-3, REL-4, REL-5 only where it is owed. REL-12 never a second time. REL-13 by the node's state.
@@ -77,7 +78,7 @@ def begin(world: World, job: Job) -> None:
     instances = world.instances
     for row in instances.rows_of_job(job.row):
         node = instances.node[row]
-        verdict = release_verdict(Mark(instances.mark[row]), instances.release_state[row], world.nodes.state_of(node))
+        verdict = release_verdict(instances.mark[row], instances.release_state[row], world.nodes.state_of(node))
         if verdict is ReleaseVerdict.SKIP:
             continue
         job.releases_open += 1
@@ -91,13 +92,11 @@ def begin(world: World, job: Job) -> None:
 
 def start(world: World, job: Job, node: int, row: int, rule: str) -> None:
     """The release task's process starts; it takes no slot (REL-11)."""
-    now_ms = world.now_ms
     instances = world.instances
-    launch = processes.release_launch(world, job, node, instances.release_runs[row] + 1, now_ms)
-    processes.begin(world, node, launch)
-    end_ms = now_ms + world.executor.plan(launch).total_ms
+    hook = processes.release_process(world, job)
+    end_ms = processes.start_hook(world, job, hook, node, instances.release_runs[row] + 1)
     instances.clear_mark(row, Mark.RELEASE_OWED)
-    instances.release_start_run(now_ms, row, end_ms, rule)
+    instances.release_start_run(world.now_ms, row, end_ms, rule)
     world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
 
 
@@ -108,18 +107,13 @@ def release_ended(world: World, due: Due) -> None:
     if instances.release_state[row] != InstanceState.RUNNING or instances.release_end[row] != world.now_ms:
         return
     job, node = world.jobs[instances.job[row]], instances.node[row]
-    release = job.spec.job_release_task
-    assert release is not None
-    launch = processes.release_launch(world, job, node, instances.release_runs[row], instances.release_start[row])
-    plan = world.executor.plan(launch)
-    if plan.failure is not None:
-        ending, rule = Ending(STOPPED_EXIT_CODE if plan.ran else None, plan.failure), "REL-9" if plan.ran else "REL-7"
+    hook = processes.release_process(world, job)
+    ending = processes.end_hook(world, job, hook, node, instances.release_runs[row], instances.release_start[row])
+    if ending.failure is None:
+        complete(world, job, row, ending, rule="REL-6")
     else:
-        code = processes.finish(
-            world, node, launch, plan, job, release.id, release.environment_settings
-        ).exit_code
-        ending, rule = (Ending(0), "REL-6") if code == 0 else (Ending(code, FAILURE_EXIT_CODE), "REL-7")
-    complete(world, job, row, ending, rule)
+        ran_out = ending.failure is TIME_LIMIT
+        complete(world, job, row, ending, rule="REL-9" if ran_out else "REL-7")
 
 
 def complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> None:
@@ -137,7 +131,7 @@ def node_is_ready(world: World, node: int, row: int) -> None:
     job = world.jobs[instances.job[row]]
     if not instances.mark[row] & Mark.RELEASE_OWED or job.state not in (JobState.TERMINATING, JobState.DELETING):
         return
-    if owes_release(Mark(instances.mark[row])):
+    if owes_release(instances.mark[row]):
         start(world, job, node, row, rule="REL-10" if instances.release_runs[row] else "REL-13")
     else:
         give_up(world, row)

@@ -142,35 +142,32 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
     launch = Launch(
         TaskKind.TASK, spec.command_line, spec.simulate, (), 1, -1, os, world.now_ms, directory, spec.resource_files
     )
-    executor = world.executor
     limits = spec.constraints
-    plain = pool is not None and executor.is_plain(launch) and spec.multi_instance_settings is None
+    process = world.executor.plain(launch) if pool is not None and spec.multi_instance_settings is None else None
     profile = TaskProfile(
         job=job.row,
         required_slots=spec.required_slots,
         max_retries=limits.max_task_retry_count,
         wall_clock_ms=limits.max_wall_clock_time,
         retention_ms=limits.retention_time,
-        plain=plain,
+        plain=process is not None,
         affinity=spec.affinity_info.affinity_id if spec.affinity_info is not None else None,
         conditions=spec.exit_conditions is not None,
-        hot=plain and spec.exit_conditions is None and not job.spec.uses_task_dependencies,
+        hot=process is not None and spec.exit_conditions is None and not job.spec.uses_task_dependencies,
     )
     number = world.tasks.profile_number(profile)
-    if not plain:
+    if process is None:
         return number, array("q", [0]) * count, array("i", [0]) * count
     key = (job.id.lower(), spec.id.lower() if count == 1 else f"#{first}")
-    overhead_ms = executor.overhead_ms(launch)
-    planned = draws.block_ms(executor.duration_of(launch), world.seed, "durations", *key, count=count)
-    said = executor.exit_codes_of(launch)
-    if isinstance(said, tuple):
-        codes = draws.block_codes(said, world.seed, "exit codes", *key, count=count)
+    planned = draws.block_ms(process.duration, world.seed, "durations", *key, count=count)
+    if isinstance(process.exit_code, tuple):
+        codes = draws.block_codes(process.exit_code, world.seed, "exit codes", *key, count=count)
     else:
-        codes = array("i", [said or 0]) * count
-    if planned.count(planned[0]) == count:
-        planned = array("q", [planned[0] + overhead_ms]) * count
+        codes = array("i", [process.exit_code]) * count
+    if process.duration.kind == "constant":
+        planned = array("q", [planned[0] + process.overhead_ms]) * count
     else:
-        planned = array("q", [ms + overhead_ms for ms in planned])
+        planned = array("q", [ms + process.overhead_ms for ms in planned])
     limit_ms = limits.max_wall_clock_time
     if limit_ms is not None:
         for ordinal, ms in enumerate(planned):

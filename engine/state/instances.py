@@ -6,7 +6,7 @@ As with tasks, the end column holds the planned end while an instance runs.
 from __future__ import annotations
 
 from array import array
-from enum import IntFlag
+from collections.abc import Hashable
 from typing import NamedTuple
 
 from engine.log import EventLog, Subject
@@ -18,8 +18,8 @@ ABSENT = 0
 NEVER_MS = -1
 
 
-class Mark(IntFlag):
-    """What the scheduler must know of a job on a node."""
+class Mark:
+    """Bits that tell what the scheduler must know of a job on a node; plain integers, for they are looked at often."""
 
     VALID = 1  # a success that still counts: tasks may run (PREP-7)
     RAN = 2  # a task of the job reached `running` here since the last image (REL-3)
@@ -92,7 +92,7 @@ class InstanceTable(Columns):
         super().__init__()
         self.log = log
         self._rows: dict[int, array[int]] = {}  # job -> row by node
-        self.endings: list[Ending] = [_WELL]
+        self._shapes: dict[tuple[Hashable, ...], int] = {}
 
     def row(self, job: int, node: int) -> int:
         """The row of the job on the node; -1 if it never needed one."""
@@ -114,12 +114,12 @@ class InstanceTable(Columns):
             self._enter(row)
         return row
 
-    def set_mark(self, row: int, mark: Mark) -> None:
+    def set_mark(self, row: int, mark: int) -> None:
         """Set one or several marks."""
         self.mark[row] |= mark
         self.touch(row)
 
-    def clear_mark(self, row: int, mark: Mark) -> None:
+    def clear_mark(self, row: int, mark: int) -> None:
         """Take one or several marks away."""
         self.mark[row] &= ~mark
         self.touch(row)
@@ -221,7 +221,14 @@ class InstanceTable(Columns):
     def _log(
         self, now_ms: int, event: str, row: int, to: InstanceState, attempt: int, ending: Ending | None, rule: str
     ) -> None:
-        fields: tuple[tuple[str, object], ...] = (("to", to), ("attempt", attempt))
+        key = (event, to, attempt, ending, rule)
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = self._shapes[key] = self._shape(event, to, attempt, ending, rule)
+        self.log.append(now_ms, shape, self.job[row], self.node[row])
+
+    def _shape(self, event: str, to: InstanceState, attempt: int, ending: Ending | None, rule: str) -> int:
+        fields: tuple[tuple[str, Hashable], ...] = (("to", to), ("attempt", attempt))
         if ending is not None:
             if ending.exit_code is not None:
                 fields += (("exitCode", ending.exit_code),)
@@ -229,8 +236,7 @@ class InstanceTable(Columns):
             fields += (("result", TaskResult.FAILURE if failed else TaskResult.SUCCESS),)
             if ending.failure:
                 fields += (("failureInfo", ending.failure),)
-        shape = self.log.shape(event, Subject.INSTANCE, *fields, ("rule", rule))  # type: ignore[arg-type]
-        self.log.append(now_ms, shape, self.job[row], self.node[row])
+        return self.log.shape(event, Subject.INSTANCE, *fields, ("rule", rule))
 
     def restore(self, copy: ColumnsCopy) -> None:
         """Make the instances as they were when ``copy`` was taken."""

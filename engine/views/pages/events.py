@@ -1,0 +1,140 @@
+"""The event log as a list: one row for each entry; tasks that were added together are one row."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.log import Json, Shape, Subject, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+
+_BAD_NODE_STATES = frozenset(("unusable", "starttaskfailed", "unknown", "preempted"))
+
+
+class EventRow(NamedTuple):
+    """One entry. ``count`` is more than 1 where several tasks were added at once."""
+
+    seq: int
+    t_ms: int
+    event: str
+    pool_id: str | None
+    node_id: str | None
+    node: int | None
+    job_id: str | None
+    task_id: str | None
+    count: int
+    fields: dict[str, object]
+    is_failure: bool
+
+
+class EventPage:
+    """All entries up to now."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Look at the log of a simulation."""
+        self._simulation = simulation
+        self._failures: list[int] = []
+        self._looked_at = 0
+        self._last = (-1, -1)
+
+    @property
+    def count(self) -> int:
+        """The number of entries."""
+        return len(self._simulation.log)
+
+    def failures(self) -> Sequence[int]:
+        """The entries that tell of a failure, in order; looks only at what is new."""
+        log = self._simulation.log
+        at = self._looked_at
+        if at and (at > len(log) or (log.when[at - 1], log.shape_of[at - 1]) != self._last):
+            self._failures.clear()
+            at = 0
+        if at < len(log):
+            bad = {number for number, shape in enumerate(log.shapes) if is_failure(shape)}
+            self._failures += [at + offset for offset, shape in enumerate(log.shape_of[at:]) if shape in bad]
+            self._looked_at = len(log)
+            self._last = (log.when[-1], log.shape_of[-1])
+        return self._failures
+
+    def first_at(self, when_ms: int) -> int:
+        """How many entries happened before ``when_ms``."""
+        return self._simulation.log.index_at(when_ms - 1)
+
+    def when_ms(self, index: int) -> int:
+        """When an entry happened, in ms since the start."""
+        return self._simulation.log.when[index]
+
+    def row(self, index: int) -> EventRow:
+        """One entry's row."""
+        log = self._simulation.log
+        world = self._simulation.world
+        shape = log.shapes[log.shape_of[index]]
+        row_a, row_b = log.row_a[index], log.row_b[index]
+        pool = node = job = task = None
+        count = 1
+        match shape.subject:
+            case Subject.POOL:
+                pool = row_a
+            case Subject.NODE:
+                node = row_b
+            case Subject.JOB:
+                job = row_a
+            case Subject.TASK:
+                task, node = row_a, row_b if row_b >= 0 else None
+            case Subject.TASKS_ADDED:
+                task, count = row_a, row_b
+            case Subject.INSTANCE:
+                job, node = row_a if row_a >= 0 else None, row_b
+        if task is not None:
+            job = world.tasks.block_of(task).job
+        if node is not None:
+            pool = world.nodes[node].pool
+        return EventRow(
+            seq=log.seq_of(index),
+            t_ms=log.when[index],
+            event=shape.event,
+            pool_id=None if pool is None else world.pools[pool].id,
+            node_id=None if node is None else world.nodes[node].id,
+            node=node,
+            job_id=None if job is None else world.jobs[job].id,
+            task_id=None if task is None else world.tasks.task_id(task),
+            count=count,
+            fields={name: _value(value) for name, value in shape.fields},
+            is_failure=is_failure(shape),
+        )
+
+    def density(self, bins: int, until_ms: int) -> list[int]:
+        """How many entries fall into each of ``bins`` equal parts of the time from the start to ``until_ms``."""
+        log = self._simulation.log
+        edges = [log.index_at(until_ms * part // bins) for part in range(1, bins + 1)]
+        return [high - low for low, high in zip([0, *edges], edges, strict=False)]
+
+    def by_hand_ms(self) -> list[int]:
+        """When something was done by hand, in ms since the start."""
+        return [one.when_ms for one in self._simulation.journal.by_hand()]
+
+    def previous_ms(self) -> int | None:
+        """The last moment before now at which something happened; None at the beginning."""
+        log = self._simulation.log
+        before = log.index_at(self._simulation.now_ms - 1)
+        return log.when[before - 1] if before else None
+
+
+def is_failure(shape: Shape) -> bool:
+    """Whether an event tells that something went wrong."""
+    if shape.event in ("CommandRefused", "TaskScheduleFail", "FaultInjected"):
+        return True
+    fields = dict(shape.fields)
+    if plain(fields.get("result")) == "failure":
+        return True
+    return shape.event == "NodeStateChanged" and plain(fields.get("to")) in _BAD_NODE_STATES
+
+
+def _value(value: object) -> object:
+    return json.loads(value.text) if isinstance(value, Json) else plain(value)
+
+

@@ -1,0 +1,208 @@
+"""Job preparation and job release, node by node: one row for each node, those gone and those without a record included."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.rules.release import owes_release
+from engine.state.instances import ABSENT, InstanceView, Mark
+from engine.terms import InstanceState, JobState, NodeState, TaskResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+    from engine.state.failures import FailureInfo
+    from engine.state.jobs import Job
+
+_OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
+
+
+class Hook(Enum):
+    """Which of a job's two tasks per node."""
+
+    PREPARATION = "Preparation"
+    RELEASE = "Release"
+
+
+class HookStatus(Enum):
+    """How one node stands, in the order in which a list shows it. Derived: the service knows running and completed."""
+
+    FAILED = auto()
+    RETRYING = auto()
+    RUNNING = auto()
+    SUPERSEDED = auto()  # has a record, but the preparation runs again before the next task here
+    SUCCEEDED = auto()
+    GONE = auto()  # the record is kept, the node has left its pool
+    WILL_RUN = auto()  # release only: owed, at the end of the job or once the node is ready
+    SKIPPED = auto()  # release only: the job has ended and nothing was owed here any more
+    NOT_NEEDED = auto()  # no record, and none is due
+
+
+class InstanceRow(NamedTuple):
+    """A preparation or release task on one node (PREP-25). Times are ms since the start."""
+
+    node: int
+    node_id: str
+    pool_id: str
+    node_state: NodeState | None  # None: it has left the pool
+    gone_ms: int | None
+    status: HookStatus
+    state: InstanceState | None
+    result: TaskResult | None
+    start_ms: int | None
+    end_ms: int | None
+    exit_code: int | None
+    retry_count: int
+    runs: int
+    failure: FailureInfo | None
+    is_barred: bool  # PREP-9: no task of the job comes here until the node is reimaged
+
+
+def prep_status(view: InstanceView | None, mark: Mark, *, is_gone: bool, is_over: bool) -> HookStatus:
+    """How a node stands with the preparation, given its record and marks; ``is_over``: the job has ended."""
+    if view is None:
+        return HookStatus.NOT_NEEDED
+    if is_gone:
+        return HookStatus.GONE
+    if view.state is InstanceState.RUNNING:
+        return HookStatus.RETRYING if view.retry_count else HookStatus.RUNNING
+    counts = bool(mark & (Mark.VALID | Mark.BARRED)) or is_over
+    if not counts:
+        return HookStatus.SUPERSEDED
+    return HookStatus.FAILED if view.result is TaskResult.FAILURE else HookStatus.SUCCEEDED
+
+
+def release_status(
+    view: InstanceView | None, mark: Mark, *, is_gone: bool, is_over: bool, is_ending: bool
+) -> HookStatus:
+    """How a node stands with release; ``is_ending``: the job is waiting for its release tasks (REL-6)."""
+    if view is not None and not mark & Mark.RELEASE_OWED:
+        if is_gone:
+            return HookStatus.GONE
+        if view.state is InstanceState.RUNNING:
+            return HookStatus.RUNNING
+        return HookStatus.FAILED if view.result is TaskResult.FAILURE else HookStatus.SUCCEEDED
+    if is_ending and mark & Mark.RELEASE_OWED:
+        return HookStatus.WILL_RUN
+    if not is_over:
+        return HookStatus.WILL_RUN if owes_release(mark) and not is_gone else HookStatus.NOT_NEEDED
+    return HookStatus.SKIPPED
+
+
+class InstancePage:
+    """The nodes of one job's preparation or release."""
+
+    def __init__(self, simulation: Simulation, job_id: str, hook: Hook) -> None:
+        """Look at a job; the page is empty while there is no job of this id."""
+        self._simulation = simulation
+        self.job_id = job_id
+        self.hook = hook
+
+    @property
+    def _job(self) -> Job | None:
+        return self._simulation.world.jobs.find(self.job_id)
+
+    def statuses(self) -> list[tuple[int, HookStatus]]:
+        """Node and status of every node with a record, or one that is owed, in the order in which they came to be."""
+        job = self._job
+        if job is None:
+            return []
+        instances = self._simulation.world.instances
+        found = []
+        for row in instances.rows_of_job(job.row):
+            status = self._status(job, row)
+            if status is not HookStatus.NOT_NEEDED:
+                found.append((instances.node[row], status))
+        return found
+
+    def status_of(self, node: int) -> HookStatus:
+        """How one node stands."""
+        job = self._job
+        row = -1 if job is None else self._simulation.world.instances.row(job.row, node)
+        return HookStatus.NOT_NEEDED if job is None or row < 0 else self._status(job, row)
+
+    def _status(self, job: Job, row: int) -> HookStatus:
+        world = self._simulation.world
+        instances = world.instances
+        mark = Mark(instances.mark[row])
+        is_gone = world.nodes.state_of(instances.node[row]) is None
+        is_over = job.state in _OVER
+        if self.hook is Hook.PREPARATION:
+            return prep_status(instances.prep(row), mark, is_gone=is_gone, is_over=is_over)
+        if not job.has_release or instances.prep_state[row] == ABSENT:
+            return HookStatus.NOT_NEEDED
+        is_ending = job.state in (JobState.TERMINATING, JobState.DELETING)
+        return release_status(instances.release(row), mark, is_gone=is_gone, is_over=is_over, is_ending=is_ending)
+
+    def order(self, *, with_all: bool = False) -> Sequence[int]:
+        """The nodes, trouble first, then what runs, newest start first, then the rest; ``with_all`` those without a record too."""
+        statuses = self.statuses()
+        if not with_all:
+            statuses = [(node, status) for node, status in statuses if self._has_record(node)]
+        else:
+            known = {node for node, _ in statuses}
+            statuses += [(node, HookStatus.NOT_NEEDED) for node in self._nodes() if node not in known]
+        return [node for node, _ in sorted(statuses, key=self._rank)]
+
+    def _rank(self, item: tuple[int, HookStatus]) -> tuple[int, int, int]:
+        node, status = item
+        start_ms = self._start_ms(node)
+        newest_first = status.value <= HookStatus.RUNNING.value
+        return status.value, -start_ms if newest_first else start_ms, node
+
+    def _start_ms(self, node: int) -> int:
+        job = self._job
+        instances = self._simulation.world.instances
+        row = -1 if job is None else instances.row(job.row, node)
+        if row < 0:
+            return 0
+        return instances.prep_start[row] if self.hook is Hook.PREPARATION else instances.release_start[row]
+
+    def _has_record(self, node: int) -> bool:
+        return self._view(node) is not None
+
+    def _view(self, node: int) -> InstanceView | None:
+        job = self._job
+        instances = self._simulation.world.instances
+        row = -1 if job is None else instances.row(job.row, node)
+        if row < 0:
+            return None
+        return instances.prep(row) if self.hook is Hook.PREPARATION else instances.release(row)
+
+    def _nodes(self) -> Sequence[int]:
+        job = self._job
+        world = self._simulation.world
+        if job is None or job.pool < 0:
+            return ()
+        return [node for node in world.pools[job.pool].nodes if world.nodes.state_of(node) is not None]
+
+    def nodes_present(self) -> int:
+        """How many nodes the job's pool has."""
+        return len(self._nodes())
+
+    def row(self, node: int) -> InstanceRow:
+        """One node's row."""
+        world = self._simulation.world
+        record = world.nodes[node]
+        view = self._view(node)
+        job = self._job
+        is_barred = job is not None and bool(job.barred >> record.position & 1) and record.gone_ms is None
+        return InstanceRow(
+            node=node,
+            node_id=record.id,
+            pool_id=world.pool_of(node).id,
+            node_state=world.nodes.state_of(node),
+            gone_ms=world.nodes.since[node] if world.nodes.state_of(node) is None else None,
+            status=self.status_of(node),
+            state=view.state if view else None,
+            result=view.result if view else None,
+            start_ms=view.start_ms if view else None,
+            end_ms=view.end_ms if view else None,
+            exit_code=view.exit_code if view else None,
+            retry_count=view.retry_count if view else 0,
+            runs=view.runs if view else 0,
+            failure=view.failure if view else None,
+            is_barred=is_barred,
+        )

@@ -1,0 +1,143 @@
+"""Jobs and pools: one row each, in the order in which they were added."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.observe import pool_cost_usd
+from engine.state.nodes import UNBILLED
+from engine.terms import AllocationState, JobState, NodeState, PoolState
+from engine.views.phases import Phases, phases_of
+
+if TYPE_CHECKING:
+    from engine import Simulation
+    from engine.specs.job import JobSpec
+    from engine.specs.pool import PoolSpec, StartTask
+
+
+class JobRow(NamedTuple):
+    """A job as the service shows it. Times are ms since the start."""
+
+    job_id: str
+    state: JobState | None
+    since_ms: int
+    previous: JobState | None
+    priority: int
+    pool_id: str
+    phases: Phases
+    created_ms: int
+    end_ms: int | None
+    max_parallel_tasks: int
+    on_all_tasks_complete: str
+    max_task_retry_count: int
+    max_wall_clock_ms: int | None
+    terminate_reason: str | None
+    scheduling_error: tuple[str, str, str] | None
+    spec: JobSpec
+
+
+class PoolRow(NamedTuple):
+    """A pool as the service shows it. Times are ms since the start."""
+
+    pool_id: str
+    state: PoolState | None
+    allocation: AllocationState | None
+    allocation_since_ms: int
+    vm_size: str
+    current_dedicated: int
+    target_dedicated: int
+    current_spot: int
+    target_spot: int
+    node_counts: tuple[tuple[NodeState, int], ...]
+    slots: int
+    used_slots: int
+    fill: str
+    auto_scale: bool
+    created_ms: int
+    resize_errors: tuple[tuple[str, str], ...]
+    jobs: tuple[str, ...]
+    cost_usd: float
+    start_task: StartTask | None
+    spec: PoolSpec
+
+
+def job_ids(simulation: Simulation) -> list[str]:
+    """The jobs that have not been deleted, oldest first."""
+    return [job.id for job in simulation.world.jobs.present()]
+
+
+def pool_ids(simulation: Simulation) -> list[str]:
+    """The pools that have not been deleted, oldest first."""
+    return [pool.id for pool in simulation.world.pools.present()]
+
+
+def pool_of_job(simulation: Simulation, job_id: str) -> str:
+    """The id of the pool a job is bound to; empty where there is none."""
+    job = simulation.world.jobs.find(job_id)
+    return simulation.world.pools[job.pool].id if job is not None and job.pool >= 0 else ""
+
+
+def job_row(simulation: Simulation, job_id: str) -> JobRow | None:
+    """One job's row; None while there is no job of this id."""
+    job = simulation.world.jobs.find(job_id)
+    if job is None:
+        return None
+    return JobRow(
+        job_id=job.id,
+        state=job.state,
+        since_ms=job.since_ms,
+        previous=job.previous[0] if job.previous else None,
+        priority=job.priority,
+        pool_id=job.pool_id,
+        phases=phases_of(simulation, job_id),
+        created_ms=job.created_ms,
+        end_ms=job.end_ms,
+        max_parallel_tasks=job.max_parallel,
+        on_all_tasks_complete=job.on_all_tasks_complete.value,
+        max_task_retry_count=job.max_retries,
+        max_wall_clock_ms=job.max_wall_clock_ms,
+        terminate_reason=job.terminate_reason,
+        scheduling_error=job.scheduling_error,
+        spec=job.spec,
+    )
+
+
+def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
+    """One pool's row; None while there is no pool of this id."""
+    world = simulation.world
+    pool = world.pools.find(pool_id)
+    if pool is None:
+        return None
+    counts: dict[NodeState, int] = {}
+    dedicated = spot = used_slots = 0
+    for node in pool.nodes:
+        state = world.nodes.state_of(node)
+        if state is None:
+            continue
+        counts[state] = counts.get(state, 0) + 1
+        used_slots += pool.slots - world.nodes.free[node]
+        if state not in UNBILLED:
+            dedicated += world.nodes[node].dedicated
+            spot += not world.nodes[node].dedicated
+    return PoolRow(
+        pool_id=pool.id,
+        state=pool.state,
+        allocation=pool.allocation,
+        allocation_since_ms=pool.allocation_since_ms,
+        vm_size=pool.spec.vm_size,
+        current_dedicated=dedicated,
+        target_dedicated=pool.target_dedicated,
+        current_spot=spot,
+        target_spot=pool.target_spot,
+        node_counts=tuple(sorted(counts.items())),
+        slots=pool.slots,
+        used_slots=used_slots,
+        fill=pool.fill.value,
+        auto_scale=pool.auto_scale,
+        created_ms=pool.created_ms,
+        resize_errors=tuple((error.code, error.message) for error in pool.resize_errors),
+        jobs=tuple(job.id for job in world.jobs_of(pool)),
+        cost_usd=pool_cost_usd(world, pool, simulation.now_ms),
+        start_task=pool.start_task,
+        spec=pool.spec,
+    )

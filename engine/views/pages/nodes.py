@@ -1,0 +1,184 @@
+"""Compute nodes: one row each, in the order in which they appeared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.state.instances import Mark
+from engine.terms import NodeState, SchedulingState
+from engine.views.pages.instances import Hook, HookStatus, InstancePage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+    from engine.state.nodes import Node, StartTaskRecord
+
+_TROUBLE = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN)
+_CHANGING = (
+    NodeState.CREATING,
+    NodeState.STARTING,
+    NodeState.WAITING_FOR_START_TASK,
+    NodeState.REBOOTING,
+    NodeState.REIMAGING,
+    NodeState.UPGRADING_OS,
+    NodeState.LEAVING_POOL,
+    NodeState.DEALLOCATING,
+)
+
+
+class NodeRow(NamedTuple):
+    """A node as the service shows it, and how it stands with the job in focus. Times are ms since the start."""
+
+    node: int
+    node_id: str
+    position: int
+    pool_id: str
+    vm_size: str
+    state: NodeState | None
+    since_ms: int
+    scheduling: SchedulingState
+    slots: int
+    used_slots: int
+    running_tasks: int
+    preparing_tasks: int
+    total_run: int
+    total_succeeded: int
+    is_dedicated: bool
+    allocation_ms: int
+    boot_ms: int | None
+    boots: int
+    ip: str
+    start_task: StartTaskRecord | None
+    errors: tuple[tuple[str, str], ...]
+    pending_operation: str | None
+    prep: HookStatus
+    release: HookStatus
+
+
+class JobOnNode(NamedTuple):
+    """How one job stands on a node."""
+
+    job_id: str
+    prep: HookStatus
+    release: HookStatus
+    is_barred: bool
+    has_run: bool
+
+
+class NodePage:
+    """The nodes of one pool; the job in focus decides what they show of preparation and release."""
+
+    def __init__(self, simulation: Simulation, pool_id: str, job_id: str) -> None:
+        """Look at a pool; the page is empty while there is no pool of this id."""
+        self._simulation = simulation
+        self.pool_id = pool_id
+        self._prep = InstancePage(simulation, job_id, Hook.PREPARATION)
+        self._release = InstancePage(simulation, job_id, Hook.RELEASE)
+
+    def nodes(self) -> Sequence[int]:
+        """All nodes the pool ever had, in the order in which they appeared."""
+        pool = self._simulation.world.pools.find(self.pool_id)
+        return () if pool is None else pool.nodes
+
+    def order(self) -> Sequence[int]:
+        """Unusable and failed nodes first, then those that change, then the rest; those gone last."""
+        return sorted(self.nodes(), key=lambda node: (self._rank(node), node))
+
+    def _rank(self, node: int) -> int:
+        state = self.state_of(node)
+        if state is None:
+            return 3
+        return 0 if state in _TROUBLE else 1 if state in _CHANGING else 2
+
+    def state_of(self, node: int) -> NodeState | None:
+        """The node's state; None when it has left the pool."""
+        return self._simulation.world.nodes.state_of(node)
+
+    def is_enabled(self, node: int) -> bool:
+        """Whether the node's scheduling is enabled."""
+        return self._simulation.world.nodes[node].scheduling is SchedulingState.ENABLED
+
+    def since_ms(self, node: int) -> int:
+        """When the node's present state began."""
+        return self._simulation.world.nodes.since[node]
+
+    def used_slots(self, node: int) -> int:
+        """Task slots that are taken."""
+        world = self._simulation.world
+        return world.pool_of(node).slots - world.nodes.free[node]
+
+    def slots(self) -> int:
+        """Task slots of a node of this pool; 1 while there is no pool."""
+        pool = self._simulation.world.pools.find(self.pool_id)
+        return 1 if pool is None else pool.slots
+
+    def hooks(self, node: int) -> tuple[HookStatus, HookStatus]:
+        """How the node stands with preparation and release of the job in focus."""
+        return self._prep.status_of(node), self._release.status_of(node)
+
+    def id_of(self, node: int) -> str:
+        """The node's id."""
+        return self._simulation.world.nodes[node].id
+
+    def row(self, node: int) -> NodeRow:
+        """One node's row."""
+        world = self._simulation.world
+        record: Node = world.nodes[node]
+        pool = world.pool_of(node)
+        state = world.nodes.state_of(node)
+        prep, release = self.hooks(node)
+        return NodeRow(
+            node=node,
+            node_id=record.id,
+            position=record.position,
+            pool_id=pool.id,
+            vm_size=pool.spec.vm_size,
+            state=state,
+            since_ms=world.nodes.since[node],
+            scheduling=record.scheduling,
+            slots=pool.slots,
+            used_slots=0 if state is None else pool.slots - world.nodes.free[node],
+            running_tasks=len(world.nodes.running[node]),
+            preparing_tasks=len(world.nodes.preparing.get(node, ())),
+            total_run=world.nodes.ran[node],
+            total_succeeded=world.nodes.succeeded[node],
+            is_dedicated=record.dedicated,
+            allocation_ms=record.allocation_ms,
+            boot_ms=record.boot_ms,
+            boots=record.boots,
+            ip=_address(record.ip),
+            start_task=record.start_task,
+            errors=tuple((error.code, error.message) for error in record.errors),
+            pending_operation=record.operation.name or None if record.operation else None,
+            prep=prep,
+            release=release,
+        )
+
+    def tasks_on(self, node: int) -> list[tuple[str, str]]:
+        """Job and task id of what runs or prepares on the node, in creation order."""
+        tasks = self._simulation.world.tasks
+        jobs = self._simulation.world.jobs
+        return [(jobs[tasks.block_of(task).job].id, tasks.task_id(task)) for task in self._on(node)]
+
+    def _on(self, node: int) -> Sequence[int]:
+        return self._simulation.world.nodes.tasks_on(node)
+
+    def jobs_on(self, node: int) -> list[JobOnNode]:
+        """Every job that ever prepared on the node, in the order in which the jobs were added."""
+        world = self._simulation.world
+        found = []
+        for job in world.jobs.present():
+            row = world.instances.row(job.row, node)
+            if row < 0:
+                continue
+            mark = Mark(world.instances.mark[row])
+            prep = InstancePage(self._simulation, job.id, Hook.PREPARATION).status_of(node)
+            release = InstancePage(self._simulation, job.id, Hook.RELEASE).status_of(node)
+            found.append(JobOnNode(job.id, prep, release, bool(mark & Mark.BARRED), bool(mark & Mark.RAN)))
+        return found
+
+
+def _address(number: int) -> str:
+    """NODE-4: private addresses are handed out from 10.0.0.4 on."""
+    return f"10.0.{(number + 4) // 256}.{(number + 4) % 256}"

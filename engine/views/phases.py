@@ -1,0 +1,114 @@
+"""How far a job is: preparation, tasks and release, counted by status."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.terms import JobState
+from engine.views.pages.instances import Hook, HookStatus, InstancePage
+
+if TYPE_CHECKING:
+    from engine import Simulation
+
+
+class HookCounts(NamedTuple):
+    """The nodes of a job by how they stand with preparation, or with release."""
+
+    is_specified: bool
+    by_status: dict[HookStatus, int]
+    without_record: int  # nodes in the pool that have no record
+
+    def __getitem__(self, status: HookStatus) -> int:  # type: ignore[override]
+        """How many nodes have this status."""
+        return self.by_status.get(status, 0)
+
+    @property
+    def total(self) -> int:
+        """Nodes with a record, those with one to come, and those without."""
+        return sum(self.by_status.values()) + self.without_record
+
+
+class TaskCounts(NamedTuple):
+    """The tasks of a job (TASK-16)."""
+
+    active: int
+    preparing: int
+    running: int
+    succeeded: int
+    failed: int
+    oldest_wait_ms: int | None  # how long the task that waits first in line has been active
+
+    @property
+    def total(self) -> int:
+        """All tasks that have not been deleted."""
+        return self.active + self.preparing + self.running + self.succeeded + self.failed
+
+
+class Phases(NamedTuple):
+    """A job's three phases."""
+
+    preparation: HookCounts
+    tasks: TaskCounts
+    release: HookCounts
+    tasks_done_ms: int | None  # when the last task ends if it goes on like this; ms since the start
+
+
+_NOTHING = HookCounts(False, {}, 0)
+_NO_TASKS = TaskCounts(0, 0, 0, 0, 0, None)
+
+
+def phases_of(simulation: Simulation, job_id: str) -> Phases:
+    """The phases of a job; all counts are 0 while there is no job of this id."""
+    world = simulation.world
+    job = world.jobs.find(job_id)
+    if job is None:
+        return Phases(_NOTHING, _NO_TASKS, _NOTHING, None)
+    done = job.counts[COMPLETED]
+    tasks = TaskCounts(
+        active=job.counts[ACTIVE],
+        preparing=job.counts[PREPARING],
+        running=job.counts[RUNNING],
+        succeeded=done - job.failed,
+        failed=job.failed,
+        oldest_wait_ms=_oldest_wait_ms(simulation, job_id),
+    )
+    return Phases(
+        _hook(simulation, job_id, Hook.PREPARATION, is_specified=job.has_prep),
+        tasks,
+        _hook(simulation, job_id, Hook.RELEASE, is_specified=job.has_release),
+        _tasks_done_ms(simulation, job_id),
+    )
+
+
+def _hook(simulation: Simulation, job_id: str, hook: Hook, *, is_specified: bool) -> HookCounts:
+    page = InstancePage(simulation, job_id, hook)
+    counts = Counter(status for _, status in page.statuses())
+    pool_nodes = page.nodes_present()
+    with_record = sum(counts.values()) - counts[HookStatus.GONE]
+    return HookCounts(is_specified, dict(counts), max(0, pool_nodes - with_record))
+
+
+def _oldest_wait_ms(simulation: Simulation, job_id: str) -> int | None:
+    world = simulation.world
+    job = world.jobs.find(job_id)
+    if job is None or not job.counts[ACTIVE]:
+        return None
+    for number in job.blocks:
+        block = world.tasks.blocks[number]
+        if world.tasks.state[block.first : block.first + block.source.count].tobytes().find(ACTIVE) >= 0:
+            return simulation.now_ms - block.created_ms
+    return None
+
+
+def _tasks_done_ms(simulation: Simulation, job_id: str) -> int | None:
+    """A straight line through the tasks done since the first one started; None before a tenth of them is done."""
+    job = simulation.world.jobs.find(job_id)
+    if job is None or job.state is not JobState.ACTIVE or not job.blocks:
+        return None
+    done, left = job.counts[COMPLETED], job.total - job.counts[COMPLETED]
+    if not left or done < max(10, job.total // 10):
+        return None
+    began_ms = job.created_ms
+    return simulation.now_ms + (simulation.now_ms - began_ms) * left // done
