@@ -47,14 +47,14 @@ class Expectations:
             for one in self._expected
         )
 
-    def look(self, world: World) -> None:
-        """An instant is over: decide what can be decided now."""
+    def look(self, world: World, *, has_changed: bool) -> None:
+        """An instant is over, in which something has happened or not: decide what can be decided now."""
         now_ms = world.now_ms
         upcoming = world.calendar.peek_ms()
         for one in self._expected:
             if one.index in self._settled:
                 continue
-            if one.within_ms is not None and now_ms <= one.within_ms:
+            if has_changed and one.within_ms is not None and now_ms <= one.within_ms:
                 outcome = _compare(world, one, now_ms)
                 if outcome.met:
                     self._settled[one.index] = outcome

@@ -234,16 +234,16 @@ class Simulation:
     def _look(self) -> None:
         """An instant is over: have conditions come true, have expectations been met?"""
         world = self.world
-        if len(world.log) == self._looked_at:
-            return
+        has_changed = len(world.log) != self._looked_at
         self._looked_at = len(world.log)
-        for entry in list(self._waiting):
+        for entry in list(self._waiting) if has_changed else ():
             assert entry.when is not None
             seen = observe(world, entry.when.subject, entry.when.wanted, world.now_ms)
             if matches(entry.when.wanted, seen):
                 self._waiting.remove(entry)
                 self._enter_entry(entry, world.now_ms + entry.after_ms, Origin.CONDITION)
-        self._expectations.look(world)
+        # Also when nothing has changed: what follows may lie after the moment of an `at`.
+        self._expectations.look(world, has_changed=has_changed)
 
     # -- going back ----------------------------------------------------------------------------------------------
 

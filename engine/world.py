@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine import draws
-from engine.calendar import Calendar, DueKind, Pending
+from engine.calendar import Calendar, DueKind, PendingCopy
 from engine.catalogue import NODE_TIMINGS
 from engine.executors.simulated import SimulatedExecutor
 from engine.log import EventLog
@@ -40,7 +40,7 @@ class WorldCopy(NamedTuple):
 
     now_ms: int
     log_length: int
-    pending: list[Pending]
+    pending: PendingCopy
     pools: list[Pool]
     jobs: list[Job]
     nodes: ColumnsCopy
@@ -139,4 +139,4 @@ class World:
             if job.spec.uses_task_dependencies
         }
         inputs = (DueKind.FAULT, DueKind.COMMAND)  # the journal enters those again
-        self.calendar.restore(copy.now_ms, [due for due in copy.pending if due.kind not in inputs])
+        self.calendar.restore(copy.now_ms, (due for due in copy.pending.in_order() if due.kind not in inputs))

@@ -68,6 +68,11 @@ class PlainProcess(NamedTuple):
     exit_code: int | ExitCodes
     wall_clock_ms: int | None
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether chance has no say in any start."""
+        return self.duration.kind == "constant" and not isinstance(self.exit_code, tuple)
+
     def plan(self, seed: int, subject: tuple[str, ...], attempt: int) -> Plan:
         """When and how this start of the process will end (RETRY-8)."""
         constant = self.duration.kind == "constant"

@@ -89,13 +89,12 @@ def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: s
     """The task runs on the node; when its process will end is known now and entered in the calendar."""
     tasks = world.tasks
     now_ms = world.calendar.now_ms
-    if profile.plain and tasks.started[task] == NEVER_MS:
-        end_ms = now_ms + tasks.planned[task]
+    if profile.process is not None:
+        first = tasks.started[task] == NEVER_MS
+        end_ms = now_ms + (tasks.planned[task] if first else _again(world, task, profile, 1).total_ms)
     else:
-        attempt = tasks.extra(task).attempts + 1
-        launch = processes.task_launch(world, task, node, attempt, now_ms)
-        if not profile.plain:
-            processes.begin(world, node, launch)
+        launch = processes.task_launch(world, task, node, tasks.extra(task).attempts + 1, now_ms)
+        processes.begin(world, node, launch)
         end_ms = now_ms + world.executor.plan(launch).total_ms
     tasks.start(now_ms, task, node, end_ms, rule)
     preparing = world.nodes.preparing
@@ -121,7 +120,7 @@ def task_ended(world: World, due: Due) -> None:
         return
     node = tasks.node[task]
     profile = tasks.profiles[tasks.profile[task]]
-    if profile.plain and not tasks.code[task] and task not in tasks.sparse[task >> PAGE_BITS]:
+    if profile.process is not None and not tasks.code[task] and task not in tasks.sparse[task >> PAGE_BITS]:
         _leave_node(world, task, node, profile, well=True)
         tasks.succeed(now_ms, task, node)
         after_completion(world, task, profile, 0, None)
@@ -158,17 +157,29 @@ def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> 
 def _ending(world: World, task: int, node: int, profile: TaskProfile, extra: TaskExtra) -> tuple[Plan, int]:
     """The plan that has come true and the process's exit code, its files written."""
     tasks = world.tasks
-    if profile.plain and extra.attempts == 1:
-        code = tasks.code[task]
-        return (TIMED_OUT, 0) if code == TIME_LIMIT_CODE else (Plan(0, code), code)
+    if profile.process is not None:
+        if extra.attempts > 1:
+            plan = _again(world, task, profile, 0)
+        else:
+            code = tasks.code[task]
+            plan = TIMED_OUT if code == TIME_LIMIT_CODE else Plan(0, code)
+        return plan, plan.exit_code or 0
     launch = processes.task_launch(world, task, node, extra.attempts, tasks.started[task])
     plan = world.executor.plan(launch)
-    if plan.failure is not None or profile.plain:
-        return plan, plan.exit_code or 0
+    if plan.failure is not None:
+        return plan, 0
     spec = tasks.spec(task)
     job = world.jobs[profile.job]
     output = processes.finish(world, node, launch, plan, job, spec.id, spec.environment_settings)
     return plan, output.exit_code
+
+
+def _again(world: World, task: int, profile: TaskProfile, further: int) -> Plan:
+    """The plan of a later attempt of a plain task: the present one, or with ``further`` 1 the next."""
+    assert profile.process is not None
+    attempt = world.tasks.extra(task).attempts + further
+    subject = ("task", world.jobs.rows[profile.job].id.lower(), world.tasks.task_id(task).lower())
+    return profile.process._replace(wall_clock_ms=profile.wall_clock_ms).plan(world.seed, subject, attempt)
 
 
 def complete_failed(
@@ -187,7 +198,7 @@ def after_completion(
     """A task is completed: dependents, exit conditions, the job's end (DEP-4, EXIT-5, JOB-7)."""
     job = world.jobs.rows[profile.job]
     if job.spec.uses_task_dependencies or exit_code != 0 or failure is not None or profile.conditions:
-        conditions = world.tasks.spec(task).exit_conditions
+        conditions = world.tasks.spec(task).exit_conditions if profile.conditions else None
         job_action, dependency_action = exit_options(conditions, exit_code, failure)
         if dependency_action is DependencyAction.SATISFY:
             dependencies.satisfied(world, job, task)

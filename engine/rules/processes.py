@@ -12,7 +12,7 @@ from engine.environment import NodeFacts, TaskFacts, TaskKind, settings_of, vari
 from engine.executors.protocol import Launch, Output, Plan, PlainProcess
 from engine.paths import STARTUP, task_directory
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE
-from engine.state.instances import Ending
+from engine.state.instances import ENDED_WELL, Ending
 from engine.terms import OsFamily
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class HookProcess(NamedTuple):
     spec: CommandLine
     wall_clock_ms: int | None
     plain: PlainProcess | None
+    fixed: Plan | None = None  # the plan of every start, where chance has no say
 
 
 def prep_process(world: World, job: Job) -> HookProcess:
@@ -76,7 +77,8 @@ def _hook(
     if known is None:
         hook = HookProcess(kind, task_id, spec, wall_clock_ms, None)
         plain = world.executor.plain(_launch(hook, os, (), 1, -1, 0, ""))
-        known = world.hooks[key] = hook._replace(plain=plain)
+        fixed = plain.plan(0, (), 1) if plain is not None and plain.is_certain else None
+        known = world.hooks[key] = hook._replace(plain=plain, fixed=fixed)
     return known
 
 
@@ -114,16 +116,20 @@ def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -
     """A preparation or release task starts on the node; returns when its process will end, in ms."""
     now_ms = world.now_ms
     if hook.plain is not None:
-        return now_ms + hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run).total_ms
+        return now_ms + _plain_plan(world, job, hook, hook.plain, node, run).total_ms
     launch = hook_launch(world, job, hook, node, run, now_ms)
     begin(world, node, launch)
     return now_ms + world.executor.plan(launch).total_ms
 
 
+def _plain_plan(world: World, job: Job, hook: HookProcess, plain: PlainProcess, node: int, run: int) -> Plan:
+    return hook.fixed or plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
+
+
 def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> Ending:
     """The process of a preparation or release task has come to its planned end: how, and its files written."""
     if hook.plain is not None:
-        plan = hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
+        plan = _plain_plan(world, job, hook, hook.plain, node, run)
         code = plan.exit_code or 0
     else:
         launch = hook_launch(world, job, hook, node, run, started_ms)
@@ -134,7 +140,7 @@ def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, sta
             code = finish(world, node, launch, plan, job, hook.task_id, settings).exit_code
     if plan.failure is not None:
         return Ending(STOPPED_EXIT_CODE if plan.ran else None, plan.failure)
-    return Ending(code, FAILURE_EXIT_CODE if code else None)
+    return Ending(code, FAILURE_EXIT_CODE) if code else ENDED_WELL
 
 
 def start_task_launch(world: World, node: int, started_ms: int) -> Launch:

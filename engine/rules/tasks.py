@@ -150,7 +150,7 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
         max_retries=limits.max_task_retry_count,
         wall_clock_ms=limits.max_wall_clock_time,
         retention_ms=limits.retention_time,
-        plain=process is not None,
+        process=process,
         affinity=spec.affinity_info.affinity_id if spec.affinity_info is not None else None,
         conditions=spec.exit_conditions is not None,
         hot=process is not None and spec.exit_conditions is None and not job.spec.uses_task_dependencies,

@@ -35,7 +35,7 @@ class Ending(NamedTuple):
     failure: FailureInfo | None = None
 
 
-_WELL = Ending(0)
+ENDED_WELL = Ending(0)
 
 
 class InstanceView(NamedTuple):
@@ -201,14 +201,14 @@ class InstanceTable(Columns):
     ) -> InstanceView:
         if state is InstanceState.RUNNING:
             return InstanceView(state, start, None, None, None, retries, runs)
-        ending = self._page(row).get(key, _WELL)
+        ending = self._page(row).get(key, ENDED_WELL)
         return InstanceView(state, start, end, ending.exit_code, ending.failure, retries, runs)
 
     def _page(self, row: int) -> dict[int, Ending]:
         return self.sparse[row >> PAGE_BITS]
 
     def _set_ending(self, key: int, row: int, ending: Ending) -> None:
-        if ending == _WELL:
+        if ending == ENDED_WELL:
             self._page(row).pop(key, None)
         else:
             self._page(row)[key] = ending

@@ -19,6 +19,7 @@ from engine.state.failures import FailureInfo
 from engine.terms import TaskResult, TaskState
 
 if TYPE_CHECKING:
+    from engine.executors.protocol import PlainProcess
     from engine.specs.task import TaskSpec
     from engine.state.jobs import JobTable
 
@@ -71,7 +72,7 @@ class TaskProfile(NamedTuple):
     max_retries: int | None  # None: the job's value, which may change
     wall_clock_ms: int | None
     retention_ms: int | None
-    plain: bool  # its first duration and exit code stand in the columns, and it leaves no files
+    process: PlainProcess | None  # it leaves no files; its first duration and exit code stand in the columns
     affinity: str | None = None
     conditions: bool = False  # exit conditions are given (EXIT-1)
     hot: bool = False  # plain, and nothing follows from its success: see rules/hand_over.py

@@ -70,7 +70,9 @@ def _hooks(simulation: Simulation, job_id: str, hook: Hook) -> list[Concern]:
     if hook is Hook.PREPARATION and not barred:
         effect = "no influence on scheduling (PREP-13)"
     return [
-        Concern(hook.value.lower(), f"{hook.value.lower()} task {cause}", effect, len(nodes), tuple(nodes), since[cause])
+        Concern(
+            hook.value.lower(), f"{hook.value.lower()} task {cause}", effect, len(nodes), tuple(nodes), since[cause]
+        )
         for cause, nodes in sorted(groups.items(), key=lambda item: -since[item[0]])
     ]
 

@@ -136,5 +136,3 @@ def is_failure(shape: Shape) -> bool:
 
 def _value(value: object) -> object:
     return json.loads(value.text) if isinstance(value, Json) else plain(value)
-
-

@@ -1,4 +1,4 @@
-"""Job preparation and job release, node by node: one row for each node, those gone and those without a record included."""
+"""Job preparation and job release, node by node, those that have gone and those without a record included."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class InstanceRow(NamedTuple):
     is_barred: bool  # PREP-9: no task of the job comes here until the node is reimaged
 
 
-def prep_status(view: InstanceView | None, mark: Mark, *, is_gone: bool, is_over: bool) -> HookStatus:
+def prep_status(view: InstanceView | None, mark: int, *, is_gone: bool, is_over: bool) -> HookStatus:
     """How a node stands with the preparation, given its record and marks; ``is_over``: the job has ended."""
     if view is None:
         return HookStatus.NOT_NEEDED
@@ -75,7 +75,7 @@ def prep_status(view: InstanceView | None, mark: Mark, *, is_gone: bool, is_over
 
 
 def release_status(
-    view: InstanceView | None, mark: Mark, *, is_gone: bool, is_over: bool, is_ending: bool
+    view: InstanceView | None, mark: int, *, is_gone: bool, is_over: bool, is_ending: bool
 ) -> HookStatus:
     """How a node stands with release; ``is_ending``: the job is waiting for its release tasks (REL-6)."""
     if view is not None and not mark & Mark.RELEASE_OWED:
@@ -126,7 +126,7 @@ class InstancePage:
     def _status(self, job: Job, row: int) -> HookStatus:
         world = self._simulation.world
         instances = world.instances
-        mark = Mark(instances.mark[row])
+        mark = instances.mark[row]
         is_gone = world.nodes.state_of(instances.node[row]) is None
         is_over = job.state in _OVER
         if self.hook is Hook.PREPARATION:
@@ -137,7 +137,10 @@ class InstancePage:
         return release_status(instances.release(row), mark, is_gone=is_gone, is_over=is_over, is_ending=is_ending)
 
     def order(self, *, with_all: bool = False) -> Sequence[int]:
-        """The nodes, trouble first, then what runs, newest start first, then the rest; ``with_all`` those without a record too."""
+        """The nodes: trouble first, then what runs, newest start first, then the rest.
+
+        ``with_all`` adds the nodes without a record.
+        """
         statuses = self.statuses()
         if not with_all:
             statuses = [(node, status) for node, status in statuses if self._has_record(node)]

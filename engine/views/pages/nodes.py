@@ -172,7 +172,7 @@ class NodePage:
             row = world.instances.row(job.row, node)
             if row < 0:
                 continue
-            mark = Mark(world.instances.mark[row])
+            mark = world.instances.mark[row]
             prep = InstancePage(self._simulation, job.id, Hook.PREPARATION).status_of(node)
             release = InstancePage(self._simulation, job.id, Hook.RELEASE).status_of(node)
             found.append(JobOnNode(job.id, prep, release, bool(mark & Mark.BARRED), bool(mark & Mark.RAN)))

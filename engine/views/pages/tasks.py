@@ -80,10 +80,7 @@ class TaskPage:
         """What is beyond a first attempt that ends well stands in few places: look only there."""
         tasks = self._simulation.world.tasks
         return sorted(
-            task
-            for page in tasks.sparse
-            for task in page
-            if task in rows and tasks.result(task) is TaskResult.FAILURE
+            task for page in tasks.sparse for task in page if task in rows and tasks.result(task) is TaskResult.FAILURE
         )
 
     def sort_key(self, column: str) -> Callable[[int], int] | None:

@@ -1,0 +1,63 @@
+"""Addresses, times and entity tags: what every body of the service carries (GEN-6, ACC-1, NODE-4)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from engine.units import format_utc
+
+if TYPE_CHECKING:
+    from engine.world import World
+
+_TICKS_SINCE = datetime(1, 1, 1, tzinfo=UTC)
+_TICKS_PER_MS = 10_000
+_FIRST_ADDRESS = (10 << 24) + 4  # NODE-4: 10.0.0.4
+
+
+def account_url(world: World) -> str:
+    """The endpoint of the account."""
+    return f"https://{world.account.name}.{world.account.location}.batch.azure.com"
+
+
+def pool_url(world: World, pool_id: str) -> str:
+    """The address of a pool."""
+    return f"{account_url(world)}/pools/{pool_id}"
+
+
+def node_url(world: World, node: int) -> str:
+    """The address of a node, which it keeps when it is gone."""
+    return f"{pool_url(world, world.pool_of(node).id)}/nodes/{world.nodes[node].id}"
+
+
+def job_url(world: World, job_id: str) -> str:
+    """The address of a job."""
+    return f"{account_url(world)}/jobs/{job_id}"
+
+
+def task_url(world: World, task: int) -> str:
+    """The address of a task."""
+    job = world.jobs[world.tasks.profile_of(task).job]
+    return f"{job_url(world, job.id)}/tasks/{world.tasks.task_id(task)}"
+
+
+def utc(world: World, ms: int) -> str:
+    """A moment of the run as the service writes it."""
+    return format_utc(world.scenario.start, ms)
+
+
+def etag(world: World, modified_ms: int) -> str:
+    """The entity tag of a resource: as with the service, the moment of its last change in ticks of 100 ns."""
+    ticks = (world.scenario.start - _TICKS_SINCE) // timedelta(microseconds=1) * 10 + modified_ms * _TICKS_PER_MS
+    return f"0x{ticks:X}"
+
+
+def ip_address(number: int) -> str:
+    """The ``number``-th private address that a pool hands out, from 0 (NODE-4)."""
+    return ".".join(str(byte) for byte in (_FIRST_ADDRESS + number).to_bytes(4, "big"))
+
+
+def root_directory(world: World, node: int, directory: str) -> dict[str, str]:
+    """``taskRootDirectory`` and its address: backslashes on Windows, slashes in addresses (FILE-14)."""
+    native = directory.replace("/", "\\") if world.root_of(world.pool_of(node)).is_windows else directory
+    return {"taskRootDirectory": native, "taskRootDirectoryUrl": f"{node_url(world, node)}/files/{directory}"}

@@ -1,0 +1,54 @@
+"""Pools as the service answers them (POOL-2, POOL-3, GEN-6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.catalogue import DEFAULT_IMAGE
+from engine.terms import AllocationState
+from engine.views.addresses import etag, pool_url, utc
+
+if TYPE_CHECKING:
+    from engine.state.pools import Pool
+    from engine.world import World
+
+
+def pool_body(world: World, pool: Pool) -> dict[str, object]:
+    """The REST body of a pool that is there."""
+    assert pool.state is not None
+    assert pool.allocation is not None
+    settings = pool.spec.wire()
+    current = [world.nodes[node].dedicated for node in pool.nodes if world.nodes.state_of(node) is not None]
+    body: dict[str, object] = {
+        "id": pool.id,
+        "url": pool_url(world, pool.id),
+        "eTag": etag(world, pool.modified_ms),
+        "lastModified": utc(world, pool.modified_ms),
+        "creationTime": utc(world, pool.created_ms),
+        "state": pool.state.wire,
+        "stateTransitionTime": utc(world, pool.since_ms),
+        "allocationState": pool.allocation.wire,
+        "allocationStateTransitionTime": utc(world, pool.allocation_since_ms),
+    }
+    body |= settings
+    if "cloudServiceConfiguration" not in settings:
+        body["virtualMachineConfiguration"] = machine(pool)
+    body |= {
+        "currentDedicatedNodes": current.count(True),
+        "currentLowPriorityNodes": current.count(False),
+        "targetDedicatedNodes": pool.target_dedicated,
+        "targetLowPriorityNodes": pool.target_spot,
+    }
+    if pool.resize_errors and pool.allocation is AllocationState.STEADY:
+        body["resizeErrors"] = [error.wire() for error in pool.resize_errors]
+    return body
+
+
+def machine(pool: Pool) -> dict[str, object]:
+    """``virtualMachineConfiguration`` of a pool; the default image where the scenario names none."""
+    written = pool.spec.virtual_machine_configuration
+    if written is not None:
+        return written.wire()
+    image = DEFAULT_IMAGE
+    reference = {"publisher": image.publisher, "offer": image.offer, "sku": image.sku, "version": "latest"}
+    return {"imageReference": reference, "nodeAgentSKUId": image.node_agent_sku_id}
