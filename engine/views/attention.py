@@ -22,7 +22,7 @@ class Concern(NamedTuple):
     kind: str  # preparation, release, node, task, pool, job
     text: str
     effect: str  # what that holds up, and what would help; empty where nothing is to be said
-    count: int
+    size: int
     nodes: tuple[int, ...]
     since_ms: int
 

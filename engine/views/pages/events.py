@@ -16,7 +16,7 @@ _BAD_NODE_STATES = frozenset(("unusable", "starttaskfailed", "unknown", "preempt
 
 
 class EventRow(NamedTuple):
-    """One entry. ``count`` is more than 1 where several tasks were added at once."""
+    """One entry. ``tasks`` is more than 1 where several tasks were added at once."""
 
     seq: int
     t_ms: int
@@ -26,7 +26,7 @@ class EventRow(NamedTuple):
     node: int | None
     job_id: str | None
     task_id: str | None
-    count: int
+    tasks: int
     fields: dict[str, object]
     is_failure: bool
 
@@ -102,7 +102,7 @@ class EventPage:
             node=node,
             job_id=None if job is None else world.jobs[job].id,
             task_id=None if task is None else world.tasks.task_id(task),
-            count=count,
+            tasks=count,
             fields={name: _value(value) for name, value in shape.fields},
             is_failure=is_failure(shape),
         )

@@ -110,7 +110,7 @@ class InstancePage:
         if job is None:
             return []
         instances = self._simulation.world.instances
-        found = []
+        found: list[tuple[int, HookStatus]] = []
         for row in instances.rows_of_job(job.row):
             status = self._status(job, row)
             if status is not HookStatus.NOT_NEEDED:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.state.instances import Mark
 from engine.terms import NodeState, SchedulingState
+from engine.views.addresses import ip_address
 from engine.views.pages.instances import Hook, HookStatus, InstancePage
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class NodePage:
             allocation_ms=record.allocation_ms,
             boot_ms=record.boot_ms,
             boots=record.boots,
-            ip=_address(record.ip),
+            ip=ip_address(record.ip),
             start_task=record.start_task,
             errors=tuple((error.code, error.message) for error in record.errors),
             pending_operation=record.operation.name or None if record.operation else None,
@@ -177,8 +178,3 @@ class NodePage:
             release = InstancePage(self._simulation, job.id, Hook.RELEASE).status_of(node)
             found.append(JobOnNode(job.id, prep, release, bool(mark & Mark.BARRED), bool(mark & Mark.RAN)))
         return found
-
-
-def _address(number: int) -> str:
-    """NODE-4: private addresses are handed out from 10.0.0.4 on."""
-    return f"10.0.{(number + 4) // 256}.{(number + 4) % 256}"

@@ -86,13 +86,14 @@ class TaskPage:
     def sort_key(self, column: str) -> Callable[[int], int] | None:
         """What to sort by for a column whose values stand in the tables; None for any other."""
         tasks = self._simulation.world.tasks
-        return {
+        keys: dict[str, Callable[[int], int]] = {
             "Task": int,
             "Node": tasks.node.__getitem__,
             "Start time": tasks.started.__getitem__,
             "End time": tasks.ended.__getitem__,
             "State": tasks.state.__getitem__,
-        }.get(column)
+        }
+        return keys.get(column)
 
     def id_of(self, task: int) -> str:
         """The task's id."""
