@@ -135,7 +135,7 @@ def stop_instances(world: World, node: int, disk: Disk, *, rebooting: bool, by_u
             preparation.node_was_rebooted(world, job, node, row, was_running=was_running)
     if disk is Disk.WIPED:
         world.disks.wipe(node)
-        world.nodes.edit(node).kept_files += 1
+        world.nodes.edit(node).disk_since_ms = world.now_ms
 
 
 def watch_owed_releases(world: World, node: int) -> None:

@@ -65,6 +65,7 @@ class InstanceTable(Columns):
         "node": "i",
         "mark": "B",
         "prep_state": "B",
+        "prep_first": "q",  # the first start ever on this node, which orders the status (PREP-25)
         "prep_start": "q",
         "prep_end": "q",
         "prep_retries": "i",
@@ -78,6 +79,7 @@ class InstanceTable(Columns):
     node: array[int]
     mark: array[int]
     prep_state: array[int]
+    prep_first: array[int]
     prep_start: array[int]
     prep_end: array[int]
     prep_retries: array[int]
@@ -128,6 +130,8 @@ class InstanceTable(Columns):
 
     def prep_start_run(self, now_ms: int, row: int, end_ms: int, rule: str, *, retry: bool = False) -> None:
         """The preparation's process starts and will end at ``end_ms``; a retry keeps counting (PREP-12)."""
+        if not self.prep_runs[row]:
+            self.prep_first[row] = now_ms
         self.prep_state[row] = InstanceState.RUNNING
         self.prep_start[row] = now_ms
         self.prep_end[row] = end_ms

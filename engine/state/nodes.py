@@ -75,11 +75,11 @@ class Node(Record):
         "billed_ms",
         "billed_since_ms",
         "dedicated",
+        "disk_since_ms",
         "errors",
         "gone_ms",
         "id",
         "ip",
-        "kept_files",
         "lost_state",
         "operation",
         "pool",
@@ -116,7 +116,7 @@ class Node(Record):
         self.billed_ms = 0
         self.gone_ms: int | None = None
         self.users: dict[str, tuple[bool, int]] = {}  # NOP-9: name -> admin, expiry
-        self.kept_files = 0  # generation of the disk: grows when it is wiped
+        self.disk_since_ms = now_ms  # when the disk was last wiped: what was written before is lost (FILE-9)
 
 
 class NodeTable(Columns):
