@@ -1,0 +1,17 @@
+"""Expectations with a moment of their own, looked at while the run goes on."""
+
+from __future__ import annotations
+
+from tests import builders as b
+
+
+def test_a_moment_is_looked_at_although_the_entry_before_it_changes_nothing():
+    # The last event is long past at the 19th minute; between them only the initial resize's timeout falls due.
+    sim = b.simulation(
+        b.a_job(tasks=0),
+        timeline=[{"at": "PT20M", "resizePool": {"poolId": "p", "targetDedicatedNodes": 3}}],
+        expect=[{"at": "PT19M", "poolId": "p", "nodes": {"total": 1}}],
+    )
+    b.run_to_end(sim)
+    sim.finish()
+    assert [outcome.met for outcome in sim.expectations] == [True]
