@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from engine.catalogue import RECOVERY_MS
 from engine.errors import BatchError
-from engine.rules import interruptions, nodes, scheduling, start_task
+from engine.rules import interruptions, node_operations, nodes, release, scheduling, start_task
 from engine.specs.faults import Capacity, EvictNode, FailNode, NodeFault, StorageOutage
 from engine.state.disks import Disk
-from engine.state.nodes import NodeError
-from engine.terms import NodeState, SchedulingState
+from engine.state.nodes import Node, NodeError
+from engine.terms import Deallocation, NodeState, SchedulingState
 from engine.units import MINUTE_MS
 
 if TYPE_CHECKING:
@@ -45,13 +45,18 @@ def become_unusable(world: World, node: int, code: str | None, for_ms: int | Non
     """NODE-11: with a known cause only a reboot helps, without one the service recovers it (NODE-14)."""
     record = world.nodes.edit(node)
     world.nodes.set_state(world.now_ms, node, _N.UNUSABLE)
+    leaving = is_to_leave(record)
     record.operation = None
+    record.lost_ms = world.now_ms if record.lost_ms is None else record.lost_ms
     record.errors = (NodeError(code, _ERRORS.get(code, "The node is unusable.")),) if code is not None else ()
     start_task.stop(world, node)
     scheduling.open_node(world, node)
     interruptions.lose_tasks(world, node, "NODE-13")
-    interruptions.stop_instances(world, node, Disk.KEPT, rebooting=True, by_user=False)
-    interruptions.watch_owed_releases(world, node)
+    interruptions.stop_instances(world, node, Disk.KEPT, "PREP-19", by_user=False)
+    _watch_owed_releases(world, node)
+    if leaving:
+        nodes.leave(world, node, Deallocation.REQUEUE)
+        return
     recovers_ms = for_ms if for_ms is not None else RECOVERY_MS if code is None else None
     if recovers_ms is None:
         nodes.stay(world, node)
@@ -72,39 +77,48 @@ _ERRORS = {
 }
 
 
+def is_to_leave(record: Node) -> bool:
+    """Whether the node only waits for its tasks to leave its pool (RSZ-5)."""
+    return record.operation is not None and record.operation.name == node_operations.REMOVE
+
+
+def _watch_owed_releases(world: World, node: int) -> None:
+    for row in interruptions.owed_rows(world, node):
+        release.wait_a_while(world, node, row)
+
+
 def _lose_contact(world: World, node: int, state: NodeState, for_ms: int | None) -> None:
-    """Contact is lost: back to what it was when contact returns, unusable when it does not in time (NODE-9)."""
+    """Nothing is known of the node: no new task comes, what runs there is left to run (NODE-9, NODE-13)."""
     record = world.nodes.edit(node)
     record.lost_state = state
+    record.lost_ms = world.now_ms
     world.nodes.set_state(world.now_ms, node, _N.UNKNOWN)
     scheduling.open_node(world, node)
-    interruptions.lose_tasks(world, node, "NODE-13")
-    returns = for_ms is not None and for_ms < LOST_CONTACT_MS
-    record.recover_ms = world.now_ms + for_ms if for_ms is not None else None
-    nodes.pass_on(world, node, for_ms if returns and for_ms is not None else LOST_CONTACT_MS)
+    _watch_owed_releases(world, node)
+    out_ms = RECOVERY_MS if for_ms is None else for_ms
+    record.recover_ms = world.now_ms + out_ms
+    nodes.pass_on(world, node, min(out_ms, LOST_CONTACT_MS))
 
 
 def contact_is_over(world: World, node: int) -> None:
-    """Contact is back, or has been lost for too long (NODE-9)."""
+    """Contact is back, and all is as before, or it has been lost for too long (NODE-9, NODE-14)."""
     record = world.nodes.edit(node)
-    back_ms = record.recover_ms
-    if back_ms is None or back_ms > world.now_ms:
-        become_unusable(world, node, None, back_ms - world.now_ms if back_ms is not None else None)
+    assert record.recover_ms is not None
+    if record.recover_ms > world.now_ms:
+        become_unusable(world, node, None, record.recover_ms - world.now_ms)
         return
-    record.recover_ms = None
+    record.recover_ms = record.lost_ms = None
     nodes.stay(world, node)
-    state = record.lost_state
-    if state in (_N.IDLE, _N.RUNNING, _N.OFFLINE):
-        state = _N.OFFLINE if record.scheduling is SchedulingState.DISABLED else _N.IDLE
     task = record.start_task
-    if state is _N.WAITING_FOR_START_TASK and task is not None and not task.running:
-        state = _N.START_TASK_FAILED if task.failure is not None else _N.IDLE
-    world.nodes.set_state(world.now_ms, node, state)
-    scheduling.open_node(world, node)
-    for row in interruptions.owed_rows(world, node):
-        from engine.rules import release
-
-        release.node_is_ready(world, node, row)
+    if record.lost_state in (_N.WAITING_FOR_START_TASK, _N.START_TASK_FAILED) and task is not None:
+        if task.running:
+            world.nodes.set_state(world.now_ms, node, record.lost_state)
+            return
+        if task.failure is not None:
+            nodes.start_task_failed(world, node)
+            return
+    nodes.become_ready(world, node)
+    scheduling.settle(world, node)
 
 
 def evict_node(world: World, node: int, fault: EvictNode) -> None:
@@ -114,12 +128,20 @@ def evict_node(world: World, node: int, fault: EvictNode) -> None:
     if record.dedicated or state in (None, _N.PREEMPTED, _N.LEAVING_POOL):
         raise BatchError("OperationNotValidOnNode", f"the node is {'dedicated' if record.dedicated else _wire(state)}")
     world.nodes.set_state(world.now_ms, node, _N.PREEMPTED)
+    leaving = is_to_leave(record)
     record.operation = None
     record.start_task = None
+    record.errors = ()
+    record.recover_ms = record.lost_ms = None
+    if record.scheduling is SchedulingState.DISABLED:
+        world.nodes.set_scheduling(world.now_ms, node, SchedulingState.ENABLED, rule="NOP-7")
     scheduling.open_node(world, node)
     interruptions.lose_tasks(world, node, "SPOT-3")
-    interruptions.stop_instances(world, node, Disk.WIPED, rebooting=False, by_user=False)
+    interruptions.stop_instances(world, node, Disk.WIPED, "PREP-19", by_user=False)
+    world.nodes.forget_tasks(node)
     nodes.stay(world, node)
+    if leaving:
+        nodes.leave(world, node, Deallocation.REQUEUE)
 
 
 def set_capacity(world: World, fault: Capacity) -> None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.calendar import DueKind
 from engine.paths import job_directory
 from engine.rules import outcomes, preparation, release, scheduling
 from engine.state.disks import Disk
 from engine.state.failures import STOPPED_EXIT_CODE, FailureInfo, ended, failure
 from engine.state.instances import Mark
-from engine.state.tasks import PREPARING
+from engine.state.tasks import PREPARING, TaskExtra
 from engine.terms import Deallocation, ErrorCategory, InstanceState
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def lose_tasks(world: World, node: int, rule: str) -> None:
         _queue_again(world, task, extra, rule)
 
 
-def _queue_again(world: World, task: int, extra: outcomes.TaskExtra, rule: str) -> None:
+def _queue_again(world: World, task: int, extra: TaskExtra, rule: str) -> None:
     profile = world.tasks.profile_of(task)
     node = world.tasks.node[task]
     outcomes.take_off_node(world, task)
@@ -114,19 +113,18 @@ def remove_job_files(world: World, job: Job) -> None:
             world.disks.edit(node).delete(directory)
 
 
-def stop_instances(world: World, node: int, disk: Disk, *, rebooting: bool, by_user: bool) -> None:
+def stop_instances(world: World, node: int, disk: Disk, rule: str, *, by_user: bool) -> None:
     """What the node's end, reboot or reimage does to the preparations and releases on it (NOP-12).
 
-    ``rebooting``: the node will be back by itself. PREP-15, PREP-16, PREP-18, PREP-19, REL-4, REL-10, REL-14.
+    ``rule`` is why a running preparation ends: PREP-15 a reboot, PREP-18 a reimage, PREP-19 the node is lost or leaves.
+    What that means for later is decided here for all: PREP-16, REL-4, REL-10, REL-14.
     """
     why = BY_USER if by_user else BY_SERVICE
     instances = world.instances
-    for job in world.jobs.present():
-        row = instances.row(job.row, node)
-        if row < 0:
-            continue
+    for row in instances.rows_on(node):
+        job = world.jobs[instances.job[row]]
         was_running = instances.prep_state[row] == InstanceState.RUNNING
-        preparation.stop(world, row, why, rule="PREP-15" if rebooting else "PREP-19")
+        preparation.stop(world, row, why, rule)
         if disk is Disk.WIPED:
             release.node_is_lost(world, row, why)
             preparation.node_was_wiped(world, job, node, row)
@@ -135,17 +133,12 @@ def stop_instances(world: World, node: int, disk: Disk, *, rebooting: bool, by_u
             preparation.node_was_rebooted(world, job, node, row, was_running=was_running)
     if disk is Disk.WIPED:
         world.disks.wipe(node)
-        world.nodes.edit(node).disk_since_ms = world.now_ms
-
-
-def watch_owed_releases(world: World, node: int) -> None:
-    """The node cannot be reached: jobs wait a while for what it owes them, and no longer (REL-13)."""
-    for row in owed_rows(world, node):
-        world.calendar.at(world.now_ms + release.UNREACHABLE_WAIT_MS, DueKind.RELEASE_TIMEOUT, row)
+        record = world.nodes.edit(node)
+        record.disk_since_ms = world.now_ms
+        record.users.clear()
 
 
 def owed_rows(world: World, node: int) -> list[int]:
     """The instances whose release waits for this node."""
     instances = world.instances
-    rows = (instances.row(job.row, node) for job in world.jobs.present())
-    return [row for row in rows if row >= 0 and instances.mark[row] & Mark.RELEASE_OWED]
+    return [row for row in instances.rows_on(node) if instances.mark[row] & Mark.RELEASE_OWED]

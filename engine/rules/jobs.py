@@ -288,7 +288,6 @@ def _end_tasks(world: World, job: Job) -> None:
     for row in instances.rows_of_job(job.row):
         if instances.prep_state[row] == InstanceState.RUNNING:
             preparation.stop(world, row, _BY_JOB, rule="PREP-23")
-            instances.set_mark(row, preparation.Mark.PREPARED_ONCE)
 
 
 def release_is_over(world: World, job: Job) -> None:

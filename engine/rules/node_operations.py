@@ -12,7 +12,7 @@ from engine.calendar import Due, DueKind
 from engine.errors import BatchError
 from engine.rules import interruptions, nodes, scheduling, start_task
 from engine.state.disks import Disk
-from engine.state.nodes import PendingOperation
+from engine.state.nodes import Node, PendingOperation
 from engine.state.tasks import COMPLETED
 from engine.terms import Deallocation, NodeState, OsFamily, SchedulingState
 from engine.units import DAY_MS
@@ -29,6 +29,12 @@ _ALLOWED = {
     REBOOT: (_N.IDLE, _N.RUNNING, _N.OFFLINE, _N.START_TASK_FAILED, _N.UNUSABLE),
     REIMAGE: (_N.IDLE, _N.RUNNING, _N.OFFLINE, _N.START_TASK_FAILED, _N.UNUSABLE),
     DEALLOCATE: (_N.IDLE, _N.RUNNING),
+}
+# NOP-12: the state meanwhile, what becomes of the disk, and whether the node comes back by itself.
+_EFFECTS = {
+    REBOOT: (_N.REBOOTING, Disk.KEPT, True),
+    REIMAGE: (_N.REIMAGING, Disk.WIPED, True),
+    DEALLOCATE: (_N.DEALLOCATING, Disk.WIPED, False),
 }
 _REFUSALS = {
     _N.CREATING: "NodeBeingCreated",
@@ -47,13 +53,27 @@ def operation_verdict(name: str, state: NodeState, pending: PendingOperation | N
 
     NOP-2 a second operation while one waits. NOP-3, NOP-4 by state. NOP-8 deallocate has one code for all.
     """
-    if pending is not None:
-        return BatchError("OperationInvalidForCurrentState", f"a {pending.name} of the node is under way")
+    refusal = _waiting_verdict(pending)
+    if refusal is not None:
+        return refusal
     if state in _ALLOWED[name]:
         return None
     if name == DEALLOCATE:
         return BatchError("OperationNotValidOnNode", f"the node is {state.wire}")
     return BatchError(_REFUSALS.get(state, "OperationNotValidOnNode"), f"the node is {state.wire}")
+
+
+def _waiting_verdict(pending: PendingOperation | None) -> BatchError | None:
+    if pending is None:
+        return None
+    return BatchError("OperationInvalidForCurrentState", f"the {pending.name} of the node waits for its tasks")
+
+
+def scheduling_verdict(wanted: SchedulingState, record: Node) -> BatchError | None:
+    """Why the service refuses to disable or enable scheduling; None if it does it (NOP-2, NOP-6)."""
+    if record.scheduling is wanted:
+        return BatchError("NodeAlreadyInTargetSchedulingState")
+    return _waiting_verdict(record.operation)
 
 
 # -- operations ------------------------------------------------------------------------------------------------------
@@ -78,31 +98,20 @@ def operate(world: World, node: int, name: str, option: Deallocation) -> None:
 
 def begin(world: World, node: int, name: str, option: Deallocation) -> None:
     """Carry an accepted operation out, at once or when the node's tasks are done (NOP-2, RSZ-5)."""
-    rule = _RULES[name]
-    if option in _WAITING and world.nodes.state_of(node) in (_N.IDLE, _N.RUNNING):
+    if option in _WAITING and world.nodes.state_of(node) in (_N.IDLE, _N.RUNNING, _N.OFFLINE):
         record = world.nodes.edit(node)
-        record.operation = PendingOperation(name, option is Deallocation.RETAINED_DATA, rule)
+        record.operation = PendingOperation(name, option is Deallocation.RETAINED_DATA, _RULES[name])
         scheduling.open_node(world, node)
         interruptions.stop_preparing(world, node)
         drained(world, node)
-        return
-    _take_out(world, node)
-    interruptions.stop_tasks(world, node, option, rule)
-    carry_out(world, node, name)
-
-
-def _take_out(world: World, node: int) -> None:
-    """No new task comes to the node while it is being dealt with."""
-    record = world.nodes.edit(node)
-    if record.operation is None:
-        record.operation = PendingOperation("", False, "NOP-1")
-    scheduling.open_node(world, node)
+    else:
+        carry_out(world, node, name, option)
 
 
 def drained(world: World, node: int) -> None:
     """Look whether the operation that waits for the node's tasks can begin (NOP-2, NOP-14)."""
     operation = world.nodes[node].operation
-    if operation is None or not operation.name or world.nodes.running[node]:
+    if operation is None or world.nodes.busy(node):
         return
     if operation.waits_for_retention:
         expiry_ms = last_retention_ms(world, node)
@@ -132,30 +141,20 @@ def last_retention_ms(world: World, node: int) -> int | None:
     return last
 
 
-def carry_out(world: World, node: int, name: str) -> None:
-    """The node has no task any more: do it (NOP-12)."""
+def carry_out(world: World, node: int, name: str, option: Deallocation = Deallocation.REQUEUE) -> None:
+    """Do it now; what is on the node is dealt with when it is out of reach for everything else (NOP-12)."""
     if name == REMOVE:
-        nodes.leave(world, node)
+        nodes.leave(world, node, option)
         return
-    now_ms = world.now_ms
     record = world.nodes.edit(node)
-    pool = world.pool_of(node)
     record.operation = None
     start_task.stop(world, node)
-    if name == REBOOT:
-        world.nodes.set_state(now_ms, node, _N.REBOOTING)
-        interruptions.stop_instances(world, node, Disk.KEPT, rebooting=True, by_user=True)
-        delay_ms = world.node_ms(pool, "reboot", record.position, record.boots)
-    elif name == REIMAGE:
-        world.nodes.set_state(now_ms, node, _N.REIMAGING)
-        interruptions.stop_instances(world, node, Disk.WIPED, rebooting=True, by_user=True)
-        delay_ms = world.node_ms(pool, "reimage", record.position, record.boots)
-    else:
-        world.nodes.set_state(now_ms, node, _N.DEALLOCATING)
-        interruptions.stop_instances(world, node, Disk.WIPED, rebooting=False, by_user=True)
-        delay_ms = world.node_ms(pool, "deallocate", record.position, record.boots)
+    state, disk, rebooting = _EFFECTS[name]
+    world.nodes.set_state(world.now_ms, node, state)
     scheduling.open_node(world, node)
-    nodes.pass_on(world, node, delay_ms)
+    interruptions.stop_tasks(world, node, option, _RULES[name])
+    interruptions.stop_instances(world, node, disk, rebooting=rebooting, by_user=True)
+    nodes.pass_on(world, node, world.node_ms(world.pool_of(node), name, record.position, record.boots))
 
 
 def start_node(world: World, node: int) -> None:
@@ -169,9 +168,9 @@ def start_node(world: World, node: int) -> None:
 
 def disable_scheduling(world: World, node: int, option: Deallocation) -> None:
     """No new tasks on the node; offline once nothing of a job runs there (NOP-6). Prep and release go on (NOP-14)."""
-    record = world.nodes[node]
-    if record.scheduling is SchedulingState.DISABLED:
-        raise BatchError("NodeAlreadyInTargetSchedulingState")
+    refusal = scheduling_verdict(SchedulingState.DISABLED, world.nodes[node])
+    if refusal is not None:
+        raise refusal
     world.nodes.set_scheduling(world.now_ms, node, SchedulingState.DISABLED)
     scheduling.open_node(world, node)
     if option is Deallocation.TASK_COMPLETION:
@@ -183,8 +182,9 @@ def disable_scheduling(world: World, node: int, option: Deallocation) -> None:
 
 def enable_scheduling(world: World, node: int) -> None:
     """The node takes tasks again (NOP-6)."""
-    if world.nodes[node].scheduling is SchedulingState.ENABLED:
-        raise BatchError("NodeAlreadyInTargetSchedulingState")
+    refusal = scheduling_verdict(SchedulingState.ENABLED, world.nodes[node])
+    if refusal is not None:
+        raise refusal
     world.nodes.set_scheduling(world.now_ms, node, SchedulingState.ENABLED)
     if world.nodes.state_of(node) is _N.OFFLINE:
         world.nodes.set_state(world.now_ms, node, _N.IDLE)
@@ -200,15 +200,8 @@ def release_from_operation(world: World, node: int) -> None:
 
 def remove(world: World, node: int, option: Deallocation) -> None:
     """The node is to leave its pool (RSZ-4, RSZ-7); whatever else was to be done with it is void."""
-    if world.nodes.state_of(node) in (_N.IDLE, _N.RUNNING):
-        world.nodes.edit(node).operation = None
-        begin(world, node, REMOVE, option)
-    else:
-        start_task.stop(world, node)
-        world.nodes.edit(node).operation = None
-        nodes.leave(world, node)
-
-
+    world.nodes.edit(node).operation = None
+    begin(world, node, REMOVE, option)
 
 
 # -- node users ------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from engine.catalogue import NODE_TIMINGS
 from engine.rules import interruptions, release, resizing, scheduling, start_task
 from engine.state.disks import Disk
 from engine.state.nodes import Node
-from engine.terms import NodeState, OsFamily, SchedulingState
+from engine.terms import Deallocation, NodeState, OsFamily, SchedulingState
 
 if TYPE_CHECKING:
     from engine.state.pools import Pool
@@ -92,7 +92,7 @@ def boot(world: World, node: int) -> None:
     record.boots += 1
     record.boot_ms = world.now_ms
     record.errors = ()
-    record.recover_ms = None
+    record.recover_ms = record.lost_ms = None
     record.start_spec = pool.start_task
     record.start_task = None
     if came_from is NodeState.DEALLOCATED:
@@ -119,23 +119,35 @@ def booted(world: World, node: int) -> None:
 
 
 def become_ready(world: World, node: int) -> None:
-    """The node can run tasks, unless its scheduling is disabled (NODE-9, POOL-10)."""
-    record = world.nodes[node]
-    disabled = record.scheduling is SchedulingState.DISABLED
-    world.nodes.set_state(world.now_ms, node, NodeState.OFFLINE if disabled else NodeState.IDLE)
+    """The node can run tasks, or still does, unless its scheduling is disabled (NODE-9, POOL-10)."""
+    if world.nodes.busy(node):
+        state = NodeState.RUNNING
+    else:
+        disabled = world.nodes[node].scheduling is SchedulingState.DISABLED
+        state = NodeState.OFFLINE if disabled else NodeState.IDLE
+    world.nodes.set_state(world.now_ms, node, state)
     scheduling.open_node(world, node)
     for row in interruptions.owed_rows(world, node):
         release.node_is_ready(world, node, row)
 
 
-def leave(world: World, node: int) -> None:
-    """The node is being removed: what is on it has been dealt with by the caller (RSZ-7)."""
+def start_task_failed(world: World, node: int) -> None:
+    """The node is of no use until somebody does something (START-6); no job waits for it any more (REL-13)."""
+    world.nodes.set_state(world.now_ms, node, NodeState.START_TASK_FAILED)
+    for row in interruptions.owed_rows(world, node):
+        release.give_up(world, row)
+
+
+def leave(world: World, node: int, option: Deallocation) -> None:
+    """The node is being removed; what still runs on it is requeued or terminated (RSZ-4, RSZ-7)."""
     pool = world.pool_of(node)
     record = world.nodes.edit(node)
     record.operation = None
+    start_task.stop(world, node)
     world.nodes.set_state(world.now_ms, node, NodeState.LEAVING_POOL)
     scheduling.open_node(world, node)
-    interruptions.stop_instances(world, node, Disk.WIPED, rebooting=False, by_user=True)
+    interruptions.stop_tasks(world, node, option, "RSZ-4")
+    interruptions.stop_instances(world, node, Disk.WIPED, "PREP-19", by_user=True)
     pass_on(world, node, world.node_ms(pool, "removal", record.position, record.boots))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.catalogue import vm_size
 from engine.errors import BatchError
-from engine.rules import node_operations, nodes, resizing, scheduling
+from engine.rules import node_operations, nodes, preparation, resizing, scheduling
 from engine.state.jobs import UNBOUND
 from engine.state.pools import Pool
 from engine.terms import AllocationState, Deallocation, JobDefaultOrder, JobState, NodeState, PoolState
@@ -55,7 +55,7 @@ def bind(world: World, job: Job) -> None:
     if pool is None or job.state is JobState.COMPLETED:
         return
     world.jobs.edit(job.row).pool = pool.row
-    job.prepared = job.barred = 0
+    preparation.remember_nodes(world, job)
     scheduling.let_job_take_turns(world, job)
 
 

@@ -131,8 +131,8 @@ def preparation_ended(world: World, due: Due) -> None:
 def succeeded(world: World, job: Job, node: int, row: int) -> None:
     """The instance exited 0: every task waiting for it on this node starts (PREP-7)."""
     world.instances.prep_complete(world.now_ms, row, Ending(0), rule="PREP-5")
-    world.instances.set_mark(row, Mark.VALID | Mark.PREPARED_ONCE)
-    job.prepared |= 1 << world.nodes[node].position
+    world.instances.set_mark(row, Mark.VALID)
+    job.prepared |= _bit(world, job, node)
     for task in waiting_tasks(world, job, node):
         outcomes.start_task(world, task, node, world.tasks.profile_of(task), rule="PREP-7")
     _forget_empty(world, node)
@@ -148,12 +148,11 @@ def failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: st
     prep = job.spec.job_preparation_task
     assert prep is not None
     instances.prep_complete(world.now_ms, row, ending, rule)
-    instances.set_mark(row, Mark.PREPARED_ONCE)
     if not prep.wait_for_success:
         instances.set_mark(row, Mark.VALID)
         return
     instances.set_mark(row, Mark.BARRED)
-    job.barred |= 1 << world.nodes[node].position
+    job.barred |= _bit(world, job, node)
     refusal = failure("JobPreparationTaskFailed")
     shape = world.log.shape(
         "TaskScheduleFail",
@@ -191,6 +190,22 @@ def _forget_empty(world: World, node: int) -> None:
         del world.nodes.preparing[node]
 
 
+def remember_nodes(world: World, job: Job) -> None:
+    """The job is bound to a pool: what it has found on the pool's nodes before still holds (PREP-7, PREP-9)."""
+    job.prepared = job.barred = 0
+    instances = world.instances
+    for row in instances.rows_of_job(job.row):
+        bit = _bit(world, job, instances.node[row])
+        job.prepared |= bit if instances.mark[row] & Mark.VALID else 0
+        job.barred |= bit if instances.mark[row] & Mark.BARRED else 0
+
+
+def _bit(world: World, job: Job, node: int) -> int:
+    """The node among those of the job's pool; 0 for a node of a pool that the job has left."""
+    record = world.nodes[node]
+    return 1 << record.position if record.pool == job.pool else 0
+
+
 # -- what happens to the node ----------------------------------------------------------------------------------------
 
 
@@ -221,7 +236,7 @@ def node_was_wiped(world: World, job: Job, node: int, row: int) -> None:
 
 
 def _void(world: World, job: Job, node: int, instances: InstanceTable, row: int, mark: int) -> None:
-    bit = 1 << world.nodes[node].position
+    bit = _bit(world, job, node)
     if mark & Mark.VALID:
         job.prepared &= ~bit
     if mark & Mark.BARRED and job.barred & bit:

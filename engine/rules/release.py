@@ -10,11 +10,11 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
-from engine.rules import jobs, processes
 from engine.executors.protocol import TIME_LIMIT
+from engine.rules import interruptions, jobs, processes
 from engine.state.failures import STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import ABSENT, Ending, Mark
-from engine.terms import InstanceState, JobState, NodeState
+from engine.terms import InstanceState, NodeState
 from engine.units import MINUTE_MS
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def begin(world: World, job: Job) -> None:
             continue
         instances.set_mark(row, Mark.RELEASE_OWED)
         if verdict is ReleaseVerdict.WAIT_A_WHILE:
-            world.calendar.at(world.now_ms + UNREACHABLE_WAIT_MS, DueKind.RELEASE_TIMEOUT, row)
+            wait_a_while(world, node, row)
 
 
 def start(world: World, job: Job, node: int, row: int, rule: str) -> None:
@@ -117,8 +117,10 @@ def release_ended(world: World, due: Due) -> None:
 
 
 def complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> None:
-    """The release instance is over, and the job no longer waits for it."""
+    """The release instance is over, and the job no longer waits for it; of a job that did not wait no file stays."""
     world.instances.release_complete(world.now_ms, row, ending, rule)
+    if job.state is None and world.jobs.find(job.id) is None:
+        interruptions.remove_job_files(world, job)
     jobs.release_is_over(world, job)
 
 
@@ -129,9 +131,7 @@ def node_is_ready(world: World, node: int, row: int) -> None:
     """The node is up again: a release that it owes starts (REL-10, REL-13)."""
     instances = world.instances
     job = world.jobs[instances.job[row]]
-    if not instances.mark[row] & Mark.RELEASE_OWED or job.state not in (JobState.TERMINATING, JobState.DELETING):
-        return
-    if owes_release(instances.mark[row]):
+    if owes_release(instances.mark[row]) and job.state is not None:
         start(world, job, node, row, rule="REL-10" if instances.release_runs[row] else "REL-13")
     else:
         give_up(world, row)
@@ -154,9 +154,17 @@ def node_is_lost(world: World, row: int, why: FailureInfo) -> None:
         give_up(world, row)
 
 
+def wait_a_while(world: World, node: int, row: int) -> None:
+    """The node is out of reach: the job waits for what it owes, but not for ever (REL-13)."""
+    lost_ms = world.nodes[node].lost_ms
+    assert lost_ms is not None
+    world.calendar.at(world.now_ms + UNREACHABLE_WAIT_MS, DueKind.RELEASE_TIMEOUT, row, lost_ms)
+
+
 def waited_long_enough(world: World, due: Due) -> None:
-    """A node has been out of reach for as long as a job waits for it (REL-13)."""
-    give_up(world, due.key)
+    """A node has been out of reach, without a break, for as long as a job waits for it (REL-13)."""
+    if world.nodes[world.instances.node[due.key]].lost_ms == due.token:
+        give_up(world, due.key)
 
 
 def give_up(world: World, row: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
+from engine.paths import STARTUP, working_directory
 from engine.rules import nodes, processes
 from engine.state.failures import FAILURE_EXIT_CODE, FailureInfo
 from engine.state.nodes import StartTaskRecord
@@ -28,6 +29,7 @@ def start(world: World, node: int, rule: str, *, retries: int = 0) -> None:
     record = world.nodes.edit(node)
     record.start_runs += 1
     launch = processes.start_task_launch(world, node, now_ms)
+    world.disks.edit(node).delete(working_directory(STARTUP))  # START-9
     processes.begin(world, node, launch)
     end_ms = now_ms + world.executor.plan(launch).total_ms
     last_retry_ms = now_ms if retries else None
@@ -69,7 +71,7 @@ def _completed(
     if failure is None:
         nodes.become_ready(world, node)
     else:
-        world.nodes.set_state(now_ms, node, NodeState.START_TASK_FAILED)
+        nodes.start_task_failed(world, node)
 
 
 def stop(world: World, node: int) -> None:

@@ -75,6 +75,7 @@ class InstanceTable(Columns):
         "release_end": "q",
         "release_runs": "i",
     }
+    FIXED = frozenset({"job", "node"})
     job: array[int]
     node: array[int]
     mark: array[int]
@@ -94,6 +95,7 @@ class InstanceTable(Columns):
         super().__init__()
         self.log = log
         self._rows: dict[int, array[int]] = {}  # job -> row by node
+        self._on_node: dict[int, list[int]] = {}
         self._shapes: dict[tuple[Hashable, ...], int] = {}
 
     def row(self, job: int, node: int) -> int:
@@ -104,6 +106,10 @@ class InstanceTable(Columns):
     def rows_of_job(self, job: int) -> list[int]:
         """All rows of a job, in the order in which they came to be."""
         return sorted(row for row in self._rows.get(job, ()) if row >= 0)
+
+    def rows_on(self, node: int) -> tuple[int, ...]:
+        """All rows of a node, in the order in which they came to be; those of deleted jobs are among them."""
+        return tuple(self._on_node.get(node, ()))
 
     def need(self, job: int, node: int) -> int:
         """The row of the job on the node, made when it is new."""
@@ -142,9 +148,10 @@ class InstanceTable(Columns):
         self._log(now_ms, "JobPreparationTaskStateChanged", row, InstanceState.RUNNING, self.prep_runs[row], None, rule)
 
     def prep_complete(self, now_ms: int, row: int, ending: Ending, rule: str) -> None:
-        """The preparation is completed, well or not (PREP-5)."""
+        """The preparation is completed, well or not (PREP-5), which is all that release asks of it (REL-3)."""
         self.prep_state[row] = InstanceState.COMPLETED
         self.prep_end[row] = now_ms
+        self.mark[row] |= Mark.PREPARED_ONCE
         self._set_ending(2 * row, row, ending)
         self._log(
             now_ms, "JobPreparationTaskStateChanged", row, InstanceState.COMPLETED, self.prep_runs[row], ending, rule
@@ -246,6 +253,7 @@ class InstanceTable(Columns):
         """Make the instances as they were when ``copy`` was taken."""
         super().restore(copy)
         self._rows = {}
+        self._on_node = {}
         for row in range(self.length):
             self._enter(row)
 
@@ -255,3 +263,4 @@ class InstanceTable(Columns):
         if node >= len(rows):
             rows.extend(array("i", [-1]) * (node + 1 - len(rows)))
         rows[node] = row
+        self._on_node.setdefault(node, []).append(row)

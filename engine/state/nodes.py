@@ -80,6 +80,7 @@ class Node(Record):
         "gone_ms",
         "id",
         "ip",
+        "lost_ms",
         "lost_state",
         "operation",
         "pool",
@@ -111,6 +112,7 @@ class Node(Record):
         self.operation: PendingOperation | None = None
         self.token = 0  # calendar entries of the node with another token are void
         self.lost_state = NodeState.IDLE  # what `unknown` goes back to
+        self.lost_ms: int | None = None  # since when the node is unknown or unusable, both together
         self.recover_ms: int | None = None  # when an unusable node is expected back (NODE-14)
         self.billed_since_ms: int | None = now_ms
         self.billed_ms = 0
@@ -230,6 +232,11 @@ class NodeTable(Columns):
     def tasks_on(self, node: int) -> Sequence[int]:
         """Running and preparing tasks of the node in creation order."""
         return sorted(self.running[node] | self.preparing.get(node, set()))
+
+    def forget_tasks(self, node: int) -> None:
+        """Another VM takes the node's place: what is counted of tasks begins anew (NODE-10)."""
+        self.ran[node] = self.succeeded[node] = 0
+        self.touch(node)
 
     def busy(self, node: int) -> bool:
         """Whether a job's task runs or prepares there (NODE-9)."""
