@@ -1,0 +1,125 @@
+"""What the service counts, and what a run has come to: tasks, slots, nodes, node hours, use of slots (TASK-16, NODE-16)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.specs.base import wire_name
+from engine.state.columns import PAGE_BITS
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
+from engine.terms import NodeState, TaskResult
+from engine.units import HOUR_MS
+from engine.views import history
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engine.state.instances import InstanceView
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.world import World
+
+
+class TaskTotals(NamedTuple):
+    """The tasks of a run, those of deleted jobs included."""
+
+    total: int  # ever added
+    succeeded: int
+    failed: int
+    active: int  # there and not completed: queued, preparing or running
+
+    @property
+    def completed(self) -> int:
+        """Tasks that have come to their end."""
+        return self.succeeded + self.failed
+
+
+class InstanceTotals(NamedTuple):
+    """Preparation or release instances of a run: one for each job and node where it ran."""
+
+    count: int
+    failed: int
+
+
+def task_totals(world: World) -> TaskTotals:
+    """All tasks of the run so far, at the cost of a look at every job."""
+    succeeded = failed = active = 0
+    for job in world.jobs.rows:
+        succeeded += job.counts[COMPLETED] - job.failed + job.deleted.get(TaskResult.SUCCESS, 0)
+        failed += job.failed + job.deleted.get(TaskResult.FAILURE, 0)
+        active += job.counts[ACTIVE] + job.busy
+    return TaskTotals(world.tasks.length, succeeded, failed, active)
+
+
+def preparation_totals(world: World, rows: Iterable[int] | None = None) -> InstanceTotals:
+    """The preparations of the run, or in these rows of the table of instances."""
+    instances = world.instances
+    return _instance_totals(map(instances.prep, range(instances.length) if rows is None else rows))
+
+
+def release_totals(world: World, rows: Iterable[int] | None = None) -> InstanceTotals:
+    """The releases of the run, or in these rows of the table of instances."""
+    instances = world.instances
+    return _instance_totals(map(instances.release, range(instances.length) if rows is None else rows))
+
+
+def _instance_totals(views: Iterable[InstanceView | None]) -> InstanceTotals:
+    results = [view.result for view in views if view is not None]
+    return InstanceTotals(len(results), results.count(TaskResult.FAILURE))
+
+
+def task_counts(world: World, job: Job) -> dict[str, dict[str, int]]:
+    """``taskCounts`` and ``taskSlotCounts`` of a job (TASK-16); tasks that prepare count as running (PREP-21)."""
+    tasks = world.tasks
+    slots = [0] * (GONE + 1)
+    failed_slots = 0
+    for number in job.blocks:
+        block = tasks.blocks[number]
+        rows = slice(block.first, block.first + block.source.count)
+        for (state, profile), times in Counter(zip(tasks.state[rows], tasks.profile[rows], strict=True)).items():
+            slots[state] += times * tasks.profiles[profile].required_slots
+        for page in tasks.sparse[rows.start >> PAGE_BITS : (rows.stop >> PAGE_BITS) + 1]:
+            for task in page:  # a task without an entry there has not failed
+                if rows.start <= task < rows.stop and tasks.result(task) is TaskResult.FAILURE:
+                    failed_slots += tasks.profile_of(task).required_slots
+    return {"taskCounts": _counts(job.counts, job.failed), "taskSlotCounts": _counts(slots, failed_slots)}
+
+
+def _counts(by_state: list[int], failed: int) -> dict[str, int]:
+    completed = by_state[COMPLETED]
+    return {
+        "active": by_state[ACTIVE],
+        "running": by_state[RUNNING] + by_state[PREPARING],
+        "completed": completed,
+        "succeeded": completed - failed,
+        "failed": failed,
+    }
+
+
+def node_counts(world: World, pool: Pool) -> dict[str, object]:
+    """``dedicated`` and ``lowPriority`` nodes of a pool by state, each with a total (NODE-16)."""
+    found = [(world.nodes[node].dedicated, world.nodes.state_of(node)) for node in pool.nodes]
+    by_kind = Counter(kind_and_state for kind_and_state in found if kind_and_state[1] is not None)
+    counts: dict[str, object] = {"poolId": pool.id}
+    for kind, dedicated in (("dedicated", True), ("lowPriority", False)):
+        one = {wire_name(state.name.lower()): by_kind[dedicated, state] for state in NodeState}
+        counts[kind] = one | {"total": sum(one.values())}
+    return counts
+
+
+def node_hours(world: World, now_ms: int, pools: Iterable[Pool] | None = None) -> float:
+    """Hours for which VMs have been paid (ACC-10), of all pools or of these."""
+    chosen = world.pools.rows if pools is None else pools
+    return sum(world.nodes.billed_ms(node, now_ms) for pool in chosen for node in pool.nodes) / HOUR_MS
+
+
+def slot_utilization(world: World, now_ms: int) -> float:
+    """The share, 0 to 1, of the slot time of idle and running nodes in which a task ran; 0 if there was none."""
+    nodes, tasks = world.nodes, world.tasks
+    offered_ms = sum(ms * world.pool_of(node).slots for node, ms in history.ready_ms(world, now_ms).items())
+    busy_ms = sum(pool.busy_slot_ms for pool in world.pools.rows)
+    for running in nodes.running:
+        for task in running:
+            busy_ms += tasks.profile_of(task).required_slots * (now_ms - tasks.started[task])
+    return min(1.0, busy_ms / offered_ms) if offered_ms else 0.0

@@ -1,0 +1,105 @@
+"""The status of a job's preparation and release tasks, node by node (PREP-24 to PREP-26, REL-15)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.errors import BatchError
+from engine.paths import task_directory
+from engine.terms import InstanceState
+from engine.views.addresses import node_url, root_directory, utc
+
+if TYPE_CHECKING:
+    from engine.state.instances import InstanceView
+    from engine.state.jobs import Job
+    from engine.world import World
+
+Body = dict[str, object]
+
+
+def prep_release_status(world: World, job: Job) -> list[Body]:
+    """One entry for each node that ran preparation or release, nodes that are gone included (PREP-25).
+
+    Sorted by the first start of the preparation, then by node id. Raises BatchError JobPreparationTaskNotSpecified
+    for a job without preparation.
+    """
+    if not job.has_prep:
+        raise BatchError("JobPreparationTaskNotSpecified", jobId=job.id)
+    instances, nodes = world.instances, world.nodes
+    rows = instances.rows_of_job(job.row)
+    rows.sort(key=lambda row: (instances.prep_first[row], nodes[instances.node[row]].id))
+    return [_entry(world, job, row) for row in rows]
+
+
+def preparation_on(world: World, job: Job, node: int) -> Body:
+    """The preparation of a job on a node (PREP-24).
+
+    Raises BatchError JobPreparationTaskNotSpecified, JobPreparationTaskNotRunOnNode (PREP-26).
+    """
+    if not job.has_prep:
+        raise BatchError("JobPreparationTaskNotSpecified", jobId=job.id)
+    row = world.instances.row(job.row, node)
+    view = world.instances.prep(row) if row >= 0 else None
+    if view is None:
+        raise BatchError("JobPreparationTaskNotRunOnNode", jobId=job.id, nodeId=world.nodes[node].id)
+    return _preparation_info(world, job, node, view)
+
+
+def release_on(world: World, job: Job, node: int) -> Body:
+    """The release of a job on a node (REL-15).
+
+    Raises BatchError JobReleaseTaskNotSpecified, JobReleaseTaskNotRunOnNode (PREP-26).
+    """
+    if not job.has_release:
+        raise BatchError("JobReleaseTaskNotSpecified", jobId=job.id)
+    row = world.instances.row(job.row, node)
+    view = world.instances.release(row) if row >= 0 else None
+    if view is None:
+        raise BatchError("JobReleaseTaskNotRunOnNode", jobId=job.id, nodeId=world.nodes[node].id)
+    return _release_info(world, job, node, view)
+
+
+def _entry(world: World, job: Job, row: int) -> Body:
+    node = world.instances.node[row]
+    entry: Body = {
+        "poolId": world.pool_of(node).id,
+        "nodeId": world.nodes[node].id,
+        "nodeUrl": node_url(world, node),
+    }
+    preparation, release = world.instances.prep(row), world.instances.release(row)
+    if preparation is not None:
+        entry["jobPreparationTaskExecutionInfo"] = _preparation_info(world, job, node, preparation)
+    if release is not None:
+        entry["jobReleaseTaskExecutionInfo"] = _release_info(world, job, node, release)
+    return entry
+
+
+def _preparation_info(world: World, job: Job, node: int, view: InstanceView) -> Body:
+    spec = job.spec.job_preparation_task
+    assert spec is not None
+    info = _info(world, node, task_directory(job.id, spec.id), view)
+    info["retryCount"] = view.retry_count
+    if view.retry_count:
+        info["lastRetryTime"] = utc(world, view.start_ms)
+    return info
+
+
+def _release_info(world: World, job: Job, node: int, view: InstanceView) -> Body:
+    spec = job.spec.job_release_task
+    assert spec is not None
+    return _info(world, node, task_directory(job.id, spec.id), view)
+
+
+def _info(world: World, node: int, directory: str, view: InstanceView) -> Body:
+    info: Body = {"startTime": utc(world, view.start_ms)}
+    if view.end_ms is not None:
+        info["endTime"] = utc(world, view.end_ms)
+    info["state"] = view.state.wire
+    info |= root_directory(world, node, directory)
+    if view.state is InstanceState.COMPLETED and view.exit_code is not None:
+        info["exitCode"] = view.exit_code
+    if view.failure is not None:
+        info["failureInfo"] = view.failure.wire()
+    if view.result is not None:
+        info["result"] = view.result.value
+    return info

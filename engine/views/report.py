@@ -1,0 +1,163 @@
+"""The summary of a run, as the command line prints it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.observe import cost_usd, pool_cost_usd
+from engine.state.tasks import ACTIVE, COMPLETED
+from engine.terms import TaskResult
+from engine.views import counts
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from engine.scenario.model import Plain
+    from engine.simulation import Refusal, Simulation
+    from engine.specs.commands import Command
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.world import World
+
+# The state of what has been deleted.
+GONE = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job that the run has known. Numbers are of tasks, and of nodes for preparations and releases."""
+
+    job_id: str
+    state: str  # as the service spells it, ``deleted`` when it is gone
+    reason: str | None  # why it ended
+    total: int
+    succeeded: int
+    failed: int
+    active: int  # not completed; none in a job that is gone
+    preparations: int
+    failed_preparations: int
+    releases: int
+    failed_releases: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRow:
+    """A pool that the run has known. ``nodes`` are those that are there now."""
+
+    pool_id: str
+    vm_size: str
+    state: str  # and the allocation state, as the service spells them; ``deleted`` when it is gone
+    nodes: int
+    node_hours: float
+    cost_usd: float
+    resize_errors: tuple[str, ...]  # codes
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRow:
+    """A command that was refused, or that was to be and was taken: then ``code`` is ``accepted``."""
+
+    at_ms: int
+    command: str
+    subject: str  # the ids it is about, as far as it names any
+    code: str
+    announced: bool  # whether the scenario said so
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationRow:
+    """An entry of ``expect``: as written, whether it is met, and what was seen."""
+
+    written: dict[str, Plain]
+    met: bool
+    seen: object
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What became of a run. Times are ms since ``start``."""
+
+    scenario: str
+    seed: int
+    start: datetime
+    end_ms: int
+    events: int
+    cost_usd: float
+    tasks: counts.TaskTotals
+    jobs: tuple[JobRow, ...]
+    pools: tuple[PoolRow, ...]
+    refused: tuple[RefusedRow, ...]
+    expectations: tuple[ExpectationRow, ...]
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether every expectation is met and every refusal was announced."""
+        return all(row.met for row in self.expectations) and all(row.announced for row in self.refused)
+
+
+def summary(sim: Simulation) -> Summary:
+    """What became of the run up to the moment that is looked at; expectations once it is finished."""
+    world, now_ms = sim.world, sim.now_ms
+    outcomes = zip(sim.refusals, sim.command_outcomes, strict=True)
+    return Summary(
+        scenario=sim.scenario.name,
+        seed=sim.seed,
+        start=sim.scenario.start,
+        end_ms=now_ms,
+        events=sim.log.count,
+        cost_usd=cost_usd(world, now_ms),
+        tasks=counts.task_totals(world),
+        jobs=tuple(_job(world, job) for job in world.jobs.rows),
+        pools=tuple(_pool(world, pool, now_ms) for pool in world.pools.rows),
+        refused=tuple(_refused(refusal, outcome.seen, met=outcome.met) for refusal, outcome in outcomes),
+        expectations=tuple(ExpectationRow(*outcome) for outcome in sim.expectations),
+    )
+
+
+def task_totals(sim: Simulation) -> counts.TaskTotals:
+    """The tasks of the run so far, cheap enough for every frame."""
+    return counts.task_totals(sim.world)
+
+
+def _job(world: World, job: Job) -> JobRow:
+    rows = world.instances.rows_of_job(job.row)
+    preparations = counts.preparation_totals(world, rows)
+    releases = counts.release_totals(world, rows)
+    return JobRow(
+        job_id=job.id,
+        state=GONE if job.state is None else job.state.wire,
+        reason=job.terminate_reason,
+        total=job.total + sum(job.deleted.values()),
+        succeeded=job.counts[COMPLETED] - job.failed + job.deleted.get(TaskResult.SUCCESS, 0),
+        failed=job.failed + job.deleted.get(TaskResult.FAILURE, 0),
+        active=job.counts[ACTIVE] + job.busy,
+        preparations=preparations.count,
+        failed_preparations=preparations.failed,
+        releases=releases.count,
+        failed_releases=releases.failed,
+    )
+
+
+def _pool(world: World, pool: Pool, now_ms: int) -> PoolRow:
+    states = [state.wire for state in (pool.state, pool.allocation) if state is not None]
+    return PoolRow(
+        pool_id=pool.id,
+        vm_size=pool.spec.vm_size,
+        state=GONE if pool.state is None else ", ".join(states),
+        nodes=sum(world.nodes.state_of(node) is not None for node in pool.nodes),
+        node_hours=counts.node_hours(world, now_ms, [pool]),
+        cost_usd=pool_cost_usd(world, pool, now_ms),
+        resize_errors=tuple(error.code for error in pool.resize_errors),
+    )
+
+
+def _refused(refusal: Refusal, seen: object, *, met: bool) -> RefusedRow:
+    return RefusedRow(refusal.when_ms, refusal.command.NAME, _subject(refusal.command), str(seen), met)
+
+
+def _subject(command: Command) -> str:
+    """The ids that a command names, from the outermost: ``shared/1``, ``risk/deal-7``."""
+    body = command.wire()
+    names = ("poolId", "nodeId", "node", "jobScheduleId", "jobId", "taskId", "id", "name")
+    return "/".join(str(body[name]) for name in names if name in body)

@@ -1,0 +1,103 @@
+"""Jobs as the service answers them (JOB-2, JOB-3, GEN-6, STAT-1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.state.tasks import COMPLETED, GONE, NEVER_MS
+from engine.terms import JobState
+from engine.units import format_duration
+from engine.views.addresses import etag, job_url, utc
+
+if TYPE_CHECKING:
+    from engine.state.jobs import Job
+    from engine.views.history import TaskHistory
+    from engine.world import World
+
+
+def job_body(world: World, job: Job) -> dict[str, object]:
+    """The REST body of a job that is there, as the service answers it without ``$expand=stats``."""
+    assert job.state is not None
+    body: dict[str, object] = {
+        "id": job.id,
+        "url": job_url(world, job.id),
+        "eTag": etag(world, job.modified_ms),
+        "lastModified": utc(world, job.modified_ms),
+        "creationTime": utc(world, job.created_ms),
+        "state": job.state.wire,
+        "stateTransitionTime": utc(world, job.since_ms),
+    }
+    if job.previous is not None:
+        previous, since_ms = job.previous
+        body["previousState"] = previous.wire
+        body["previousStateTransitionTime"] = utc(world, since_ms)
+    body |= job.spec.wire() | _changed_settings(job)
+    body["executionInfo"] = _execution_info(world, job)
+    return body
+
+
+def _changed_settings(job: Job) -> dict[str, object]:
+    """What a PATCH may have changed since the job was added (JOB-2)."""
+    settings: dict[str, object] = {
+        "priority": job.priority,
+        "allowTaskPreemption": job.preemptible,
+        "maxParallelTasks": job.max_parallel,
+        "constraints": {
+            "maxWallClockTime": format_duration(job.max_wall_clock_ms),
+            "maxTaskRetryCount": job.max_retries,
+        },
+        "onAllTasksComplete": job.on_all_tasks_complete.value,
+    }
+    if job.spec.pool_info.auto_pool_specification is None:
+        settings["poolInfo"] = {"poolId": job.pool_id}
+    if job.metadata:
+        settings["metadata"] = [item.wire() for item in job.metadata]
+    return settings
+
+
+def _execution_info(world: World, job: Job) -> dict[str, object]:
+    """JOB-3."""
+    info: dict[str, object] = {"startTime": utc(world, job.created_ms)}
+    if job.end_ms is not None:
+        info["endTime"] = utc(world, job.end_ms)
+    if job.pool_id:
+        info["poolId"] = job.pool_id
+    if job.scheduling_error is not None:
+        category, code, message = job.scheduling_error
+        info["schedulingError"] = {"category": category, "code": code, "message": message}
+    if job.terminate_reason is not None and job.state is JobState.COMPLETED:
+        info["terminateReason"] = job.terminate_reason
+    return info
+
+
+def job_stats(world: World, job: Job, history: TaskHistory, now_ms: int) -> dict[str, object]:
+    """``stats`` of a job over the tasks that it has now (STAT-1).
+
+    A simulated process computes all the time that it runs and moves nothing: its CPU time is its wall clock time.
+    """
+    tasks = world.tasks
+    wall_ms = wait_ms = retries = 0
+    for number in job.blocks:
+        block = tasks.blocks[number]
+        for task in range(block.first, block.first + block.source.count):
+            if tasks.state[task] == GONE or tasks.started[task] == NEVER_MS:
+                continue
+            wall_ms += history.ran_ms(task, now_ms)
+            wait_ms += tasks.started[task] - block.created_ms
+            retries += tasks.extra(task).retry_count
+    return {
+        "url": f"{job_url(world, job.id)}/lifetimejobstats",
+        "startTime": utc(world, job.created_ms),
+        "lastUpdateTime": utc(world, now_ms),
+        "userCPUTime": format_duration(wall_ms),
+        "kernelCPUTime": format_duration(0),
+        "wallClockTime": format_duration(wall_ms),
+        "readIOps": "0",
+        "writeIOps": "0",
+        "readIOGiB": 0.0,
+        "writeIOGiB": 0.0,
+        "numSucceededTasks": str(job.counts[COMPLETED] - job.failed),
+        "numFailedTasks": str(job.failed),
+        "numTaskRetries": str(retries),
+        "waitTime": format_duration(wait_ms),
+    }

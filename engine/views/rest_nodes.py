@@ -1,0 +1,125 @@
+"""Nodes as the service answers them (NODE-4 to NODE-7, START-7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.terms import NodeState
+from engine.views.addresses import ip_address, job_url, node_url, utc
+from engine.views.rest_pools import machine
+from engine.views.rest_tasks import execution_info
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.state.nodes import StartTaskRecord
+    from engine.state.pools import Pool
+    from engine.world import World
+
+NODE_AGENT_VERSION = "1.12.2"
+
+# NODE-4: nodes behind one public address, and the port of the first of them.
+_NODES_PER_ADDRESS = 100
+_FIRST_PORT = 50_000
+_SSH, _RDP = 22, 3389
+# Addresses set aside for documentation: nobody answers there.
+_PUBLIC_NETWORK = "203.0.113"
+
+
+def node_body(world: World, node: int, recent: Sequence[int] = ()) -> dict[str, object]:
+    """The REST body of a node; ``recent`` are its last tasks, newest first (see ``history.recent_tasks``).
+
+    A node that is gone has the state it was last seen in.
+    """
+    record, table = world.nodes[node], world.nodes
+    pool = world.pool_of(node)
+    state = table.state_of(node)
+    has_booted = record.boot_ms is not None and (state is not NodeState.STARTING or record.boots > 1)
+    tasks = world.tasks
+    body: dict[str, object] = {
+        "id": record.id,
+        "url": node_url(world, node),
+        "state": (NodeState.LEAVING_POOL if state is None else state).wire,
+        "schedulingState": record.scheduling.wire,
+        "stateTransitionTime": utc(world, table.since[node]),
+    }
+    if has_booted and record.boot_ms is not None:
+        body["lastBootTime"] = utc(world, record.boot_ms)
+    body |= {
+        "allocationTime": utc(world, record.allocation_ms),
+        "ipAddress": ip_address(record.ip),
+        "affinityId": affinity_id(record.id),
+        "vmSize": pool.spec.vm_size,
+        "totalTasksRun": table.ran[node],
+        "totalTasksSucceeded": table.succeeded[node],
+        "runningTasksCount": len(table.running[node]),
+        "runningTaskSlotsCount": sum(tasks.profile_of(task).required_slots for task in table.running[node]),
+    }
+    if recent:
+        body["recentTasks"] = [_task_information(world, task) for task in recent]
+    if record.start_spec is not None:
+        body["startTask"] = record.start_spec.wire()
+    if record.start_task is not None:
+        body["startTaskInfo"] = start_task_info(world, record.start_task)
+    if record.errors:
+        body["errors"] = [error.wire() for error in record.errors]
+    body["isDedicated"] = record.dedicated
+    body["endpointConfiguration"] = _endpoints(world, pool, record.position)
+    if has_booted and record.boot_ms is not None:
+        body["nodeAgentInfo"] = {"version": NODE_AGENT_VERSION, "lastUpdateTime": utc(world, record.boot_ms)}
+    if pool.spec.cloud_service_configuration is None:
+        body["virtualMachineInfo"] = {"imageReference": machine(pool)["imageReference"]}
+    return body
+
+
+def affinity_id(node_id: str) -> str:
+    """What a task says that wants to run on the node (NODE-6, SCHED-13)."""
+    return f"TVM:{node_id}"
+
+
+def start_task_info(world: World, task: StartTaskRecord) -> dict[str, object]:
+    """How the start task of the present boot is getting on (START-7)."""
+    info: dict[str, object] = {
+        "state": "running" if task.running else "completed",
+        "startTime": utc(world, task.start_ms),
+    }
+    if not task.running and task.end_ms is not None:
+        info["endTime"] = utc(world, task.end_ms)
+    if task.exit_code is not None:
+        info["exitCode"] = task.exit_code
+    if task.failure is not None:
+        info["failureInfo"] = task.failure.wire()
+    info["retryCount"] = task.retry_count
+    if task.last_retry_ms is not None:
+        info["lastRetryTime"] = utc(world, task.last_retry_ms)
+    if task.result is not None:
+        info["result"] = task.result.value
+    return info
+
+
+def _task_information(world: World, task: int) -> dict[str, object]:
+    tasks = world.tasks
+    job_id, task_id = world.jobs[tasks.profile_of(task).job].id, tasks.task_id(task)
+    state = tasks.state_of(task)
+    assert state is not None
+    return {
+        "taskUrl": f"{job_url(world, job_id)}/tasks/{task_id}",
+        "jobId": job_id,
+        "taskId": task_id,
+        "taskState": state.wire,
+        "executionInfo": execution_info(world, task),
+    }
+
+
+def _endpoints(world: World, pool: Pool, position: int) -> dict[str, object]:
+    group, index = divmod(position, _NODES_PER_ADDRESS)
+    windows = world.root_of(pool).is_windows
+    endpoint = {
+        "name": f"{'RDP' if windows else 'SSH'}Rule.{index}",
+        "protocol": "tcp",
+        "publicIPAddress": f"{_PUBLIC_NETWORK}.{1 + (pool.row + group) % 254}",
+        "publicFQDN": f"dns-{pool.id.lower()}-{group}.{world.account.location}.cloudapp.azure.com",
+        "frontendPort": _FIRST_PORT + index,
+        "backendPort": _RDP if windows else _SSH,
+    }
+    return {"inboundEndpoints": [endpoint]}

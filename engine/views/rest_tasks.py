@@ -1,0 +1,162 @@
+"""Tasks as the service answers them (TASK-2, TASK-10, TASK-11, GEN-6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.paths import task_directory
+from engine.scenario.factory import TaskFactory
+from engine.state.tasks import COMPLETED, NEVER_MS, PREPARING, RUNNING
+from engine.terms import TaskResult
+from engine.units import format_duration
+from engine.views.addresses import etag, job_url, node_url, root_directory, utc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.state.jobs import Job
+    from engine.state.tasks import TaskBlock, TaskSource
+    from engine.views.history import Moves, TaskHistory
+    from engine.world import World
+
+Body = dict[str, Any]
+
+
+def task_body(world: World, task: int, moves: Moves) -> Body:
+    """The REST body of a task that is there; ``moves`` as ``history`` tells."""
+    block = world.tasks.block_of(task)
+    return _Bodies(world, world.jobs[block.job]).body(task, block, _Written(block.source), moves)
+
+
+def task_bodies(world: World, job: Job, history: TaskHistory) -> Iterator[Body]:
+    """The bodies of all tasks of a job that are there, in the order in which they were added.
+
+    Parts that tasks share are the same objects: whoever changes a body copies it first.
+    """
+    bodies = _Bodies(world, job)
+    tasks = world.tasks
+    for number in job.blocks:
+        block = tasks.blocks[number]
+        written = _Written(block.source)
+        for task in range(block.first, block.first + block.source.count):
+            if tasks.state_of(task) is not None:
+                yield bodies.body(task, block, written, history[task])
+
+
+def execution_info(world: World, task: int) -> Body:
+    """What became of the task's attempts so far (TASK-10)."""
+    tasks = world.tasks
+    state, started_ms = tasks.state[task], tasks.started[task]
+    extra, result = tasks.extra(task), tasks.result(task)
+    info: Body = {}
+    if started_ms != NEVER_MS and state in (RUNNING, COMPLETED):
+        info["startTime"] = utc(world, started_ms)
+    if state == COMPLETED:
+        info["endTime"] = utc(world, tasks.ended[task])
+        exit_code = 0 if result is TaskResult.SUCCESS else extra.exit_code
+        if exit_code is not None:
+            info["exitCode"] = exit_code
+        if extra.failure is not None:
+            info["failureInfo"] = extra.failure.wire()
+    info["retryCount"] = extra.retry_count
+    if extra.last_retry_ms is not None:
+        info["lastRetryTime"] = utc(world, extra.last_retry_ms)
+    info["requeueCount"] = extra.requeue_count
+    if extra.last_requeue_ms is not None:
+        info["lastRequeueTime"] = utc(world, extra.last_requeue_ms)
+    if result is not None:
+        info["result"] = result.value
+    return info
+
+
+class _Bodies:
+    """Makes bodies of one job's tasks; what they have in common is made once."""
+
+    def __init__(self, world: World, job: Job) -> None:
+        self._world = world
+        self._job = job
+        self._url = f"{job_url(world, job.id)}/tasks/"
+        self._constraints: dict[int, Body] = {}
+        self._nodes: dict[int, tuple[Body, str, str]] = {}  # what is said of a node, and of the job's directory there
+
+    def body(self, task: int, block: TaskBlock, written: _Written, moves: Moves) -> Body:
+        world = self._world
+        settings = written.settings(task - block.first)
+        created = utc(world, block.created_ms)
+        state = world.tasks.state_of(task)
+        assert state is not None
+        body: Body = {
+            "id": settings["id"],
+            "url": self._url + settings["id"],
+            "eTag": etag(world, block.created_ms),
+            "creationTime": created,
+            "lastModified": created,
+            "state": state.wire,
+            "stateTransitionTime": utc(world, moves.since_ms),
+        }
+        if moves.previous is not None:
+            body["previousState"] = moves.previous.wire
+            body["previousStateTransitionTime"] = utc(world, moves.previous_since_ms)
+        body |= settings
+        body["constraints"] = self._limits(task)
+        body["executionInfo"] = execution_info(world, task)
+        if state == PREPARING or world.tasks.started[task] != NEVER_MS:
+            body["nodeInfo"] = self._node_info(settings["id"], world.tasks.node[task])
+        return body
+
+    def _limits(self, task: int) -> Body:
+        """The constraints in force: those of an update, and the job's retries where the task has none (RETRY-3)."""
+        number = self._world.tasks.profile[task]
+        limits = self._constraints.get(number)
+        if limits is None:
+            profile = self._world.tasks.profiles[number]
+            limits = self._constraints[number] = {
+                "maxWallClockTime": format_duration(profile.wall_clock_ms),
+                "retentionTime": format_duration(profile.retention_ms),
+                "maxTaskRetryCount": self._job.max_retries if profile.max_retries is None else profile.max_retries,
+            }
+        return limits
+
+    def _node_info(self, task_id: str, node: int) -> Body:
+        """Where the task ran last (TASK-11)."""
+        known = self._nodes.get(node)
+        if known is None:
+            world = self._world
+            record = world.nodes[node]
+            place: Body = {
+                "affinityId": f"TVM:{record.id}",
+                "nodeUrl": node_url(world, node),
+                "poolId": world.pool_of(node).id,
+                "nodeId": record.id,
+            }
+            job_part = root_directory(world, node, task_directory(self._job.id, ""))
+            known = self._nodes[node] = (place, job_part["taskRootDirectory"], job_part["taskRootDirectoryUrl"])
+        place, directory, url = known
+        return place | {"taskRootDirectory": directory + task_id, "taskRootDirectoryUrl": url + task_id}
+
+
+class _Written:
+    """The settings of a block's tasks as they were added.
+
+    A sweep's tasks often differ in nothing but id and command line. Each parameter differs between the first task
+    and the last, so whatever is equal in these two is equal in all.
+    """
+
+    def __init__(self, source: TaskSource) -> None:
+        self._source = source
+        self._sweep: TaskFactory | None = None
+        self._shared: Body = {}
+        if isinstance(source, TaskFactory) and source.count > 2:
+            first, last = source.spec(0).wire(), source.spec(source.count - 1).wire()
+            if _without_names(first) == _without_names(last):
+                self._sweep, self._shared = source, first
+
+    def settings(self, ordinal: int) -> Body:
+        sweep = self._sweep
+        if sweep is None:
+            return self._source.spec(ordinal).wire()
+        return self._shared | {"id": sweep.task_id(ordinal), "commandLine": sweep.command_line(ordinal)}
+
+
+def _without_names(settings: Body) -> Body:
+    return settings | {"id": "", "commandLine": ""}
