@@ -66,13 +66,11 @@ def cost_usd(world: World, now_ms: int) -> float:
 
 
 def makespan_ms(world: World) -> int:
-    """When the last task that has ended did so, in ms since the start; 0 without one."""
+    """When the last task that has ended did so, deleted or not, in ms since the start; 0 without one."""
     tasks = world.tasks
-    if not tasks.length:
-        return 0
-    if all(tasks.state[row] == COMPLETED for row in (0, tasks.length - 1)) and not tasks.rows_in(RUNNING):
-        return max(tasks.ended)
-    return max((end for end, state in zip(tasks.ended, tasks.state, strict=True) if state == COMPLETED), default=0)
+    planned = set(tasks.rows_in(RUNNING))  # the end of these is still to come
+    ends = (end for task, end in enumerate(tasks.ended) if task not in planned) if planned else tasks.ended
+    return max(0, max(ends, default=0))
 
 
 def _run(world: World, wanted: Mapping[str, object], now_ms: int) -> dict[str, object]:

@@ -145,6 +145,11 @@ class Simulation:
         """What was expected, what was seen, and whether it is met; complete after ``finish``."""
         return self._expectations.outcomes
 
+    @property
+    def command_outcomes(self) -> tuple[Outcome, ...]:
+        """Commands that were refused, or were to be and were taken, one for each of ``refusals``: as it was announced?"""
+        return self._expectations.commands
+
     def _something_is_due(self) -> bool:
         return self.world.calendar.peek_ms() is not None
 

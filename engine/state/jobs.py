@@ -10,7 +10,7 @@ from engine.lifecycles import JOB
 from engine.log import EventLog, Subject
 from engine.state.columns import Record, Records
 from engine.state.ready import ReadyQueue
-from engine.terms import JobState, OnAllTasksComplete
+from engine.terms import JobState, OnAllTasksComplete, TaskResult
 
 if TYPE_CHECKING:
     from engine.specs.job import JobSpec
@@ -29,6 +29,7 @@ class Job(Record):
         "disable_option",
         "end_ms",
         "failed",
+        "deleted",
         "forced",
         "has_prep",
         "has_release",
@@ -97,6 +98,7 @@ class Job(Record):
         self.counts: list[int] = [0, 0, 0, 0]
         self.failed = 0
         self.total = 0
+        self.deleted: dict[TaskResult | None, int] = {}  # tasks deleted so far by their result
         # Scheduling: ready tasks by required slots, the last turn, and nodes by position in the pool as bits.
         self.ready: dict[int, ReadyQueue] = {}
         self.ready_count = 0

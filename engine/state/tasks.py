@@ -104,6 +104,7 @@ class TaskTable(Columns):
         "planned": "q",  # how long the first attempt takes
         "code": "i",  # the exit code of the first attempt
     }
+    FIXED = frozenset({"planned", "code"})
     state: array[int]
     satisfied: array[int]
     profile: array[int]
@@ -179,6 +180,10 @@ class TaskTable(Columns):
             return None
         extra = self.extra(task)
         return TaskResult.FAILURE if extra.failure or extra.exit_code else TaskResult.SUCCESS
+
+    def is_particular(self, task: int, profile: TaskProfile) -> bool:
+        """Whether there may be a node that the task would like best."""
+        return profile.affinity is not None or task in self.sparse[task >> PAGE_BITS]
 
     def profile_number(self, profile: TaskProfile) -> int:
         """The number of a profile, which is made when it is new."""
@@ -324,7 +329,9 @@ class TaskTable(Columns):
         """The task is gone (TASK-14, JOB-16)."""
         old = self.state[task]
         job = self.jobs.edit(self.profile_of(task).job)
-        if self.result(task) is TaskResult.FAILURE:
+        result = self.result(task)
+        job.deleted[result] = job.deleted.get(result, 0) + 1
+        if result is TaskResult.FAILURE:
             job.failed -= 1
         job.counts[old] -= 1
         job.total -= 1
