@@ -121,6 +121,14 @@ class Calendar:
         queue = self.env._queue
         return not queue or queue[0][0] > self.env._now
 
+    def next_kind_of_instant(self) -> DueKind | None:
+        """The kind of the next entry of this millisecond; None if the instant is over."""
+        queue: list[Any] = self.env._queue
+        if not queue or queue[0][0] > self.env._now:
+            return None
+        kind: DueKind = queue[0][1]
+        return kind
+
     def step(self) -> None:
         """Let the next entry happen."""
         self.env.step()

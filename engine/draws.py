@@ -68,7 +68,7 @@ def block_codes(weights: ExitCodes, seed: int, *key: str | int, count: int) -> a
     if len(codes) == 1:
         return array("i", codes) * count
     random, total, last = _stream(seed, key).random, bounds[-1], len(bounds) - 1
-    return array("i", [codes[bisect_right(bounds, random() * total, 0, last)] for _ in range(count)])
+    return array("i", (codes[bisect_right(bounds, random() * total, 0, last)] for _ in range(count)))
 
 
 def hex_digits(n: int, seed: int, *key: str | int) -> str:

@@ -117,6 +117,7 @@ def task_ended(world: World, due: Due) -> None:
     tasks = world.tasks
     now_ms = world.calendar.now_ms
     if tasks.state[task] != RUNNING or tasks.ended[task] != now_ms:
+        scheduling.tie_up(world)
         return
     node = tasks.node[task]
     profile = tasks.profiles[tasks.profile[task]]
@@ -149,6 +150,7 @@ def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> 
         extra = extra._replace(retry_count=extra.retry_count + 1, awaits_retry=True)
         tasks.back_to_active(now_ms, task, extra, "RETRY-5", exit_code)
         queue_again(world, task, profile)
+        task_left(world, world.jobs[profile.job])
     else:
         _leave_node(world, task, node, profile, well=False)
         complete_failed(world, task, profile, exit_code, FAILURE_EXIT_CODE, "RETRY-9")

@@ -167,7 +167,7 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
     if process.duration.kind == "constant":
         planned = array("q", [planned[0] + process.overhead_ms]) * count
     else:
-        planned = array("q", [ms + process.overhead_ms for ms in planned])
+        planned = array("q", (ms + process.overhead_ms for ms in planned))
     limit_ms = limits.max_wall_clock_time
     if limit_ms is not None:
         for ordinal, ms in enumerate(planned):

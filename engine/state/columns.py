@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Iterator
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 # Rows of a page, as a shift: 1024 rows, which is about what a thousand nodes touch between two checkpoints.
 PAGE_BITS = 10
@@ -19,48 +19,93 @@ PAGE_ROWS = 1 << PAGE_BITS
 _CONTAINERS = (list, dict, set, deque)
 
 
-class ColumnsCopy:
-    """The columns as they were: one tuple of bytes a page, shared with other copies where equal."""
+class Pages:
+    """Some columns cut into pages, and which pages have changed since they were copied last."""
 
-    __slots__ = ("length", "pages", "sparse")
+    def __init__(self, columns: list[array[Any]]) -> None:
+        """Cut these columns, which have no rows yet."""
+        self.columns = columns
+        self.dirty = bytearray()
+        self._saved: list[tuple[bytes, ...]] = []
 
-    def __init__(self, length: int, pages: list[tuple[bytes, ...]], sparse: list[dict[int, Any]]) -> None:
-        """Hold what ``Columns.copy`` found."""
-        self.length = length
-        self.pages = pages
-        self.sparse = sparse
+    def grow(self, first: int, length: int) -> None:
+        """Note that rows from ``first`` on are new."""
+        self.dirty.extend(bytes(((length + PAGE_ROWS - 1) >> PAGE_BITS) - len(self.dirty)))
+        for page in range(first >> PAGE_BITS, len(self.dirty)):
+            self.dirty[page] = 1
+
+    def copy(self, length: int) -> list[tuple[bytes, ...]]:
+        """The pages as they are now; what has not changed is shared with the copy before."""
+        saved = self._saved.copy()
+        saved.extend(() for _ in range(len(self.dirty) - len(saved)))
+        for page in self.changed():
+            low = page << PAGE_BITS
+            high = min(low + PAGE_ROWS, length)
+            saved[page] = tuple(column[low:high].tobytes() for column in self.columns)
+        self.dirty[:] = bytes(len(self.dirty))
+        self._saved = saved
+        return saved
+
+    def restore(self, copy: list[tuple[bytes, ...]], length: int) -> None:
+        """Make the columns as they were when ``copy`` was taken with so many rows."""
+        for column in self.columns:
+            del column[length:]
+        for page, saved in enumerate(copy):
+            if page < len(self.dirty) and not self.dirty[page] and self._saved[page] is saved:
+                continue
+            low = page << PAGE_BITS
+            for column, data in zip(self.columns, saved, strict=True):
+                rows = array(column.typecode, data)
+                column[low : low + len(rows)] = rows
+        self.dirty[:] = bytes(len(copy))
+        self._saved = copy
+
+    def changed(self) -> Iterator[int]:
+        """The pages that have changed since the last copy."""
+        page = self.dirty.find(1)
+        while page >= 0:
+            yield page
+            page = self.dirty.find(1, page + 1)
+
+
+class ColumnsCopy(NamedTuple):
+    """The columns as they were."""
+
+    length: int
+    pages: list[tuple[bytes, ...]]
+    fixed: list[tuple[bytes, ...]]
+    sparse: list[dict[int, Any]]
 
 
 class Columns:
     """Rows stored column by column. A subclass names its columns and their array type codes.
 
-    ``sparse`` holds, page by page, what only few rows have; its values must be immutable.
+    ``FIXED`` columns are written when a row is added and never again. ``sparse`` holds, page by page, what only
+    few rows have; its values must be immutable.
     """
 
     TYPES: ClassVar[dict[str, str]] = {}
+    FIXED: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self) -> None:
         """Make a table without rows."""
         self.length = 0
-        self.dirty = bytearray()
         self.sparse: list[dict[int, Any]] = []
-        self._pages: list[tuple[bytes, ...]] = []
-        self._sparse_pages: list[dict[int, Any]] = []
+        self._sparse_saved: list[dict[int, Any]] = []
         for name, code in self.TYPES.items():
             setattr(self, name, array(code))
-
-    def _columns(self) -> list[array[Any]]:
-        return [getattr(self, name) for name in self.TYPES]
+        self._pages = Pages([getattr(self, name) for name in self.TYPES if name not in self.FIXED])
+        self._fixed = Pages([getattr(self, name) for name in self.TYPES if name in self.FIXED])
+        # One byte a page, set by whoever changes a row of it.
+        self.dirty = self._pages.dirty
 
     def _grow(self, count: int) -> int:
         """Note that ``count`` rows have been appended to every column; returns the number of the first."""
         first = self.length
         self.length += count
-        missing = ((self.length + PAGE_ROWS - 1) >> PAGE_BITS) - len(self.dirty)
-        self.dirty.extend(bytes(missing))
-        self.sparse.extend({} for _ in range(missing))
-        for page in range(first >> PAGE_BITS, len(self.dirty)):
-            self.dirty[page] = 1
+        self._pages.grow(first, self.length)
+        self._fixed.grow(first, self.length)
+        self.sparse.extend({} for _ in range(len(self.dirty) - len(self.sparse)))
         return first
 
     def touch(self, row: int) -> None:
@@ -69,48 +114,24 @@ class Columns:
 
     def copy(self) -> ColumnsCopy:
         """The columns as they are now, at the cost of the pages changed since the last copy."""
-        columns = self._columns()
-        pages, sparse = self._pages, self._sparse_pages
-        while len(pages) < len(self.dirty):
-            pages.append(())
-            sparse.append({})
-        for page in self._changed():
-            low = page << PAGE_BITS
-            high = min(low + PAGE_ROWS, self.length)
-            pages[page] = tuple(column[low:high].tobytes() for column in columns)
-            sparse[page] = dict(self.sparse[page])
-        self.dirty = bytearray(len(self.dirty))
-        return ColumnsCopy(self.length, pages.copy(), sparse.copy())
+        sparse = self._sparse_saved.copy()
+        sparse.extend(_NONE for _ in range(len(self.dirty) - len(sparse)))
+        for page in self._pages.changed():
+            sparse[page] = dict(self.sparse[page]) if self.sparse[page] else _NONE
+        self._sparse_saved = sparse
+        return ColumnsCopy(self.length, self._pages.copy(self.length), self._fixed.copy(self.length), sparse)
 
     def restore(self, copy: ColumnsCopy) -> None:
         """Make the columns as they were when ``copy`` was taken."""
-        columns = self._columns()
+        self._pages.restore(copy.pages, copy.length)
+        self._fixed.restore(copy.fixed, copy.length)
         self.length = copy.length
-        kept = len(copy.pages)
-        for column in columns:
-            if len(column) > copy.length:
-                del column[copy.length :]
-        for page in range(kept):
-            if page < len(self.dirty) and not self.dirty[page] and self._pages[page] is copy.pages[page]:
-                continue
-            low = page << PAGE_BITS
-            for column, saved in zip(columns, copy.pages[page], strict=True):
-                rows = array(column.typecode, saved)
-                column[low : low + len(rows)] = rows
-            if page < len(self.sparse):
-                self.sparse[page] = dict(copy.sparse[page])
-            else:
-                self.sparse.append(dict(copy.sparse[page]))
-        del self.sparse[kept:]
-        self.dirty = bytearray(kept)
-        self._pages = copy.pages.copy()
-        self._sparse_pages = copy.sparse.copy()
+        # The list stays the same one: the hot path holds on to it.
+        self.sparse[:] = [dict(page) if page else {} for page in copy.sparse]
+        self._sparse_saved = copy.sparse
 
-    def _changed(self) -> Iterator[int]:
-        page = self.dirty.find(1)
-        while page >= 0:
-            yield page
-            page = self.dirty.find(1, page + 1)
+
+_NONE: dict[int, Any] = {}
 
 
 class Record:

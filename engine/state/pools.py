@@ -45,6 +45,7 @@ class Pool(Record):
         "dedicated_bits",
         "drain_option",
         "fill",
+        "freed",
         "gone_ms",
         "id",
         "modified_ms",
@@ -73,7 +74,7 @@ class Pool(Record):
         "target_spot",
         "token",
         "turns",
-        "unsettled",
+        "whole_pass",
         "victims",
         "taken_ips",
     )
@@ -120,7 +121,8 @@ class Pool(Record):
         self.turns: list[int] = []
         self.served = 0
         self.pass_due = False
-        self.unsettled: list[int] = []  # nodes whose state must be looked at when the instant is over
+        self.whole_pass = False  # any node may have room for somebody, not only those in `freed`
+        self.freed: dict[int, int] = {}  # nodes with new room in this instant -> the bucket they still stand in
         self.busy_slot_ms = 0
 
     @property
