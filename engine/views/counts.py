@@ -1,9 +1,10 @@
-"""What the service counts, and what a run has come to: tasks, slots, nodes, node hours, use of slots (TASK-16, NODE-16)."""
+"""What the service counts, and what a run has come to (TASK-16, NODE-16)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from engine.specs.base import wire_name
 from engine.state.columns import PAGE_BITS
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
-class TaskTotals(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TaskTotals:
     """The tasks of a run, those of deleted jobs included."""
 
     total: int  # ever added
@@ -35,7 +37,8 @@ class TaskTotals(NamedTuple):
         return self.succeeded + self.failed
 
 
-class InstanceTotals(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class InstanceTotals:
     """Preparation or release instances of a run: one for each job and node where it ran."""
 
     count: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from engine.observe import cost_usd, makespan_ms
@@ -17,7 +18,7 @@ from engine.views.rest_pools import pool_body
 from engine.views.rest_tasks import task_bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from engine.simulation import Simulation
     from engine.state.jobs import Job
@@ -31,39 +32,43 @@ _DIGITS = 6
 def document(sim: Simulation) -> dict[str, object]:
     """The whole state at the moment that is looked at. Pools and jobs that were deleted are not in it."""
     history = TaskHistory(sim.world)
-    return _document(sim, history, lambda job: list(task_bodies(sim.world, job, history)))
+    return _members(sim, [_job(sim, job, history) | _tasks(sim, job, history) for job in sim.world.jobs.present()])
 
 
 def json_text(sim: Simulation) -> Iterator[str]:
-    """The document as JSON text in pieces, each task on a line of its own: for a million tasks no more memory."""
+    """The document as JSON text in pieces, each task on a line of its own: a million tasks need no more memory."""
     history = TaskHistory(sim.world)
-    jobs: list[Job] = []
-
-    def remember(job: Job) -> str:
-        jobs.append(job)
-        return _HERE
-
-    text = json.dumps(_document(sim, history, remember), indent=2, ensure_ascii=False)
-    first, *others = text.split(json.dumps(_HERE))
-    yield first
-    for job, following in zip(jobs, others, strict=True):
-        yield from _lines(sim.world, job, history)
-        yield following
+    opening = "{"
+    for name, value in _members(sim, None).items():
+        yield f'{opening}\n  "{name}": '
+        if name == "jobs":
+            yield from _jobs_text(sim, history)
+        else:
+            yield _indented(value, "  ")
+        opening = ","
+    yield "\n}"
 
 
-# Stands where tasks come: no id can contain it (GEN-1), and no text in a scenario is likely to.
-_HERE = "\0tasks\0"
+def _jobs_text(sim: Simulation, history: TaskHistory) -> Iterator[str]:
+    opening = "["
+    for job in sim.world.jobs.present():
+        body = _indented(_job(sim, job, history), "    ")
+        yield f'{opening}\n    {body.removesuffix("}").rstrip()},\n      "tasks": ['
+        separator = ""
+        for task in task_bodies(sim.world, job, history):
+            yield f"{separator}\n        {json.dumps(task, ensure_ascii=False)}"
+            separator = ","
+        yield "\n      ]\n    }" if separator else "]\n    }"
+        opening = ","
+    yield "[]" if opening == "[" else "\n  ]"
 
 
-def _lines(world: World, job: Job, history: TaskHistory) -> Iterator[str]:
-    between = "[\n"
-    for body in task_bodies(world, job, history):
-        yield f"{between}        {json.dumps(body, ensure_ascii=False)}"
-        between = ",\n"
-    yield "[]" if between == "[\n" else "\n      ]"
+def _indented(value: object, margin: str) -> str:
+    """JSON text of a value whose first line stands behind a name in this margin."""
+    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", f"\n{margin}")
 
 
-def _document(sim: Simulation, history: TaskHistory, tasks: Callable[[Job], object]) -> dict[str, object]:
+def _members(sim: Simulation, jobs: object) -> dict[str, object]:
     world = sim.world
     return {
         "scenario": sim.scenario.name,
@@ -72,7 +77,7 @@ def _document(sim: Simulation, history: TaskHistory, tasks: Callable[[Job], obje
         "endTime": utc(world, sim.now_ms),
         "account": world.account.wire(),
         "pools": [_pool(world, pool) for pool in world.pools.present()],
-        "jobs": [_job(sim, job, history, tasks) for job in world.jobs.present()],
+        "jobs": jobs,
         "jobSchedules": [],
         "expectations": [
             {"expect": outcome.written, "met": outcome.met, "seen": outcome.seen} for outcome in sim.expectations
@@ -91,12 +96,16 @@ def _pool(world: World, pool: Pool) -> dict[str, object]:
     }
 
 
-def _job(sim: Simulation, job: Job, history: TaskHistory, tasks: Callable[[Job], object]) -> dict[str, object]:
+def _job(sim: Simulation, job: Job, history: TaskHistory) -> dict[str, object]:
     world = sim.world
-    body = job_body(world, job) | {"stats": job_stats(world, job, history, sim.now_ms), "tasks": tasks(job)}
+    body = job_body(world, job) | {"stats": job_stats(world, job, history, sim.now_ms)}
     if job.has_prep:
         body["jobPreparationAndReleaseTaskStatus"] = prep_release_status(world, job)
     return body
+
+
+def _tasks(sim: Simulation, job: Job, history: TaskHistory) -> dict[str, object]:
+    return {"tasks": list(task_bodies(sim.world, job, history))}
 
 
 def summary(sim: Simulation) -> dict[str, object]:
@@ -106,11 +115,11 @@ def summary(sim: Simulation) -> dict[str, object]:
     preparations, releases = counts.preparation_totals(world), counts.release_totals(world)
     return {
         "makespanSeconds": makespan_ms(world) / SECOND_MS,
-        "tasks": totals._asdict(),
+        "tasks": asdict(totals),
         "nodeHours": round(counts.node_hours(world, now_ms), _DIGITS),
         "costUsd": round(cost_usd(world, now_ms), _DIGITS),
         "slotUtilization": round(counts.slot_utilization(world, now_ms), _DIGITS),
-        "preparationTasks": preparations._asdict(),
-        "releaseTasks": releases._asdict(),
+        "preparationTasks": asdict(preparations),
+        "releaseTasks": asdict(releases),
         "events": sim.log.count,
     }

@@ -113,7 +113,7 @@ def recent_tasks(world: World, nodes: Iterable[int]) -> dict[int, list[int]]:
 
 
 def starts_since(world: World, since_ms: dict[int, int]) -> dict[int, list[int]]:
-    """The tasks that started on each of these nodes after the moment given for it, in the order of their first start."""
+    """The tasks that started on each of these nodes after the moment given for it, in the order of first starts."""
     log = world.log
     found: dict[int, dict[int, None]] = {node: {} for node in since_ms}
     starts = [_kind(shape) == RUNNING for shape in log.shapes]
