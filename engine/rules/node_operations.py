@@ -30,11 +30,11 @@ _ALLOWED = {
     REIMAGE: (_N.IDLE, _N.RUNNING, _N.OFFLINE, _N.START_TASK_FAILED, _N.UNUSABLE),
     DEALLOCATE: (_N.IDLE, _N.RUNNING),
 }
-# NOP-12: the state meanwhile, what becomes of the disk, and whether the node comes back by itself.
+# NOP-12: the state meanwhile, what becomes of the disk, and the rule by which a running preparation ends.
 _EFFECTS = {
-    REBOOT: (_N.REBOOTING, Disk.KEPT, True),
-    REIMAGE: (_N.REIMAGING, Disk.WIPED, True),
-    DEALLOCATE: (_N.DEALLOCATING, Disk.WIPED, False),
+    REBOOT: (_N.REBOOTING, Disk.KEPT, "PREP-15"),
+    REIMAGE: (_N.REIMAGING, Disk.WIPED, "PREP-18"),
+    DEALLOCATE: (_N.DEALLOCATING, Disk.WIPED, "PREP-19"),
 }
 _REFUSALS = {
     _N.CREATING: "NodeBeingCreated",
@@ -149,11 +149,11 @@ def carry_out(world: World, node: int, name: str, option: Deallocation = Dealloc
     record = world.nodes.edit(node)
     record.operation = None
     start_task.stop(world, node)
-    state, disk, rebooting = _EFFECTS[name]
+    state, disk, rule = _EFFECTS[name]
     world.nodes.set_state(world.now_ms, node, state)
     scheduling.open_node(world, node)
     interruptions.stop_tasks(world, node, option, _RULES[name])
-    interruptions.stop_instances(world, node, disk, rebooting=rebooting, by_user=True)
+    interruptions.stop_instances(world, node, disk, rule, by_user=True)
     nodes.pass_on(world, node, world.node_ms(world.pool_of(node), name, record.position, record.boots))
 
 

@@ -14,12 +14,13 @@ from engine.calendar import Due, DueKind
 from engine.log import Subject
 from engine.rules import outcomes, processes, scheduling
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, failure
-from engine.state.instances import ABSENT, Ending, InstanceTable, Mark
+from engine.state.instances import Ending, InstanceTable, Mark
 from engine.state.tasks import TaskProfile
-from engine.terms import InstanceState
+from engine.terms import InstanceState, TaskResult
 
 if TYPE_CHECKING:
     from engine.specs.job import JobPreparationTask
+    from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.world import World
 
@@ -72,6 +73,18 @@ def stays_valid_after_reboot(mark: int, state: int, prep: JobPreparationTask) ->
     return bool(mark & Mark.BARRED) or not prep.rerun_on_node_reboot_after_success
 
 
+def start_rule(mark: int, before: InstanceView | None) -> str:
+    """Which rule has the preparation start for a task, given the node's marks and the record of the run before.
+
+    PREP-3 there was none. PREP-18 the disk is new. PREP-16 a reboot has voided a success. PREP-15 it was stopped.
+    """
+    if before is None:
+        return "PREP-3"
+    if not mark & Mark.PREPARED_ONCE:
+        return "PREP-18"
+    return "PREP-16" if before.result is TaskResult.SUCCESS else "PREP-15"
+
+
 # -- assignment ------------------------------------------------------------------------------------------------------
 
 
@@ -87,7 +100,7 @@ def assign(world: World, job: Job, task: int, node: int, profile: TaskProfile) -
     assert prep is not None
     verdict = prep_verdict(instances.mark[row], instances.prep_state[row], prep)
     if verdict in (PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO):
-        start(world, job, node, row, rule="PREP-3" if instances.prep_state[row] == ABSENT else "PREP-16")
+        start(world, job, node, row, start_rule(instances.mark[row], instances.prep(row)))
     if verdict in (PrepVerdict.GO, PrepVerdict.PREPARE_AND_GO):
         outcomes.start_task(world, task, node, profile, rule="PREP-13")
     else:
@@ -125,7 +138,7 @@ def preparation_ended(world: World, due: Due) -> None:
     elif prep_retry_verdict(prep, instances.prep_retries[row]):
         start(world, job, node, row, rule="PREP-12", retry=True)
     else:
-        failed(world, job, node, row, ending, rule="PREP-9")
+        failed(world, job, node, row, ending, rule="PREP-9" if prep.wait_for_success else "PREP-14")
 
 
 def succeeded(world: World, job: Job, node: int, row: int) -> None:

@@ -230,7 +230,7 @@ class TaskTable(Columns):
         page = task >> PAGE_BITS
         extra = self.sparse[page].get(task)
         old = self.state[task]
-        if extra is None and self.started[task] == NEVER_MS and old == ACTIVE:
+        if extra is None and self.started[task] == NEVER_MS and old == ACTIVE and rule == "SCHED-7":
             shape = self.first_start
         else:
             shape = self._restart(now_ms, task, extra, TaskState(old), rule)
