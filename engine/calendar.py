@@ -9,7 +9,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import NamedTuple
 
 import simpy
 
@@ -121,14 +122,6 @@ class Calendar:
         queue = self.env._queue
         return not queue or queue[0][0] > self.env._now
 
-    def next_kind_of_instant(self) -> DueKind | None:
-        """The kind of the next entry of this millisecond; None if the instant is over."""
-        queue: list[Any] = self.env._queue
-        if not queue or queue[0][0] > self.env._now:
-            return None
-        kind: DueKind = queue[0][1]
-        return kind
-
     def step(self) -> None:
         """Let the next entry happen."""
         self.env.step()
@@ -144,13 +137,13 @@ class Calendar:
 
     def pending(self) -> PendingCopy:
         """What is due, entries no longer wanted included."""
-        queue: list[Any] = self.env._queue
+        whens, kinds, numbers, dues = zip(*self.env._queue, strict=True) if self.env._queue else ((), (), (), ())
         return PendingCopy(
-            array("q", [entry[0] for entry in queue]),
-            bytes([entry[1] for entry in queue]),
-            array("q", [entry[2] for entry in queue]),
-            array("q", [entry[3].key for entry in queue]),
-            array("q", [entry[3].token for entry in queue]),
+            array("q", whens),  # type: ignore[arg-type]
+            bytes(kinds),
+            array("q", numbers),
+            array("q", map(attrgetter("key"), dues)),
+            array("q", map(attrgetter("token"), dues)),
         )
 
     def __len__(self) -> int:

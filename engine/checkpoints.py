@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from engine.world import WorldCopy
 
 # At most so many copies; when there are more, every second one goes and the distance doubles.
-MOST = 96
+MOST = 128
 _FIRST_DISTANCE = 4096  # entries of the log
 
 
@@ -46,8 +46,12 @@ class Checkpoints:
         return log_length >= self._next_length
 
     def add(self, checkpoint: Checkpoint) -> None:
-        """Keep a copy of the present, unless one that is later is kept already."""
+        """Keep a copy of the present, unless one that is later is kept already.
+
+        What is pending makes up most of a copy's cost, so the distance is at least half of it.
+        """
         length = checkpoint.world.log_length
+        self._distance = max(self._distance, len(checkpoint.world.pending.when_ms) // 2)
         self._next_length = length + self._distance
         if self._all and self._all[-1].world.log_length >= length:
             return

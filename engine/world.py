@@ -51,7 +51,6 @@ class WorldCopy(NamedTuple):
     disks: dict[int, NodeFiles]
     faults: Fault
     starving: dict[int, int]
-    loose: set[int]
 
 
 class World:
@@ -74,7 +73,6 @@ class World:
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
         self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.simulate.storage)
         self.hooks: dict[tuple[int, TaskKind, OsFamily], HookProcess] = {}  # what is known of bodies, never changes
-        self.loose: set[int] = set()  # pools with new room that wait for the last end of this millisecond
         self.faults = Fault()
         self.starving: dict[int, int] = {}  # task -> when its waiting was last reported (SCHED-11)
 
@@ -117,7 +115,6 @@ class World:
             self.disks.copy(),
             self.faults,
             self.starving.copy(),
-            self.loose.copy(),
         )
 
     def restore(self, copy: WorldCopy) -> None:
@@ -131,7 +128,6 @@ class World:
         self.disks.restore(copy.disks)
         self.faults = copy.faults
         self.starving = copy.starving.copy()
-        self.loose = copy.loose.copy()
         self.executor.outages = list(copy.faults.outages)
         for task in self.tasks.rows_in(RUNNING):
             self.nodes.running[self.tasks.node[task]].add(task)

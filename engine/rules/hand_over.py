@@ -44,7 +44,6 @@ def task_ended(world: World) -> Callable[[Due], None]:
         task = due.key
         now_ms = env._now
         if state[task] != RUNNING or ended[task] != now_ms:
-            scheduling.tie_up(world)
             return
         profile = profiles[profile_of[task]]
         page = task >> PAGE_BITS
@@ -74,8 +73,8 @@ def task_ended(world: World) -> Callable[[Due], None]:
         if counts[COMPLETED] == job.total or job.state is not _JOB_ACTIVE:
             outcomes.task_left(world, job)
         # Who is next (scheduling.slots_came_free, fill_node)?
-        queue, turns = env._queue, pool.turns
-        if not turns or not is_open[node] or pool.freed or pool.pass_due or (queue and queue[0][0] == now_ms):
+        turns = pool.turns
+        if not turns or not is_open[node] or pool.pass_due:
             all_else(world, node, slots)
             return
         job = jobs[turns[0] & row_mask]

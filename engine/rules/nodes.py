@@ -7,6 +7,7 @@ Operations by users are in ``node_operations``, faults in ``faults``.
 from __future__ import annotations
 
 from datetime import timedelta
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from engine import draws
@@ -29,8 +30,7 @@ def allocate(world: World, pool: Pool, *, dedicated: bool) -> int:
     """A VM has been obtained for the pool: a new node in ``creating`` (NODE-2, NODE-3, NODE-4); returns its row."""
     now_ms = world.now_ms
     position = len(pool.nodes)
-    ip = next(number for number in range(len(pool.taken_ips) + 1) if number not in pool.taken_ips)
-    pool.taken_ips.add(ip)
+    ip = _take_address(pool)
     record = Node(pool.row, position, _id_of(world, pool, position, dedicated), dedicated=dedicated, now_ms=now_ms, ip=ip)
     node = world.nodes.add(record, pool.slots)
     pool.nodes.append(node)
@@ -38,6 +38,14 @@ def allocate(world: World, pool: Pool, *, dedicated: bool) -> int:
         pool.dedicated_bits |= 1 << position
     pass_on(world, node, world.node_ms(pool, "starting", position, record.boots))
     return node
+
+
+def _take_address(pool: Pool) -> int:
+    """The lowest address that is free (NODE-4)."""
+    if pool.free_addresses:
+        return heappop(pool.free_addresses)
+    pool.addresses += 1
+    return pool.addresses - 1
 
 
 def _id_of(world: World, pool: Pool, position: int, dedicated: bool) -> str:
@@ -159,7 +167,7 @@ def vanish(world: World, node: int) -> None:
     record.gone_ms = world.now_ms
     world.nodes.set_state(world.now_ms, node, None)
     world.disks.wipe(node)
-    pool.taken_ips.discard(record.ip)
+    heappush(pool.free_addresses, record.ip)
     pool.victims.discard(node)
     resizing.look_at_resize(world, pool)
 

@@ -117,7 +117,6 @@ def task_ended(world: World, due: Due) -> None:
     tasks = world.tasks
     now_ms = world.calendar.now_ms
     if tasks.state[task] != RUNNING or tasks.ended[task] != now_ms:
-        scheduling.tie_up(world)
         return
     node = tasks.node[task]
     profile = tasks.profiles[tasks.profile[task]]

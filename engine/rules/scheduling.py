@@ -195,38 +195,31 @@ def take_slots(world: World, pool: Pool, node: int, slots: int) -> None:
 
 
 def slots_came_free(world: World, node: int, slots: int) -> None:
-    """A task has left the node: its room goes to whoever waits when the instant is over (SCHED-15).
+    """A task has left the node: its room goes at once to whoever waits (SCHED-15), then the node's state is looked at.
 
-    Where only nodes with new room can have a place for somebody, the pass looks at these alone, and happens at
-    once with the last task that ends in this millisecond.
+    Nobody who waits had found room before, so only this node can have a place for them; unless something else
+    has changed in this instant too: then the pass that follows does it.
     """
     nodes = world.nodes
+    pool = world.pools.rows[nodes.records.rows[node].pool]
     before = nodes.free[node]
     nodes.free[node] = before + slots
     nodes.touch(node)
     if not nodes.open[node]:
         settle(world, node)
         return
-    pool = world.pools.rows[nodes.records.rows[node].pool]
-    pool.freed.setdefault(node, before)
-    if pool.pass_due:
-        return
-    next_kind = world.calendar.next_kind_of_instant()
-    if next_kind is None:
-        fill_freed(world, pool)
-    elif next_kind is DueKind.TASK_ENDED:
-        world.loose.add(pool.row)
-    else:
-        enter_pass(world, pool)
-
-
-def tie_up(world: World) -> None:
-    """The last end of this millisecond turned out to be void: do what was left to it."""
-    for row in sorted(world.loose):
-        pool = world.pools[row]
-        if pool.freed and not pool.pass_due:
-            enter_pass(world, pool)
-    world.loose.clear()
+    exclusively = not pool.pass_due and bool(pool.turns) and fill_node(world, pool, node)
+    free = nodes.free[node]
+    if free != before:
+        bit = 1 << nodes.records.rows[node].position
+        pool.buckets[before] ^= bit
+        pool.buckets[free] ^= bit
+    if exclusively:
+        open_node(world, node)
+    elif pool.pass_due:
+        pool.unsettled.append(node)
+    elif free == pool.slots:
+        settle(world, node)
 
 
 def settle(world: World, node: int) -> None:
@@ -251,13 +244,7 @@ def settle(world: World, node: int) -> None:
 
 
 def request_pass(world: World, pool: Pool) -> None:
-    """Let a pass over the whole pool happen at the end of this instant, at most one (SCHED-15)."""
-    pool.whole_pass = True
-    enter_pass(world, pool)
-
-
-def enter_pass(world: World, pool: Pool) -> None:
-    """Let a pass happen at the end of this instant, at most one."""
+    """Let a pass happen at the end of this instant, at most one (SCHED-15)."""
     if not pool.pass_due:
         pool.pass_due = True
         world.calendar.at(world.now_ms, DueKind.PASS, pool.row)
@@ -268,27 +255,12 @@ def run_pass(world: World, due: Due) -> None:
     pool = world.pools[due.key]
     if not pool.pass_due or pool.state is None:
         return
-    whole, pool.whole_pass, pool.pass_due = pool.whole_pass, False, False
-    if not whole:
-        fill_freed(world, pool)
-        return
-    freed, pool.freed = pool.freed, {}
-    _move_to_buckets(world, pool, freed)
     if pool.turns:
         place_all(world, pool)
-    for node in freed:
+    pool.pass_due = False
+    unsettled, pool.unsettled = pool.unsettled, []
+    for node in dict.fromkeys(unsettled):
         settle(world, node)
-
-
-def _move_to_buckets(world: World, pool: Pool, freed: dict[int, int]) -> None:
-    """Nodes with new room move from the bucket they stand in to where they belong."""
-    nodes = world.nodes
-    for node, before in freed.items():
-        free = nodes.free[node]
-        if free != before and nodes.open[node]:
-            bit = 1 << nodes.records.rows[node].position
-            pool.buckets[before] ^= bit
-            pool.buckets[free] ^= bit
 
 
 def place_all(world: World, pool: Pool) -> None:
@@ -332,67 +304,42 @@ def _place_one(world: World, pool: Pool, job: Job) -> tuple[int, int, TaskProfil
     return None
 
 
-def fill_freed(world: World, pool: Pool) -> None:
-    """Jobs take turns on the nodes with new room, the only ones that can have a place for somebody."""
-    freed, pool.freed = pool.freed, {}
-    nodes = world.nodes
+def fill_node(world: World, pool: Pool, node: int) -> bool:
+    """Jobs take turns on one node, the only one with new room; its place among the buckets is the caller's to keep.
+
+    Returns whether the node now belongs to one exclusive task (JM-5).
+    """
+    nodes, tasks, jobs = world.nodes, world.tasks, world.jobs.rows
     turns = pool.turns
     blocked: list[int] = []
-    exclusive: list[int] = []
-    while turns:
-        job = world.jobs.rows[turns[0] & ROW_MASK]
-        found = _place_on(world, pool, job, freed) if may_take_turns(job, pool) else None
-        if found is None:
-            if not any(map(nodes.free.__getitem__, freed)):
-                break
+    exclusively = False
+    while turns and nodes.free[node] > 0 and not exclusively:
+        job = jobs[turns[0] & ROW_MASK]
+        task = _first_that_fits(world, pool, job, node) if may_take_turns(job, pool) else None
+        if task is None:
             key = heappop(turns)
             if may_take_turns(job, pool):
                 blocked.append(key)
             else:
                 job.in_turn = False
             continue
-        task, node, profile = found
+        profile = tasks.profile_of(task)
         nodes.free[node] -= profile.required_slots
         next_turn(pool, job)
         assign(world, job, task, node, profile)
-        if profile.exclusive:
-            exclusive.append(node)
+        exclusively = profile.exclusive
     for key in blocked:
         heappush(turns, key)
-    _move_to_buckets(world, pool, freed)
-    for node in exclusive:
-        open_node(world, node)
-    for node in freed:
-        if nodes.free[node] == pool.slots:
-            settle(world, node)
+    return exclusively
 
 
-def _place_on(world: World, pool: Pool, job: Job, freed: dict[int, int]) -> tuple[int, int, TaskProfile] | None:
-    """Take the job's first task for which one of these nodes has room, and the best of them (SCHED-9)."""
-    nodes, tasks = world.nodes, world.tasks
-    spread = pool.fill is NodeFillType.SPREAD
+def _first_that_fits(world: World, pool: Pool, job: Job, node: int) -> int | None:
+    """Take the job's first task for which the node has room."""
+    tasks = world.tasks
     for _, queue in queues_in_order(job):
-        task = queue.head()
-        profile = tasks.profiles[tasks.profile[task]]
-        best: tuple[int, bool, bool, int] | None = None
-        chosen = -1
-        preferred = preferred_node(world, task, profile) if tasks.is_particular(task, profile) else -1
-        for node in freed:
-            if not _has_room(world, pool, job, profile, node):
-                continue
-            if node == preferred:
-                chosen = node
-                break
-            record = nodes.records.rows[node]
-            free = nodes.free[node]
-            unprepared = not (job.prepared >> record.position) & 1 if job.has_prep else False
-            rank = (-free if spread else free, unprepared, not record.dedicated, record.position)
-            if best is None or rank < best:
-                best, chosen = rank, node
-        if chosen >= 0:
-            queue.take()
+        if _has_room(world, pool, job, tasks.profile_of(queue.head()), node):
             job.ready_count -= 1
-            return task, chosen, profile
+            return queue.take()
     return None
 
 

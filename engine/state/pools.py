@@ -35,6 +35,7 @@ class Pool(Record):
     """A pool. What may change stands beside ``spec``, which stays as it was created."""
 
     __slots__ = (
+        "addresses",
         "allocation",
         "allocation_since_ms",
         "auto_job",
@@ -45,7 +46,7 @@ class Pool(Record):
         "dedicated_bits",
         "drain_option",
         "fill",
-        "freed",
+        "free_addresses",
         "gone_ms",
         "id",
         "modified_ms",
@@ -74,9 +75,8 @@ class Pool(Record):
         "target_spot",
         "token",
         "turns",
-        "whole_pass",
+        "unsettled",
         "victims",
-        "taken_ips",
     )
 
     def __init__(self, row: int, spec: PoolSpec, size: VmSize, os: OsFamily, now_ms: int) -> None:
@@ -114,15 +114,15 @@ class Pool(Record):
         self.spot_retry_token = 0
         # Nodes by position, over all the pool ever had, and the addresses in use (NODE-4).
         self.nodes: list[int] = []
-        self.taken_ips: set[int] = set()
+        self.addresses = 0  # ever used at once
+        self.free_addresses: list[int] = []  # given back, as a heap
         # Scheduling: eligible nodes by free slots, as bits by position; jobs that have something to place.
         self.buckets: list[int] = [0] * (self.slots + 1)
         self.dedicated_bits = 0
         self.turns: list[int] = []
         self.served = 0
         self.pass_due = False
-        self.whole_pass = False  # any node may have room for somebody, not only those in `freed`
-        self.freed: dict[int, int] = {}  # nodes with new room in this instant -> the bucket they still stand in
+        self.unsettled: list[int] = []  # nodes whose state must be looked at after the pass that is due
         self.busy_slot_ms = 0
 
     @property
