@@ -26,7 +26,7 @@ NODE: Moves = _moves(
     ("NODE-9", [None], [_N.CREATING]),
     ("NODE-9", [_N.CREATING], [_N.STARTING]),
     ("START-4", [_N.STARTING], [_N.WAITING_FOR_START_TASK]),
-    ("START-5", [_N.STARTING], [_N.IDLE]),
+    ("NODE-9", [_N.STARTING], [_N.IDLE]),
     ("START-4", [_N.WAITING_FOR_START_TASK], [_N.IDLE, _N.START_TASK_FAILED]),
     ("NODE-9", _READY, _READY),
     ("NOP-6", [_N.STARTING, _N.WAITING_FOR_START_TASK, *_READY], [_N.OFFLINE]),

@@ -34,7 +34,8 @@ _SUBJECTS = {
     "FaultInjected": "fault",
 }
 # Parts of a line that have their own place in it.
-_SAID = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule", "command", "body"}
+_SAID = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule"}
+_SAID |= {"command", "body", "code", "category", "message"}
 _RESIZE = {
     "nodeDeallocationOption",
     "currentDedicatedNodes",
@@ -110,7 +111,9 @@ def _happened(event: str, fields: Mapping[str, Hashable]) -> list[str]:
             return ["ends", *_counts(fields, "of"), *_resize_errors(fields)]
         case "TaskScheduleFail":
             return ["cannot be scheduled"]
-        case "CommandAccepted" | "CommandRefused" | "FaultInjected":
+        case "CommandRefused":
+            return [*_arguments(fields), "refused"]
+        case "CommandAccepted" | "FaultInjected":
             return _arguments(fields)
     new = _state(fields.get("to"), "(gone)")
     return [f"{_state(fields['from'], '(new)')} → {new}" if "from" in fields else new]
@@ -132,10 +135,10 @@ def _details(fields: Mapping[str, Hashable]) -> list[str]:
     failure = plain(fields.get("failureInfo"))
     if isinstance(failure, dict):
         parts.append(f"{failure['code']} ({failure['category']})")
+    if "code" in fields:
+        parts.append(str(fields["code"]) + (f" ({fields['category']})" if "category" in fields else ""))
     for name, value in fields.items():
-        if name == "code":
-            parts.append(str(value))
-        elif name not in _SAID and name not in _RESIZE and name != "message":
+        if name not in _SAID and name not in _RESIZE:
             parts.append(f"{name}={_short(plain(value))}")
     return parts
 
@@ -143,7 +146,7 @@ def _details(fields: Mapping[str, Hashable]) -> list[str]:
 def _counts(fields: Mapping[str, Hashable], between: str) -> list[str]:
     kinds = (("dedicated", "Dedicated"), ("Spot", "LowPriority"))
     pairs = [(kind, fields.get(f"current{name}Nodes"), fields.get(f"target{name}Nodes")) for kind, name in kinds]
-    return [f"{kind} {current} {between} {target}" for kind, current, target in pairs if current or target]
+    return [f"{kind} {current} {between} {target}" for kind, current, target in pairs if (current, target) != (0, 0)]
 
 
 def _resize_errors(fields: Mapping[str, Hashable]) -> list[str]:

@@ -212,12 +212,11 @@ class Simulation:
         refused: BatchError | None = None
         try:
             commands.execute(world, one.command, one.extras)
-        except commands.PartlyRefused as error:
-            refused = error
-            self._log_refusal(one, error, body)
         except BatchError as error:
             refused = error
-            world.log.cut(mark)
+            # What was refused as a whole leaves no trace but its refusal; of a collection some tasks may be in (TASK-3).
+            if not isinstance(error, commands.PartlyRefused) or len(world.log) == mark + 1:
+                world.log.cut(mark)
             self._log_refusal(one, error, body)
         if refused is not None or one.refused is not None:
             announced = refused is not None and one.refused == refused.code

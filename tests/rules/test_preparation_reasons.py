@@ -12,7 +12,7 @@ def reasons(sim, **fields):
 
 
 def a_run(start, operation=None, *, second=None, prep=None, **more):
-    """A task of ten minutes; the operation hits its node, by default while it prepares; then the run goes to its end."""
+    """A task of ten minutes; the operation hits its node, by default while it prepares; then to the end."""
     sim = start(b.a_job(tasks=[b.a_task(seconds=600)], prep=prep or b.a_line(30), release=b.a_line(5)), **more)
     b.run_to(sim, seconds=second or b.READY_S + 10)
     if operation is not None:
