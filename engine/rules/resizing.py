@@ -126,10 +126,11 @@ def begin_resize(world: World, pool: Pool, timeout_ms: int, option: Deallocation
 
 
 def remove_nodes(world: World, pool: Pool, victims: Sequence[int], timeout_ms: int, option: Deallocation) -> None:
-    """Remove these nodes; the targets drop by as many (RSZ-8)."""
+    """Remove these nodes; the targets drop by as many (RSZ-8). Those that are leaving anyway do not count again."""
     refusal = resize_verdict(pool)
     if refusal is not None:
         raise refusal
+    victims = [node for node in victims if world.nodes.state_of(node) is not _N.LEAVING_POOL]
     for node in victims:
         if world.nodes[node].dedicated:
             pool.target_dedicated = max(0, pool.target_dedicated - 1)

@@ -49,7 +49,7 @@ def running(start, *jobs, **scenario):
 
 
 def in_state(start, state, **job):
-    """A run whose job is in this state; each lasts for a minute at least, the intermediate ones because something runs."""
+    """A run whose job is in this state."""
     body = a_job(**({"tasks": some_tasks(2, 600), "prep": a_line(1), "release": a_line(300)} | job))
     sim = running(start, body)
     run(sim, seconds=10)
