@@ -214,7 +214,7 @@ class Simulation:
             commands.execute(world, one.command, one.extras)
         except BatchError as error:
             refused = error
-            # What was refused as a whole leaves no trace but its refusal; of a collection some tasks may be in (TASK-3).
+            # What is refused whole leaves no trace but its refusal; of a collection some tasks may be in (TASK-3).
             if not isinstance(error, commands.PartlyRefused) or len(world.log) == mark + 1:
                 world.log.cut(mark)
             self._log_refusal(one, error, body)

@@ -1,4 +1,4 @@
-"""Expectations with a moment of their own, looked at while the run goes on."""
+"""A run as a whole: expectations on the way, and the trace that commands leave."""
 
 from __future__ import annotations
 
