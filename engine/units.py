@@ -88,7 +88,7 @@ def format_utc(start: datetime, ms: int) -> str:
     The fraction is left out where it is zero and has no trailing zeros.
     """
     second, fraction = divmod(ms + start.microsecond // 1000, SECOND_MS)
-    text = _second(start.replace(microsecond=0), second)
+    text = _second(start.replace(microsecond=0) if start.microsecond else start, second)
     return f"{text}.{fraction:03d}".rstrip("0") + "Z" if fraction else text + "Z"
 
 

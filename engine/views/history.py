@@ -20,6 +20,7 @@ RECENT_TASKS = 10
 
 _OTHER, _ADDED, _ADDED_ONE = -3, -2, -1  # what an entry is that is no move of a task to a state
 _READY = (NodeState.IDLE, NodeState.RUNNING)
+_STATES = tuple(TaskState)
 
 
 class Moves(NamedTuple):
@@ -62,7 +63,7 @@ class TaskHistory:
 
     def __getitem__(self, task: int) -> Moves:
         old = self._previous[task]
-        return Moves(self._since[task], TaskState(old) if old >= 0 else None, self._previous_since[task])
+        return Moves(self._since[task], _STATES[old] if old >= 0 else None, self._previous_since[task])
 
     def ran_ms(self, task: int, now_ms: int) -> int:
         """How long the task has run, all attempts together."""

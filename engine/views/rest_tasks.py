@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.paths import task_directory
 from engine.scenario.factory import TaskFactory
-from engine.state.tasks import COMPLETED, NEVER_MS, PREPARING, RUNNING
-from engine.terms import TaskResult
+from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
+from engine.terms import TaskResult, TaskState
 from engine.units import format_duration
 from engine.views.addresses import etag, job_url, node_url, root_directory, utc
 
@@ -15,17 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine.state.jobs import Job
-    from engine.state.tasks import TaskBlock, TaskSource
+    from engine.state.tasks import TaskBlock
     from engine.views.history import Moves, TaskHistory
     from engine.world import World
 
 Body = dict[str, Any]
 
+_WIRE = tuple(state.wire for state in TaskState)
+
 
 def task_body(world: World, task: int, moves: Moves) -> Body:
     """The REST body of a task that is there; ``moves`` as ``history`` tells."""
     block = world.tasks.block_of(task)
-    return _Bodies(world, world.jobs[block.job]).body(task, block, _Written(block.source), moves)
+    return _Bodies(world, world.jobs[block.job]).body(task, _Block(world, block), moves)
 
 
 def task_bodies(world: World, job: Job, history: TaskHistory) -> Iterator[Body]:
@@ -36,11 +38,10 @@ def task_bodies(world: World, job: Job, history: TaskHistory) -> Iterator[Body]:
     bodies = _Bodies(world, job)
     tasks = world.tasks
     for number in job.blocks:
-        block = tasks.blocks[number]
-        written = _Written(block.source)
-        for task in range(block.first, block.first + block.source.count):
-            if tasks.state_of(task) is not None:
-                yield bodies.body(task, block, written, history[task])
+        block = _Block(world, tasks.blocks[number])
+        for task in block.rows:
+            if tasks.state[task] != GONE:
+                yield bodies.body(task, block, history[task])
 
 
 def execution_info(world: World, task: int) -> Body:
@@ -79,29 +80,25 @@ class _Bodies:
         self._constraints: dict[int, Body] = {}
         self._nodes: dict[int, tuple[Body, str, str]] = {}  # what is said of a node, and of the job's directory there
 
-    def body(self, task: int, block: TaskBlock, written: _Written, moves: Moves) -> Body:
+    def body(self, task: int, block: _Block, moves: Moves) -> Body:
         world = self._world
-        settings = written.settings(task - block.first)
-        created = utc(world, block.created_ms)
-        state = world.tasks.state_of(task)
-        assert state is not None
+        settings = block.settings(task)
+        task_id, state = settings["id"], world.tasks.state[task]
         body: Body = {
-            "id": settings["id"],
-            "url": self._url + settings["id"],
-            "eTag": etag(world, block.created_ms),
-            "creationTime": created,
-            "lastModified": created,
-            "state": state.wire,
+            "id": task_id,
+            "url": self._url + task_id,
+            **block.creation,
+            "state": _WIRE[state],
             "stateTransitionTime": utc(world, moves.since_ms),
         }
         if moves.previous is not None:
-            body["previousState"] = moves.previous.wire
+            body["previousState"] = _WIRE[moves.previous]
             body["previousStateTransitionTime"] = utc(world, moves.previous_since_ms)
         body |= settings
         body["constraints"] = self._limits(task)
         body["executionInfo"] = execution_info(world, task)
         if state == PREPARING or world.tasks.started[task] != NEVER_MS:
-            body["nodeInfo"] = self._node_info(settings["id"], world.tasks.node[task])
+            body["nodeInfo"] = self._node_info(task_id, world.tasks.node[task])
         return body
 
     def _limits(self, task: int) -> Body:
@@ -135,15 +132,19 @@ class _Bodies:
         return place | {"taskRootDirectory": directory + task_id, "taskRootDirectoryUrl": url + task_id}
 
 
-class _Written:
-    """The settings of a block's tasks as they were added.
+class _Block:
+    """What the tasks of a block have in common: their creation, and most of their settings.
 
     A sweep's tasks often differ in nothing but id and command line. Each parameter differs between the first task
     and the last, so whatever is equal in these two is equal in all.
     """
 
-    def __init__(self, source: TaskSource) -> None:
-        self._source = source
+    def __init__(self, world: World, block: TaskBlock) -> None:
+        source = self._source = block.source
+        self.rows = range(block.first, block.first + source.count)
+        created = utc(world, block.created_ms)
+        # GEN-6, and as the service does it: a task is not modified by running.
+        self.creation = {"eTag": etag(world, block.created_ms), "creationTime": created, "lastModified": created}
         self._sweep: TaskFactory | None = None
         self._shared: Body = {}
         if isinstance(source, TaskFactory) and source.count > 2:
@@ -151,8 +152,9 @@ class _Written:
             if _without_names(first) == _without_names(last):
                 self._sweep, self._shared = source, first
 
-    def settings(self, ordinal: int) -> Body:
-        sweep = self._sweep
+    def settings(self, task: int) -> Body:
+        """The settings of a task as it was added."""
+        sweep, ordinal = self._sweep, task - self.rows.start
         if sweep is None:
             return self._source.spec(ordinal).wire()
         return self._shared | {"id": sweep.task_id(ordinal), "commandLine": sweep.command_line(ordinal)}
