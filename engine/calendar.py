@@ -9,8 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
-from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import simpy
 
@@ -60,19 +59,32 @@ class Pending(NamedTuple):
 
 
 class PendingCopy(NamedTuple):
-    """All due entries as packed columns, in no order but that which ``number`` gives within a millisecond and kind."""
+    """All due entries as packed columns. ``number`` is the order within a millisecond and kind.
 
-    when_ms: array[int]
-    kind: bytes
-    number: array[int]
-    key: array[int]
-    token: array[int]
+    Of tasks' ends, most of all entries, only task and number are kept: when they end stands with the tasks.
+    """
 
-    def in_order(self) -> Iterator[Pending]:
-        """The entries in the order in which they will happen."""
+    task: array[int]
+    task_number: array[int]
+    others: tuple[tuple[int, int, int, int, int], ...]  # when_ms, kind, number, key, token
+
+    def __len__(self) -> int:
+        return len(self.task) + len(self.others)
+
+    def in_order(self, end_ms: Callable[[int], int | None]) -> Iterator[Pending]:
+        """The entries in the order in which they will happen; ``end_ms`` tells when a task ends, None if it does not.
+
+        Of several ends of one task only the last one entered is not void.
+        """
+        kind = int(DueKind.TASK_ENDED)
+        numbers = dict(zip(self.task, self.task_number, strict=True))
+        for task, number in zip(self.task, self.task_number, strict=True):
+            if number > numbers[task]:
+                numbers[task] = number
+        ends = [(when, kind, number, task, 0) for task, number in numbers.items() if (when := end_ms(task)) is not None]
         kinds = tuple(DueKind)
-        for when_ms, kind, _, key, token in sorted(zip(*self, strict=True)):
-            yield Pending(when_ms, kinds[kind], key, token)
+        for when_ms, number_of_kind, _, key, token in sorted([*ends, *self.others]):
+            yield Pending(when_ms, kinds[number_of_kind], key, token)
 
 
 class Calendar:
@@ -137,13 +149,13 @@ class Calendar:
 
     def pending(self) -> PendingCopy:
         """What is due, entries no longer wanted included."""
-        whens, kinds, numbers, dues = zip(*self.env._queue, strict=True) if self.env._queue else ((), (), (), ())
+        queue: list[Any] = self.env._queue
+        ends = [entry for entry in queue if not entry[1]]
+        others = tuple(
+            (when_ms, int(kind), number, due.key, due.token) for when_ms, kind, number, due in queue if kind
+        )
         return PendingCopy(
-            array("q", whens),  # type: ignore[arg-type]
-            bytes(kinds),
-            array("q", numbers),
-            array("q", map(attrgetter("key"), dues)),
-            array("q", map(attrgetter("token"), dues)),
+            array("i", [entry[3].key for entry in ends]), array("q", [entry[2] for entry in ends]), others
         )
 
     def __len__(self) -> int:

@@ -139,4 +139,4 @@ class World:
             if job.spec.uses_task_dependencies
         }
         inputs = (DueKind.FAULT, DueKind.COMMAND)  # the journal enters those again
-        self.calendar.restore(copy.now_ms, (due for due in copy.pending.in_order() if due.kind not in inputs))
+        self.calendar.restore(copy.now_ms, (due for due in copy.pending.in_order(self.tasks.planned_end_ms) if due.kind not in inputs))

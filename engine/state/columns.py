@@ -26,7 +26,7 @@ class Pages:
         """Cut these columns, which have no rows yet."""
         self.columns = columns
         self.dirty = bytearray()
-        self._saved: list[tuple[bytes, ...]] = []
+        self._saved: list[tuple[array[Any], ...]] = []
 
     def grow(self, first: int, length: int) -> None:
         """Note that rows from ``first`` on are new."""
@@ -34,19 +34,19 @@ class Pages:
         for page in range(first >> PAGE_BITS, len(self.dirty)):
             self.dirty[page] = 1
 
-    def copy(self, length: int) -> list[tuple[bytes, ...]]:
+    def copy(self, length: int) -> list[tuple[array[Any], ...]]:
         """The pages as they are now; what has not changed is shared with the copy before."""
         saved = self._saved.copy()
         saved.extend(() for _ in range(len(self.dirty) - len(saved)))
         for page in self.changed():
             low = page << PAGE_BITS
             high = min(low + PAGE_ROWS, length)
-            saved[page] = tuple(column[low:high].tobytes() for column in self.columns)
+            saved[page] = tuple(_narrowed(column[low:high]) for column in self.columns)
         self.dirty[:] = bytes(len(self.dirty))
         self._saved = saved
         return saved
 
-    def restore(self, copy: list[tuple[bytes, ...]], length: int) -> None:
+    def restore(self, copy: list[tuple[array[Any], ...]], length: int) -> None:
         """Make the columns as they were when ``copy`` was taken with so many rows."""
         for column in self.columns:
             del column[length:]
@@ -54,9 +54,9 @@ class Pages:
             if page < len(self.dirty) and not self.dirty[page] and self._saved[page] is saved:
                 continue
             low = page << PAGE_BITS
-            for column, data in zip(self.columns, saved, strict=True):
-                rows = array(column.typecode, data)
-                column[low : low + len(rows)] = rows
+            for column, rows in zip(self.columns, saved, strict=True):
+                same = rows.typecode == column.typecode
+                column[low : low + len(rows)] = rows if same else array(column.typecode, rows)
         self.dirty[:] = bytes(len(copy))
         self._saved = copy
 
@@ -68,12 +68,22 @@ class Pages:
             page = self.dirty.find(1, page + 1)
 
 
+def _narrowed(rows: array[Any]) -> array[Any]:
+    """Times in half the room where they fit: those of the first 24 days."""
+    if rows.typecode != "q":
+        return rows
+    try:
+        return array("i", rows)
+    except OverflowError:
+        return rows
+
+
 class ColumnsCopy(NamedTuple):
     """The columns as they were."""
 
     length: int
-    pages: list[tuple[bytes, ...]]
-    fixed: list[tuple[bytes, ...]]
+    pages: list[tuple[array[Any], ...]]
+    fixed: list[tuple[array[Any], ...]]
     sparse: list[dict[int, Any]]
 
 
