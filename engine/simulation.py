@@ -155,15 +155,16 @@ class Simulation:
 
     # -- inputs --------------------------------------------------------------------------------------------------
 
-    def submit(self, command: Command, extras: Extras = commands.NOTHING) -> None:
+    def submit(self, command: Command, extras: Extras | None = None) -> None:
         """Give a command by hand. It takes effect in the next millisecond, so that it replays exactly.
 
-        Raises BatchError when the service refuses it, which is logged. Commands given while the past is looked
-        at are refused: ``branch`` first.
+        Without ``extras`` the tasks that the command itself lists are added. Raises BatchError when the service
+        refuses it, which is logged. Commands given while the past is looked at are refused: ``branch`` first.
         """
         if self.is_past:
             raise BatchError("OperationInvalidForCurrentState", "this is the past: branch here first")
         when_ms = self.now_ms + 1
+        extras = Extras(getattr(command, "tasks", ())) if extras is None else extras
         given = Input(when_ms, self.journal.next_number(), Origin.HAND, command, extras)
         self.journal.add(given)
         self.world.calendar.at(when_ms, given.kind)
