@@ -1,0 +1,57 @@
+"""The bundled scenarios, each replayed once for all tests here, and the option that rewrites the golden logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.log_text import line
+from engine.scenario.files import bundled
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What one scenario has come to; ``facts`` are the fields of its events, with the event's name."""
+
+    lines: tuple[str, ...]
+    facts: tuple[tuple[str, dict], ...]
+    expectations: tuple
+    refusals: tuple
+
+
+@cache
+def replay(name):
+    sim = Simulation(load_scenario(name))
+    sim.run_until(sim.end_ms)
+    sim.finish()
+    entries = list(sim.log.entries())
+    return Replay(
+        tuple(line(sim.names, entry) for entry in entries),
+        tuple((entry.shape.event, dict(entry.shape.fields)) for entry in entries),
+        tuple(sim.expectations),
+        tuple(sim.refusals),
+    )
+
+
+@pytest.fixture(scope="session")
+def replays():
+    """All bundled scenarios by name."""
+    return {name: replay(name) for name in bundled()}
+
+
+def pytest_generate_tests(metafunc):
+    if "scenario" in metafunc.fixturenames:
+        metafunc.parametrize("scenario", list(bundled()))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--rewrite-golden", action="store_true", help="write the golden logs anew; read the difference")
+
+
+@pytest.fixture
+def rewrites(request):
+    """Whether the golden logs are to be written; the option is unknown where a run begins outside this directory."""
+    return request.config.getoption("--rewrite-golden", default=False)
