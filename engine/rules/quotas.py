@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # ACC-5: nodes of a pool whose nodes talk to one another.
 MAX_COMMUNICATING = {PoolAllocationMode.BATCH_SERVICE: 100, PoolAllocationMode.USER_SUBSCRIPTION: 80}
 _UNCOUNTED = (None, N.PREEMPTED, N.DEALLOCATED)
+_SEPARATORS = str.maketrans("", "", " _-")
 
 
 def cores_in_use(world: World, *, dedicated: bool, series: str | None = None) -> int:
@@ -68,11 +69,17 @@ def _quota_limits(world: World, pool: Pool, *, dedicated: bool) -> list[_Limit]:
     reason = f"{used} of {total} dedicated cores are in use"
     limits = [((total - used) // cores, "AccountCoreQuotaReached", reason)]
     for series, most in (quotas.dedicated_cores_per_vm_series or {}).items():
-        if series.lower().replace("_", "").removeprefix("standard") == pool.size.series.lower():
+        if _series_key(series) == _series_key(pool.size.series):
             used = cores_in_use(world, dedicated=True, series=pool.size.series)
             reason = f"{used} of {most} dedicated cores of {series} are in use"
             limits.append(((most - used) // cores, "AccountVMSeriesCoreQuotaReached", reason))
     return limits
+
+
+def _series_key(name: str) -> str:
+    """A series as the quota page, the resource provider and a VM size spell it: ``DSv3``, ``standardDSv3Family``."""
+    key = name.lower().translate(_SEPARATORS)
+    return key.removeprefix("standard").removesuffix("family")
 
 
 def _here(world: World, pool: Pool) -> int:
