@@ -1,0 +1,123 @@
+"""The console sample, line by line (SAMPLE-1 to SAMPLE-7)."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.specs.commands import CreatePool
+from tui.cli import main
+from tui.sample_transcript import SCENARIO, JobPrepReleaseSample
+
+NODE = r"tvm-\d{10}_%d-\d{8}t\d{6}z"
+CONTENTS = r"""Contents of shared\\job_prep_and_release.txt on (?P<node{0}>{1}):
+-------------------------------------------
+(?P=node{0}) tasks:
+(?P<tasks{0}>(?:  task00\d\n){{4}})
+"""
+EXIT_CODES = """(?P=node{0}):
+  Prep task exit code:    0
+  Release task exit code: 0
+
+"""
+TRANSCRIPT = (
+    r"""Attempting to create pool: JobPrepReleaseSamplePool
+Created pool JobPrepReleaseSamplePool with 2 small nodes
+Checking for existing job JobPrepReleaseSampleJob\.\.\.
+Job JobPrepReleaseSampleJob not found, creating\.\.\.
+Submitting tasks and awaiting completion\.\.\.
+All tasks completed\.
+
+"""
+    + CONTENTS.format(1, NODE % 1)
+    + CONTENTS.format(2, NODE % 2)
+    + r"""Waiting for job JobPrepReleaseSampleJob to reach state Completed
+\.+
+
+"""
+    + EXIT_CODES.format(1)
+    + EXIT_CODES.format(2)
+    + r"""Delete job\? \[yes\] no
+(?P<job>.*)
+Delete pool\? \[yes\] no
+(?P<pool>.*)
+
+Sample complete, hit ENTER to exit\.\.\.
+"""
+)
+
+
+@pytest.fixture
+def sample():
+    """The sample's program and the simulation it works on."""
+    scenario = load_scenario(SCENARIO)
+    simulation = Simulation(replace(scenario, pools=(), jobs=(), timeline=(), expect=()))
+    return JobPrepReleaseSample(simulation, scenario.pools[0].spec, scenario.jobs[0]), simulation, scenario
+
+
+def test_sample_4_the_transcript_is_the_documented_one(capsys):
+    assert main(["sample", "--yes"]) == 0
+    match = re.fullmatch(TRANSCRIPT, capsys.readouterr().out)
+    assert match
+    assert match["job"] == match["pool"] == "yes"
+    tasks = (match["tasks1"] + match["tasks2"]).split()
+    assert sorted(tasks) == [f"task00{number}" for number in range(1, 9)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [("no\nn\n", ["no", "n"]), ("y\nNO\n", ["y", "NO"]), ("\n\n", ["yes", "yes"]), ("", ["yes", "yes"])],
+)
+def test_sample_4_answers_that_nobody_sees_typed_are_shown(typed, shown, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    assert main(["sample"]) == 0
+    match = re.fullmatch(TRANSCRIPT, capsys.readouterr().out)
+    assert match
+    assert [match["job"], match["pool"]] == shown
+
+
+@pytest.mark.parametrize(("answer", "deleted"), [("no", False), ("n", False), ("NO", False), ("yes", True), ("", True)])
+def test_sample_3_anything_but_no_deletes_job_and_pool(sample, answer, deleted):
+    program, simulation, _ = sample
+    program.main(lambda _: answer)
+    accepted = [line for line in simulation.json_lines() if '"CommandAccepted"' in line]
+    assert any("deleteJob" in line for line in accepted) is deleted
+    assert any("deletePool" in line for line in accepted) is deleted
+
+
+def test_sample_7_deleting_the_job_runs_no_second_release(sample):
+    program, simulation, _ = sample
+    program.main(lambda _: "yes")
+    simulation.run_until(simulation.end_ms)
+    started = [line for line in simulation.json_lines() if '"JobReleaseTask' in line and '"to":"running"' in line]
+    assert len(started) == 2
+
+
+def test_sample_3_a_pool_that_exists_is_used(sample, capsys):
+    program, simulation, scenario = sample
+    simulation.submit(CreatePool.from_wire(scenario.pools[0].spec.written()))
+    program.main(lambda _: "yes")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "The pool already existed when we tried to create it"
+    assert "All tasks completed." in lines
+
+
+def test_sample_5_a_node_that_has_run_nothing_has_no_file_and_no_entry(sample, capsys):
+    _, simulation, scenario = sample
+    one_task = replace(scenario.jobs[0], tasks=(scenario.jobs[0].factory.spec(0),), factory=None)
+    JobPrepReleaseSample(simulation, scenario.pools[0].spec, one_task).main(lambda _: "yes")
+    out = capsys.readouterr().out
+    assert out.count("Contents of") == 1
+    assert out.count("Prep task exit code:    0") == 1
+
+
+def test_sample_3_tasks_that_take_too_long_are_not_waited_for(sample, capsys):
+    _, simulation, scenario = sample
+    slow = scenario.jobs[0].factory.spec(0).model_copy(update={"command_line": "cmd /c timeout 3600"})
+    late = replace(scenario.jobs[0], tasks=(slow,), factory=None)
+    JobPrepReleaseSample(simulation, scenario.pools[0].spec, late).main(lambda _: "yes")
+    assert "One or more tasks failed to reach the Completed state within the timeout period." in capsys.readouterr().out

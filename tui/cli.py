@@ -1,0 +1,284 @@
+"""The command line: thin commands over the engine's face.
+
+Results go to stdout, everything else to stderr. Exit status: 0 done and every expectation held; 1 an expectation
+failed, or the result could not be written; 2 the input or the call is wrong and nothing was run; 130 interrupted.
+The engine is imported by the commands that need it, so that help and completion answer at once.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shlex
+import sys
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tui import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from click.shell_completion import CompletionItem
+
+    from engine.scenario.model import Scenario
+
+DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+
+
+def _complete_scenario(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    from engine.scenario.files import bundled
+
+    names = [CompletionItem(name) for name in bundled() if name.startswith(incomplete)]
+    return [*names, CompletionItem(incomplete, type="file")]
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    r"""Simulate Azure Batch: pools, jobs, tasks, job preparation and release, in simulated time.
+
+    A scenario is a YAML file with the service's own REST bodies. The same scenario and seed give the same run.
+
+    \b
+    Examples:
+      batchdeck scenarios                       what is bundled
+      batchdeck run job-prep-release-sample     replay it and print what happened
+      batchdeck check my.yaml                   every mistake of a file, with line and column
+      batchdeck sample --yes                    the JobPrepRelease console sample
+
+    \b
+    Completion of commands, options and scenario names:
+      bash    eval "$(_BATCHDECK_COMPLETE=bash_source batchdeck)"
+      zsh     eval "$(_BATCHDECK_COMPLETE=zsh_source batchdeck)"
+      fish    _BATCHDECK_COMPLETE=fish_source batchdeck | source
+
+    \b
+    Exit status:
+      0  done, and every expectation of the scenario held
+      1  an expectation failed, or a command was refused unexpectedly
+      2  the scenario or the call is wrong; nothing was run
+      130  interrupted
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@cli.command()
+@click.argument("scenario", shell_complete=_complete_scenario)
+@click.option("--until", metavar="TIME", help="Stop there: PT5M or 300 (seconds) from the start, or a UTC time.")
+@click.option("--seed", type=int, metavar="N", help="Draw all chance from N instead of the scenario's seed.")
+@click.option("--events", metavar="FILE", help="Write the event log as JSON Lines; - is stdout.")
+@click.option("--files", metavar="DIR", help="Write the files on every node at the end, as DIR/<pool>/<node>/...")
+@click.option(
+    "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to show the result."
+)
+@click.option("--quiet", "-q", is_flag=True, help="No table and no progress; the exit status tells.")
+def run(
+    scenario: str, until: str | None, seed: int | None, events: str | None, files: str | None, output: str, quiet: bool
+) -> int:
+    r"""Replay SCENARIO, a file or the name of a bundled one, as fast as it can.
+
+    Prints what became of jobs, pools and expectations. With --events - stdout holds the events and nothing else; the
+    table then goes to stderr. Files appear under the names asked for when the run is over, complete.
+
+    \b
+    Examples:
+      batchdeck run job-prep-release-sample
+      batchdeck run my.yaml --until PT2H --seed 42
+      batchdeck run my.yaml --events - | jq -r 'select(.event == "TaskScheduleFail")'
+      batchdeck run my.yaml --output json --files nodes > state.json
+    """
+    from engine import Simulation
+    from engine.views import node_files, report
+    from tui import output as show
+    from tui.progress import RunProgress
+    from tui.replay import replay
+    from tui.targets import STDOUT, TreeTarget, lines_target
+
+    if events == STDOUT and output == "json":
+        raise click.UsageError("--events - and --output json both want stdout; give --events a file.")
+    loaded = _load(scenario)
+    if until is not None:
+        loaded = replace(loaded, until_ms=_time(until, loaded))
+    with ExitStack() as stack:
+        lines = None if events is None else stack.enter_context(lines_target(events))
+        tree = None if files is None else stack.enter_context(TreeTarget(files))
+        simulation = Simulation(loaded, seed=seed)
+        try:
+            with RunProgress(show.console(to_stderr=True), hidden=quiet) as progress:
+                replay(simulation, lines, progress)
+            if tree is not None:
+                tree.write(node_files.tree(simulation))
+        except KeyboardInterrupt:
+            click.echo(f"\nInterrupted {show.how_far(simulation)}; no file was written.", err=True)
+            return INTERRUPTED
+        for target in (lines, tree):
+            if target is not None:
+                target.keep()
+    summary = report.summary(simulation)
+    with _results():
+        if output == "json":
+            show.write_state(simulation, sys.stdout.buffer)
+        elif not quiet:
+            to_stderr = events == STDOUT
+            click.echo(show.summary_text(summary, show.console(to_stderr=to_stderr)), err=to_stderr)
+    return DONE if summary.as_expected else FAILED
+
+
+@cli.command()
+@click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO...", shell_complete=_complete_scenario)
+def check(scenarios: tuple[str, ...]) -> int:
+    r"""Validate each SCENARIO without running it.
+
+    Every mistake of every file is printed as file:line:column: path: what is wrong.
+
+    \b
+    Example:
+      batchdeck check scenarios/*.yaml
+    """
+    from engine import ScenarioError, load_scenario
+
+    status = DONE
+    for name in scenarios:
+        try:
+            loaded = load_scenario(name)
+        except ScenarioError as error:
+            verdict, status = str(error), WRONG
+        else:
+            verdict = f"{name}: ok, {_contents(loaded)}"
+        with _results():
+            click.echo(verdict)
+    return status
+
+
+@cli.command()
+def scenarios() -> int:
+    """List the bundled scenarios, with a line each.
+
+    Their names can be given wherever a SCENARIO is asked for.
+    """
+    from engine import load_scenario
+    from engine.scenario.files import bundled
+
+    names = bundled()
+    width = max(map(len, names))
+    with _results():
+        for name in names:
+            click.echo(f"{name:<{width}}  {load_scenario(name).description}")
+    return DONE
+
+
+@cli.command()
+def schema() -> int:
+    r"""Print the JSON Schema of the scenario file.
+
+    Editors complete and check scenarios with it.
+
+    \b
+    Example, for the YAML extension of VS Code and others with yaml-language-server:
+      batchdeck schema > scenario.schema.json
+      and as first line of the scenario:  # yaml-language-server: $schema=scenario.schema.json
+    """
+    from engine.scenario.schema import schema as scenario_schema
+
+    with _results():
+        click.echo(json.dumps(scenario_schema(), indent=2))
+    return DONE
+
+
+@cli.command()
+@click.option("--yes", is_flag=True, help="Answer yes to both questions.")
+def sample(yes: bool) -> int:
+    """Play the JobPrepRelease console sample and print its transcript.
+
+    Two nodes, a job with preparation and release tasks, eight tasks. At the end it asks whether to delete the job and
+    the pool: anything but n or no means yes.
+    """
+    from tui.sample_transcript import play
+
+    with _results():
+        play(answer_yes=yes)
+    return DONE
+
+
+def _load(name: str) -> Scenario:
+    """The scenario of that name or path; ends with status 2 when it has mistakes."""
+    from engine import ScenarioError, load_scenario
+
+    try:
+        return load_scenario(name)
+    except ScenarioError as error:
+        click.echo(str(error), err=True)
+        raise click.exceptions.Exit(WRONG) from None
+
+
+def _time(text: str, scenario: Scenario) -> int:
+    from engine.scenario.times import parse_time
+
+    try:
+        return parse_time(text, scenario.start)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--until") from None
+
+
+def _contents(scenario: Scenario) -> str:
+    tasks = sum(len(job.tasks) + (job.factory.count if job.factory else 0) for job in scenario.jobs)
+    counts = (
+        (len(scenario.pools), "pool"),
+        (len(scenario.jobs), "job"),
+        (tasks, "task"),
+        (len(scenario.job_schedules), "job schedule"),
+        (len(scenario.timeline), "timeline entry"),
+        (len(scenario.expect), "expectation"),
+    )
+    return ", ".join(_counted(count, noun) for count, noun in counts if count)
+
+
+def _counted(count: int, noun: str) -> str:
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
+@contextmanager
+def _results() -> Iterator[None]:
+    """What is printed inside is the result: a reader who leaves early is no mistake, a full disk is one."""
+    from tui.targets import TargetError
+
+    try:
+        yield
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it exits
+        if not isinstance(error, BrokenPipeError):
+            raise TargetError(Path("standard output"), error.strerror or str(error)) from None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status; without ``arguments``, those of the process."""
+    from tui.targets import TargetError
+
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal of another alphabet shows ? rather than nothing
+    try:
+        return cli.main(arguments, prog_name="batchdeck", standalone_mode=False) or DONE
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED
+    except TargetError as error:
+        click.echo(f"Error: {error}", err=True)
+        return WRONG if error.before_run else FAILED
+    except Exception as error:
+        error.add_note(f"This is a mistake in batchdeck. To see it again: {shlex.join(sys.argv)}")
+        raise

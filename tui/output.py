@@ -1,0 +1,146 @@
+"""What a headless run prints: tables for people, JSON for programs. Rendering only; the rows come from views."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, BinaryIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from engine.units import format_clock, format_utc
+from engine.views import document, report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from engine import Simulation
+    from engine.views.report import ExpectationRow, JobRow, PoolRow, RefusedRow, Summary
+
+PIPED_WIDTH = 80
+
+
+def console(*, to_stderr: bool) -> Console:
+    """A console on one of the two streams; what is printed is taken literally. Honours NO_COLOR and COLUMNS."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    width = None if stream.isatty() else PIPED_WIDTH
+    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
+
+
+def write_state(simulation: Simulation, stream: BinaryIO) -> None:
+    """The whole state at the end as JSON (contract, section 3). Raises OSError."""
+    stream.writelines(piece.encode() for piece in document.json_text(simulation))
+    stream.write(b"\n")
+    stream.flush()
+
+
+def how_far(simulation: Simulation) -> str:
+    """Where an unfinished run stands: ``at +00:42:17, 120 of 201 tasks done``."""
+    tasks = report.task_totals(simulation)
+    return f"at {format_clock(simulation.now_ms)}, {tasks.completed:,} of {tasks.total:,} tasks done"
+
+
+def summary_text(summary: Summary, target: Console) -> str:
+    """What became of the run, as ``target`` would show it: run, jobs, pools, refusals, expectations."""
+    parts = (
+        _run(summary),
+        _table(
+            "Jobs", ("job", "state", ">tasks", ">ok", ">failed", ">left", ">prep", ">release"), map(_job, summary.jobs)
+        ),
+        _table(
+            "Pools",
+            ("pool", "size", "state", ">nodes", ">hours", ">USD", "resize errors"),
+            map(_pool, summary.pools),
+        ),
+        _table("Refused commands", ("at", "command", "of", "code", "announced"), map(_refusal, summary.refused)),
+        _table("Expectations", ("met", "expected", "seen"), map(_expectation, summary.expectations)),
+    )
+    with target.capture() as capture:
+        for part in filter(None, parts):
+            target.print(part)
+            target.print()
+    return "\n".join(line.rstrip() for line in capture.get().rstrip().splitlines())
+
+
+def flow(value: object) -> str:
+    """A value as a line of YAML: ``{jobId: risk, tasks: {completed: 8}}``."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {flow(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def asked(wanted: object, seen: object) -> object:
+    """The parts of ``seen`` that ``wanted`` asks about."""
+    if isinstance(wanted, dict) and isinstance(seen, dict):
+        return {key: asked(wanted[key], inner) for key, inner in seen.items() if key in wanted}
+    return seen
+
+
+def _run(summary: Summary) -> Text:
+    return Text(
+        f"{summary.scenario}, seed {summary.seed}\n"
+        f"{format_utc(summary.start, 0)} to {format_utc(summary.start, summary.end_ms)} "
+        f"({format_clock(summary.end_ms)}), {summary.events:,} events, {_usd(summary.cost_usd)} USD"
+    )
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Text]]) -> Table | None:
+    """A table, None without rows. A column whose name begins with ``>`` holds numbers."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.show_edge = table.pad_edge = False
+    for column in columns:
+        table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table if table.row_count else None
+
+
+def _job(row: JobRow) -> tuple[Text, ...]:
+    state = Text(row.state)
+    if row.reason:
+        state.append(f"\n{row.reason}", "dim")
+    tasks = (f"{row.total:,}", f"{row.succeeded:,}")
+    return (
+        Text(row.job_id),
+        state,
+        *map(Text, tasks),
+        _bad_if_any(row.failed),
+        Text(f"{row.active:,}"),
+        _instances(row.preparations, row.failed_preparations),
+        _instances(row.releases, row.failed_releases),
+    )
+
+
+def _pool(row: PoolRow) -> tuple[Text, ...]:
+    errors = Text("\n".join(row.resize_errors), "red")
+    plain = (row.pool_id, row.vm_size, row.state, f"{row.nodes:,}", f"{row.node_hours:,.2f}", _usd(row.cost_usd))
+    return (*map(Text, plain), errors)
+
+
+def _refusal(row: RefusedRow) -> tuple[Text, ...]:
+    announced = Text("yes", "green") if row.announced else Text("no", "bold red")
+    return (*map(Text, (format_clock(row.at_ms), row.command, row.subject, row.code)), announced)
+
+
+def _expectation(row: ExpectationRow) -> tuple[Text, ...]:
+    met = Text("yes", "green") if row.met else Text("NO", "bold red")
+    return met, Text(flow(row.written)), Text(flow(asked(row.written, row.seen)))
+
+
+def _instances(count: int, failed: int) -> Text:
+    text = Text(f"{count:,}")
+    return text.append(f"\n{failed:,} failed", "red") if failed else text
+
+
+def _bad_if_any(count: int) -> Text:
+    return Text(f"{count:,}", "red" if count else "")
+
+
+def _usd(cost: float) -> str:
+    """Cents are enough from a dollar on; a short run costs less than one."""
+    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}"

@@ -1,0 +1,169 @@
+"""The JobPrepRelease console sample (SAMPLE-1 to SAMPLE-7): its calls, its polls in simulated time, its transcript.
+
+It is written as the sample is, as a client of the service: it submits commands and reads REST bodies, with the bodies
+of the bundled scenario. What it prints is the documented transcript, with this run's node ids and distribution.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine import BatchError, Simulation, load_scenario
+from engine.specs.commands import AddTasks, CreateJob, CreatePool, DeleteJob, DeletePool, TerminateJob
+from engine.terms import JobState, NodeState, TaskState
+from engine.units import MINUTE_MS, SECOND_MS
+from engine.views import document, node_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from engine.scenario.model import JobEntry
+    from engine.specs.pool import PoolSpec
+
+SCENARIO = "job-prep-release-sample"
+SHARED_FILE = r"shared\job_prep_and_release.txt"
+
+# TIME-20
+POLL_MS = 10 * SECOND_MS
+TASKS_LIMIT_MS = 30 * MINUTE_MS
+JOB_LIMIT_MS = 2 * MINUTE_MS
+
+
+def play(*, answer_yes: bool) -> None:
+    """The sample has been played on an account of its own and its transcript printed to stdout."""
+    scenario = load_scenario(SCENARIO)
+    empty = replace(scenario, pools=(), jobs=(), timeline=(), expect=())
+    ask = _say_yes if answer_yes else _ask
+    JobPrepReleaseSample(Simulation(empty), scenario.pools[0].spec, scenario.jobs[0]).main(ask)
+    if not answer_yes and sys.stdin.isatty():
+        sys.stdin.readline()
+
+
+class JobPrepReleaseSample:
+    """The sample's program, on a pool and a job with its tasks."""
+
+    def __init__(self, simulation: Simulation, pool: PoolSpec, job: JobEntry) -> None:
+        self._simulation = simulation
+        self._pool = pool
+        self._job = job
+
+    def main(self, ask: Callable[[str], str]) -> None:
+        """Play it from start to end (SAMPLE-3); ``ask`` prints a question and returns the answer."""
+        self._create_pool()
+        self._submit_job_and_tasks()
+        if self._wait(self._tasks_are_completed, TASKS_LIMIT_MS):
+            click.echo("All tasks completed.")
+        else:
+            click.echo("One or more tasks failed to reach the Completed state within the timeout period.")
+        click.echo()
+        self._print_shared_files()
+        self._terminate_job()
+        self._print_exit_codes()
+        if _is_yes(ask("Delete job? [yes] no")):
+            self._simulation.submit(DeleteJob(job_id=self._job.spec.id))
+        if _is_yes(ask("Delete pool? [yes] no")):
+            self._simulation.submit(DeletePool(pool_id=self._pool.id))
+        click.echo()
+        click.echo("Sample complete, hit ENTER to exit...")
+
+    def _create_pool(self) -> None:
+        pool = self._pool
+        click.echo(f"Attempting to create pool: {pool.id}")
+        try:
+            self._simulation.submit(CreatePool.from_wire(pool.written()))
+        except BatchError as error:
+            if error.code != "PoolExists":
+                raise
+            click.echo("The pool already existed when we tried to create it")
+        else:
+            click.echo(f"Created pool {pool.id} with {pool.target_dedicated_nodes} {pool.vm_size} nodes")
+
+    def _submit_job_and_tasks(self) -> None:
+        job = self._job
+        click.echo(f"Checking for existing job {job.spec.id}...")
+        if self._job_body() is None:
+            click.echo(f"Job {job.spec.id} not found, creating...")
+            self._simulation.submit(CreateJob.from_wire(job.spec.written()))
+        click.echo("Submitting tasks and awaiting completion...")
+        tasks = job.tasks
+        if job.factory is not None:
+            tasks += tuple(map(job.factory.spec, range(job.factory.count)))
+        self._simulation.submit(AddTasks(job_id=job.spec.id, tasks=tasks))
+
+    def _print_shared_files(self) -> None:
+        """A node that has run no task has no such file (SAMPLE-5)."""
+        path = SHARED_FILE.replace("\\", "/")
+        texts = {node_id: text for _, node_id, name, text in node_files.tree(self._simulation) if name == path}
+        for node in self._pool_body()["nodes"]:
+            if node["state"] == NodeState.IDLE.wire and node["id"] in texts:
+                click.echo(f"Contents of {SHARED_FILE} on {node['id']}:")
+                click.echo("-------------------------------------------")
+                for line in texts[node["id"]].splitlines():
+                    click.echo(line.rstrip())
+                click.echo()
+
+    def _terminate_job(self) -> None:
+        self._simulation.submit(TerminateJob(job_id=self._job.spec.id))
+        click.echo(f"Waiting for job {self._job.spec.id} to reach state Completed")
+        self._wait(self._job_is_completed, JOB_LIMIT_MS, dots=True)
+        click.echo("\n")
+
+    def _print_exit_codes(self) -> None:
+        for entry in self._job_body()["jobPreparationAndReleaseTaskStatus"]:
+            preparation = entry.get("jobPreparationTaskExecutionInfo", {})
+            release = entry.get("jobReleaseTaskExecutionInfo", {})
+            click.echo(f"{entry['nodeId']}:")
+            click.echo(f"  Prep task exit code:    {preparation.get('exitCode', '')}")
+            click.echo(f"  Release task exit code: {release.get('exitCode', '')}")
+            click.echo()
+
+    def _wait(self, is_over: Callable[[], bool], limit_ms: int, *, dots: bool = False) -> bool:
+        """Poll until it is over or the limit is reached; returns whether it is over."""
+        end_ms = self._simulation.now_ms + limit_ms
+        while not is_over() and self._simulation.now_ms < end_ms:
+            self._simulation.run_until(self._simulation.now_ms + POLL_MS)
+            if dots:
+                click.echo(".", nl=False)
+        return is_over()
+
+    def _tasks_are_completed(self) -> bool:
+        return all(task["state"] == TaskState.COMPLETED.wire for task in self._job_body()["tasks"])
+
+    def _job_is_completed(self) -> bool:
+        return bool(self._job_body()["state"] == JobState.COMPLETED.wire)
+
+    # What the service answers; the JSON is as loosely typed as it is on the wire.
+
+    def _body(self, kind: str, resource_id: str) -> Any:  # noqa: ANN401
+        state: dict[str, Any] = document.document(self._simulation)
+        return next((body for body in state[kind] if body["id"] == resource_id), None)
+
+    def _pool_body(self) -> Any:  # noqa: ANN401
+        return self._body("pools", self._pool.id)
+
+    def _job_body(self) -> Any:  # noqa: ANN401
+        return self._body("jobs", self._job.spec.id)
+
+
+def _is_yes(answer: str) -> bool:
+    """Anything but n or no means yes (SAMPLE-3)."""
+    return answer.strip().lower() not in ("n", "no")
+
+
+def _ask(question: str) -> str:
+    """The answer from stdin; where that is no terminal it is printed, so that the transcript is complete."""
+    click.echo(question)
+    answer = sys.stdin.readline().rstrip("\n")
+    if not sys.stdin.isatty():
+        click.echo(answer or "yes")
+    return answer
+
+
+def _say_yes(question: str) -> str:
+    click.echo(question)
+    click.echo("yes")
+    return "yes"
