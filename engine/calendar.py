@@ -7,8 +7,9 @@ event object; no generator is ever suspended, so what is pending can be read, co
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import IntEnum
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import simpy
@@ -71,20 +72,16 @@ class PendingCopy(NamedTuple):
     def __len__(self) -> int:
         return len(self.task) + len(self.others)
 
-    def in_order(self, end_ms: Callable[[int], int | None]) -> Iterator[Pending]:
-        """The entries in the order in which they will happen; ``end_ms`` tells when a task ends, None if it does not.
+    def in_order(self, end_ms: Mapping[int, int]) -> Iterator[Pending]:
+        """The entries in the order in which they will happen; ``end_ms`` says when the tasks end that are running.
 
         Of several ends of one task only the last one entered is not void.
         """
-        kind = int(DueKind.TASK_ENDED)
-        numbers = dict(zip(self.task, self.task_number, strict=True))
-        for task, number in zip(self.task, self.task_number, strict=True):
-            if number > numbers[task]:
-                numbers[task] = number
-        ends = [(when, kind, number, task, 0) for task, number in numbers.items() if (when := end_ms(task)) is not None]
         kinds = tuple(DueKind)
-        for when_ms, number_of_kind, _, key, token in sorted([*ends, *self.others]):
-            yield Pending(when_ms, kinds[number_of_kind], key, token)
+        numbers = dict(sorted(zip(self.task, self.task_number, strict=True), key=itemgetter(1)))
+        ends = [(end_ms[task], 0, number, task, 0) for task, number in numbers.items() if task in end_ms]
+        for when_ms, kind, _, key, token in sorted([*ends, *self.others]):
+            yield Pending(when_ms, kinds[kind], key, token)
 
 
 class Calendar:
@@ -149,20 +146,28 @@ class Calendar:
 
     def pending(self) -> PendingCopy:
         """What is due, entries no longer wanted included."""
-        queue: list[Any] = self.env._queue
-        ends = [entry for entry in queue if not entry[1]]
-        others = tuple(
-            (when_ms, int(kind), number, due.key, due.token) for when_ms, kind, number, due in queue if kind
-        )
-        return PendingCopy(
-            array("i", [entry[3].key for entry in ends]), array("q", [entry[2] for entry in ends]), others
-        )
+        tasks, numbers = array("i"), array("q")
+        others: list[tuple[int, int, int, int, int]] = []
+        add_task, add_number = tasks.append, numbers.append
+        entries: list[Any] = self.env._queue
+        for when_ms, kind, number, due in entries:
+            if kind:
+                others.append((when_ms, int(kind), number, due.key, due.token))
+            else:
+                add_task(due.key)
+                add_number(number)
+        return PendingCopy(tasks, numbers, tuple(others))
 
     def __len__(self) -> int:
         return len(self.env._queue)
 
     def restore(self, now_ms: int, entries: Iterable[Pending]) -> None:
         """Put entries back as of ``now_ms``, in this order."""
-        self.env.__init__(initial_time=now_ms)  # type: ignore[misc]  # others hold on to this very environment
+        env = self.env
+        env.__init__(initial_time=now_ms)  # type: ignore[misc]  # others hold on to this very environment
+        queue, number = env._queue, env._eid
         for when_ms, kind, key, token in entries:
-            self.at(when_ms, kind, key, token)
+            due = Due()
+            due.callbacks, due.kind, due.key, due.token = self._rules[kind], kind, key, token
+            # What is in order is a heap.
+            queue.append((when_ms, kind, next(number), due))  # type: ignore[arg-type]

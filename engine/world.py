@@ -129,8 +129,10 @@ class World:
         self.faults = copy.faults
         self.starving = copy.starving.copy()
         self.executor.outages = list(copy.faults.outages)
-        for task in self.tasks.rows_in(RUNNING):
-            self.nodes.running[self.tasks.node[task]].add(task)
+        running, on_node = self.nodes.running, self.tasks.node
+        ends = {task: self.tasks.ended[task] for task in self.tasks.rows_in(RUNNING)}
+        for task in ends:
+            running[on_node[task]].add(task)
         for task in self.tasks.rows_in(PREPARING):
             self.nodes.preparing.setdefault(self.tasks.node[task], set()).add(task)
         self.dependencies = {
@@ -139,4 +141,4 @@ class World:
             if job.spec.uses_task_dependencies
         }
         inputs = (DueKind.FAULT, DueKind.COMMAND)  # the journal enters those again
-        self.calendar.restore(copy.now_ms, (due for due in copy.pending.in_order(self.tasks.planned_end_ms) if due.kind not in inputs))
+        self.calendar.restore(copy.now_ms, (due for due in copy.pending.in_order(ends) if due.kind not in inputs))

@@ -393,10 +393,6 @@ class TaskTable(Columns):
         self.blocks = blocks.copy()
         self._firsts = [block.first for block in blocks]
 
-    def planned_end_ms(self, task: int) -> int | None:
-        """When a running task will end; None for any other."""
-        return self.ended[task] if self.state[task] == RUNNING else None
-
     def rows_in(self, state: int) -> Sequence[int]:
         """All tasks in a state, by number; costs a look at every page."""
         states = self.state.tobytes()
