@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from engine.units import format_clock
-from engine.views import report
+from engine.views.report import task_totals
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -48,7 +48,7 @@ class RunProgress:
             return
         if self._bar is None:
             self._bar = self._started()
-        tasks = report.task_totals(simulation)
+        tasks = task_totals(simulation)
         self._bar.update(
             self._bar.task_ids[0],
             description=format_clock(simulation.now_ms),

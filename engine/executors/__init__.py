@@ -1,0 +1,1 @@
+"""What processes do, behind one protocol: today they are simulated from ``simulate`` and a small shell."""
