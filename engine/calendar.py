@@ -6,10 +6,8 @@ event object; no generator is ever suspended, so what is pending can be read, co
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from enum import IntEnum
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import simpy
@@ -57,31 +55,6 @@ class Pending(NamedTuple):
     kind: DueKind
     key: int
     token: int
-
-
-class PendingCopy(NamedTuple):
-    """All due entries as packed columns. ``number`` is the order within a millisecond and kind.
-
-    Of tasks' ends, most of all entries, only task and number are kept: when they end stands with the tasks.
-    """
-
-    task: array[int]
-    task_number: array[int]
-    others: tuple[tuple[int, int, int, int, int], ...]  # when_ms, kind, number, key, token
-
-    def __len__(self) -> int:
-        return len(self.task) + len(self.others)
-
-    def in_order(self, end_ms: Mapping[int, int]) -> Iterator[Pending]:
-        """The entries in the order in which they will happen; ``end_ms`` says when the tasks end that are running.
-
-        Of several ends of one task only the last one entered is not void.
-        """
-        kinds = tuple(DueKind)
-        numbers = dict(sorted(zip(self.task, self.task_number, strict=True), key=itemgetter(1)))
-        ends = [(end_ms[task], 0, number, task, 0) for task, number in numbers.items() if task in end_ms]
-        for when_ms, kind, _, key, token in sorted([*ends, *self.others]):
-            yield Pending(when_ms, kinds[kind], key, token)
 
 
 class Calendar:
@@ -144,19 +117,10 @@ class Calendar:
             step()
         return bool(queue) and queue[0][0] <= until_ms
 
-    def pending(self) -> PendingCopy:
-        """What is due, entries no longer wanted included."""
-        tasks, numbers = array("i"), array("q")
-        others: list[tuple[int, int, int, int, int]] = []
-        add_task, add_number = tasks.append, numbers.append
-        entries: list[Any] = self.env._queue
-        for when_ms, kind, number, due in entries:
-            if kind:
-                others.append((when_ms, int(kind), number, due.key, due.token))
-            else:
-                add_task(due.key)
-                add_number(number)
-        return PendingCopy(tasks, numbers, tuple(others))
+    def pending(self) -> list[Pending]:
+        """What is due in order, entries no longer wanted included, but for the ends of tasks: these stand with the tasks."""
+        entries: list[Any] = sorted(entry for entry in self.env._queue if entry[1])
+        return [Pending(when_ms, kind, due.key, due.token) for when_ms, kind, _, due in entries]
 
     def __len__(self) -> int:
         return len(self.env._queue)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine import draws
-from engine.calendar import Calendar, DueKind, PendingCopy
+from engine.calendar import Calendar, DueKind, Pending
 from engine.catalogue import NODE_TIMINGS
 from engine.executors.simulated import SimulatedExecutor
 from engine.log import EventLog
@@ -40,7 +41,8 @@ class WorldCopy(NamedTuple):
 
     now_ms: int
     log_length: int
-    pending: PendingCopy
+    alive: int  # entries of the calendar
+    pending: list[Pending]
     pools: list[Pool]
     jobs: list[Job]
     nodes: ColumnsCopy
@@ -104,6 +106,7 @@ class World:
         return WorldCopy(
             self.now_ms,
             len(self.log),
+            len(self.calendar),
             self.calendar.pending(),
             self.pools.copy(),
             self.jobs.copy(),
@@ -129,10 +132,10 @@ class World:
         self.faults = copy.faults
         self.starving = copy.starving.copy()
         self.executor.outages = list(copy.faults.outages)
-        running, on_node = self.nodes.running, self.tasks.node
-        ends = {task: self.tasks.ended[task] for task in self.tasks.rows_in(RUNNING)}
-        for task in ends:
-            running[on_node[task]].add(task)
+        tasks, running = self.tasks, self.nodes.running
+        in_order = sorted((tasks.ended[task], tasks.start_entry[task], task) for task in tasks.rows_in(RUNNING))
+        for _, _, task in in_order:
+            running[tasks.node[task]].add(task)
         for task in self.tasks.rows_in(PREPARING):
             self.nodes.preparing.setdefault(self.tasks.node[task], set()).add(task)
         self.dependencies = {
@@ -141,4 +144,6 @@ class World:
             if job.spec.uses_task_dependencies
         }
         inputs = (DueKind.FAULT, DueKind.COMMAND)  # the journal enters those again
-        self.calendar.restore(copy.now_ms, (due for due in copy.pending.in_order(ends) if due.kind not in inputs))
+        ends = (Pending(end_ms, DueKind.TASK_ENDED, task, 0) for end_ms, _, task in in_order)
+        others = (due for due in copy.pending if due.kind not in inputs)
+        self.calendar.restore(copy.now_ms, merge(ends, others, key=lambda due: due[:2]))

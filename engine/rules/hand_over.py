@@ -31,7 +31,7 @@ def task_ended(world: World) -> Callable[[Due], None]:
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     env, rearm_in = calendar.env, calendar.rearm_in
     state, started, ended, planned, on_node = tasks.state, tasks.started, tasks.ended, tasks.planned, tasks.node
-    code, profile_of, profiles = tasks.code, tasks.profile, tasks.profiles
+    code, profile_of, profiles, start_entry = tasks.code, tasks.profile, tasks.profiles, tasks.start_entry
     is_open, ran, succeeded, running = nodes.open, nodes.ran, nodes.succeeded, nodes.running
     jobs, pools, records = world.jobs.rows, world.pools.rows, nodes.records.rows
     mark, instance_of = instances.mark, instances.row
@@ -112,6 +112,7 @@ def task_ended(world: World) -> Callable[[Due], None]:
         on_node[task] = node
         started[task] = now_ms
         ended[task] = now_ms + delay_ms
+        start_entry[task] = len(log.when)
         tasks.dirty[task >> PAGE_BITS] = 1
         here.add(task)
         counts = job.counts

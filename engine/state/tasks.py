@@ -101,6 +101,7 @@ class TaskTable(Columns):
         "node": "i",
         "started": "q",
         "ended": "q",
+        "start_entry": "i",  # the log's entry of the latest start: orders ends of the same millisecond
         "planned": "q",  # how long the first attempt takes
         "code": "i",  # the exit code of the first attempt
     }
@@ -111,6 +112,7 @@ class TaskTable(Columns):
     node: array[int]
     started: array[int]
     ended: array[int]
+    start_entry: array[int]
     planned: array[int]
     code: array[int]
 
@@ -210,6 +212,7 @@ class TaskTable(Columns):
         self.satisfied.frombytes(bytes(count))
         self.profile.extend(profiles)
         self.node.extend(array("i", [-1]) * count)
+        self.start_entry.extend(array("i", [-1]) * count)
         never = array("q", [NEVER_MS]) * count
         self.started.extend(never)
         self.ended.extend(never)
@@ -238,6 +241,7 @@ class TaskTable(Columns):
         self.node[task] = node
         self.started[task] = now_ms
         self.ended[task] = end_ms
+        self.start_entry[task] = len(self.log.when)
         self.log.append(now_ms, shape, task, node)
 
     def _restart(self, now_ms: int, task: int, extra: TaskExtra | None, old: TaskState, rule: str) -> int:
