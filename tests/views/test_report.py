@@ -1,0 +1,73 @@
+"""The summary of a run that the command line prints."""
+
+from engine.views.report import summary, task_totals
+from tests.builders import a_job, a_line, a_pool, do, refusal, run_to, run_to_end, simulation
+
+
+def finished(*jobs, **scenario):
+    sim = simulation(*jobs, **scenario)
+    sim.run_until(sim.end_ms)
+    sim.finish()
+    return sim
+
+
+def test_a_job_and_its_pool():
+    sim = finished(a_job(tasks=3, prep=a_line(5), release=a_line(5, exit_code=1), onAllTasksComplete="terminatejob"))
+    found = summary(sim)
+    [job], [pool] = found.jobs, found.pools
+    assert (job.job_id, job.state, job.reason) == ("j", "completed", "AllTasksCompleted")
+    assert (job.total, job.succeeded, job.failed, job.active) == (3, 3, 0, 0)
+    assert (job.preparations, job.failed_preparations, job.releases, job.failed_releases) == (1, 0, 1, 1)
+    assert (pool.pool_id, pool.vm_size, pool.state, pool.nodes) == ("p", "standard_d2s_v3", "active, steady", 1)
+    assert (pool.node_hours, pool.cost_usd) == (found.end_ms / 3_600_000 - 10 / 3600, found.cost_usd)
+    assert found.events == sim.log.count
+    assert found.as_expected
+
+
+def test_what_was_deleted_keeps_its_row():
+    sim = simulation(a_job(tasks=2))
+    run_to(sim, minutes=5)
+    do(sim, "deleteJob", jobId="j")
+    do(sim, "deletePool", poolId="p")
+    run_to_end(sim)
+    [job], [pool] = summary(sim).jobs, summary(sim).pools
+    assert (job.state, job.total, job.succeeded, job.active) == ("deleted", 2, 2, 0)
+    assert (pool.state, pool.nodes) == ("deleted", 0)
+    assert pool.cost_usd > 0
+    assert task_totals(sim).completed == 2
+
+
+def test_refusals_announced_and_not():
+    timeline = [
+        {"at": "PT1M", "deleteJob": {"jobId": "nobody"}, "refused": "JobNotFound"},
+        {"at": "PT2M", "terminateTask": {"jobId": "j", "taskId": "t9"}},
+        {"at": "PT3M", "rebootNode": {"poolId": "p", "node": 0}, "refused": "NodeNotFound"},
+    ]
+    sim = finished(a_job(), timeline=timeline)
+    found = summary(sim)
+    assert [(row.at_ms, row.command, row.subject, row.code, row.announced) for row in found.refused] == [
+        (60_000, "deleteJob", "nobody", "JobNotFound", True),
+        (120_000, "terminateTask", "j/t9", "TaskNotFound", False),
+        (180_000, "rebootNode", "p/0", "accepted", False),
+    ]
+    assert not found.as_expected
+
+
+def test_a_refusal_by_hand_is_told_too():
+    sim = simulation(a_job())
+    assert refusal(sim, "enableJob", jobId="j") == "OperationInvalidForCurrentState"
+    [row] = summary(sim).refused
+    assert (row.command, row.subject, row.announced) == ("enableJob", "j", False)
+
+
+def test_expectations_and_resize_errors():
+    sim = finished(
+        pool=a_pool(nodes=9),
+        account={"quotas": {"dedicatedCores": 4}},
+        expect=[{"poolId": "p", "nodes": {"total": 9}}],
+    )
+    found = summary(sim)
+    [pool], [row] = found.pools, found.expectations
+    assert (pool.nodes, pool.resize_errors) == (2, ("AccountCoreQuotaReached",))
+    assert (row.written, row.met) == ({"poolId": "p", "nodes": {"total": 9}}, False)
+    assert not found.as_expected
