@@ -1,7 +1,9 @@
 """The summary of a run that the command line prints."""
 
+import pytest
+
 from engine.views.report import summary, task_totals
-from tests.builders import a_job, a_line, a_pool, do, refusal, run_to, run_to_end, simulation
+from tests.builders import ALLOCATION_S, a_job, a_line, a_pool, do, refusal, run_to, run_to_end, simulation
 
 
 def finished(*jobs, **scenario):
@@ -19,7 +21,8 @@ def test_a_job_and_its_pool():
     assert (job.total, job.succeeded, job.failed, job.active) == (3, 3, 0, 0)
     assert (job.preparations, job.failed_preparations, job.releases, job.failed_releases) == (1, 0, 1, 1)
     assert (pool.pool_id, pool.vm_size, pool.state, pool.nodes) == ("p", "standard_d2s_v3", "active, steady", 1)
-    assert (pool.node_hours, pool.cost_usd) == (found.end_ms / 3_600_000 - 10 / 3600, found.cost_usd)
+    assert pool.node_hours == pytest.approx((found.end_ms / 1000 - ALLOCATION_S) / 3600)
+    assert pool.cost_usd == found.cost_usd == pytest.approx(pool.node_hours * 0.096)
     assert found.events == sim.log.count
     assert found.as_expected
 
