@@ -202,8 +202,10 @@ def task_row(sim: Simulation, task: str = "t1", job: str = "j") -> int:
 
 
 def task_state(sim: Simulation, task: str = "t1", job: str = "j") -> str | None:
-    """The state of a task."""
-    state = sim.world.tasks.state_of(task_row(sim, task, job))
+    """The state of a task; None when there is none of this name."""
+    found = sim.world.jobs.find(job)
+    row = None if found is None else sim.world.tasks.find(found.row, task)
+    state = None if row is None else sim.world.tasks.state_of(row)
     return None if state is None else state.wire
 
 

@@ -57,7 +57,7 @@ def prep_verdict(mark: int, state: int, prep: JobPreparationTask) -> PrepVerdict
 
 
 def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:
-    """PREP-12: whether a preparation that exited nonzero runs again on its node; the job's retry count does not count."""
+    """PREP-12: whether a preparation that exited nonzero runs again on its node; the job's own count does not apply."""
     limit = prep.constraints.max_task_retry_count
     return limit == UNLIMITED or retries < limit
 
@@ -152,7 +152,7 @@ def succeeded(world: World, job: Job, node: int, row: int) -> None:
 
 
 def failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: str) -> None:
-    """The instance has failed for good: with waitForSuccess the node gets no task of this job any more (PREP-8, PREP-9).
+    """The instance has failed for good: with waitForSuccess the node gets no more task of this job (PREP-8, PREP-9).
 
     Tasks that waited are active again, each refusal is an event (PREP-10). Without waitForSuccess nobody waited,
     and the failure has no influence (PREP-13, PREP-14).
@@ -223,13 +223,13 @@ def _bit(world: World, job: Job, node: int) -> int:
 
 
 def stop(world: World, row: int, why: FailureInfo, rule: str) -> None:
-    """The running instance is stopped; its record is a failure but not the mark of PREP-9 (PREP-15, PREP-19, PREP-23)."""
+    """The running instance is stopped: a failure, but not the mark of PREP-9 (PREP-15, PREP-19, PREP-23)."""
     if world.instances.prep_state[row] == InstanceState.RUNNING:
         world.instances.prep_complete(world.now_ms, row, Ending(STOPPED_EXIT_CODE, why), rule)
 
 
 def node_was_rebooted(world: World, job: Job, node: int, row: int, *, was_running: bool) -> None:
-    """Void the success if the preparation must run again before the job's next task here (PREP-15, PREP-16, PREP-17)."""
+    """Void a success if preparation must run again before the job's next task here (PREP-15, PREP-16, PREP-17)."""
     prep = job.spec.job_preparation_task
     assert prep is not None
     instances = world.instances

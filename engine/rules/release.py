@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT
-from engine.rules import interruptions, jobs, processes
+from engine.rules import interruptions, jobs, node_operations, processes
 from engine.state.failures import STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import ABSENT, Ending, Mark
 from engine.terms import InstanceState, NodeState
@@ -78,6 +78,7 @@ def begin(world: World, job: Job) -> None:
     instances = world.instances
     for row in instances.rows_of_job(job.row):
         node = instances.node[row]
+        node_operations.drained(world, node)  # what has waited for the job's last task there comes first (REL-14)
         verdict = release_verdict(instances.mark[row], instances.release_state[row], world.nodes.state_of(node))
         if verdict is ReleaseVerdict.SKIP:
             continue
@@ -101,7 +102,7 @@ def start(world: World, job: Job, node: int, row: int, rule: str) -> None:
 
 
 def release_ended(world: World, due: Due) -> None:
-    """The process of a release task has come to the end that was planned for it; failure is final (REL-7, REL-8, REL-9)."""
+    """A release task's process has come to the end that was planned for it; failure is final (REL-7, REL-8, REL-9)."""
     row = due.key
     instances = world.instances
     if instances.release_state[row] != InstanceState.RUNNING or instances.release_end[row] != world.now_ms:
@@ -146,7 +147,7 @@ def node_was_rebooted(world: World, row: int, why: FailureInfo) -> None:
 
 
 def node_is_lost(world: World, row: int, why: FailureInfo) -> None:
-    """The node leaves, or loses its disk, while release runs or is owed: the job stops waiting for it (REL-14, REL-13)."""
+    """The node leaves or loses its disk while release runs or is owed: the job waits no more (REL-14, REL-13)."""
     instances = world.instances
     if instances.release_state[row] == InstanceState.RUNNING:
         complete(world, world.jobs[instances.job[row]], row, Ending(STOPPED_EXIT_CODE, why), rule="REL-14")
