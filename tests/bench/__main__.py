@@ -18,10 +18,10 @@ from typing import Any
 from tests.bench.answer import Answer
 from tests.bench.workloads import WORKLOADS, Workload
 
-ROW = "{:<16} {:>9} {:>9} {:>7} {:>8} {:>8} {:>8} {:>11}"
+ROW = "{:<16} {:>9} {:>9} {:>7} {:>8} {:>8} {:>8} {:>9} {:>11}"
 HEAD = (
-    ROW.format("workload", "engine", "floor", "ratio", "ratio", "engine", "floor", "events"),
-    ROW.format("", "us/task", "us/task", "median", "fastest", "B/task", "B/task", ""),
+    ROW.format("workload", "engine", "floor", "ratio", "ratio", "engine", "floor", "seek", "events"),
+    ROW.format("", "us/task", "us/task", "median", "fastest", "B/task", "B/task", "ms", ""),
 )
 
 
@@ -67,6 +67,7 @@ def compare(workload: Workload, rounds: int) -> None:
         f"{min(ratios):.2f}",
         f"{engine_bytes:.0f}",
         f"{floor_bytes:.0f}",
+        f"{median(engine['seek_s'] for engine in engines) * 1000:.0f}",
         f"{engines[0]['events']:,}",
     )
     print(ROW.format(workload.name, *row), flush=True)

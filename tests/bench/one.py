@@ -51,6 +51,18 @@ def digest(simulation: Simulation) -> str:
     return log.hexdigest()
 
 
+def seek(simulation: Simulation) -> float:
+    """The processor seconds it takes to go back to the middle; raises SystemExit if the run then goes on otherwise."""
+    before = digest(simulation)
+    began_s = time.process_time()
+    simulation.seek(simulation.log.last_ms // 2)
+    taken_s = time.process_time() - began_s
+    simulation.run_until(simulation.end_ms)
+    if digest(simulation) != before:
+        raise SystemExit("after going back and forth the log is another")
+    return taken_s
+
+
 def main(program: str, name: str, path: Path) -> None:
     """Measure ``program`` on the workload ``name``; ``path`` holds the work, or will."""
     workload = WORKLOADS[name]
@@ -77,7 +89,7 @@ def main(program: str, name: str, path: Path) -> None:
         work, answer = read(simulation.log, workload.tasks)
         if not path.exists():
             work.save(path)
-        extra = {"events": simulation.log.count, "log": digest(simulation)}
+        extra = {"events": simulation.log.count, "log": digest(simulation), "seek_s": seek(simulation)}
     print(json.dumps({"cpu_s": cpu_s, "peak_bytes": peak, "answer": answer, **extra}))
 
 
