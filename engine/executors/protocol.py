@@ -49,7 +49,6 @@ class Plan(NamedTuple):
 
 # RETRY-8: what becomes of a process that runs longer than its maxWallClockTime.
 TIME_LIMIT = ended("maximum execution time exceeded", ErrorCategory.SERVER_ERROR)
-TIMED_OUT = Plan(0, None, TIME_LIMIT)
 
 
 class Output(NamedTuple):

@@ -200,6 +200,7 @@ def _delete_job(world: World, command: c.DeleteJob, _: Extras) -> None:
 
 def _add_tasks(world: World, command: c.AddTasks, extras: Extras) -> None:
     job = jobs.find(world, command.job_id)
+    _refuse(refusals.add_tasks_refusals(extras.tasks))
     jobs.check("add", job)
     _add(world, job, extras)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
-from engine.executors.protocol import TIMED_OUT, Plan
+from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules import dependencies, jobs, processes, scheduling
 from engine.state.columns import PAGE_BITS
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
@@ -63,9 +63,7 @@ def exit_options(
     )
 
 
-def _chosen(
-    conditions: ExitConditions, exit_code: int | None, failure: FailureInfo | None
-) -> ExitOptions | None:
+def _chosen(conditions: ExitConditions, exit_code: int | None, failure: FailureInfo | None) -> ExitOptions | None:
     if exit_code is None:
         stopped = failure is not None and failure.code == "TaskEnded"
         return conditions.default if stopped else conditions.pre_processing_error or conditions.default
@@ -106,6 +104,23 @@ def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: s
         row = world.instances.row(profile.job, node)
         if row >= 0 and not world.instances.mark[row] & Mark.RAN:
             world.instances.set_mark(row, Mark.RAN)
+
+
+def limit_anew(world: World, task: int, profile: TaskProfile) -> None:
+    """The task's time limit has changed: its first attempt is planned anew, a running one ends accordingly (TASK-12)."""
+    tasks = world.tasks
+    extra = tasks.extra(task)
+    limit_ms = profile.wall_clock_ms
+    if profile.process is not None and extra.attempts <= 1:
+        if tasks.code[task] == TIME_LIMIT_CODE:  # how long it would have taken by itself is not known any more
+            plan = _again(world, task, profile, 1 - extra.attempts)
+            tasks.plan(task, plan.total_ms, TIME_LIMIT_CODE if plan.failure else plan.exit_code or 0)
+        elif limit_ms is not None and tasks.planned[task] > limit_ms:
+            tasks.plan(task, limit_ms, TIME_LIMIT_CODE)
+    if tasks.state[task] == RUNNING:
+        end_ms = max(world.now_ms, tasks.started[task] + _present_plan(world, task, profile, extra).total_ms)
+        tasks.move_end(task, end_ms)
+        world.calendar.at(end_ms, DueKind.TASK_ENDED, task)
 
 
 # -- end -------------------------------------------------------------------------------------------------------------
@@ -157,22 +172,26 @@ def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> 
 
 def _ending(world: World, task: int, node: int, profile: TaskProfile, extra: TaskExtra) -> tuple[Plan, int]:
     """The plan that has come true and the process's exit code, its files written."""
-    tasks = world.tasks
-    if profile.process is not None:
-        if extra.attempts > 1:
-            plan = _again(world, task, profile, 0)
-        else:
-            code = tasks.code[task]
-            plan = TIMED_OUT if code == TIME_LIMIT_CODE else Plan(0, code)
+    plan = _present_plan(world, task, profile, extra)
+    if profile.process is not None or plan.failure is not None:
         return plan, plan.exit_code or 0
-    launch = processes.task_launch(world, task, node, extra.attempts, tasks.started[task])
-    plan = world.executor.plan(launch)
-    if plan.failure is not None:
-        return plan, 0
-    spec = tasks.spec(task)
+    launch = processes.task_launch(world, task, node, extra.attempts, world.tasks.started[task])
+    spec = world.tasks.spec(task)
     job = world.jobs[profile.job]
     output = processes.finish(world, node, launch, plan, job, spec.id, spec.environment_settings)
     return plan, output.exit_code
+
+
+def _present_plan(world: World, task: int, profile: TaskProfile, extra: TaskExtra) -> Plan:
+    """How the present attempt of a running task will end, or has ended."""
+    tasks = world.tasks
+    if profile.process is None:
+        launch = processes.task_launch(world, task, tasks.node[task], extra.attempts, tasks.started[task])
+        return world.executor.plan(launch)
+    if extra.attempts > 1:
+        return _again(world, task, profile, 0)
+    total_ms, code = tasks.planned[task], tasks.code[task]
+    return Plan(total_ms, None, TIME_LIMIT) if code == TIME_LIMIT_CODE else Plan(total_ms, code)
 
 
 def _again(world: World, task: int, profile: TaskProfile, further: int) -> Plan:

@@ -221,7 +221,7 @@ def delete(world: World, job: Job, task: int) -> None:
 
 
 def update(world: World, job: Job, task: int, limits: TaskConstraints) -> None:
-    """The update operation: the constraints are replaced, from the next attempt on (TASK-12)."""
+    """The update operation: the constraints are replaced; a new time limit holds for a running attempt too (TASK-12)."""
     if world.tasks.state[task] == COMPLETED:
         raise BatchError("TaskCompleted")
     profile = world.tasks.profile_of(task)
@@ -231,3 +231,5 @@ def update(world: World, job: Job, task: int, limits: TaskConstraints) -> None:
         retention_ms=limits.retention_time,
     )
     world.tasks.set_profile(task, changed)
+    if changed.wall_clock_ms != profile.wall_clock_ms:
+        outcomes.limit_anew(world, task, changed)

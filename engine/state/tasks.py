@@ -312,8 +312,9 @@ class TaskTable(Columns):
         job = self.jobs.edit(self.profile_of(task).job)
         if old == COMPLETED:
             job.failed -= self.result(task) is TaskResult.FAILURE
-        # A task that has only been preparing has not started: its first start is still to come.
-        if extra.attempts or extra.requeue_count or extra.system_retries:
+        if extra == UNTRIED:  # it has only been preparing, or was ended before it ran: its first start is still to come
+            self.sparse[task >> PAGE_BITS].pop(task, None)
+        else:
             self.set_extra(task, extra)
         self._move(task, old, ACTIVE)
         self.ended[task] = NEVER_MS
@@ -341,14 +342,22 @@ class TaskTable(Columns):
         job.total -= 1
         self.state[task] = GONE
         self.touch(task)
-        shape = self.log.shape(
-            "TaskStateChanged", Subject.TASK, ("from", TaskState(old)), ("to", None), ("rule", rule)
-        )
+        shape = self.log.shape("TaskStateChanged", Subject.TASK, ("from", TaskState(old)), ("to", None), ("rule", rule))
         self.log.append(now_ms, shape, task)
 
     def set_profile(self, task: int, profile: TaskProfile) -> None:
         """Replace what the scheduler knows of the task: its constraints were updated (TASK-12)."""
         self.profile[task] = self.profile_number(profile)
+        self.touch(task)
+
+    def plan(self, task: int, total_ms: int, code: int) -> None:
+        """Replace how long the first attempt takes, and its exit code."""
+        self.planned[task], self.code[task] = total_ms, code
+        self.touch(task)
+
+    def move_end(self, task: int, end_ms: int) -> None:
+        """The running attempt will end at another moment than was planned."""
+        self.ended[task] = end_ms
         self.touch(task)
 
     def set_satisfied(self, task: int) -> None:
