@@ -125,13 +125,16 @@ class Calendar:
     def __len__(self) -> int:
         return len(self.env._queue)
 
-    def restore(self, now_ms: int, entries: Iterable[Pending]) -> None:
-        """Put entries back as of ``now_ms``, in this order."""
+    def restore(self, now_ms: int, ends: Iterable[tuple[int, int, int]], others: Iterable[Pending]) -> None:
+        """Put entries back as of ``now_ms``: ends of tasks as (when in ms, anything, task), and others; both in order."""
         env = self.env
         env.__init__(initial_time=now_ms)  # type: ignore[misc]  # others hold on to this very environment
         queue, number = env._queue, env._eid
-        for when_ms, kind, key, token in entries:
+        kind = DueKind.TASK_ENDED
+        for when_ms, _, task in ends:
             due = Due()
-            due.callbacks, due.kind, due.key, due.token = self._rules[kind], kind, key, token
+            due.callbacks, due.kind, due.key, due.token = self._rules[kind], kind, task, 0
             # What is in order is a heap.
             queue.append((when_ms, kind, next(number), due))  # type: ignore[arg-type]
+        for entry in others:
+            self.at(*entry)

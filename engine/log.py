@@ -216,18 +216,25 @@ class EventLog:
 
     def move_to(self, length: int) -> None:
         """Show the first ``length`` entries of what has been recorded; the rest is kept aside."""
-        if not self.has_future:
-            self._future = _Future(tuple(column[:] for column in self._columns()), self._block_at[:], self._block_extra[:])
+        shown = len(self.when)
         future = self._future
-        assert future is not None
-        for column, recorded in zip(self._columns(), future.columns, strict=True):
-            if len(column) > length:
-                del column[length:]
-            else:
-                column.extend(recorded[len(column) : length])
-        blocks = bisect_right(future.block_at, length - 1)
-        self._block_at = future.block_at[:blocks]
-        self._block_extra = future.block_extra[:blocks]
+        if future is None or shown >= future.length:
+            future = _Future(shown, tuple(array(column.typecode) for column in self._columns()), self._blocks())
+        if length < future.start:
+            kept = tuple(column[length : future.start] for column in self._columns())
+            for column, tail in zip(kept, future.columns, strict=True):
+                column.extend(tail)
+            future = _Future(length, kept, future.blocks)
+        for column, tail in zip(self._columns(), future.columns, strict=True):
+            del column[length:]
+            column.extend(tail[len(column) - future.start : length - future.start])
+        self._future = future
+        blocks = bisect_right(future.blocks, length - 1, key=lambda block: block[0])
+        self._block_at = [at for at, _ in future.blocks[:blocks]]
+        self._block_extra = [extra for _, extra in future.blocks[:blocks]]
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        return list(zip(self._block_at, self._block_extra, strict=True))
 
     def forget_future(self) -> None:
         """What is shown is all that has been recorded."""
@@ -238,15 +245,15 @@ class EventLog:
 
 
 class _Future(NamedTuple):
-    """Everything that has been recorded, while an earlier moment is looked at."""
+    """What has been recorded from entry number ``start`` on, and all blocks, while an earlier moment is looked at."""
 
+    start: int
     columns: tuple[array[int], ...]
-    block_at: list[int]
-    block_extra: list[int]
+    blocks: list[tuple[int, int]]
 
     @property
     def length(self) -> int:
-        return len(self.columns[0])
+        return self.start + len(self.columns[0])
 
 
 def _ids(names: Names, subject: Subject, row_a: int, row_b: int) -> str:

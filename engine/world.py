@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine import draws
@@ -144,6 +143,5 @@ class World:
             if job.spec.uses_task_dependencies
         }
         inputs = (DueKind.FAULT, DueKind.COMMAND)  # the journal enters those again
-        ends = (Pending(end_ms, DueKind.TASK_ENDED, task, 0) for end_ms, _, task in in_order)
         others = (due for due in copy.pending if due.kind not in inputs)
-        self.calendar.restore(copy.now_ms, merge(ends, others, key=lambda due: due[:2]))
+        self.calendar.restore(copy.now_ms, in_order, others)
