@@ -1,0 +1,139 @@
+"""What must always be true of a world between two instants; whoever finds it is not has found a mistake of ours.
+
+Slow on purpose: everything is counted again from the rows. Used by tests after every step and by nobody else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from engine.errors import BrokenInvariant
+from engine.rules import scheduling
+from engine.state.instances import Mark
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
+from engine.terms import InstanceState, JobState, NodeState, TaskResult
+
+if TYPE_CHECKING:
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.world import World
+
+
+def check(world: World) -> None:
+    """Raise BrokenInvariant, which names the rule, the time and the subject, if anything is wrong."""
+    for job in world.jobs.present():
+        _counters(world, job)
+        _instances(world, job)
+    for pool in world.pools.present():
+        _slots(world, pool)
+        _buckets(world, pool)
+        if not pool.pass_due:
+            _nobody_waits_beside_room(world, pool)
+
+
+def _broken(world: World, rule: str, what: str) -> BrokenInvariant:
+    return BrokenInvariant(f"{rule} at {world.now_ms} ms: {what}")
+
+
+def _rows(world: World, job: Job) -> list[int]:
+    blocks = (world.tasks.blocks[number] for number in job.blocks)
+    rows = [row for block in blocks for row in range(block.first, block.first + block.source.count)]
+    return [row for row in rows if world.tasks.state[row] != GONE]
+
+
+def _counters(world: World, job: Job) -> None:
+    """Every counter equals a recount; what is ready is queued, and nothing else."""
+    tasks = world.tasks
+    rows = _rows(world, job)
+    states = Counter(tasks.state[row] for row in rows)
+    if job.counts != [states[state] for state in (ACTIVE, PREPARING, RUNNING, COMPLETED)] or job.total != len(rows):
+        raise _broken(world, "TASK-16", f"counts of job {job.id}: {job.counts} of {job.total}, really {states}")
+    failed = sum(tasks.result(row) is TaskResult.FAILURE for row in rows)
+    if job.failed != failed:
+        raise _broken(world, "TASK-16", f"job {job.id} counts {job.failed} failed tasks, really {failed}")
+    queued = [row for queue in job.ready.values() for row in queue.tasks()]
+    if len(queued) != len(set(queued)) or job.ready_count != len(queued):
+        raise _broken(world, "SCHED-6", f"job {job.id} counts {job.ready_count} ready tasks, queued are {queued}")
+    wrong = [row for row in queued if tasks.state[row] != ACTIVE]
+    if wrong:
+        raise _broken(world, "SCHED-7", f"tasks {wrong} of job {job.id} are queued and not active")
+    for row in rows:
+        node = tasks.node[row]
+        if (tasks.state[row] == RUNNING) != (node >= 0 and row in world.nodes.running[node]):
+            raise _broken(world, "TASK-7", f"task {tasks.task_id(row)} and node {node} differ on whether it runs there")
+        if (tasks.state[row] == PREPARING) != (node >= 0 and row in world.nodes.preparing.get(node, ())):
+            raise _broken(world, "PREP-6", f"task {tasks.task_id(row)} and node {node} differ on whether it prepares")
+
+
+def _instances(world: World, job: Job) -> None:
+    """At most one instance for a job and node, nobody waits for nothing, nobody runs unprepared (PREP-4, PREP-7)."""
+    instances, tasks, nodes = world.instances, world.tasks, world.nodes
+    prep = job.spec.job_preparation_task
+    if prep is None:
+        return
+    for row in instances.rows_of_job(job.row):
+        node = instances.node[row]
+        mark = instances.mark[row]
+        here = [task for task in nodes.preparing.get(node, ()) if tasks.profile_of(task).job == job.row]
+        running = instances.prep_state[row] == InstanceState.RUNNING
+        if here and not running:
+            raise _broken(world, "PREP-6", f"tasks {here} wait on node {node} for a preparation that does not run")
+        if mark & Mark.VALID and mark & Mark.BARRED:
+            raise _broken(world, "PREP-9", f"job {job.id} is both prepared and barred on node {node}")
+        if prep.wait_for_success and not mark & Mark.VALID:
+            unprepared = [task for task in nodes.running[node] if tasks.profile_of(task).job == job.row]
+            if unprepared:
+                raise _broken(world, "PREP-7", f"tasks {unprepared} run on node {node} without a valid preparation")
+        gone = nodes.state_of(node) in (None, NodeState.LEAVING_POOL, NodeState.PREEMPTED, NodeState.DEALLOCATED)
+        releasing = instances.release_state[row] == InstanceState.RUNNING
+        if gone and (running or releasing):
+            raise _broken(world, "PREP-19", f"something of job {job.id} runs on node {node}, which is not there")
+        ended = job.state in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
+        if instances.release_runs[row] and not ended:
+            raise _broken(world, "REL-6", f"release of job {job.id} ran before the job's end")
+        bit = 1 << nodes[node].position
+        if job.pool == nodes[node].pool and bool(job.barred & bit) != bool(mark & Mark.BARRED):
+            raise _broken(world, "PREP-9", f"job {job.id} and node {node} differ on whether it is barred")
+
+
+def _slots(world: World, pool: Pool) -> None:
+    """SCHED-10, NODE-9: slots add up; a node's state says whether it has tasks; nodes out of service have none."""
+    nodes, tasks = world.nodes, world.tasks
+    for node in pool.nodes:
+        state = nodes.state_of(node)
+        on_it = nodes.tasks_on(node)
+        used = sum(tasks.profile_of(task).required_slots for task in on_it)
+        if nodes.free[node] != pool.slots - used or nodes.free[node] < 0:
+            raise _broken(world, "SCHED-10", f"node {node} has {nodes.free[node]} free slots, its tasks take {used}")
+        if on_it and state not in (NodeState.RUNNING, NodeState.UNKNOWN):
+            raise _broken(world, "NODE-9", f"node {node} is {state!r} and has tasks {on_it}")
+        if not on_it and state is NodeState.RUNNING and not pool.pass_due and not nodes[node].operation:
+            raise _broken(world, "NODE-9", f"node {node} is running without a task")
+
+
+def _buckets(world: World, pool: Pool) -> None:
+    """SCHED-8: exactly the eligible nodes stand in the buckets, each by its free slots."""
+    nodes = world.nodes
+    expected = [0] * (pool.slots + 1)
+    for node in pool.nodes:
+        if bool(nodes.open[node]) != scheduling.is_eligible(world, node):
+            raise _broken(world, "SCHED-8", f"node {node} is open {nodes.open[node]} against its eligibility")
+        if nodes.open[node]:
+            expected[nodes.free[node]] |= 1 << nodes[node].position
+    if pool.buckets != expected:
+        raise _broken(world, "SCHED-9", f"buckets of pool {pool.id} are {pool.buckets}, should be {expected}")
+
+
+def _nobody_waits_beside_room(world: World, pool: Pool) -> None:
+    """SCHED-7, SCHED-8: no ready task and no eligible node with room face each other after a pass."""
+    for job in world.jobs_of(pool):
+        if not scheduling.may_take_turns(job, pool):
+            continue
+        if not job.in_turn:
+            raise _broken(world, "SCHED-4", f"job {job.id} has ready tasks and takes no turns")
+        for _, queue in scheduling.queues_in_order(job):
+            task = queue.head()
+            node = scheduling.choose_node(world, pool, job, world.tasks.profile_of(task))
+            if node >= 0:
+                raise _broken(world, "SCHED-7", f"task {world.tasks.task_id(task)} waits while node {node} has room")
