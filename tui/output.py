@@ -82,10 +82,11 @@ def asked(wanted: object, seen: object) -> object:
 
 
 def _run(summary: Summary) -> Text:
+    start, end_ms = summary.start, summary.end_ms
     return Text(
         f"{summary.scenario}, seed {summary.seed}\n"
-        f"{format_utc(summary.start, 0)} to {format_utc(summary.start, summary.end_ms)} "
-        f"({format_clock(summary.end_ms)}), {summary.events:,} events, {_usd(summary.cost_usd)} USD"
+        f"{format_utc(start, 0)} to {format_utc(start, end_ms)} ({format_clock(end_ms)})\n"
+        f"{summary.events:,} events, {_usd(summary.cost_usd)} USD"
     )
 
 

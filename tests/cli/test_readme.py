@@ -43,3 +43,9 @@ def test_the_commands_of_the_tour_work():
 
 def test_two_commands_stand_alone_on_a_line():
     assert len(re.findall(r"^python3 -m venv .+$", README.read_text(), re.MULTILINE)) == 2
+
+
+def test_links_lead_somewhere():
+    links = re.findall(r"\]\(([^):]+)\)", README.read_text())
+    assert links
+    assert [link for link in links if not (README.parent / link).exists()] == []
