@@ -126,13 +126,13 @@ def wait_for(sim: Simulation, condition: Callable[[], Any]) -> None:
         assert sim.step(), "nothing more can happen, and it has not come true"
 
 
-def do(sim: Simulation, name: str, **fields: Any) -> None:
+def do(sim: Simulation, name: str, /, **fields: Any) -> None:
     """Carry out an operation or a fault by its name on the wire; raises BatchError when it is refused."""
     command = COMMANDS[name].from_wire(fields)
     sim.submit(command, Extras(tuple(getattr(command, "tasks", ()))))
 
 
-def refusal(sim: Simulation, name: str, **fields: Any) -> str | None:
+def refusal(sim: Simulation, name: str, /, **fields: Any) -> str | None:
     """The code with which an operation is refused; None if it is taken."""
     try:
         do(sim, name, **fields)
