@@ -50,13 +50,14 @@ def json_text(sim: Simulation) -> Iterator[str]:
 
 
 def _jobs_text(sim: Simulation, history: TaskHistory) -> Iterator[str]:
+    encode = json.JSONEncoder(ensure_ascii=False).encode
     opening = "["
     for job in sim.world.jobs.present():
         body = _indented(_job(sim, job, history), "    ")
         yield f'{opening}\n    {body.removesuffix("}").rstrip()},\n      "tasks": ['
         separator = ""
         for task in task_bodies(sim.world, job, history):
-            yield f"{separator}\n        {json.dumps(task, ensure_ascii=False)}"
+            yield f"{separator}\n        {encode(task)}"
             separator = ","
         yield "\n      ]\n    }" if separator else "]\n    }"
         opening = ","

@@ -276,7 +276,7 @@ def test_the_client_library_reads_jobs_and_tasks_back(finished):
     assert good.execution_info.exit_code == 0
     assert good.constraints.retention_time == timedelta(days=7)
     assert bad.execution_info.result == models.BatchTaskExecutionResult.FAILURE
-    assert bad.execution_info.failure_info.category == models.ErrorCategory.USER_ERROR
+    assert bad.execution_info.failure_info.category == "UserError"  # GEN-5: with its capitals
     assert bad.node_info.task_root_directory == "workitems/j/job-1/bad"
 
 
