@@ -42,10 +42,10 @@ NODE: Moves = _moves(
     ("NODE-9", _UP, [_N.UNKNOWN]),
     ("NODE-9", [_N.UNKNOWN], _UP),
     ("NODE-14", [_N.UNUSABLE], [_N.STARTING]),
-    ("SPOT-3", _PRESENT, [_N.PREEMPTED]),
+    ("SPOT-3", [state for state in _PRESENT if state is not _N.LEAVING_POOL], [_N.PREEMPTED]),
     ("SPOT-5", [_N.PREEMPTED], [_N.CREATING]),
     ("RSZ-7", _PRESENT, [_N.LEAVING_POOL]),
-    ("RSZ-7", [_N.LEAVING_POOL, _N.PREEMPTED, _N.DEALLOCATED], [None]),
+    ("RSZ-7", [_N.LEAVING_POOL], [None]),
 )
 
 _T = TaskState
@@ -58,7 +58,7 @@ TASK: Moves = _moves(
     ("RETRY-5", [_T.RUNNING], [_T.ACTIVE]),
     ("RETRY-11", [_T.ACTIVE, _T.PREPARING, _T.RUNNING], [_T.COMPLETED]),
     ("TASK-15", [_T.COMPLETED], [_T.ACTIVE]),
-    ("TASK-14", _T, [None]),
+    ("TASK-14", [_T.ACTIVE, _T.COMPLETED], [None]),  # a running one is ended first
 )
 
 _J = JobState
