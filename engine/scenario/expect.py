@@ -36,7 +36,13 @@ def _within(bounds: Bounds, seen: object) -> bool:
     if isinstance(seen, bool) or not isinstance(seen, int | float):
         return False
     low, high = bounds.at_least, bounds.at_most
-    return (low is None or seen >= low or isclose(seen, low)) and (high is None or seen <= high or isclose(seen, high))
+    reaches = low is None or seen >= low or _rounds_to(low, seen)
+    return reaches and (high is None or seen <= high or _rounds_to(high, seen))
+
+
+def _rounds_to(bound: float, seen: float) -> bool:
+    """Whether only rounding lies between them; between whole numbers, exit codes of a billion too, lies no rounding."""
+    return not (isinstance(bound, int) and isinstance(seen, int)) and isclose(seen, bound)
 
 
 def _lines(text: str) -> str:

@@ -29,6 +29,7 @@ BROKEN = [
     ("completed", "active"),
     ("completed", None),
     (3, 4),
+    (-1073741510, -1073741509),
     (1, True),
     (3, "3"),
     (3, None),
