@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # At most so many copies; when there are more, every second one goes and the distance doubles.
 MOST = 128
-_FIRST_DISTANCE = 4096  # entries of the log
+FIRST_DISTANCE = 4096  # entries of the log
 
 
 class Checkpoint(NamedTuple):
@@ -35,7 +35,7 @@ class Checkpoints:
     def __init__(self) -> None:
         """Make an empty collection."""
         self._all: list[Checkpoint] = []
-        self._distance = _FIRST_DISTANCE
+        self._distance = FIRST_DISTANCE
         self._next_length = 0
 
     def __len__(self) -> int:

@@ -75,9 +75,7 @@ class Expectations:
 
     def settle(self, world: World, now_ms: int) -> None:
         """The run is over: decide the rest."""
-        self.outcomes = [
-            self._settled.get(one.index) or _settle(world, one, now_ms) for one in self._expected
-        ]
+        self.outcomes = [self._settled.get(one.index) or _settle(world, one, now_ms) for one in self._expected]
 
     def copy(self) -> ExpectationsCopy:
         """What has been seen so far."""

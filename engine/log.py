@@ -184,9 +184,7 @@ class EventLog:
             ms = when % SECOND_MS
             fraction = f".{ms:03d}".rstrip("0") if ms else ""
             ids = _ids(names, shape.subject, row_a, row_b)
-            yield (
-                f'{{"seq":{seq},"t":{second}{fraction},"time":"{clock}{fraction}Z",{shape.head}{ids}{shape.tail}}}'
-            )
+            yield (f'{{"seq":{seq},"t":{second}{fraction},"time":"{clock}{fraction}Z",{shape.head}{ids}{shape.tail}}}')
 
     def tally(self) -> Mapping[str, int]:
         """How many events there are of each name, in alphabetical order."""

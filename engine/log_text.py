@@ -111,11 +111,15 @@ def _happened(event: str, fields: Mapping[str, Hashable]) -> list[str]:
             return ["ends", *_counts(fields, "of"), *_resize_errors(fields)]
         case "TaskScheduleFail":
             return ["cannot be scheduled"]
+        case "AutoScaleEvaluated":
+            return _counts(fields, "→")
         case "CommandRefused":
             return [*_arguments(fields), "refused"]
         case "CommandAccepted" | "FaultInjected":
             return _arguments(fields)
-    new = _state(fields.get("to"), "(gone)")
+    if "to" not in fields:
+        return []
+    new = _state(fields["to"], "(gone)")
     return [f"{_state(fields['from'], '(new)')} → {new}" if "from" in fields else new]
 
 
@@ -146,7 +150,7 @@ def _details(fields: Mapping[str, Hashable]) -> list[str]:
 def _counts(fields: Mapping[str, Hashable], between: str) -> list[str]:
     kinds = (("dedicated", "Dedicated"), ("Spot", "LowPriority"))
     pairs = [(kind, fields.get(f"current{name}Nodes"), fields.get(f"target{name}Nodes")) for kind, name in kinds]
-    return [f"{kind} {current} {between} {target}" for kind, current, target in pairs if (current, target) != (0, 0)]
+    return [f"{kind} {current} {between} {target}" for kind, current, target in pairs if current or target]
 
 
 def _resize_errors(fields: Mapping[str, Hashable]) -> list[str]:

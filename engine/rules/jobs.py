@@ -145,6 +145,7 @@ def update(world: World, command: UpdateJob) -> None:
 def disable(world: World, job: Job, option: DisableTasks) -> None:
     """Nothing starts any more, what runs is dealt with (JOB-11)."""
     check("disable", job)
+    job.modified_ms = world.now_ms
     if job.state is _J.DISABLED:
         return
     if job.state is _J.ACTIVE:
@@ -169,6 +170,7 @@ def look_at_disabling(world: World, job: Job) -> None:
 def enable(world: World, job: Job) -> None:
     """A disabled job is scheduled again (JOB-12)."""
     check("enable", job)
+    job.modified_ms = world.now_ms
     world.jobs.set_state(world.now_ms, job.row, _J.ENABLING)
     _wait_in_state(world, job)
 
@@ -251,6 +253,7 @@ def job_timeout(world: World, due: Due) -> None:
 def terminate(world: World, job: Job, reason: str | None, *, force: bool) -> None:
     """The terminate operation (JOB-15, JOB-18)."""
     check("terminate", job)
+    job.modified_ms = world.now_ms
     job.forced = force
     end(world, job, reason or USER_TERMINATE)
 

@@ -103,6 +103,7 @@ def resize(
         raise refusal
     if pool.auto_scale:
         raise BatchError("OperationInvalidForCurrentState", "autoscale is enabled on the pool")
+    pool.modified_ms = world.now_ms
     pool.target_dedicated = pool.target_dedicated if target_dedicated is None else target_dedicated
     pool.target_spot = pool.target_spot if target_spot is None else target_spot
     begin_resize(world, pool, timeout_ms, option)

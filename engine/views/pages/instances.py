@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.paths import task_directory
 from engine.rules.release import owes_release
 from engine.state.instances import ABSENT, InstanceView, Mark
 from engine.terms import InstanceState, JobState, NodeState, TaskResult
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine import Simulation
+    from engine.specs.job import JobPreparationTask, JobReleaseTask
     from engine.state.failures import FailureInfo
     from engine.state.jobs import Job
 
@@ -58,6 +60,7 @@ class InstanceRow(NamedTuple):
     runs: int
     failure: FailureInfo | None
     is_barred: bool  # PREP-9: no task of the job comes here until the node is reimaged
+    root_directory: str  # below the node's root, with forward slashes
 
 
 def prep_status(view: InstanceView | None, mark: int, *, is_gone: bool, is_over: bool) -> HookStatus:
@@ -103,6 +106,19 @@ class InstancePage:
     @property
     def _job(self) -> Job | None:
         return self._simulation.world.jobs.find(self.job_id)
+
+    def definition(self) -> JobPreparationTask | JobReleaseTask | None:
+        """The task as the job specifies it; None where it does not."""
+        job = self._job
+        if job is None:
+            return None
+        return job.spec.job_preparation_task if self.hook is Hook.PREPARATION else job.spec.job_release_task
+
+    @property
+    def job_state(self) -> JobState | None:
+        """The job's state; None while there is no job of this id."""
+        job = self._job
+        return None if job is None else job.state
 
     def statuses(self) -> list[tuple[int, HookStatus]]:
         """Node and status of every node with a record, or one that is owed, in the order in which they came to be."""
@@ -185,12 +201,17 @@ class InstancePage:
         """How many nodes the job's pool has."""
         return len(self._nodes())
 
+    def position_of(self, node: int) -> int:
+        """The node's index in its pool, over all nodes the pool ever had."""
+        return self._simulation.world.nodes[node].position
+
     def row(self, node: int) -> InstanceRow:
         """One node's row."""
         world = self._simulation.world
         record = world.nodes[node]
         view = self._view(node)
         job = self._job
+        task = self.definition()
         is_barred = job is not None and bool(job.barred >> record.position & 1) and record.gone_ms is None
         return InstanceRow(
             node=node,
@@ -208,4 +229,5 @@ class InstancePage:
             runs=view.runs if view else 0,
             failure=view.failure if view else None,
             is_barred=is_barred,
+            root_directory="" if job is None or task is None else task_directory(job.id, task.id),
         )

@@ -1,0 +1,174 @@
+"""Random scenarios and random commands: a little of everything, small enough to check after every instant."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+from engine import BatchError, Scenario, Simulation, load_scenario
+from engine.invariants import check
+from engine.specs.commands import COMMANDS, Command
+
+_OPTIONS = ("requeue", "terminate", "taskcompletion", "retaineddata")
+_STEPS_MS = (1_000, 5_000, 30_000, 60_000, 200_000)
+
+
+def random_scenario(random: Random) -> Scenario:
+    """One or two pools, a few jobs with whatever jobs can have, three hours at most."""
+    body = {
+        "scenario": "random",
+        "seed": random.randrange(1000),
+        "until": "PT3H",
+        "account": {"quotas": {"dedicatedCores": random.choice([8, 100]), "lowPriorityCores": 100}},
+        "pools": [_pool(random, number) for number in range(random.randrange(1, 3))],
+        "jobs": [_job(random, number) for number in range(random.randrange(1, 5))],
+    }
+    return load_scenario("random.yaml", text=json.dumps(body))
+
+
+def _duration(random: Random) -> Any:
+    return random.choice([f"PT{random.randrange(1, 200)}S", {"uniform": ["PT5S", "PT90S"]}, {"exponential": "PT40S"}])
+
+
+def _simulate(random: Random, failing: float) -> dict[str, Any]:
+    return {"duration": _duration(random), "exitCode": {0: 1 - failing, 1: failing}}
+
+
+def _pool(random: Random, number: int) -> dict[str, Any]:
+    pool: dict[str, Any] = {
+        "id": f"p{number}",
+        "vmSize": "standard_d2s_v3",
+        "targetDedicatedNodes": random.randrange(6),
+        "targetLowPriorityNodes": random.randrange(3),
+        "taskSlotsPerNode": random.randrange(1, 5),
+        "taskSchedulingPolicy": {"nodeFillType": random.choice(["pack", "spread"])},
+    }
+    if random.random() < 0.4:
+        pool["startTask"] = {
+            "commandLine": "start",
+            "maxTaskRetryCount": random.randrange(2),
+            "waitForSuccess": random.random() < 0.7,
+            "simulate": _simulate(random, 0.2),
+        }
+    return pool
+
+
+def _job(random: Random, number: int) -> dict[str, Any]:
+    job: dict[str, Any] = {
+        "id": f"j{number}",
+        "at": random.randrange(300),
+        "priority": random.randrange(-2, 3),
+        "poolInfo": {"poolId": f"p{random.randrange(2)}"},
+        "constraints": {"maxTaskRetryCount": random.randrange(3)},
+        "usesTaskDependencies": random.random() < 0.3,
+        "allowTaskPreemption": random.random() < 0.2,
+        "onAllTasksComplete": random.choice(["noaction", "terminatejob"]),
+    }
+    if random.random() < 0.3:
+        job["maxParallelTasks"] = random.randrange(1, 6)
+    if random.random() < 0.2:
+        job["constraints"]["maxWallClockTime"] = f"PT{random.randrange(3, 40)}M"
+    if random.random() < 0.7:
+        job["jobPreparationTask"] = {
+            "commandLine": random.choice(["prep", '/bin/sh -c "echo x > $AZ_BATCH_NODE_SHARED_DIR/x"']),
+            "waitForSuccess": random.random() < 0.75,
+            "rerunOnNodeRebootAfterSuccess": random.random() < 0.6,
+            "constraints": {"maxTaskRetryCount": random.randrange(2), "maxWallClockTime": "PT2M"},
+            "simulate": _simulate(random, 0.2),
+        }
+        if random.random() < 0.8:
+            job["jobReleaseTask"] = {"commandLine": "release", "simulate": _simulate(random, 0.2)}
+    job["tasks"] = [_task(random, number, job["usesTaskDependencies"]) for number in range(random.randrange(15))]
+    if random.random() < 0.4:
+        job["taskFactory"] = {
+            "type": "parametricSweep",
+            "parameterSets": [{"start": 100, "end": 100 + random.randrange(1, 60)}],
+            "repeatTask": {
+                "id": "{0}",
+                "commandLine": "work {0}",
+                "requiredSlots": random.choice([1, 2]),
+                "simulate": _simulate(random, 0.1),
+            },
+        }
+    return job
+
+
+def _task(random: Random, number: int, dependencies: bool) -> dict[str, Any]:
+    task: dict[str, Any] = {
+        "id": str(number),
+        "commandLine": random.choice(["work", '/bin/sh -c "echo $AZ_BATCH_TASK_ID"']),
+        "requiredSlots": random.choice([1, 1, 1, 2, 3]),
+        "simulate": {"duration": _duration(random), "exitCode": {0: 0.8, 3: 0.2}},
+    }
+    if random.random() < 0.2:
+        task["constraints"] = {"maxWallClockTime": f"PT{random.randrange(1, 60)}S"}
+    if dependencies and number and random.random() < 0.6:
+        wanted = {"taskIds": [str(random.randrange(number))]}
+        task["dependsOn"] = random.choice([wanted, {"taskIdRanges": [{"start": 0, "end": random.randrange(number)}]}])
+    if dependencies and random.random() < 0.3:
+        task["exitConditions"] = {"default": {"dependencyAction": "satisfy"}}
+    return task
+
+
+def random_command(random: Random) -> Command:
+    """Any command or fault, sensible or not."""
+    pool = {"poolId": f"p{random.randrange(2)}"}
+    job = {"jobId": f"j{random.randrange(4)}"}
+    node = pool | {"node": random.randrange(8)}
+    task = job | {"taskId": str(random.randrange(15))}
+    option = random.choice(_OPTIONS)
+    name, body = random.choice(
+        [
+            ("rebootNode", node | {"nodeRebootOption": option}),
+            ("reimageNode", node | {"nodeReimageOption": option}),
+            ("deallocateNode", node | {"nodeDeallocateOption": option}),
+            ("startNode", node),
+            ("disableNodeScheduling", node | {"nodeDisableSchedulingOption": random.choice(_OPTIONS[:3])}),
+            ("enableNodeScheduling", node),
+            ("failNode", node | {"state": random.choice(["unusable", "unknown"]), "for": "PT9M"}),
+            ("failNode", node | {"state": "unusable"}),
+            ("evictNode", node),
+            ("resizePool", pool | {"targetDedicatedNodes": random.randrange(7), "nodeDeallocationOption": option}),
+            ("resizePool", pool | {"targetDedicatedNodes": 3, "targetLowPriorityNodes": random.randrange(3)}),
+            ("stopPoolResize", pool),
+            ("removeNodes", pool | {"nodeList": [node["node"]], "nodeDeallocationOption": option}),
+            ("deletePool", pool),
+            ("createPool", {"id": pool["poolId"], "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 2}),
+            ("disableJob", job | {"disableTasks": random.choice(["requeue", "terminate", "wait"])}),
+            ("enableJob", job),
+            ("terminateJob", job | {"force": random.random() < 0.2}),
+            ("deleteJob", job | {"force": random.random() < 0.2}),
+            ("updateJob", job | {"maxParallelTasks": random.choice([-1, 1, 5])}),
+            ("updateJob", job | {"priority": random.randrange(-5, 5)}),
+            ("terminateTask", task),
+            ("reactivateTask", task),
+            ("deleteTask", task),
+        ]
+    )
+    return COMMANDS[name].from_wire(body)
+
+
+def play(simulation: Simulation, random: Random, commands: int) -> None:
+    """Play to the end with so many commands in between; the invariants are checked after every instant."""
+    for _ in range(commands):
+        until_ms = simulation.now_ms + random.choice(_STEPS_MS)
+        if until_ms >= simulation.end_ms:
+            break
+        play_until(simulation, until_ms)
+        try:
+            simulation.submit(random_command(random))
+        except BatchError:
+            pass  # a refusal is an answer like any other
+        check(simulation.world)
+    play_until(simulation, simulation.end_ms)
+
+
+def play_until(simulation: Simulation, until_ms: int) -> None:
+    """Play on, checking the invariants after every instant."""
+    calendar = simulation.world.calendar
+    while (when_ms := calendar.peek_ms()) is not None and when_ms <= until_ms:
+        simulation.step()
+        if calendar.instant_is_over():
+            check(simulation.world)
+    simulation.run_until(until_ms)
