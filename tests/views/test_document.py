@@ -176,6 +176,22 @@ def test_gen_6_an_entity_tag_changes_with_the_settings_only():
     assert after["jobs"][0]["priority"] == 7
 
 
+def test_gen_6_what_is_done_to_a_job_or_a_pool_modifies_it():
+    sim = simulation(a_job(tasks=[a_task(seconds=9000)]))
+    run_to(sim, minutes=1)
+    tags = [document.document(sim)["jobs"][0]["eTag"]]
+    for command in ("disableJob", "enableJob", "terminateJob"):
+        run_to(sim, seconds=sim.now_ms // 1000 + 10)
+        do(sim, command, jobId="j", **({"disableTasks": "wait"} if command == "disableJob" else {}))
+        tags.append(document.document(sim)["jobs"][0]["eTag"])
+        if command == "disableJob":
+            do(sim, "terminateTask", jobId="j", taskId="t1")
+    assert len(set(tags)) == 4
+    do(sim, "resizePool", poolId="p", targetDedicatedNodes=2)
+    [pool] = document.document(sim)["pools"]
+    assert pool["lastModified"] == pool["allocationStateTransitionTime"]
+
+
 def test_job_3_reason_and_end_only_when_completed():
     sim = simulation(a_job(prep=a_line(5), release=a_line(60)))
     run_to(sim, minutes=3)
@@ -291,3 +307,20 @@ def test_the_client_library_reads_preparation_and_release_back(finished):
     assert release.state == models.BatchJobReleaseTaskState.COMPLETED
     assert (release.exit_code, release.result) == (1, models.BatchTaskExecutionResult.FAILURE)
     assert release.failure_info.code == "FailureExitCode"
+
+
+# -- other moments ---------------------------------------------------------------------------------------------------
+
+
+def test_a_moment_of_the_past_looks_as_it_did():
+    job = a_job(tasks=some_tasks(6, seconds=20, exit_code={0: 0.5, 1: 0.5}), prep=a_line(10), release=a_line(5))
+    sim = simulation(job | {"onAllTasksComplete": "terminatejob"}, pool=a_pool(nodes=2))
+    moments = [5, 25, READY_S + 5, READY_S + 30, READY_S + 60]
+    seen = []
+    for seconds in moments:
+        run_to(sim, seconds=seconds)
+        seen.append(state(sim))
+    run_to_end(sim)
+    for seconds, before in reversed(list(zip(moments, seen, strict=True))):
+        sim.seek(seconds * 1000)
+        assert state(sim) == before
