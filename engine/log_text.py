@@ -7,7 +7,7 @@ time since the start, the subject by the names of the scenario, what happened to
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 from engine.log import Entry, Json, Subject, plain
@@ -15,6 +15,7 @@ from engine.units import HOUR_MS, MINUTE_MS, SECOND_MS
 
 _GAP = "  "
 _SUBJECTS = {
+    "NodeStateChanged": "",
     "PoolStateChanged": "pool",
     "PoolAllocationStateChanged": "allocation of",
     "NodeSchedulingStateChanged": "scheduling of",
@@ -81,7 +82,7 @@ def elapsed(t_ms: int) -> str:
 
 def subject(labels: Labels, entry: Entry) -> str:
     """Whose event it is, by kind and name."""
-    kind = _SUBJECTS.get(entry.shape.event, "")
+    kind = _SUBJECTS.get(entry.shape.event, entry.shape.event)
     match entry.shape.subject:
         case Subject.NODE:
             name = labels.node(entry.row_b)
@@ -102,7 +103,7 @@ def subject(labels: Labels, entry: Entry) -> str:
     return f"{kind} {name}".strip()
 
 
-def _happened(event: str, fields: Mapping[str, Hashable]) -> list[str]:
+def _happened(event: str, fields: Mapping[str, object]) -> list[str]:
     """The middle of a line: from where to where, or what else happened."""
     match event:
         case "PoolResizeStart":
@@ -123,11 +124,11 @@ def _happened(event: str, fields: Mapping[str, Hashable]) -> list[str]:
     return [f"{_state(fields['from'], '(new)')} → {new}" if "from" in fields else new]
 
 
-def _state(value: Hashable, absent: str) -> str:
+def _state(value: object, absent: str) -> str:
     return absent if value is None else str(plain(value))
 
 
-def _details(fields: Mapping[str, Hashable]) -> list[str]:
+def _details(fields: Mapping[str, object]) -> list[str]:
     """How it ended and why; whatever else the event says, by name."""
     parts = []
     attempt = fields.get("attempt")
@@ -147,18 +148,18 @@ def _details(fields: Mapping[str, Hashable]) -> list[str]:
     return parts
 
 
-def _counts(fields: Mapping[str, Hashable], between: str) -> list[str]:
+def _counts(fields: Mapping[str, object], between: str) -> list[str]:
     kinds = (("dedicated", "Dedicated"), ("Spot", "LowPriority"))
     pairs = [(kind, fields.get(f"current{name}Nodes"), fields.get(f"target{name}Nodes")) for kind, name in kinds]
     return [f"{kind} {current} {between} {target}" for kind, current, target in pairs if current or target]
 
 
-def _resize_errors(fields: Mapping[str, Hashable]) -> list[str]:
+def _resize_errors(fields: Mapping[str, object]) -> list[str]:
     errors = plain(fields.get("resizeErrors"))
     return [str(error["code"]) for error in errors if isinstance(error, dict)] if isinstance(errors, list) else []
 
 
-def _arguments(fields: Mapping[str, Hashable]) -> list[str]:
+def _arguments(fields: Mapping[str, object]) -> list[str]:
     """What a command is about: the id of what it creates, or its scalar arguments and how many others there are."""
     body = fields.get("body")
     if not isinstance(body, Json):

@@ -1,0 +1,102 @@
+"""Events as lines for people; the golden logs show the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.log import Entry, EventLog, Json, Subject
+from engine.log_text import elapsed, line
+from engine.scenario.model import DEFAULT_START
+from engine.state.failures import failure
+from engine.terms import InstanceState, NodeState
+
+
+class Labels:
+    """Rows by their number."""
+
+    def pool(self, pool):
+        return f"p{pool}"
+
+    def node(self, node):
+        return f"node {node} of p0"
+
+    def job(self, job):
+        return f"j{job}"
+
+    def task(self, task):
+        return f"t{task} of j0"
+
+    def schedule(self, schedule):
+        return f"s{schedule}"
+
+
+def a_line(event, subject, *fields, rows=(0, 0), t_ms=92_145):
+    log = EventLog(DEFAULT_START)
+    shape = log.shapes[log.shape(event, subject, *fields)]
+    return line(Labels(), Entry(1, t_ms, shape, *rows))
+
+
+@pytest.mark.parametrize(
+    ("t_ms", "text"),
+    [(0, "+00:00:00.000"), (92_145, "+00:01:32.145"), (7 * 24 * 3_600_000, "+168:00:00.000")],
+)
+def test_elapsed(t_ms, text):
+    assert elapsed(t_ms) == text
+
+
+def test_a_move_and_its_rule():
+    fields = (("from", NodeState.CREATING), ("to", NodeState.STARTING), ("rule", "NODE-9"))
+    text = a_line("NodeStateChanged", Subject.NODE, *fields)
+    assert text == "+00:01:32.145  node 0 of p0  creating → starting  NODE-9"
+
+
+def test_the_new_and_the_gone():
+    assert "(new) → creating" in a_line("NodeStateChanged", Subject.NODE, ("from", None), ("to", NodeState.CREATING))
+    assert "leavingpool → (gone)" in a_line(
+        "NodeStateChanged", Subject.NODE, ("from", NodeState.LEAVING_POOL), ("to", None)
+    )
+
+
+def test_how_an_instance_ended():
+    why = failure("FailureExitCode")
+    fields = (
+        ("to", InstanceState.COMPLETED),
+        ("attempt", 2),
+        ("exitCode", 56),
+        ("failureInfo", why),
+        ("rule", "PREP-9"),
+    )
+    text = a_line("JobPreparationTaskStateChanged", Subject.INSTANCE, *fields, rows=(3, 1))
+    assert text.endswith(
+        "preparation of j3 on node 1 of p0  completed  attempt 2  exit 56  FailureExitCode (UserError)  PREP-9"
+    )
+
+
+def test_a_start_task_has_no_job():
+    text = a_line("StartTaskStateChanged", Subject.INSTANCE, ("to", "running"), ("attempt", 1), rows=(-1, 4))
+    assert text.endswith("start task on node 4 of p0  running")
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ('{"id":"shared","vmSize":"small"}', "shared"),
+        ('{"poolId":"shared","nodeList":[1,2],"force":true}', "poolId=shared  nodeList=[1,2]  force=true"),
+        ('{"jobId":"risk","tasks":[{"id":"a"},{"id":"b"}]}', "jobId=risk  tasks=[2]"),
+        ('{"jobId":"risk","constraints":{"maxTaskRetryCount":1}}', "jobId=risk  constraints={…}"),
+    ],
+)
+def test_a_command_by_what_it_is_about(body, text):
+    found = a_line("CommandAccepted", Subject.RUN, ("command", "doIt"), ("body", Json(body)))
+    assert found.endswith(f"command doIt  {text}")
+
+
+def test_a_refusal_names_its_code():
+    fields = (("command", "doIt"), ("body", Json("{}")), ("code", "JobExists"), ("message", "It exists."))
+    assert a_line("CommandRefused", Subject.RUN, *fields).endswith("command doIt  refused  JobExists")
+
+
+def test_what_has_no_place_of_its_own_is_told_by_name():
+    fields = (("targetDedicatedNodes", 3), ("currentDedicatedNodes", 1), ("results", "$TargetDedicatedNodes=3"))
+    text = a_line("AutoScaleEvaluated", Subject.POOL, *fields)
+    assert text.endswith("autoscale of p0  dedicated 1 → 3  results=$TargetDedicatedNodes=3")
