@@ -104,7 +104,7 @@ def _slots(world: World, pool: Pool) -> None:
         state = nodes.state_of(node)
         on_it = nodes.tasks_on(node)
         used = sum(tasks.profile_of(task).required_slots for task in on_it)
-        if nodes.free[node] != pool.slots - used or nodes.free[node] < 0:
+        if state is not None and (nodes.free[node] != pool.slots - used or nodes.free[node] < 0):
             raise _broken(world, "SCHED-10", f"node {node} has {nodes.free[node]} free slots, its tasks take {used}")
         if on_it and state not in (NodeState.RUNNING, NodeState.UNKNOWN):
             raise _broken(world, "NODE-9", f"node {node} is {state!r} and has tasks {on_it}")

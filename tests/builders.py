@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from engine import BatchError, Simulation, load_scenario
+from engine import BatchError, Scenario, Simulation, load_scenario
 from engine.rules.commands import Extras
 from engine.specs.commands import COMMANDS
 from engine.units import SECOND_MS
@@ -82,17 +82,21 @@ def a_job(
 # -- a run -----------------------------------------------------------------------------------------------------------
 
 
-def simulation(*jobs: dict[str, Any], pool: dict[str, Any] | None = None, **scenario: Any) -> Simulation:
-    """A run of these jobs, by default on ``a_pool()``; ``scenario`` has its other keys, ``pools`` among them."""
-    simulate = scenario.pop("simulate", {})
-    timings = TIMINGS | simulate.get("nodes", {})
+def scenario(*jobs: dict[str, Any], pool: dict[str, Any] | None = None, **more: Any) -> Scenario:
+    """A scenario of these jobs, by default on ``a_pool()``; ``more`` has its other keys, ``pools`` among them."""
+    simulate = more.pop("simulate", {})
     document = {
         "scenario": "test",
         "pools": [a_pool() if pool is None else pool],
         "jobs": list(jobs),
-        "simulate": simulate | {"nodes": timings},
+        "simulate": simulate | {"nodes": TIMINGS | simulate.get("nodes", {})},
     }
-    return from_yaml(json.dumps(document | scenario))
+    return load_scenario("test", text=json.dumps(document | more))
+
+
+def simulation(*jobs: dict[str, Any], **more: Any) -> Simulation:
+    """A run of ``scenario`` with the same arguments."""
+    return Simulation(scenario(*jobs, **more))
 
 
 def from_yaml(text: str) -> Simulation:
