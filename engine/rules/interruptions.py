@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.world import World
 
-# RETRY-7: how often the service tries again by itself, on one node and overall.
+# RETRY-7: how often the service tries again by itself.
 MAX_INTERNAL_RETRIES = 10
 
 
@@ -69,7 +69,9 @@ def lose_tasks(world: World, node: int, rule: str) -> None:
             outcomes.complete_failed(world, task, profile, STOPPED_EXIT_CODE, why, "RETRY-7")
             scheduling.slots_came_free(world, node, profile.required_slots)
             continue
-        extra = extra._replace(system_retries=extra.system_retries + 1, awaits_retry=False)
+        extra = extra._replace(
+            system_retries=extra.system_retries + 1, node_retries=extra.node_retries + 1, awaits_retry=False
+        )
         _queue_again(world, task, extra, rule)
 
 

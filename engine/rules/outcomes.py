@@ -107,7 +107,7 @@ def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: s
 
 
 def limit_anew(world: World, task: int, profile: TaskProfile) -> None:
-    """The task's time limit has changed: its first attempt is planned anew, a running one ends accordingly (TASK-12)."""
+    """The task's time limit has changed: its first attempt is planned anew, a running one ends by it (TASK-12)."""
     tasks = world.tasks
     extra = tasks.extra(task)
     limit_ms = profile.wall_clock_ms

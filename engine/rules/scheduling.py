@@ -31,6 +31,8 @@ _IDLE, _RUNNING = NodeState.IDLE, NodeState.RUNNING
 _ROW_BITS = 24
 ROW_MASK = (1 << _ROW_BITS) - 1  # the job's row in a turn's key
 _TURN_BITS = 40
+# RETRY-7: after so many service retries on one node, any other is as good.
+MAX_RETRIES_ON_NODE = 3
 
 
 # -- decisions -------------------------------------------------------------------------------------------------------
@@ -108,8 +110,12 @@ def _has_room(world: World, pool: Pool, job: Job, profile: TaskProfile, node: in
 
 
 def preferred_node(world: World, task: int, profile: TaskProfile) -> int:
-    """The node a task would like: where it is retried (RETRY-5), or its affinity (SCHED-13); -1 if it does not care."""
-    if world.tasks.extra(task).awaits_retry:
+    """The node a task would like; -1 if it does not care.
+
+    RETRY-5 where it is retried. RETRY-7 where the service tries again, but not for ever. SCHED-13 its affinity.
+    """
+    extra = world.tasks.extra(task)
+    if extra.awaits_retry or 0 < extra.node_retries < MAX_RETRIES_ON_NODE:
         return world.tasks.node[task]
     if profile.affinity is not None:
         wanted = profile.affinity.removeprefix("TVM:")

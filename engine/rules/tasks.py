@@ -221,7 +221,7 @@ def delete(world: World, job: Job, task: int) -> None:
 
 
 def update(world: World, job: Job, task: int, limits: TaskConstraints) -> None:
-    """The update operation: the constraints are replaced; a new time limit holds for a running attempt too (TASK-12)."""
+    """The update operation: the constraints are replaced; a time limit holds for a running attempt too (TASK-12)."""
     if world.tasks.state[task] == COMPLETED:
         raise BatchError("TaskCompleted")
     profile = world.tasks.profile_of(task)

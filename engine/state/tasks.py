@@ -236,7 +236,7 @@ class TaskTable(Columns):
         if extra is None and self.started[task] == NEVER_MS and old == ACTIVE and rule == "SCHED-7":
             shape = self.first_start
         else:
-            shape = self._restart(now_ms, task, extra, TaskState(old), rule)
+            shape = self._restart(now_ms, task, node, TaskState(old), rule)
         self._move(task, old, RUNNING)
         self.node[task] = node
         self.started[task] = now_ms
@@ -244,18 +244,26 @@ class TaskTable(Columns):
         self.start_entry[task] = len(self.log.when)
         self.log.append(now_ms, shape, task, node)
 
-    def _restart(self, now_ms: int, task: int, extra: TaskExtra | None, old: TaskState, rule: str) -> int:
-        if extra is not None or self.started[task] != NEVER_MS:
-            extra = extra or PLAIN
-            retry_ms = now_ms if extra.awaits_retry else extra.last_retry_ms
-            extra = extra._replace(attempts=extra.attempts + 1, last_retry_ms=retry_ms, awaits_retry=False)
-            self.set_extra(task, extra)
-            return self._start_shape(old, extra.attempts, "RETRY-5" if retry_ms == now_ms else rule)
-        return self._start_shape(old, 1, rule)
+    def _restart(self, now_ms: int, task: int, node: int, old: TaskState, rule: str) -> int:
+        self._count_on_node(task, node)
+        extra = self.extra(task)
+        if extra == UNTRIED:
+            return self._start_shape(old, 1, rule)
+        retry_ms = now_ms if extra.awaits_retry else extra.last_retry_ms
+        extra = extra._replace(attempts=extra.attempts + 1, last_retry_ms=retry_ms, awaits_retry=False)
+        self.set_extra(task, extra)
+        return self._start_shape(old, extra.attempts, "RETRY-5" if retry_ms == now_ms else rule)
+
+    def _count_on_node(self, task: int, node: int) -> None:
+        """Service retries are counted for each node (RETRY-7)."""
+        extra = self.extra(task)
+        if extra.node_retries and node != self.node[task]:
+            self.set_extra(task, extra._replace(node_retries=0))
 
     def prepare(self, now_ms: int, task: int, node: int) -> None:
         """The task is assigned to the node and waits for the job's preparation there (PREP-6)."""
         self._move(task, self.state[task], PREPARING)
+        self._count_on_node(task, node)
         self.node[task] = node
         shape = self.log.shape(
             "TaskStateChanged",
