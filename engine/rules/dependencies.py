@@ -33,7 +33,8 @@ def satisfied(world: World, job: Job, task: int) -> None:
         return
     tasks = world.tasks
     tasks.set_satisfied(task)
-    freed = [one for one in book_of(world, job).satisfy(tasks.task_id(task)) if tasks.state[one] == ACTIVE]
+    freed = book_of(world, job).satisfy(tasks.task_id(task))
+    freed = [one for one in freed if tasks.state[one] == ACTIVE and scheduling.is_seen(world, one)]
     for one in freed:
         scheduling.queue_of(job, tasks.profile_of(one).required_slots).add_late(one)
     if freed:

@@ -13,12 +13,12 @@ from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
+from engine.catalogue import SCHEDULING_LATENCY_MS
 from engine.log import Subject
 from engine.rules import outcomes, preparation
-from engine.state.columns import PAGE_BITS
 from engine.state.failures import failure
 from engine.state.ready import ReadyQueue
-from engine.state.tasks import TaskProfile
+from engine.state.tasks import ACTIVE, TaskProfile
 from engine.terms import JobState, NodeFillType, NodeState, PoolState, SchedulingState
 from engine.units import MINUTE_MS
 
@@ -410,23 +410,19 @@ def tasks_are_ready(world: World, due: Due) -> None:
     book = world.dependencies.get(job.row)
     first, count = block.first, block.source.count
     profiles = tasks.profile[first : first + count]
-    if book is None and profiles.count(profiles[0]) == count and _is_untouched(world, first, count):
+    if book is None and profiles.count(profiles[0]) == count and not any(tasks.state[first : first + count]):
         queue_of(job, tasks.profiles[profiles[0]].required_slots).add_range(first, count)
         tasks_became_ready(world, job, count)
         return
     ready = 0
     for task in range(first, first + count):
-        if _is_untouched(world, task, 1) and not (book is not None and book.is_waiting(task)):
+        if tasks.state[task] == ACTIVE and not (book is not None and book.is_waiting(task)):
             queue_of(job, tasks.profile_of(task).required_slots).add_range(task, 1)
             ready += 1
     if ready:
         tasks_became_ready(world, job, ready)
 
 
-def _is_untouched(world: World, first: int, count: int) -> bool:
-    """Whether nothing has happened to these tasks since they were added."""
-    tasks = world.tasks
-    pages = range(first >> PAGE_BITS, (first + count - 1 >> PAGE_BITS) + 1)
-    return not any(tasks.state[first : first + count]) and not any(
-        first <= task < first + count for page in pages for task in tasks.sparse[page]
-    )
+def is_seen(world: World, task: int) -> bool:
+    """Whether the scheduler knows of the task by now (TIME-9); until then ``tasks_are_ready`` alone may queue it."""
+    return world.now_ms > world.tasks.block_of(task).created_ms + SCHEDULING_LATENCY_MS

@@ -12,7 +12,7 @@ from engine.environment import TaskKind
 from engine.errors import BatchError
 from engine.executors.protocol import Launch
 from engine.paths import task_directory
-from engine.rules import dependencies, interruptions, jobs, outcomes
+from engine.rules import dependencies, interruptions, jobs, outcomes, scheduling
 from engine.state.failures import ended
 from engine.state.tasks import (
     ACTIVE,
@@ -201,7 +201,7 @@ def reactivate(world: World, job: Job, task: int) -> None:
         raise BatchError("TaskSucceeded")
     fresh = extra._replace(retry_count=0, last_retry_ms=None, exit_code=None, failure=None, awaits_retry=False)
     tasks.back_to_active(world.now_ms, task, fresh, "TASK-15")
-    if not dependencies.is_blocked(world, job, task):
+    if scheduling.is_seen(world, task) and not dependencies.is_blocked(world, job, task):
         outcomes.queue_again(world, task, tasks.profile_of(task))
 
 

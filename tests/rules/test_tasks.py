@@ -399,6 +399,17 @@ def test_task_15_a_task_ended_before_it_ran_starts_afresh(start):
     assert counts(sim) == (0, 0, 0, 2, 0)
 
 
+def test_task_15_before_the_scheduler_has_seen_it(start):
+    """It is queued once, not twice."""
+    sim = start(a_job(tasks=some_tasks(2)))
+    do(sim, "terminateTask", jobId="j", taskId="t1")
+    do(sim, "reactivateTask", jobId="j", taskId="t1")
+    run(sim, seconds=2)
+    assert sim.world.jobs.find("j").ready_count == 2
+    run_to_end(sim)
+    assert task_history(sim) == ["active", "completed", "active", "running", "completed"]
+
+
 def test_task_15_a_success_the_second_time(start):
     sim = start(a_job(tasks=[a_task(simulate={"attempts": [{"exitCode": 7}]})]))
     run_to_end(sim)
