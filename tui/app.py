@@ -1,0 +1,61 @@
+"""The application: one deck over one simulation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.filter import NoColor
+
+from tui import palette
+from tui.screens.deck import Deck
+from tui.viewmodels.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.filter import LineFilter
+    from textual.screen import Screen
+
+    from engine import Simulation
+
+
+class Dashboard(App[None]):
+    """The dashboard of a simulation."""
+
+    TITLE = "batchdeck"
+    CSS_PATH = "styles/deck.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "leave", "quit", show=False, id="interrupt")]
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        *,
+        speed: float | None = 60,
+        plays: bool = True,
+        theme: str = palette.DARK,
+        ascii_only: bool = False,
+    ) -> None:
+        """A dashboard that starts where the simulation stands, at ``speed`` simulated seconds per second."""
+        super().__init__()
+        self.session = Session(simulation, ascii_only=ascii_only)
+        self._speed = speed
+        self._plays = plays
+        for known in palette.themes():
+            self.register_theme(known)
+        self.theme = palette.NO_COLOUR if self.no_color else theme
+        self.set_class(ascii_only, "-ascii")
+
+    def get_default_screen(self) -> Screen[None]:
+        """The deck."""
+        return Deck(self.session, speed=self._speed, plays=self._plays)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Without colours nothing that is drawn has one, whatever drew it."""
+        return [NoColor()] if self.theme == palette.NO_COLOUR else super().get_line_filters()
+
+    def action_leave(self) -> None:
+        """Ctrl+C ends the dashboard, as it ends any command."""
+        self.exit(return_code=130)

@@ -1,0 +1,92 @@
+"""Numbers, times and ids as people read them."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+from engine.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_duration, parse_utc
+
+_CLASSIC_NODE = re.compile(r"(tvm)-\d+_(\d+)-.*")
+_NODE = re.compile(r"(tvmps_)([0-9a-f]{6})[0-9a-f]*(_[a-z]+)?")
+_SECONDS = re.compile(r"\d+(\.\d+)?")
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
+
+
+def clock(start: datetime, ms: int | None) -> str:
+    """The time of day, ``10:42:17``; with the date once a day has passed. Empty for None."""
+    if ms is None:
+        return ""
+    moment = start + timedelta(milliseconds=ms)
+    return moment.strftime("%H:%M:%S" if moment.date() == start.date() else "%m-%d %H:%M:%S")
+
+
+def date_and_clock(start: datetime, ms: int) -> str:
+    """Date and time, ``2026-01-05 10:42:17``."""
+    return (start + timedelta(milliseconds=ms)).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def span(ms: int | None) -> str:
+    """A duration, ``00:41:50`` or ``2d 03:04:05``. Empty for None."""
+    if ms is None:
+        return ""
+    days, rest = divmod(ms, DAY_MS)
+    hours, rest = divmod(rest, HOUR_MS)
+    minutes, rest = divmod(rest, MINUTE_MS)
+    return f"{f'{days}d ' if days else ''}{hours:02d}:{minutes:02d}:{rest // SECOND_MS:02d}"
+
+
+def optional(value: object) -> str:
+    """The value as text; empty for None."""
+    return "" if value is None else str(value)
+
+
+def short_node(node_id: str) -> str:
+    """A node id whose middle is left out: ``tvm-…_117``, ``tvmps_0ae939…_d``."""
+    classic = _CLASSIC_NODE.fullmatch(node_id)
+    if classic:
+        return f"{classic[1]}-…_{classic[2]}"
+    modern = _NODE.fullmatch(node_id)
+    return f"{modern[1]}{modern[2]}…{modern[3] or ''}" if modern else node_id
+
+
+def node_name(position: int, node_id: str) -> str:
+    """A node as the lists show it: its index in the pool, as scenarios name it, and its id."""
+    return f"{position:<4d} {short_node(node_id)}"
+
+
+def speed_text(speed: float | None) -> str:
+    """``x60``, ``x0.1``; None is as fast as it can."""
+    return "max" if speed is None else f"x{speed:g}"
+
+
+def parse_moment(text: str, start: datetime, now_ms: int) -> int:
+    """Milliseconds after the start of a moment: ``+5m`` and ``-30s`` from now, ``300`` or ``PT5M`` from the start,
+    ``10:42`` on the present day, or a UTC time. Raises ValueError with a sentence for the user.
+    """  # noqa: D205
+    text = text.strip()
+    if text[:1] in ("+", "-"):
+        sign = 1 if text[0] == "+" else -1
+        return max(0, now_ms + sign * _plain_duration(text[1:]))
+    if _SECONDS.fullmatch(text):
+        return int(float(text) * SECOND_MS)
+    if text[:1].upper() == "P":
+        return parse_duration(text) or 0
+    of_day = _CLOCK.fullmatch(text)
+    if of_day:
+        today = (start + timedelta(milliseconds=now_ms)).replace(hour=0, minute=0, second=0, microsecond=0)
+        moment = today + timedelta(hours=int(of_day[1]), minutes=int(of_day[2]), seconds=int(of_day[3] or 0))
+        return max(0, (moment - start) // timedelta(milliseconds=1))
+    moment = parse_utc(text)
+    return max(0, (moment - start) // timedelta(milliseconds=1))
+
+
+def _plain_duration(text: str) -> int:
+    """``5m``, ``1h30m``, ``45`` (seconds) or an ISO 8601 duration, in milliseconds."""
+    if _SECONDS.fullmatch(text):
+        return int(float(text) * SECOND_MS)
+    if text[:1].upper() == "P":
+        return parse_duration(text) or 0
+    days, separator, rest = text.upper().rpartition("D")
+    iso = f"P{days}D" if separator else "P"
+    return parse_duration(f"{iso}T{rest}" if rest else iso) or 0

@@ -1,0 +1,62 @@
+"""What panes ask for. Panes never touch the engine: they post one of these, and the screen does it."""
+
+from __future__ import annotations
+
+from textual.message import Message
+
+
+class ShowView(Message):
+    """Show a view, with the cursor on a row where one is named."""
+
+    def __init__(self, name: str, key: int | None = None) -> None:
+        """The view's name, and the row's key in it."""
+        super().__init__()
+        self.name = name
+        self.key = key
+
+
+class GoTo(Message):
+    """Look at a moment, in ms since the start."""
+
+    def __init__(self, when_ms: int) -> None:
+        """That moment."""
+        super().__init__()
+        self.when_ms = when_ms
+
+
+class OpenNode(Message):
+    """Open the details of a node."""
+
+    def __init__(self, node: int) -> None:
+        """The node's row number."""
+        super().__init__()
+        self.node = node
+
+
+class Answered(Message):
+    """The prompt line was filled in."""
+
+    def __init__(self, purpose: str, text: str) -> None:
+        """What was asked for, and the answer."""
+        super().__init__()
+        self.purpose = purpose
+        self.text = text
+
+
+class Typed(Message):
+    """The text of the prompt line has changed."""
+
+    def __init__(self, purpose: str, text: str) -> None:
+        """What is asked for, and the text so far."""
+        super().__init__()
+        self.purpose = purpose
+        self.text = text
+
+
+class Dismissed(Message):
+    """The prompt line was left without an answer."""
+
+    def __init__(self, purpose: str) -> None:
+        """What was asked for."""
+        super().__init__()
+        self.purpose = purpose

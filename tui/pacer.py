@@ -1,0 +1,130 @@
+"""Makes simulated time go by, in slices on the loop that also reads the keys.
+
+A slice is a few milliseconds of wall time, followed by a real sleep: a sleep of zero would keep the loop from
+reading keys. While nothing plays there is no task, no timer and no work at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+# Simulated seconds per wall second; None is as fast as it can.
+SPEEDS: tuple[float | None, ...] = (0.1, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, None)
+
+_SLICE_S = 0.005
+_SLEEP_S = 0.001
+_IDLE_SLEEP_S = 0.02
+_EVENTS_BETWEEN_LOOKS = 128
+_FRAME_S = 0.1
+_SLOW_FRAME_S = 0.25
+_SLOW_DRAWING_S = 0.03
+
+
+class Clockwork(Protocol):
+    """What is paced: a simulation."""
+
+    now_ms: int
+    end_ms: int
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more can happen."""
+
+    def advance(self, until_ms: int, max_events: int) -> bool:
+        """Let at most so many events happen up to a moment; returns whether more is due until then."""
+
+    def finish(self) -> None:
+        """Settle the end of the run."""
+
+
+class Pacer:
+    """Plays a simulation at a speed; ``on_frame`` is called ten times a second while it plays, and when it stops."""
+
+    def __init__(
+        self,
+        simulation: Clockwork,
+        on_frame: Callable[[], None],
+        *,
+        speed: float | None = 60,
+        wall_s: Callable[[], float] = time.perf_counter,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """A pacer that stands still; ``wall_s`` and ``sleep`` are the wall clock."""
+        self._simulation = simulation
+        self._on_frame = on_frame
+        self._speed = speed
+        self._wall_s = wall_s
+        self._sleep = sleep
+        self._anchor = (0.0, 0)  # wall and simulated time when the present speed began to count
+        self.playing = False
+
+    @property
+    def speed(self) -> float | None:
+        """Simulated seconds per wall second; None is as fast as it can."""
+        return self._speed
+
+    @speed.setter
+    def speed(self, speed: float | None) -> None:
+        self._speed = speed
+        self._set_anchor()
+
+    def faster(self) -> None:
+        """The next speed up."""
+        self.speed = next((speed for speed in SPEEDS[:-1] if self._speed is not None and speed > self._speed), None)  # type: ignore[operator]
+
+    def slower(self) -> None:
+        """The next speed down."""
+        slower = [speed for speed in SPEEDS[:-1] if speed is not None and (self._speed is None or speed < self._speed)]
+        self.speed = slower[-1] if slower else SPEEDS[0]
+
+    def stop(self) -> None:
+        """Stand still after the present slice."""
+        self.playing = False
+
+    async def play(self) -> None:
+        """Let time go by until ``stop`` is called or nothing more can happen."""
+        self.playing = True
+        self._set_anchor()
+        next_frame_s = self._wall_s()
+        while self.playing and not self._simulation.finished:
+            is_ahead = self._slice()
+            now_s = self._wall_s()
+            if now_s >= next_frame_s:
+                self._on_frame()
+                drawn_s = self._wall_s() - now_s
+                next_frame_s = now_s + (_SLOW_FRAME_S if drawn_s > _SLOW_DRAWING_S else _FRAME_S)
+            await self._sleep(_IDLE_SLEEP_S if is_ahead else _SLEEP_S)
+        if self._simulation.finished:
+            self._simulation.finish()
+        self.playing = False
+        self._on_frame()
+
+    def _slice(self) -> bool:
+        """Let events happen for a few milliseconds; returns whether simulated time is where it should be."""
+        simulation = self._simulation
+        until_ms = self._target_ms()
+        stop_s = self._wall_s() + _SLICE_S
+        while simulation.advance(until_ms, _EVENTS_BETWEEN_LOOKS):
+            if self._wall_s() >= stop_s:
+                self._stay_in_reach(until_ms)
+                return False
+        return True
+
+    def _target_ms(self) -> int:
+        if self._speed is None:
+            return self._simulation.end_ms
+        wall_s, simulated_ms = self._anchor
+        return simulated_ms + int((self._wall_s() - wall_s) * self._speed * 1000)
+
+    def _stay_in_reach(self, until_ms: int) -> None:
+        """What this machine cannot do in time is not made up for later: a fresh start when a second behind."""
+        if self._speed is not None and until_ms - self._simulation.now_ms > self._speed * 1000:
+            self._set_anchor()
+
+    def _set_anchor(self) -> None:
+        self._anchor = (self._wall_s(), self._simulation.now_ms)

@@ -1,0 +1,135 @@
+"""Colours of the roles in each theme. The eight categories stay apart under every common colour vision."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rich.color import Color
+from rich.style import Style
+from textual.theme import Theme
+
+from tui.viewmodels.text import Role, Span
+
+DARK, LIGHT, CONTRAST, NO_COLOUR = "dark", "light", "high-contrast", "no-colour"
+THEME_NAMES = (DARK, LIGHT, CONTRAST, NO_COLOUR)
+
+_CATEGORIES = (
+    Role.QUIET,
+    Role.RUNNING,
+    Role.PREPARING,
+    Role.RELEASING,
+    Role.OK,
+    Role.FAILED,
+    Role.TRANSITION,
+    Role.OFF,
+)
+
+
+def _colours(categories: str, plain: str, dim: str, derived: str, key: str, off_text: str) -> dict[Role, str]:
+    colours = dict(zip(_CATEGORIES, categories.split(), strict=True))
+    return colours | {
+        Role.OFF: off_text,  # as text; the fill is darker
+        Role.PLAIN: plain,
+        Role.STRONG: plain,
+        Role.DIM: dim,
+        Role.DERIVED: derived,
+        Role.KEY: key,
+        Role.ALERT: colours[Role.FAILED],
+        Role.CURSOR: plain,
+    }
+
+
+_COLOURS = {
+    DARK: _colours(
+        "#9CA4AF #3995FF #FFC81B #FCF2FF #48F9A6 #DF5656 #C37B00 #47597A",
+        "#DCE3EC",
+        "#7B8798",
+        "#A9B8CC",
+        "#8AB8FF",
+        "#7388AB",
+    ),
+    LIGHT: _colours(
+        "#42455B #002CFF #0C0400 #A31EAF #058557 #652100 #8F7200 #B3B6BC",
+        "#14181F",
+        "#5C6470",
+        "#3D4B5E",
+        "#0B46C8",
+        "#6F747D",
+    ),
+    CONTRAST: _colours(
+        "#D0D0D0 #7FBFFF #FFE000 #FFFFFF #66FFB3 #FF7A7A #FFB347 #8FA3C8",
+        "#FFFFFF",
+        "#C8C8C8",
+        "#E0E0E0",
+        "#9AD0FF",
+        "#A9BBDD",
+    ),
+}
+_COLOURS[NO_COLOUR] = _COLOURS[CONTRAST]
+_GROUNDS = {
+    DARK: ("#0E1218", "#151B24", "#22304A"),
+    LIGHT: ("#FBFBF9", "#F1F1EC", "#CFE0FF"),
+    CONTRAST: ("#000000", "#0A0A0A", "#0040A0"),
+}
+_GROUNDS[NO_COLOUR] = _GROUNDS[CONTRAST]
+
+
+def themes() -> list[Theme]:
+    """The themes for Textual: grounds, borders and the roles as variables."""
+    return [_theme(name) for name in THEME_NAMES]
+
+
+def _theme(name: str) -> Theme:
+    colours = _COLOURS[name]
+    background, surface, cursor = _GROUNDS[name]
+    return Theme(
+        name=name,
+        primary=colours[Role.RUNNING],
+        secondary=colours[Role.DIM],
+        accent=colours[Role.KEY],
+        foreground=colours[Role.PLAIN],
+        background=background,
+        surface=surface,
+        panel=surface,
+        error=colours[Role.FAILED],
+        warning=colours[Role.TRANSITION],
+        success=colours[Role.OK],
+        dark=name != LIGHT,
+        variables={"cursor-ground": cursor, "frame": colours[Role.DIM], "frame-focus": colours[Role.KEY]},
+    )
+
+
+@lru_cache(maxsize=1024)
+def style(theme: str, role: Role, is_fill: bool = False, is_underlined: bool = False, is_cursor: bool = False) -> Style:
+    """How a span of this role looks; it always has a background of its own."""
+    colour = _COLOURS[theme][role]
+    ground, _, cursor = _GROUNDS[theme]
+    if is_fill:
+        return Style(color=_readable_on(colour), bgcolor=colour, bold=role is Role.FAILED)
+    without_colour = theme == NO_COLOUR
+    return Style(
+        color=colour,
+        bgcolor=cursor if is_cursor else ground,
+        bold=role in (Role.STRONG, Role.FAILED, Role.ALERT, Role.KEY),
+        dim=without_colour and role in (Role.OFF, Role.DIM),
+        italic=role is Role.DERIVED,
+        underline=is_underlined,
+        reverse=(without_colour and is_cursor) or role is Role.ALERT,
+    )
+
+
+def span_style(theme: str, span: Span, *, is_cursor: bool = False) -> Style:
+    """How a span looks."""
+    return style(theme, span.role, span.is_fill, span.is_underlined, is_cursor)
+
+
+def _readable_on(colour: str) -> str:
+    """Black or white, whichever has more contrast."""
+    red, green, blue = (_linear(part) for part in Color.parse(colour).triplet or (0, 0, 0))
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return "#000000" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "#FFFFFF"
+
+
+def _linear(part: int) -> float:
+    share = part / 255
+    return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4

@@ -1,0 +1,1 @@
+"""Parts of the screen: they arrange widgets, keep them up to date, and say what they are for."""

@@ -1,0 +1,66 @@
+"""The lines at the top: breadcrumb and clock, scrubber, tabs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import Vertical
+
+from tui.messages import GoTo, ShowView
+from tui.viewmodels.header import Tab, Transport, breadcrumb, scrubber, scrubber_ms, tab_at, tab_line
+from tui.widgets.lines import LinesView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from tui.viewmodels.session import Session
+
+
+class _Scrubber(LinesView):
+    def __init__(self, session: Session) -> None:
+        super().__init__(id="scrubber")
+        self._session = session
+
+    def on_click(self, event: events.Click) -> None:
+        when_ms = scrubber_ms(self._session, event.x, self.size.width)
+        if when_ms is not None:
+            self.post_message(GoTo(when_ms))
+
+
+class _Tabs(LinesView):
+    def __init__(self, tabs: Sequence[Tab]) -> None:
+        super().__init__(id="tabs")
+        self._tabs = tabs
+
+    def on_click(self, event: events.Click) -> None:
+        name = tab_at(self._tabs, event.x, self.size.width)
+        if name is not None:
+            self.post_message(ShowView(name))
+
+
+class Header(Vertical):
+    """Where one is, what time it is, and what there is to see."""
+
+    def __init__(self, session: Session, tabs: Sequence[Tab]) -> None:
+        """A header for these views."""
+        super().__init__(id="header")
+        self._session = session
+        self._tabs = tabs
+
+    def compose(self) -> ComposeResult:
+        """Three lines; the scrubber is the first to go where lines are few."""
+        yield LinesView(id="breadcrumb")
+        yield _Scrubber(self._session)
+        yield _Tabs(self._tabs)
+
+    def show(self, view: str, title: str, transport: Transport) -> None:
+        """Bring the lines up to date."""
+        cells = self.size.width
+        self.query_one("#breadcrumb", LinesView).show([breadcrumb(self._session, title, transport, cells)])
+        strip = self.query_one("#scrubber", LinesView)
+        if strip.display:
+            strip.show([scrubber(self._session, cells)])
+        self.query_one("#tabs", LinesView).show([tab_line(self._tabs, view, cells)])

@@ -1,0 +1,82 @@
+"""One line at the bottom: the hints, or something to be typed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.widgets import Input
+
+from tui.messages import Answered, Dismissed, Typed
+from tui.viewmodels.header import hints
+from tui.viewmodels.text import Role, Span, width
+from tui.widgets.lines import LinesView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+
+
+class _Entry(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "leave", show=False, id="prompt.leave")]
+
+    def action_dismiss(self) -> None:
+        self.query_ancestor(Prompt).leave()
+
+
+class Prompt(Horizontal):
+    """Shows key hints until something is asked for."""
+
+    def __init__(self) -> None:
+        """The line with its hints."""
+        super().__init__(id="prompt")
+        self.purpose = ""
+
+    def compose(self) -> ComposeResult:
+        """A label or hints, and the entry while something is asked."""
+        yield LinesView(id="hints")
+        entry = _Entry(id="entry", compact=True, select_on_focus=False)
+        entry.cursor_blink = False
+        entry.display = False
+        yield entry
+
+    def show_hints(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Say which keys are of use now."""
+        if not self.purpose:
+            self.query_one(LinesView).show([hints(pairs, self.size.width)])
+
+    def ask(self, purpose: str, label: str, text: str = "") -> None:
+        """Ask for a text; it comes as messages with this purpose."""
+        self.purpose = purpose
+        said = (Span(f" {label} ", Role.KEY),)
+        lines = self.query_one(LinesView)
+        lines.styles.width = width(said)
+        lines.show([said])
+        entry = self.query_one(Input)
+        entry.value = text
+        entry.cursor_position = len(text)
+        entry.display = True
+        entry.focus()
+
+    def leave(self) -> None:
+        """Ask no more."""
+        self.post_message(Dismissed(self._close()))
+
+    def _close(self) -> str:
+        purpose, self.purpose = self.purpose, ""
+        self.query_one(LinesView).styles.width = "1fr"
+        self.query_one(Input).display = False
+        return purpose
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Whoever asked may want to see the text grow."""
+        event.stop()
+        if self.purpose:
+            self.post_message(Typed(self.purpose, event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """The answer."""
+        event.stop()
+        self.post_message(Answered(self._close(), event.value))

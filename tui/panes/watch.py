@@ -1,0 +1,125 @@
+"""The Watch view: how far, where, which, what to do next, what just happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import Container, Horizontal
+from textual.content import Content
+
+from engine.terms import JobState
+from engine.views.pages.jobs import job_row
+from tui.messages import ShowView
+from tui.viewmodels import phase_rail
+from tui.viewmodels.attention import AttentionModel
+from tui.viewmodels.events import EventsModel
+from tui.viewmodels.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.node_map import NodeMapModel
+from tui.widgets.choices import Choices
+from tui.widgets.lines import LinesView
+from tui.widgets.node_map import NodeMap
+from tui.widgets.table import Table
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from tui.viewmodels.instances import InstancesModel
+    from tui.viewmodels.session import Session
+
+HELP = (
+    "The three bars say how far the job in focus is: on how many nodes it has prepared, how many tasks are done, "
+    "where release has run.\n"
+    "The map shows every node of the pool, always in the same place; l changes what it looks at.\n"
+    "Needs attention groups failures by cause; enter goes to the first node or task of a group."
+)
+
+
+class Watch(Container):
+    """The job in focus on its pool."""
+
+    title = "Watch"
+    help_text = HELP
+
+    def __init__(self, session: Session) -> None:
+        """A view of this session."""
+        super().__init__(id="watch")
+        self._session = session
+        self._preparation = PreparationModel(session)
+        self._release = ReleaseModel(session)
+        self._attention = AttentionModel(session)
+        self._events = EventsModel(session)
+        self._map = NodeMapModel(session)
+
+    def compose(self) -> ComposeResult:
+        """The rail across, two panes below it, two more below those."""
+        yield LinesView(id="rail", classes="panel")
+        with Horizontal(id="middle"):
+            yield NodeMap(self._map, id="map")
+            yield Table(self._preparation, id="hooks")
+        with Horizontal(id="below"):
+            yield Choices(id="attention")
+            yield LinesView(id="recent", classes="panel")
+
+    def on_mount(self) -> None:
+        """Headings that do not change."""
+        self.query_one(NodeMap).name_lens()
+        self.query_one("#recent").border_title = "Events"
+
+    def look(self) -> None:
+        """Bring every pane up to date."""
+        session = self._session
+        rail = self.query_one("#rail", LinesView)
+        rail.border_title = Content(phase_rail.title(session))
+        rail.show(phase_rail.rail(session, rail.size.width))
+        self.query_one(NodeMap).look()
+        self._look_at_hooks()
+        self._attention.refresh()
+        attention = self.query_one(Choices)
+        concerns = len(self._attention.concerns)
+        attention.border_title = Content(f"Needs attention ({concerns})" if concerns else "Needs attention")
+        attention.show(self._attention.lines())
+        self._look_at_events()
+
+    def _look_at_hooks(self) -> None:
+        """Preparation while the job is active, release once it ends."""
+        job = job_row(self._session.simulation, self._session.job_id)
+        is_ending = job is not None and job.state in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
+        model: InstancesModel = self._release if is_ending and job and job.phases.release.is_specified else self._preparation
+        table = self.query_one(Table)
+        table.model = model
+        table.look()
+        table.border_title = Content(f"{model.title} ({model.count:,})")
+        table.border_subtitle = "6 open" if model is self._preparation else "7 open"
+
+    def _look_at_events(self) -> None:
+        recent = self.query_one("#recent", LinesView)
+        if not recent.region.height:
+            return
+        self._events.refresh()
+        first = max(0, self._events.count - recent.size.height)
+        recent.show([self._events.one_line(self._events.key(at)) for at in reversed(range(first, self._events.count))])
+
+    def on_choices_chosen(self, message: Choices.Chosen) -> None:
+        """Go to where a concern is looked at."""
+        message.stop()
+        self.post_message(ShowView(*self._attention.place(message.number)))
+
+    def on_table_opened(self, message: Table.Opened) -> None:
+        """Open the blade of the list with the cursor on the same node."""
+        message.stop()
+        name = "preparation" if message.table.model is self._preparation else "release"
+        self.post_message(ShowView(name, message.key))
+
+    def focus_first(self) -> None:
+        """The map has the focus at first."""
+        self.query_one(NodeMap).focus()
+
+    @property
+    def subject(self) -> tuple[str, int] | None:
+        """What an action would be about: the node under the cursor of map or list."""
+        focused = self.screen.focused
+        if isinstance(focused, NodeMap | Table) and focused.key is not None:
+            return "node", focused.key
+        return None
+
+

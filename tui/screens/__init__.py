@@ -1,0 +1,1 @@
+"""Screens: the deck with its views, and what opens above it."""

@@ -1,0 +1,432 @@
+"""The deck: header, one view at a time, the line of hints; time, focus and everything that is done goes through here."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import ContentSwitcher
+
+from tui import format as fmt
+from tui.messages import Answered, Dismissed, GoTo, OpenNode, ShowView, Typed
+from tui.pacer import Pacer
+from tui.panes.blade import Blade
+from tui.panes.header import Header
+from tui.panes.prompt import Prompt
+from tui.panes.watch import Watch
+from tui.screens.sheet import Sheet
+from tui.viewmodels.details import block_lines
+from tui.viewmodels.events import EventsModel
+from tui.viewmodels.header import Tab, Transport
+from tui.viewmodels.help import help_lines
+from tui.viewmodels.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.jobs import JobsModel, PoolsModel
+from tui.viewmodels.nodes import NodesModel
+from tui.viewmodels.tasks import TasksModel
+from tui.widgets.table import Table
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.dom import DOMNode
+
+    from tui.viewmodels.lists import RowsModel
+    from tui.viewmodels.session import Session
+
+TABS = (
+    Tab("1", "watch", "Watch", "Watch"),
+    Tab("2", "pools", "Pools", "Pools"),
+    Tab("3", "nodes", "Nodes", "Nodes"),
+    Tab("4", "jobs", "Jobs", "Jobs"),
+    Tab("5", "tasks", "Tasks", "Tasks"),
+    Tab("6", "preparation", "Preparation tasks", "Prep"),
+    Tab("7", "release", "Release tasks", "Release"),
+    Tab("9", "events", "Events", "Events"),
+)
+_MODELS: dict[str, type[RowsModel]] = {
+    "pools": PoolsModel,
+    "nodes": NodesModel,
+    "jobs": JobsModel,
+    "tasks": TasksModel,
+    "preparation": PreparationModel,
+    "release": ReleaseModel,
+    "events": EventsModel,
+}
+# While time goes by, a view is drawn anew when nine times what that took has passed: one part drawing in ten.
+_REST = 9
+
+
+class Deck(Screen[None]):
+    """One simulation on the screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "play", "run, pause", id="time.play"),
+        Binding("full_stop", "step", "one event forward", id="time.step"),
+        Binding("comma", "back", "one event back", id="time.back"),
+        Binding("right_square_bracket", "faster", "faster", id="time.faster"),
+        Binding("left_square_bracket", "slower", "slower", id="time.slower"),
+        Binding("equals_sign", "speed(1)", "speed 1x", id="time.real"),
+        Binding("right_curly_bracket", "speed(0)", "as fast as it can", id="time.max"),
+        Binding("t", "ask_time", "go to a time", id="time.go"),
+        *(Binding(tab.key, f"view('{tab.name}')", tab.title, id=f"view.{tab.name}") for tab in TABS),
+        Binding("slash", "ask_filter", "filter", id="list.filter"),
+        Binding("colon", "ask_line", "go line: view, id, time, speed", id="go.line"),
+        Binding("question_mark,f1", "help", "help", id="help"),
+        Binding("escape", "out", "out, back", id="go.out"),
+        Binding("minus", "out", "previous view", show=False, id="go.back"),
+        Binding("v", "with_all", "with nodes without a record", id="list.all"),
+        Binding("F", "follow", "follow the newest event", id="events.follow"),
+        Binding("z", "zoom", "maximise the pane, restore", id="pane.zoom"),
+        Binding("y", "copy", "copy the id", id="row.copy"),
+        Binding("q,ctrl+q", "quit", "quit", id="quit"),
+    ]
+
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-tiny"), (60, "-narrow"), (100, "-wide")]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-flat"), (16, "-short"), (30, "-tall")]
+
+    def __init__(self, session: Session, *, speed: float | None, plays: bool) -> None:
+        """A deck over a session; time goes by at once if ``plays``."""
+        super().__init__()
+        self.session = session
+        self.pacer = Pacer(session.simulation, self._frame, speed=speed)
+        self._plays = plays
+        self._history: list[str] = []
+        self._next_look_s = 0.0
+
+    # -- arrangement ---------------------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        """Header, views, hints."""
+        yield Header(self.session, TABS)
+        with ContentSwitcher(initial="watch", id="views"):
+            yield Watch(self.session)
+            for name, model in _MODELS.items():
+                yield Blade(model(self.session), id=name)
+        yield Prompt()
+
+    def on_mount(self) -> None:
+        """The first look, and the clock starts."""
+        self.view.focus_first()
+        self.call_after_refresh(self.look)
+        if self._plays:
+            self.call_after_refresh(self.action_play)
+
+    def on_resize(self) -> None:
+        """Everything is arranged anew."""
+        self.call_after_refresh(self.look)
+
+    @property
+    def view(self) -> Watch | Blade:
+        """The view that is shown."""
+        shown = self.query_one(ContentSwitcher).visible_content
+        assert isinstance(shown, Watch | Blade)
+        return shown
+
+    def look(self) -> None:
+        """Bring everything on the screen up to date."""
+        self.session.noted()
+        self._look_at_header()
+        self.view.look()
+
+    def _look_at_header(self) -> None:
+        simulation = self.session.simulation
+        transport = Transport(self.pacer.playing, self.pacer.speed, simulation.finished)
+        self.query_one(Header).show(self.view.id or "", self.view.title, transport)
+        self.query_one(Prompt).show_hints(self._hints())
+
+    def _frame(self) -> None:
+        """Time has gone by: draw, unless drawing takes too much of the time."""
+        began_s = time.perf_counter()
+        if self.pacer.playing and began_s < self._next_look_s:
+            self.session.noted()
+            self._look_at_header()
+            return
+        self.look()
+        ended_s = time.perf_counter()
+        self._next_look_s = ended_s + _REST * (ended_s - began_s)
+
+    def _hints(self) -> list[tuple[str, str]]:
+        playing = self.pacer.playing
+        pairs = [("space", "pause" if playing else "run"), (".", "step"), (",", "back"), ("[ ]", "speed")]
+        if isinstance(self.view, Blade):
+            pairs += [("enter", "open"), ("/", "filter"), ("o", "sort"), ("!", "only failed")]
+        else:
+            pairs += [("tab", "next pane"), ("l", "lens"), ("enter", "open")]
+        return [*pairs, ("t", "go to time"), ("?", "help")]
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    def action_play(self) -> None:
+        """Let time go by, or stop it."""
+        if self.pacer.playing:
+            self.pacer.stop()
+        else:
+            self.run_worker(self.pacer.play(), group="time", exclusive=True)
+
+    def _stand_still(self) -> None:
+        self.pacer.stop()
+
+    def action_step(self) -> None:
+        """One event forward."""
+        self._stand_still()
+        if not self.session.simulation.step():
+            self.notify("Nothing more can happen.", markup=False)
+        self.look()
+
+    def action_back(self) -> None:
+        """To the moment of the event before."""
+        when_ms = self.session.events.previous_ms()
+        self._seek(0 if when_ms is None else when_ms)
+
+    def _seek(self, when_ms: int) -> None:
+        self._stand_still()
+        self.session.noted()
+        self.session.simulation.seek(when_ms)
+        self.look()
+
+    def action_faster(self) -> None:
+        """The next speed up."""
+        self.pacer.faster()
+        self._look_at_header()
+
+    def action_slower(self) -> None:
+        """The next speed down."""
+        self.pacer.slower()
+        self._look_at_header()
+
+    def action_speed(self, speed: float) -> None:
+        """This speed; 0 is as fast as it can."""
+        self.pacer.speed = speed or None
+        self._look_at_header()
+
+    def on_go_to(self, message: GoTo) -> None:
+        """A moment was clicked."""
+        self._seek(message.when_ms)
+
+    # -- views ---------------------------------------------------------------------------------------------------
+
+    def action_view(self, name: str) -> None:
+        """Show a view."""
+        self.show_view(name)
+
+    def show_view(self, name: str, key: int | None = None) -> None:
+        """Show a view, with the cursor on a row where one is named."""
+        current = self.view.id
+        if current is not None and current != name:
+            self._history.append(current)
+            self._switch(name)
+        self.look()
+        if key is not None and isinstance(self.view, Blade):
+            self.view.table.move_to_key(key)
+
+    def _switch(self, name: str) -> None:
+        if self.maximized is not None:
+            self.minimize()
+        self.query_one(ContentSwitcher).current = name
+        self.view.focus_first()
+        self.call_after_refresh(self.look)
+
+    def on_show_view(self, message: ShowView) -> None:
+        """A pane asks for a view."""
+        self.show_view(message.name, message.key)
+
+    def action_out(self) -> None:
+        """Close what is open: a maximised pane, a filter, at last the view."""
+        if self.maximized is not None:
+            self.minimize()
+        elif isinstance(self.view, Blade) and self.view.model.clear_filter():
+            self.look()
+        elif self._history:
+            self._switch(self._history.pop())
+            self.look()
+
+    def action_zoom(self) -> None:
+        """Give the whole screen to the pane with the focus, or take it back."""
+        if self.maximized is not None:
+            self.minimize()
+        elif self.focused is not None:
+            self.maximize(self.focused)
+        self.call_after_refresh(self.look)
+
+    def on_table_opened(self, message: Table.Opened) -> None:
+        """A row is opened: a pool and a job come into focus, the others show their details."""
+        model = message.table.model
+        identity = model.identity_of(message.key)
+        if isinstance(model, PoolsModel):
+            self.session.focus_pool(identity)
+            self.show_view("nodes")
+        elif isinstance(model, JobsModel):
+            self.session.focus_job(identity)
+            self.show_view("watch")
+        else:
+            self._open_details(model, message.key)
+
+    def on_open_node(self, message: OpenNode) -> None:
+        """A node of the map is opened."""
+        model = NodesModel(self.session)
+        model.refresh()
+        self._open_details(model, message.node)
+
+    def _open_details(self, model: RowsModel, key: int) -> None:
+        title = model.title.removesuffix("s") if model.title != "Events" else "Event"
+        text = self.session.text
+        self.app.push_screen(
+            Sheet(
+                title,
+                lambda cells: [
+                    tuple(span._replace(text=text(span.text)) for span in each)
+                    for each in block_lines(model.details(key), cells)
+                ],
+            )
+        )
+
+    def on_table_arranged(self) -> None:
+        """Sort order or filter have changed."""
+        self.look()
+
+    def action_with_all(self) -> None:
+        """Show the nodes without a record as well, or hide them."""
+        if isinstance(self.view, Blade):
+            self.view.model.with_all = not self.view.model.with_all
+            self.look()
+
+    def action_follow(self) -> None:
+        """Keep the newest event in view."""
+        if isinstance(self.view, Blade) and isinstance(self.view.model, EventsModel):
+            self.view.table.follows = not self.view.table.follows
+            self.look()
+
+    def action_copy(self) -> None:
+        """Copy the id of the row under the cursor."""
+        if isinstance(self.view, Blade) and self.view.table.key is not None:
+            identity = self.view.model.identity_of(self.view.table.key)
+            self.app.copy_to_clipboard(identity)
+            self.notify(f"copied {identity}", markup=False)
+
+    # -- what is typed -------------------------------------------------------------------------------------------
+
+    def action_ask_filter(self) -> None:
+        """Filter the list."""
+        if isinstance(self.view, Blade):
+            self.query_one(Prompt).ask("filter", "filter: words, !word, field:value", self.view.model.filter_text)
+
+    def action_ask_time(self) -> None:
+        """Go to a time."""
+        self.query_one(Prompt).ask("time", "go to: +5m, -30s, 10:42, PT5M, end")
+
+    def action_ask_line(self) -> None:
+        """Go somewhere by name."""
+        self.query_one(Prompt).ask("line", ": view, id, time 10:51, speed 60")
+
+    def on_typed(self, message: Typed) -> None:
+        """A filter works while it is typed."""
+        if message.purpose == "filter" and isinstance(self.view, Blade):
+            self.view.model.filter_text = message.text
+            self.look()
+
+    def on_answered(self, message: Answered) -> None:
+        """Something was typed to the end."""
+        self.view.focus_first()
+        self._look_at_header()
+        match message.purpose:
+            case "time":
+                self._go_to_time(message.text)
+            case "line":
+                self._go(message.text)
+
+    def on_dismissed(self, message: Dismissed) -> None:
+        """Nothing was typed after all; a filter is cleared."""
+        self.view.focus_first()
+        if message.purpose == "filter" and isinstance(self.view, Blade):
+            self.view.model.filter_text = ""
+        self.look()
+
+    def _go_to_time(self, text: str) -> None:
+        simulation = self.session.simulation
+        if text.strip() == "end":
+            self._seek(max(self.session.newest_ms, simulation.log.last_ms) if self.session.is_past else simulation.end_ms)
+            if simulation.finished:
+                simulation.finish()
+                self.look()
+            return
+        try:
+            self._seek(fmt.parse_moment(text, simulation.scenario.start, simulation.now_ms))
+        except ValueError as error:
+            self.notify(str(error), severity="error", markup=False)
+
+    def _go(self, text: str) -> None:
+        """A view's name, the id of a job or pool, or a verb with what it needs."""
+        verb, _, rest = text.strip().partition(" ")
+        views = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
+        if text.strip().lower() in views:
+            self.show_view(views[text.strip().lower()])
+        elif verb == "time":
+            self._go_to_time(rest)
+        elif verb == "speed":
+            self._set_speed(rest)
+        else:
+            self._go_to_id(text.strip())
+
+    def _set_speed(self, text: str) -> None:
+        try:
+            self.action_speed(0 if text == "max" else max(0.01, float(text.lstrip("x"))))
+        except ValueError:
+            self.notify(f"{text!r} is no speed: a number, or max", severity="error", markup=False)
+
+    def _go_to_id(self, identity: str) -> None:
+        for name in ("jobs", "pools", "nodes", "tasks"):
+            model = _MODELS[name](self.session)
+            model.filter_text = identity
+            model.refresh()
+            wanted = identity.lower()
+            exact = (at for at in range(min(model.count, 1000)) if model.identity_of(model.key(at)).lower() == wanted)
+            at = next(exact, 0 if model.count else None)
+            if at is not None:
+                self.show_view(name, model.key(at))
+                return
+        self.notify(f"Nothing is called {identity!r}.", severity="warning", markup=False)
+
+    # -- help ----------------------------------------------------------------------------------------------------
+
+    def action_help(self) -> None:
+        """The keys of what has the focus, and what the view shows."""
+        here = _keys_of(self.focused) if self.focused is not None else []
+        everywhere = _keys_of(self)
+        text, glyphs = self.view.help_text, self.session.glyphs
+        self.app.push_screen(
+            Sheet(f"Help: {self.view.title}", lambda cells: help_lines(text, here, everywhere, glyphs, cells))
+        )
+
+    async def action_quit(self) -> None:
+        """Leave."""
+        self._stand_still()
+        self.app.exit()
+
+
+def _keys_of(node: DOMNode) -> list[tuple[str, str]]:
+    """Keys and what they do, as a pane declares them."""
+    found: dict[str, list[str]] = {}
+    for _, binding in node._bindings:
+        if binding.description:
+            found.setdefault(binding.description, []).append(_KEY_NAMES.get(binding.key, binding.key))
+    return [(" ".join(keys), description) for description, keys in found.items()]
+
+
+_KEY_NAMES = {
+    "full_stop": ".",
+    "comma": ",",
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+    "equals_sign": "=",
+    "right_curly_bracket": "}",
+    "slash": "/",
+    "colon": ":",
+    "question_mark": "?",
+    "escape": "esc",
+    "minus": "-",
+    "exclamation_mark": "!",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+}
+

@@ -1,0 +1,65 @@
+"""A sheet of text above the deck: details of a row, a file, help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.screen import ModalScreen
+
+from tui.widgets.lines import LinesView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import ComposeResult
+
+    from tui.viewmodels.text import Line
+
+
+class _Page(LinesView):
+    can_focus = True
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll_up", "up", show=False),
+        Binding("down,j", "scroll_down", "down", show=False),
+        Binding("pageup", "page_up", "page up", show=False),
+        Binding("pagedown,space", "page_down", "page down", show=False),
+        Binding("home", "scroll_home", "top", show=False),
+        Binding("end", "scroll_end", "bottom", show=False),
+    ]
+
+
+class Sheet(ModalScreen[None]):
+    """Lines that can be scrolled; Esc closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,question_mark", "dismiss", "close")]
+
+    def __init__(self, title: str, lines: Callable[[int], Sequence[Line]]) -> None:
+        """``lines`` makes the text for so many cells."""
+        super().__init__()
+        self._title = title
+        self._lines = lines
+
+    def compose(self) -> ComposeResult:
+        """A framed page."""
+        with Container(classes="sheet"):
+            yield _Page(classes="panel")
+
+    def on_mount(self) -> None:
+        """The text for the size of this terminal."""
+        page = self.query_one(_Page)
+        page.border_title = Content(self._title)
+        page.border_subtitle = "esc close"
+        page.focus()
+        self.call_after_refresh(self._fill)
+
+    def on_resize(self) -> None:
+        """The text for another size."""
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        page = self.query_one(_Page)
+        page.show(self._lines(max(20, page.size.width - 1)))

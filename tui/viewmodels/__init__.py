@@ -1,0 +1,1 @@
+"""What is on the screen as plain data: lines of text with roles. Nothing here knows Textual."""

@@ -1,0 +1,33 @@
+"""Blocks of properties as lines of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.viewmodels.text import Line, Role, Span, line, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tui.viewmodels.lists import Block
+
+_MOST_LABEL = 22
+
+
+def block_lines(blocks: Iterable[Block], cells: int) -> list[Line]:
+    """The blocks one below the other; long values go on in the next line."""
+    lines: list[Line] = []
+    for block in blocks:
+        if lines:
+            lines.append(())
+        lines.append(line(Span(block.title, Role.STRONG)))
+        longest = max((len(label) for label, _ in block.rows), default=0)
+        label_cells = min(longest, _MOST_LABEL, cells // 2)
+        for label, value in block.rows:
+            indent = label_cells + 2 if longest else 2
+            texts = wrapped(value.text, max(8, cells - indent))
+            lines.append(
+                line(Span(f"{label:<{indent}}"[: max(indent, len(label) + 1)], Role.DIM), value._replace(text=texts[0]))
+            )
+            lines += [line(" " * indent, value._replace(text=rest)) for rest in texts[1:]]
+    return lines

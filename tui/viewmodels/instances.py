@@ -1,0 +1,281 @@
+"""The blades Preparation tasks and Release tasks: one line for each node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.terms import JobState
+from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
+from tui import format as fmt
+from tui.viewmodels.glyphs import NODE, hook_glyph
+from tui.viewmodels.lists import Block, Column, RowsModel, row
+from tui.viewmodels.text import Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.specs.job import JobPreparationTask, JobReleaseTask
+    from tui.viewmodels.session import Session
+
+_SHOWN = (
+    HookStatus.SUCCEEDED,
+    HookStatus.RUNNING,
+    HookStatus.RETRYING,
+    HookStatus.FAILED,
+    HookStatus.SUPERSEDED,
+    HookStatus.WILL_RUN,
+    HookStatus.SKIPPED,
+    HookStatus.GONE,
+)
+_OTHER = {Hook.PREPARATION: Hook.RELEASE, Hook.RELEASE: Hook.PREPARATION}
+
+
+class InstancesModel(RowsModel):
+    """Preparation or release of the job in focus, node by node."""
+
+    hook: ClassVar[Hook]
+
+    def __init__(self, session: Session) -> None:
+        """An empty list; rows come with ``refresh``."""
+        super().__init__(session)
+        self._page = self._new_page()
+
+    def _new_page(self, hook: Hook | None = None) -> InstancePage:
+        return InstancePage(self.session.simulation, self.session.job_id, hook or self.hook)
+
+    def order(self) -> Sequence[int]:
+        """Nodes with a record; with those without one after a key."""
+        self._page = self._new_page()
+        return self._page.order(with_all=self.with_all)
+
+    def is_failed(self, key: int) -> bool:
+        """Whether it failed on this node."""
+        return self._page.status_of(key) is HookStatus.FAILED
+
+    def identity_of(self, key: int) -> str:
+        """The node's id."""
+        return self._page.row(key).node_id
+
+    def _name(self, key: int) -> str:
+        return fmt.node_name(self._page.position_of(key), self._page.row(key).node_id)
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        """Glyph, node, state, result, times, exit code and, for preparation, retries."""
+        record = self._page.row(key)
+        clock = self.session.clock
+        glyph = hook_glyph(self.hook, record.status)
+        result = record.result.value if record.result else ""
+        duration_ms = None if record.start_ms is None else (record.end_ms or self.session.now_ms) - record.start_ms
+        role = glyph.role if record.status in (HookStatus.FAILED, HookStatus.RETRYING) else Role.PLAIN
+        return (
+            self.session.glyphs.span(glyph),
+            Span(self.session.text(self._name(key)), role),
+            Span(record.state.wire if record.state else glyph.name, Role.PLAIN if record.state else Role.DERIVED),
+            Span(result, Role.FAILED if result == "failure" else Role.PLAIN),
+            Span(clock(record.start_ms)),
+            Span(clock(record.end_ms)),
+            Span(fmt.optional(record.exit_code), Role.FAILED if record.exit_code else Role.PLAIN),
+            *self._last_cells(record),
+            Span(fmt.span(duration_ms), Role.DERIVED),
+        )
+
+    def _last_cells(self, record: InstanceRow) -> tuple[Span, ...]:
+        return ()
+
+    def summary(self) -> Line:
+        """Counts by status."""
+        glyphs = self.session.glyphs
+        counts: dict[HookStatus, int] = {}
+        for _, status in self._page.statuses():
+            counts[status] = counts.get(status, 0) + 1
+        spans: list[Span] = []
+        for status in _SHOWN:
+            if counts.get(status):
+                glyph = hook_glyph(self.hook, status)
+                spans += [glyphs.span(glyph), Span(f" {counts[status]:,} {glyph.name}   ")]
+        with_record = sum(counts.values()) - counts.get(HookStatus.GONE, 0) - counts.get(HookStatus.WILL_RUN, 0)
+        without = max(0, self._page.nodes_present() - with_record)
+        if self._page.definition() is not None and without:
+            spans.append(Span(f"{without:,} nodes without a record", Role.DIM))
+        return tuple(spans)
+
+    def footer(self) -> Sequence[Line]:
+        """The task as the job specifies it."""
+        task = self._page.definition()
+        if task is None:
+            return ()
+        return (line(Span("command line  ", Role.DIM), Span(task.command_line)), self._settings(task))
+
+    def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
+        raise NotImplementedError
+
+    def sentence(self, key: int) -> Line:
+        """What happened on a node, in one line."""
+        record = self._page.row(key)
+        words = [f"node {self._page.position_of(key)}", hook_glyph(self.hook, record.status).name]
+        if record.exit_code is not None:
+            words.append(f"exit {record.exit_code}")
+        if record.retry_count:
+            words.append(f"tried {record.retry_count + 1} times")
+        if record.is_barred:
+            words.append("barred from this job until reimaged")
+        if record.gone_ms is not None:
+            words.append(f"left the pool at {self.session.clock(record.gone_ms)}")
+        return line(Span(", ".join(words), Role.DERIVED))
+
+    def details(self, key: int) -> Sequence[Block]:
+        """Node, this task, the other one, and what follows from it."""
+        record = self._page.row(key)
+        state = NODE[record.node_state]
+        left = "" if record.gone_ms is None else f" at {self.session.clock(record.gone_ms)}"
+        node = Block(
+            "Node",
+            (
+                row("Node", record.node_id),
+                row("Index", self._page.position_of(key)),
+                row("Pool", record.pool_id),
+                row("State", state.name + left, state.role),
+            ),
+        )
+        other = self._new_page(_OTHER[self.hook])
+        blocks = [self._instance_block(self._page, key), self._instance_block(other, key)]
+        first, second = blocks if self.hook is Hook.PREPARATION else reversed(blocks)
+        effect = self._effect(record)
+        return [node, first, second, *([Block("Effect", effect)] if effect else [])]
+
+    def _instance_block(self, page: InstancePage, key: int) -> Block:
+        record = page.row(key)
+        title = f"{page.hook.value} task"
+        glyph = hook_glyph(page.hook, record.status)
+        if record.state is None:
+            return Block(title, (row("Record", f"none: {glyph.name}", Role.DIM),))
+        clock = self.session.clock
+        took_ms = None if record.start_ms is None or record.end_ms is None else record.end_ms - record.start_ms
+        rows = [
+            row("State", record.state.wire),
+            row("Result", record.result.value if record.result else None, glyph.role),
+            row("Start time", clock(record.start_ms)),
+            row("End time", f"{clock(record.end_ms)}  took {fmt.span(took_ms)}" if record.end_ms is not None else None),
+            row("Exit code", record.exit_code, Role.FAILED if record.exit_code else Role.PLAIN),
+        ]
+        if page.hook is Hook.PREPARATION:
+            rows.append(row("Retry count", record.retry_count))
+        rows.append(row("Runs so far", record.runs, Role.DERIVED))
+        if record.failure is not None:
+            rows += [
+                row("Category", record.failure.category.value),
+                row("Code", record.failure.code, Role.FAILED),
+                row("Message", record.failure.message),
+                *(row(name, value) for name, value in record.failure.details),
+            ]
+        rows.append(row("Directory", record.root_directory))
+        return Block(title, tuple(rows))
+
+    def _effect(self, record: InstanceRow) -> tuple[tuple[str, Span], ...]:
+        if record.gone_ms is not None:
+            return (("", Span("The record is kept; the files are not.", Role.DERIVED)),)
+        if record.is_barred:
+            return (
+                ("", Span(f"{self.session.glyphs.bad} barred from this job until reimaged (PREP-9)", Role.FAILED)),
+                ("", Span(f"{self.session.glyphs.good} still usable by other jobs", Role.OK)),
+            )
+        if record.status is HookStatus.SUPERSEDED:
+            return (
+                ("", Span("runs again before the job's next task here (PREP-15, PREP-16, PREP-18)", Role.TRANSITION)),
+            )
+        return ()
+
+
+class PreparationModel(InstancesModel):
+    """The blade Preparation tasks."""
+
+    title = "Preparation tasks"
+    hook = Hook.PREPARATION
+    columns = (
+        Column("", 1),
+        Column("Node", 21, stretch=True),
+        Column("State", 9, from_width=86, is_derived=False),
+        Column("Result", 8),
+        Column("Start time", 10),
+        Column("End time", 10),
+        Column("Exit code", 9),
+        Column("Retries", 7, from_width=56),
+        Column("Duration", 9, from_width=100, is_derived=True),
+    )
+    help_text = (
+        "One line for each node that was asked to prepare for the job in focus, nodes that have left included.\n"
+        "A node prepares when the first task of the job is assigned to it. Where preparation fails for good, the node "
+        "gets no task of this job until it is reimaged; other jobs still use it.\n"
+        "Status and duration are derived; all else is what the service reports."
+    )
+
+    def _last_cells(self, record: InstanceRow) -> tuple[Span, ...]:
+        return (Span(str(record.retry_count) if record.retry_count else ""),)
+
+    def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
+        wait = getattr(task, "wait_for_success", True)
+        rerun = getattr(task, "rerun_on_node_reboot_after_success", True)
+        retries = getattr(task, "constraints").max_task_retry_count  # noqa: B009  # only preparation has constraints
+        values = (
+            ("wait for success", _yes(wait)),
+            ("rerun on node reboot", _yes(rerun)),
+            ("max retry count", "no limit" if retries == -1 else str(retries)),
+        )
+        return tuple(span for name, value in values for span in (Span(f"{name} ", Role.DIM), Span(f"{value}   ")))
+
+    def empty(self) -> Sequence[str]:
+        """Why no node has prepared."""
+        if not self.session.job_id:
+            return ("There is no job yet. Press space to let time go by, or . for one event.",)
+        if self._page.definition() is None:
+            return (
+                f"Job {self.session.job_id} has no job preparation task.",
+                "The service answers 409, JobPreparationTaskNotSpecified.",
+            )
+        return (
+            "No node has been asked to prepare: no task of this job has been assigned yet.",
+            "A node prepares before its first task of the job (PREP-3, PREP-4).",
+        )
+
+
+class ReleaseModel(InstancesModel):
+    """The blade Release tasks."""
+
+    title = "Release tasks"
+    hook = Hook.RELEASE
+    columns = (
+        Column("", 1),
+        Column("Node", 21, stretch=True),
+        Column("State", 9, from_width=86),
+        Column("Result", 8),
+        Column("Start time", 10),
+        Column("End time", 10),
+        Column("Exit code", 9),
+        Column("Duration", 9, from_width=90, is_derived=True),
+    )
+    help_text = (
+        "One line for each node on which the job's release task ran.\n"
+        "It runs at the end of the job on each node that ran a task of it and prepared; it is not retried, and its "
+        "failure does not keep the job from completing. v shows the nodes without a record as well."
+    )
+
+    def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
+        limit = getattr(task, "max_wall_clock_time", None)
+        words = "runs where a task of the job ran and preparation completed, unless reimaged since (REL-3, REL-4)"
+        return line(Span("max wall-clock time ", Role.DIM), Span(f"{fmt.span(limit)}   "), Span(words, Role.DERIVED))
+
+    def empty(self) -> Sequence[str]:
+        """Why release has not run anywhere."""
+        if not self.session.job_id:
+            return ("There is no job yet. Press space to let time go by, or . for one event.",)
+        if self._page.definition() is None:
+            return (f"Job {self.session.job_id} has no job release task.",)
+        if self._page.job_state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):
+            return ("Nothing to release: on no node had a task run after preparation completed (REL-3).",)
+        owed = sum(status is HookStatus.WILL_RUN for _, status in self._page.statuses())
+        nodes = "1 node will run it." if owed == 1 else f"{owed:,} nodes will run it."
+        return ("Release tasks run when the job ends.", f"As things are, {nodes} v shows them; a offers Terminate.")
+
+
+def _yes(value: object) -> str:
+    return "yes" if value else "no"

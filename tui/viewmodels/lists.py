@@ -1,0 +1,198 @@
+"""Lists: which rows in which order, what their cells say, and what stands around them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from tui.viewmodels.filters import Term, field_name, matches, parse_filter
+from tui.viewmodels.text import Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.session import Session
+
+
+class Column(NamedTuple):
+    """A column. It is left out where the list is narrower than ``from_width``; ``stretch`` takes what is left."""
+
+    name: str
+    width: int
+    from_width: int = 0
+    is_right: bool = False
+    is_derived: bool = False
+    stretch: bool = False
+
+
+class Block(NamedTuple):
+    """Details under a heading: label and value of each property."""
+
+    title: str
+    rows: tuple[tuple[str, Span], ...]
+
+
+def row(label: str, value: object, role: Role = Role.PLAIN) -> tuple[str, Span]:
+    """A property of a block; None is shown as a dash."""
+    return label, Span("–" if value is None or value == "" else str(value), role if value is not None else Role.DIM)
+
+
+class RowsModel(ABC):
+    """The rows of one list. Rows are numbers that stay the same while the list is looked at."""
+
+    title: ClassVar[str]
+    columns: ClassVar[tuple[Column, ...]]
+    identity: ClassVar[int] = 1  # the column that tells rows apart
+    help_text: ClassVar[str] = ""
+
+    def __init__(self, session: Session) -> None:
+        """A list of this session's simulation; empty until ``refresh``."""
+        self.session = session
+        self.filter_text = ""
+        self.only_failed = False
+        self.with_all = False
+        self.sort_column: str | None = None
+        self.is_descending = False
+        self._rows: Sequence[int] = ()
+        self._hidden = 0
+
+    # -- to be said by each list ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def order(self) -> Sequence[int]:
+        """All rows as they are now, in the list's own order."""
+
+    @abstractmethod
+    def cells(self, key: int) -> tuple[Span, ...]:
+        """One span for each column."""
+
+    @abstractmethod
+    def identity_of(self, key: int) -> str:
+        """The id of a row, for filters and for copying."""
+
+    @abstractmethod
+    def empty(self) -> Sequence[str]:
+        """Why there are no rows, and what would make some."""
+
+    def is_failed(self, key: int) -> bool:
+        """Whether a row is one of those that ``only failed`` shows."""
+        return any(span.role is Role.FAILED for span in self.cells(key))
+
+    def details(self, key: int) -> Sequence[Block]:
+        """What is known of a row."""
+        return [Block(self.identity_of(key), tuple(zip(self._names(), self.cells(key), strict=True)))]
+
+    def summary(self) -> Line:
+        """A line of counts above the list."""
+        return ()
+
+    def footer(self) -> Sequence[Line]:
+        """Lines below the list: what its rows have in common."""
+        return ()
+
+    def sentence(self, key: int) -> Line:
+        """A row in one line, where there is no room for its details."""
+        return line(self.identity_of(key))
+
+    def sort_value(self, key: int, column: int) -> tuple[bool, float, str]:
+        """What a row is sorted by: empty cells last, numbers by value."""
+        text = self.cells(key)[column].text.strip()
+        number = text.replace(",", "").removeprefix("$")
+        try:
+            return (not text, float(number), "")
+        except ValueError:
+            return (not text, 0.0, text)
+
+    # -- what all lists have in common ---------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Look at the simulation again: rows, order, filter."""
+        rows = self.order()
+        before = len(rows)
+        if self.only_failed:
+            rows = [key for key in rows if self.is_failed(key)]
+        if terms := parse_filter(self.filter_text):
+            rows = [key for key in rows if self._passes(terms, key)]
+        if self.sort_column is not None:
+            rows = self._sorted(rows, self.sort_column)
+        self._rows = rows
+        self._hidden = before - len(rows)
+
+    def _passes(self, terms: tuple[Term, ...], key: int) -> bool:
+        needs_cells = any(term.field for term in terms)
+        cells = self._fields(key) if needs_cells else {}
+        return matches(terms, self.identity_of(key), cells)
+
+    def _fields(self, key: int) -> dict[str, str]:
+        return dict(zip(map(field_name, self._names()), (span.text for span in self.cells(key)), strict=True))
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def _sorted(self, rows: Sequence[int], name: str) -> Sequence[int]:
+        column = self._names().index(name)
+        return sorted(rows, key=lambda key: self.sort_value(key, column), reverse=self.is_descending)
+
+    @property
+    def count(self) -> int:
+        """How many rows are shown."""
+        return len(self._rows)
+
+    @property
+    def hidden(self) -> int:
+        """How many rows the filter hides."""
+        return self._hidden
+
+    def key(self, index: int) -> int:
+        """The row at this place."""
+        return self._rows[index]
+
+    def index_of(self, key: int) -> int | None:
+        """The place of a row; None where it is not shown."""
+        try:
+            return self._rows.index(key)
+        except ValueError:
+            return None
+
+    def clear_filter(self) -> bool:
+        """Show all rows again; returns whether that changed anything."""
+        changed = bool(self.filter_text) or self.only_failed
+        self.filter_text, self.only_failed = "", False
+        return changed
+
+    def next_sort(self) -> None:
+        """Sort by the next column; after the last one, the list's own order."""
+        names = [name for name in self._names() if name]
+        at = -1 if self.sort_column is None else names.index(self.sort_column)
+        self.sort_column = names[at + 1] if at + 1 < len(names) else None
+
+    def sort_by(self, name: str) -> None:
+        """Sort by a column; the same one again turns the order round."""
+        self.is_descending = not self.is_descending if self.sort_column == name else False
+        self.sort_column = name
+
+    def arrangement(self) -> Line:
+        """How the list is sorted and filtered, in words."""
+        order = "trouble first" if self.sort_column is None else self.sort_column.lower()
+        turned = ", descending" if self.is_descending and self.sort_column else ""
+        shown = f"   filter: {self.filter_text or 'none'}"
+        failed = "   only failed" if self.only_failed else ""
+        hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
+        return line(Span(f"sorted by {order}{turned}{shown}{failed}{hidden}", Role.DIM))
+
+    def nothing_shown(self) -> Sequence[str]:
+        """What an empty list says."""
+        if self.hidden:
+            return (f"Nothing matches. Esc clears the filter, which hides {self.hidden:,} rows.",)
+        return self.empty()
+
+
+def layout(columns: Sequence[Column], width: int) -> list[tuple[int, int]]:
+    """Index and width of the columns that fit into so many cells, with one cell between them."""
+    chosen = [(index, column) for index, column in enumerate(columns) if width >= column.from_width]
+    while len(chosen) > 2 and sum(column.width + 1 for _, column in chosen) > width:
+        droppable = max(range(len(chosen)), key=lambda at: (chosen[at][1].from_width, at))
+        del chosen[droppable]
+    left = width - sum(column.width + 1 for _, column in chosen)
+    stretched = next((index for index, column in chosen if column.stretch), None)
+    return [(index, max(1, column.width + (left if index == stretched else 0))) for index, column in chosen]

@@ -1,0 +1,187 @@
+"""The blade Nodes: one line for each node of the pool in focus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.terms import NodeState, SchedulingState
+from engine.views.pages.instances import HookStatus
+from engine.views.pages.nodes import NodePage, NodeRow
+from tui import format as fmt
+from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, phase_glyph
+from tui.viewmodels.lists import Block, Column, RowsModel, row
+from tui.viewmodels.text import Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.session import Session
+
+_MOST_TASKS = 12
+
+
+class NodesModel(RowsModel):
+    """Compute nodes; trouble first, those that left the pool last."""
+
+    title = "Nodes"
+    columns = (
+        Column("", 1),
+        Column("Node", 21, stretch=True),
+        Column("State", 20),
+        Column("Scheduling", 10, from_width=74),
+        Column("Running tasks", 13),
+        Column("Focus job", 14, from_width=66, is_derived=True),
+        Column("Total tasks run", 15, from_width=92, is_right=True),
+        Column("In state", 11, from_width=104, is_derived=True),
+        Column("IP address", 11, from_width=116),
+    )
+    help_text = (
+        "All nodes the pool in focus ever had. Running tasks counts task slots in use, of all slots of the node.\n"
+        "Focus job is derived: how the node stands with preparation and release of the job in focus.\n"
+        "A node with scheduling disabled takes no new tasks; it is offline once nothing of a job runs there."
+    )
+
+    def __init__(self, session: Session) -> None:
+        """An empty list; rows come with ``refresh``."""
+        super().__init__(session)
+        self._page = NodePage(session.simulation, session.pool_id, session.job_id)
+
+    def order(self) -> Sequence[int]:
+        """The nodes of the pool in focus."""
+        self._page = NodePage(self.session.simulation, self.session.pool_id, self.session.job_id)
+        return self._page.order()
+
+    def is_failed(self, key: int) -> bool:
+        """Whether a node is in trouble, or its preparation failed."""
+        return NODE[self._page.state_of(key)].role is Role.FAILED or self._page.hooks(key)[0] is HookStatus.FAILED
+
+    def identity_of(self, key: int) -> str:
+        """The node's id."""
+        return self._page.id_of(key)
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        """Glyph, node, state, scheduling, slots, phase of the focus job, counters."""
+        node = self._page.row(key)
+        glyph = NODE[node.state]
+        is_disabled = node.scheduling is SchedulingState.DISABLED
+        phase = phase_glyph(node.prep, node.release)
+        is_known = node.prep is not HookStatus.NOT_NEEDED
+        name = self.session.text(fmt.node_name(node.position, node.node_id))
+        return (
+            Span(self.session.glyphs.of(glyph), glyph.role, is_underlined=is_disabled),
+            Span(name, glyph.role if glyph.role is Role.FAILED else Role.PLAIN),
+            Span(glyph.name, glyph.role if glyph.role is not Role.QUIET else Role.PLAIN),
+            Span(
+                node.scheduling.wire if node.state is not None else "", Role.TRANSITION if is_disabled else Role.PLAIN
+            ),
+            Span(f"{node.used_slots} of {node.slots}" if node.state is not None else ""),
+            Span(f"{self.session.glyphs.of(phase)} {phase.name}" if is_known else "", phase.role),
+            Span(f"{node.total_run:,}"),
+            Span(fmt.span(self.session.now_ms - node.since_ms), Role.DERIVED),
+            Span(node.ip),
+        )
+
+    def summary(self) -> Line:
+        """Counts by state."""
+        counts: dict[NodeState | None, int] = {}
+        for node in self._page.nodes():
+            state = self._page.state_of(node)
+            counts[state] = counts.get(state, 0) + 1
+        spans: list[Span] = []
+        for state, glyph in NODE.items():
+            if counts.get(state):
+                spans += [self.session.glyphs.span(glyph), Span(f" {counts[state]:,} {glyph.name}   ")]
+        return tuple(spans)
+
+    def sentence(self, key: int) -> Line:
+        """A node in one line."""
+        node = self._page.row(key)
+        parts = [f"node {node.position}", NODE[node.state].name, f"{node.used_slots}/{node.slots} slots"]
+        if node.prep is not HookStatus.NOT_NEEDED:
+            parts.append(phase_glyph(node.prep, node.release).name)
+        if node.scheduling is SchedulingState.DISABLED:
+            parts.append("scheduling disabled")
+        parts += [code for code, _ in node.errors]
+        return line(Span(", ".join(parts), Role.DERIVED))
+
+    def details(self, key: int) -> Sequence[Block]:
+        """General, start task, errors, jobs and tasks on the node."""
+        node = self._page.row(key)
+        blocks = [self._general(node)]
+        if node.errors:
+            blocks.append(Block("Errors", tuple(row(code, text, Role.FAILED) for code, text in node.errors)))
+        if node.start_task is not None:
+            blocks.append(self._start_task(node))
+        jobs = []
+        for job in self._page.jobs_on(key):
+            prep, release = PREPARATION[job.prep], RELEASE[job.release]
+            words = f"{self.session.glyphs.of(prep)} {prep.name}"
+            if job.release not in (HookStatus.NOT_NEEDED, HookStatus.WILL_RUN):
+                words += f", {self.session.glyphs.of(release)} {release.name}"
+            words += ", barred until reimaged" if job.is_barred else ""
+            jobs.append((job.job_id, Span(words, prep.role)))
+        if jobs:
+            blocks.append(Block("Jobs on this node", tuple(jobs)))
+        tasks = self._page.tasks_on(key)
+        if tasks:
+            shown = [(job_id, Span(task_id)) for job_id, task_id in tasks[:_MOST_TASKS]]
+            more = len(tasks) - len(shown)
+            rest = [("", Span(f"and {more:,} more", Role.DIM))] if more else []
+            blocks.append(Block("Running tasks", (*shown, *rest)))
+        return blocks
+
+    def _general(self, node: NodeRow) -> Block:
+        glyph = NODE[node.state]
+        clock = self.session.clock
+        return Block(
+            "General",
+            (
+                row("ID", node.node_id),
+                row("Index", node.position),
+                row("Pool", node.pool_id),
+                row("State", glyph.name, glyph.role),
+                row("State transition time", clock(node.since_ms)),
+                row("Scheduling state", node.scheduling.wire),
+                *(
+                    [row("Waits for", f"{node.pending_operation} once its tasks are done")]
+                    if node.pending_operation
+                    else []
+                ),
+                row("Node size", node.vm_size),
+                row("Dedicated", "yes" if node.is_dedicated else "no, Spot"),
+                row("Allocation time", clock(node.allocation_ms)),
+                row("Last boot time", clock(node.boot_ms)),
+                row("Boots", node.boots, Role.DERIVED),
+                row("Running tasks", node.running_tasks),
+                row("Preparing tasks", node.preparing_tasks, Role.DERIVED),
+                row("Running task slots", f"{node.used_slots} of {node.slots}"),
+                row("Total tasks run", node.total_run),
+                row("Total successful tasks", node.total_succeeded),
+                row("IP address", node.ip),
+            ),
+        )
+
+    def _start_task(self, node: NodeRow) -> Block:
+        task = node.start_task
+        assert task is not None
+        clock = self.session.clock
+        rows = [
+            row("State", "running" if task.running else "completed"),
+            row("Result", task.result.value if task.result else None, Role.FAILED if task.failure else Role.PLAIN),
+            row("Start time", clock(task.start_ms)),
+            row("End time", None if task.running else clock(task.end_ms)),
+            row("Exit code", task.exit_code),
+            row("Retry count", task.retry_count),
+        ]
+        if task.failure is not None:
+            rows += [row("Code", task.failure.code, Role.FAILED), row("Message", task.failure.message)]
+        return Block("Start task", tuple(rows))
+
+    def empty(self) -> Sequence[str]:
+        """Why the pool has no nodes."""
+        if not self.session.pool_id:
+            return ("There is no pool yet. Press space to let time go by, or . for one event.",)
+        return (
+            f"Pool {self.session.pool_id} has no nodes yet.",
+            "Nodes appear once they are allocated; view 2 shows current and target numbers.",
+        )

@@ -1,0 +1,78 @@
+"""The run on the screen: which job and pool are in focus, how it is drawn, and how far it has come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.views.pages.events import EventPage
+from engine.views.pages.jobs import job_ids, pool_ids, pool_of_job
+from tui import format as fmt
+from tui.viewmodels.glyphs import GlyphSet
+
+if TYPE_CHECKING:
+    from engine import Simulation
+
+
+class Session:
+    """A simulation and what its viewer has chosen. Whatever draws something reads it from here."""
+
+    def __init__(self, simulation: Simulation, *, ascii_only: bool = False) -> None:
+        """Look at a simulation; the first job and its pool are in focus once they exist."""
+        self.simulation = simulation
+        self.glyphs = GlyphSet(ascii_only=ascii_only)
+        self.events = EventPage(simulation)
+        self.newest_ms = simulation.now_ms
+        self._job_id = ""
+        self._pool_id = ""
+
+    @property
+    def now_ms(self) -> int:
+        """The moment that is looked at, in ms since the start."""
+        return self.simulation.now_ms
+
+    @property
+    def is_past(self) -> bool:
+        """Whether more has been recorded after the moment that is looked at."""
+        return self.simulation.is_past
+
+    def noted(self) -> None:
+        """Time has moved: remember how far the run has come."""
+        self.newest_ms = max(self.newest_ms, self.now_ms) if self.is_past else self.now_ms
+
+    # -- focus ---------------------------------------------------------------------------------------------------
+
+    @property
+    def job_id(self) -> str:
+        """The job in focus; the first one until another is chosen. Empty while there is none."""
+        if not self._job_id:
+            jobs = [job for job in job_ids(self.simulation) if pool_of_job(self.simulation, job) == self._pool_id]
+            return next(iter(jobs or job_ids(self.simulation)), "")
+        return self._job_id
+
+    @property
+    def pool_id(self) -> str:
+        """The pool in focus: the chosen one, or that of the job in focus. Empty while there is none."""
+        if self._pool_id:
+            return self._pool_id
+        return pool_of_job(self.simulation, self.job_id) or next(iter(pool_ids(self.simulation)), "")
+
+    def focus_job(self, job_id: str) -> None:
+        """Follow this job, and its pool with it."""
+        self._job_id = job_id
+        self._pool_id = pool_of_job(self.simulation, job_id)
+
+    def focus_pool(self, pool_id: str) -> None:
+        """Follow this pool, and its first job unless the one in focus runs there."""
+        self._pool_id = pool_id
+        if pool_of_job(self.simulation, self._job_id) != pool_id:
+            self._job_id = ""
+
+    # -- words ---------------------------------------------------------------------------------------------------
+
+    def clock(self, ms: int | None) -> str:
+        """A moment as the lists show it."""
+        return fmt.clock(self.simulation.scenario.start, ms)
+
+    def text(self, text: str) -> str:
+        """Text in the characters of the chosen set."""
+        return self.glyphs.text(text)

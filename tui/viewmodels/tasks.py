@@ -1,0 +1,173 @@
+"""The blade Tasks: one line for each task of the job in focus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.terms import TaskState
+from engine.views.pages.jobs import job_row
+from engine.views.pages.tasks import TaskPage, TaskRow
+from tui import format as fmt
+from tui.viewmodels.glyphs import TASK_GLYPHS, Glyph, task_glyph
+from tui.viewmodels.lists import Block, Column, RowsModel, row
+from tui.viewmodels.text import Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.session import Session
+
+
+class TasksModel(RowsModel):
+    """Tasks; failed ones first, then those that run."""
+
+    title = "Tasks"
+    columns = (
+        Column("", 1),
+        Column("Task", 16, stretch=True),
+        Column("State", 10),
+        Column("Result", 8, from_width=60),
+        Column("Node", 14, from_width=76),
+        Column("Start time", 10),
+        Column("End time", 10, from_width=64),
+        Column("Exit code", 9),
+        Column("Retries", 7, from_width=84),
+        Column("Requeues", 8, from_width=96),
+        Column("Duration", 9, from_width=108, is_derived=True),
+    )
+    help_text = (
+        "The tasks of the job in focus. A task is active while it waits, preparing while the job's preparation runs "
+        "on its node, then running, then completed.\nDuration is derived."
+    )
+
+    def __init__(self, session: Session) -> None:
+        """An empty list; rows come with ``refresh``."""
+        super().__init__(session)
+        self._page = TaskPage(session.simulation, session.job_id)
+
+    def order(self) -> Sequence[int]:
+        """The tasks of the job in focus; only the failed ones where only they are asked for."""
+        self._page = TaskPage(self.session.simulation, self.session.job_id)
+        return self._page.failed() if self.only_failed else self._page.order()
+
+    def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` has left the others out
+        """Whether a task has failed."""
+        return True
+
+    def _sorted(self, rows: Sequence[int], name: str) -> Sequence[int]:
+        key = self._page.sort_key(name)
+        return super()._sorted(rows, name) if key is None else sorted(rows, key=key, reverse=self.is_descending)
+
+    def identity_of(self, key: int) -> str:
+        """The task's id."""
+        return self._page.id_of(key)
+
+    def _glyph(self, task: TaskRow) -> Glyph:
+        was_ended = (
+            task.failure is not None and task.failure.code == "TaskEnded" and task.failure.category == "UserError"
+        )
+        return task_glyph(
+            task.state, task.result, is_blocked=task.is_blocked, awaits_retry=task.awaits_retry, was_ended=was_ended
+        )
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        """Glyph, task, state, result, node, times, exit code, counters."""
+        task = self._page.row(key)
+        glyph = self._glyph(task)
+        clock = self.session.clock
+        is_failed = glyph.role is Role.FAILED
+        runs_ms = None
+        if task.start_ms is not None and task.state is not TaskState.ACTIVE:
+            runs_ms = (task.end_ms if task.end_ms is not None else self.session.now_ms) - task.start_ms
+        return (
+            self.session.glyphs.span(glyph),
+            Span(task.task_id, Role.FAILED if is_failed else Role.PLAIN),
+            Span(task.state.wire if task.state is not None else "deleted", Role.PLAIN),
+            Span(task.result.value if task.result else "", Role.FAILED if is_failed else Role.PLAIN),
+            Span(self.session.text(fmt.short_node(task.node_id)) if task.node_id else ""),
+            Span(clock(task.start_ms)),
+            Span(clock(task.end_ms)),
+            Span(fmt.optional(task.exit_code), Role.FAILED if task.exit_code else Role.PLAIN),
+            Span(str(task.retry_count) if task.retry_count else ""),
+            Span(str(task.requeue_count) if task.requeue_count else ""),
+            Span(fmt.span(runs_ms), Role.DERIVED),
+        )
+
+    def summary(self) -> Line:
+        """Counts by state."""
+        job = job_row(self.session.simulation, self.session.job_id)
+        if job is None:
+            return ()
+        counts = job.phases.tasks
+        active, preparing, running, succeeded, failed, *_ = TASK_GLYPHS
+        numbers = (
+            (active, counts.active),
+            (preparing, counts.preparing),
+            (running, counts.running),
+            (succeeded, counts.succeeded),
+            (failed, counts.failed),
+        )
+        return tuple(
+            span
+            for glyph, number in numbers
+            if number
+            for span in (self.session.glyphs.span(glyph), Span(f" {number:,} {glyph.name}   "))
+        )
+
+    def sentence(self, key: int) -> Line:
+        """A task in one line."""
+        task = self._page.row(key)
+        words = [task.task_id, self._glyph(task).name]
+        if task.exit_code is not None:
+            words.append(f"exit {task.exit_code}")
+        if task.failure is not None:
+            words.append(task.failure.code)
+        return line(Span(", ".join(words), Role.DERIVED))
+
+    def details(self, key: int) -> Sequence[Block]:
+        """General, execution, failure."""
+        task = self._page.row(key)
+        glyph = self._glyph(task)
+        clock = self.session.clock
+        general = Block(
+            "General",
+            (
+                row("ID", task.task_id),
+                row("Job", task.job_id),
+                row("State", glyph.name, glyph.role),
+                row("Command line", task.command_line),
+                row("Required slots", task.required_slots),
+                row("Created", clock(task.created_ms)),
+            ),
+        )
+        execution = Block(
+            "Execution",
+            (
+                row("Node", task.node_id),
+                row("Start time", clock(task.start_ms)),
+                row("End time", clock(task.end_ms)),
+                row("Exit code", task.exit_code, Role.FAILED if task.exit_code else Role.PLAIN),
+                row("Result", task.result.value if task.result else None, glyph.role),
+                row("Retry count", task.retry_count),
+                row("Requeue count", task.requeue_count),
+                row("Attempts", task.attempts, Role.DERIVED),
+            ),
+        )
+        if task.failure is None:
+            return [general, execution]
+        failure = Block(
+            "Failure information",
+            (
+                row("Category", task.failure.category.value),
+                row("Code", task.failure.code, Role.FAILED),
+                row("Message", task.failure.message),
+                *(row(name, value) for name, value in task.failure.details),
+            ),
+        )
+        return [general, execution, failure]
+
+    def empty(self) -> Sequence[str]:
+        """Why there are no tasks."""
+        if not self.session.job_id:
+            return ("There is no job yet. Press space to let time go by, or . for one event.",)
+        return (f"Job {self.session.job_id} has no tasks.", "a on view 4 can add some.")

@@ -1,0 +1,122 @@
+"""Text with roles: what a view model says, and how it is meant, before anybody thinks of colours."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class Role(Enum):
+    """What a piece of text means. The first eight are the categories of states (section 7.5 of the design)."""
+
+    QUIET = auto()
+    RUNNING = auto()
+    PREPARING = auto()
+    RELEASING = auto()
+    OK = auto()
+    FAILED = auto()
+    TRANSITION = auto()
+    OFF = auto()
+    PLAIN = auto()
+    DIM = auto()  # labels, units, what is not in use
+    STRONG = auto()
+    DERIVED = auto()  # ours, not the service's
+    KEY = auto()  # a key to press
+    CURSOR = auto()
+    ALERT = auto()  # the past, the end: not to be overlooked
+
+
+class Span(NamedTuple):
+    """A piece of text. ``is_fill`` makes the role's colour the background."""
+
+    text: str
+    role: Role = Role.PLAIN
+    is_fill: bool = False
+    is_underlined: bool = False
+
+
+Line = tuple[Span, ...]
+
+
+def line(*parts: Span | str) -> Line:
+    """A line of spans; plain text may be given as it is."""
+    return tuple(part if isinstance(part, Span) else Span(part) for part in parts)
+
+
+def plain(spans: Iterable[Span]) -> str:
+    """The text of a line without roles."""
+    return "".join(span.text for span in spans)
+
+
+def width(spans: Iterable[Span]) -> int:
+    """How many cells a line takes."""
+    return sum(cell_len(span.text) for span in spans)
+
+
+def clip(text: str, cells: int, mark: str = "…") -> str:
+    """The text, cut to so many cells; a mark shows that something is missing."""
+    if cell_len(text) <= cells:
+        return text
+    return set_cell_size(text, max(0, cells - 1)) + mark if cells > 0 else ""
+
+
+def fit(text: str, cells: int, *, right: bool = False) -> str:
+    """The text in exactly so many cells."""
+    text = clip(text, cells)
+    gap = " " * (cells - cell_len(text))
+    return gap + text if right else text + gap
+
+
+def between(left: Line, right: Line, cells: int) -> Line:
+    """Two lines in one of so many cells; where both do not fit, the left one is cut."""
+    room = max(0, cells - width(right))
+    left = cut(left, max(0, room - 1))
+    return (*left, Span(" " * (room - width(left))), *right)
+
+
+def cut(spans: Line, cells: int) -> Line:
+    """The line, cut to so many cells."""
+    kept: list[Span] = []
+    for span in spans:
+        room = cells - width(kept)
+        if room <= 0:
+            break
+        kept.append(span._replace(text=clip(span.text, room)))
+    return tuple(kept)
+
+
+def wrapped(text: str, cells: int, indent: str = "") -> list[str]:
+    """The text in lines of at most so many cells, cut at blanks where there are some."""
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        current = ""
+        for word in paragraph.split(" "):
+            candidate = f"{current} {word}" if current else word
+            if cell_len(candidate) <= cells - len(indent):
+                current = candidate
+                continue
+            if current:
+                lines.append(current)
+            while cell_len(word) > cells - len(indent) > 0:
+                lines.append(word[: cells - len(indent)])
+                word = word[cells - len(indent) :]  # noqa: PLW2901  # the rest of a word longer than a line
+            current = word
+        lines.append(current)
+    return [indent + each for each in lines]
+
+
+def bar(parts: Sequence[tuple[int, Role, str]], cells: int) -> Line:
+    """A bar of so many cells, split in proportion; whatever is not zero has at least one cell."""
+    total = sum(count for count, _, _ in parts)
+    if total == 0 or cells <= 0:
+        return ()
+    sizes = [max(1, count * cells // total) if count else 0 for count, _, _ in parts]
+    while sum(sizes) != cells:
+        step = 1 if sum(sizes) < cells else -1
+        sizes[sizes.index(max(sizes))] += step
+    return tuple(Span(fill * size, role) for size, (_, role, fill) in zip(sizes, parts, strict=True) if size)

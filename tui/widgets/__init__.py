@@ -1,0 +1,1 @@
+"""Widgets that draw only the lines that are seen."""

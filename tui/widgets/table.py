@@ -1,0 +1,269 @@
+"""A table over a view model: it asks for the rows that are seen and for no others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+
+from tui.viewmodels.lists import layout
+from tui.viewmodels.text import Role, Span, fit
+from tui.widgets.lines import strip_of, theme_of
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.strip import Strip
+
+    from tui.viewmodels.lists import RowsModel
+    from tui.viewmodels.text import Line
+
+_HEADER_LINES = 1
+
+
+class Table(ScrollView):
+    """Rows under a header. The cursor stays with its row while the order changes."""
+
+    can_focus = True
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor(-1)", "up", show=False, id="table.up"),
+        Binding("down,j", "cursor(1)", "down", show=False, id="table.down"),
+        Binding("pageup", "page(-1)", "page up", show=False, id="table.page-up"),
+        Binding("pagedown", "page(1)", "page down", show=False, id="table.page-down"),
+        Binding("home", "edge(0)", "first row", show=False, id="table.first"),
+        Binding("end", "edge(1)", "last row", show=False, id="table.last"),
+        Binding("enter", "open", "open the row", id="table.open"),
+        Binding("o", "sort", "sort by the next column", id="table.sort"),
+        Binding("O", "turn", "turn the order round", id="table.turn"),
+        Binding("exclamation_mark", "only_failed", "only failed", id="table.failed"),
+    ]
+
+    class Moved(Message):
+        """The cursor is on another row, or the row has changed."""
+
+        def __init__(self, table: Table) -> None:
+            """From this table."""
+            super().__init__()
+            self.table = table
+
+    class Opened(Message):
+        """A row is to be opened."""
+
+        def __init__(self, table: Table, key: int) -> None:
+            """From this table, the row with this key."""
+            super().__init__()
+            self.table = table
+            self.key = key
+
+    class Arranged(Message):
+        """Sort order or filter have changed."""
+
+    def __init__(self, model: RowsModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        """A table of this model; empty until ``look``."""
+        super().__init__(id=id)
+        self.model = model
+        self._key: int | None = None
+        self._at = 0
+        self.follows = False
+        self._shown: dict[int, Line] = {}
+
+    # -- rows ----------------------------------------------------------------------------------------------------
+
+    @property
+    def key(self) -> int | None:
+        """The row under the cursor; None where there are no rows."""
+        return self._key
+
+    def look(self) -> None:
+        """Look at the model again and draw what has changed."""
+        self.model.refresh()
+        self._find_cursor()
+        count = self.model.count + _HEADER_LINES
+        if self.virtual_size.height != count:
+            self.virtual_size = Size(self.size.width, count)
+        if self.follows:
+            self._follow()
+        self._draw_changes()
+
+    def _find_cursor(self) -> None:
+        count = self.model.count
+        if not count:
+            self._key, self._at = None, 0
+            return
+        if self._key is not None and self._at < count and self.model.key(self._at) == self._key:
+            return
+        at = None if self._key is None else self.model.index_of(self._key)
+        self._at = min(self._at, count - 1) if at is None else at
+        self._key = self.model.key(self._at)
+
+    def _follow(self) -> None:
+        if self.model.count:
+            self._at = self.model.count - 1
+            self._key = self.model.key(self._at)
+            self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True)
+
+    def _draw_changes(self) -> None:
+        changed = []
+        shown: dict[int, Line] = {}
+        for y in range(self.size.height):
+            spans = self._line(y)
+            shown[y] = spans
+            if self._shown.get(y) != spans:
+                changed.append(y)
+        self._shown = shown
+        if len(changed) * 2 > self.size.height:
+            self.refresh()
+        else:
+            self.refresh(*(Region(0, y, self.size.width, 1) for y in changed)) if changed else None
+
+    # -- drawing -------------------------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """The header, or one row."""
+        at = y - _HEADER_LINES + self.scroll_offset.y
+        is_cursor = y >= _HEADER_LINES and at == self._at and self.model.count > 0
+        return strip_of(self._line(y), self.size.width, theme_of(self), is_cursor=is_cursor)
+
+    def _line(self, y: int) -> Line:
+        columns = layout(self.model.columns, self.size.width - 2)
+        if y < _HEADER_LINES:
+            return (Span("  "), *self._header(columns))
+        at = y - _HEADER_LINES + self.scroll_offset.y
+        if at >= self.model.count:
+            empty = self.model.nothing_shown() if not self.model.count else ()
+            number = y - _HEADER_LINES - 1
+            return (Span("  "), Span(self.model.session.text(empty[number]), Role.DIM)) if 0 <= number < len(empty) else ()
+        cells = self.model.cells(self.model.key(at))
+        is_cursor = at == self._at
+        mark = self.model.session.glyphs.cursor if is_cursor and self.has_focus else " "
+        spans = [Span(f"{mark} ", Role.STRONG)]
+        for index, cells_wide in columns:
+            column, span = self.model.columns[index], cells[index]
+            text = fit(span.text, cells_wide, right=column.is_right).replace("…", self.model.session.glyphs.ellipsis)
+            spans.append(span._replace(text=text + " "))
+        return tuple(spans)
+
+    def _header(self, columns: list[tuple[int, int]]) -> list[Span]:
+        spans = []
+        glyphs = self.model.session.glyphs
+        for index, cells_wide in columns:
+            column = self.model.columns[index]
+            is_sorted = bool(column.name) and column.name == self.model.sort_column
+            arrow = (glyphs.down if self.model.is_descending else glyphs.up) if is_sorted else ""
+            text = fit(column.name + arrow, cells_wide, right=column.is_right).replace("…", glyphs.ellipsis)
+            spans.append(Span(text + " ", Role.DERIVED if column.is_derived else Role.DIM, is_underlined=False))
+        return spans
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """The cursor's mark comes and goes with the focus."""
+        super().watch_has_focus(has_focus)
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """Other columns may fit now."""
+        self._shown.clear()
+        self.virtual_size = Size(self.size.width, self.model.count + _HEADER_LINES)
+        self._keep_in_view()
+        self.refresh()
+
+    # -- moving --------------------------------------------------------------------------------------------------
+
+    def move_to(self, at: int) -> None:
+        """Put the cursor on the row at this place."""
+        if not self.model.count:
+            return
+        self._at = max(0, min(at, self.model.count - 1))
+        self._key = self.model.key(self._at)
+        self._keep_in_view()
+        self._shown.clear()
+        self.refresh()
+        self.post_message(self.Moved(self))
+
+    def move_to_key(self, key: int) -> None:
+        """Put the cursor on this row, if it is shown."""
+        at = self.model.index_of(key)
+        if at is not None:
+            self.move_to(at)
+
+    def _keep_in_view(self) -> None:
+        rows = max(1, self.size.height - _HEADER_LINES)
+        top = int(self.scroll_offset.y)
+        if self._at < top:
+            self.scroll_to(y=self._at, animate=False, immediate=True)
+        elif self._at >= top + rows:
+            self.scroll_to(y=self._at - rows + 1, animate=False, immediate=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Another part of the rows is seen."""
+        super().watch_scroll_y(old_value, new_value)
+        self._shown.clear()
+        self.refresh()
+
+    def action_cursor(self, by: int) -> None:
+        """One row up or down."""
+        self.follows = False
+        self.move_to(self._at + by)
+
+    def action_page(self, by: int) -> None:
+        """One page up or down."""
+        self.follows = False
+        self.move_to(self._at + by * max(1, self.size.height - _HEADER_LINES - 1))
+
+    def action_edge(self, last: int) -> None:
+        """The first or the last row."""
+        self.follows = False
+        self.move_to(self.model.count - 1 if last else 0)
+
+    def action_open(self) -> None:
+        """Open the row under the cursor."""
+        if self._key is not None:
+            self.post_message(self.Opened(self, self._key))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click selects, a click on the selected row opens, a click on the header sorts."""
+        y = event.y
+        if y < _HEADER_LINES:
+            self._sort_at(event.x)
+            return
+        at = y - _HEADER_LINES + int(self.scroll_offset.y)
+        if at >= self.model.count:
+            return
+        if at == self._at and event.chain > 1:
+            self.action_open()
+        else:
+            self.follows = False
+            self.move_to(at)
+
+    # -- order ---------------------------------------------------------------------------------------------------
+
+    def _sort_at(self, x: int) -> None:
+        left = 2
+        for index, cells_wide in layout(self.model.columns, self.size.width - 2):
+            if left <= x <= left + cells_wide and self.model.columns[index].name:
+                self.model.sort_by(self.model.columns[index].name)
+                self._arranged()
+                return
+            left += cells_wide + 1
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self.model.next_sort()
+        self._arranged()
+
+    def action_turn(self) -> None:
+        """Turn the order round."""
+        self.model.is_descending = not self.model.is_descending
+        self._arranged()
+
+    def action_only_failed(self) -> None:
+        """Show only what failed, or all again."""
+        self.model.only_failed = not self.model.only_failed
+        self._arranged()
+
+    def _arranged(self) -> None:
+        self.look()
+        self.post_message(self.Arranged())
+        self.post_message(self.Moved(self))
