@@ -88,10 +88,10 @@ def to_json(value: object) -> str:
 class EventLog:
     """The log of one run, in order; entries are never changed, only cut off when time goes back."""
 
-    def __init__(self, start: datetime) -> None:
-        """Make an empty log of a run that starts at ``start`` (UTC)."""
+    def __init__(self, start: datetime, time_code: str = "q") -> None:
+        """Make an empty log of a run that starts at ``start`` (UTC); times are kept as ``array(time_code)``."""
         self.start = start
-        self.when = array("q")
+        self.when = array(time_code)
         self.shape_of = array("i")
         self.row_a = array("i")
         self.row_b = array("i")

@@ -71,7 +71,7 @@ class Simulation:
         self.end_ms = LONGEST_RUN_MS if scenario.until_ms is None else scenario.until_ms
         self.now_ms = 0
         self.refusals: list[Refusal] = []
-        self.world = World(scenario, self.seed)
+        self.world = World(scenario, self.seed, self.end_ms)
         self.names = Names(self.world)
         self.journal = Journal()
         self._expectations = Expectations(scenario.expect)

@@ -11,7 +11,7 @@ from engine.catalogue import NODE_TIMINGS
 from engine.executors.simulated import SimulatedExecutor
 from engine.log import EventLog
 from engine.paths import NodeRoot
-from engine.state.columns import ColumnsCopy
+from engine.state.columns import ColumnsCopy, time_limits
 from engine.state.dependencies import DependencyBook
 from engine.state.disks import Disks
 from engine.state.instances import InstanceTable
@@ -57,19 +57,22 @@ class WorldCopy(NamedTuple):
 class World:
     """The state of one run at one moment."""
 
-    def __init__(self, scenario: Scenario, seed: int) -> None:
-        """Make the world of a scenario before anything has happened."""
+    def __init__(self, scenario: Scenario, seed: int, end_ms: int) -> None:
+        """Make the world of a scenario before anything has happened; the run ends at ``end_ms`` at the latest."""
         self.scenario = scenario
         self.seed = seed
         self.account = scenario.account
         self.options = scenario.options
         self.calendar = Calendar()
-        self.log = EventLog(scenario.start)
+        # What takes longer than any run may as well end at the latest moment that the tables can hold.
+        time_code, self.latest_ms = time_limits(end_ms)
+        self.longest_ms = self.latest_ms - end_ms
+        self.log = EventLog(scenario.start, time_code)
         self.pools = PoolTable(self.log)
         self.jobs = JobTable(self.log)
-        self.nodes = NodeTable(self.log)
-        self.tasks = TaskTable(self.log, self.jobs)
-        self.instances = InstanceTable(self.log)
+        self.nodes = NodeTable(self.log, time_code)
+        self.tasks = TaskTable(self.log, self.jobs, time_code)
+        self.instances = InstanceTable(self.log, time_code)
         self.disks = Disks()
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
         self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.simulate.storage)

@@ -94,6 +94,7 @@ def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: s
         launch = processes.task_launch(world, task, node, tasks.extra(task).attempts + 1, now_ms)
         processes.begin(world, node, launch)
         end_ms = now_ms + world.executor.plan(launch).total_ms
+    end_ms = min(end_ms, world.latest_ms)
     tasks.start(now_ms, task, node, end_ms, rule)
     preparing = world.nodes.preparing
     if preparing and node in preparing:

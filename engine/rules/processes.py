@@ -116,10 +116,10 @@ def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -
     """A preparation or release task starts on the node; returns when its process will end, in ms."""
     now_ms = world.now_ms
     if hook.plain is not None:
-        return now_ms + _plain_plan(world, job, hook, hook.plain, node, run).total_ms
+        return min(now_ms + _plain_plan(world, job, hook, hook.plain, node, run).total_ms, world.latest_ms)
     launch = hook_launch(world, job, hook, node, run, now_ms)
     begin(world, node, launch)
-    return now_ms + world.executor.plan(launch).total_ms
+    return min(now_ms + world.executor.plan(launch).total_ms, world.latest_ms)
 
 
 def _plain_plan(world: World, job: Job, hook: HookProcess, plain: PlainProcess, node: int, run: int) -> Plan:

@@ -120,7 +120,7 @@ def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) 
         number, planned, codes = _columns(world, job, specs[0], first_ordinal, count)
         profiles = array("i", [number]) * count
     else:
-        profiles, planned, codes = array("i"), array("q"), array("i")
+        profiles, planned, codes = array("i"), array(world.tasks.planned.typecode), array("i")
         for spec in specs:
             number, one_planned, one_code = _columns(world, job, spec, first_ordinal, 1)
             profiles.append(number)
@@ -157,17 +157,19 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
     )
     number = world.tasks.profile_number(profile)
     if process is None:
-        return number, array("q", [0]) * count, array("i", [0]) * count
+        return number, array(world.tasks.planned.typecode, [0]) * count, array("i", [0]) * count
     key = (job.id.lower(), spec.id.lower() if count == 1 else f"#{first}")
-    planned = draws.block_ms(process.duration, world.seed, "durations", *key, count=count)
+    drawn = draws.block_ms(process.duration, world.seed, "durations", *key, count=count)
     if isinstance(process.exit_code, tuple):
         codes = draws.block_codes(process.exit_code, world.seed, "exit codes", *key, count=count)
     else:
         codes = array("i", [process.exit_code]) * count
+    overhead_ms, longest_ms = process.overhead_ms, world.longest_ms
+    time_code = world.tasks.planned.typecode
     if process.duration.kind == "constant":
-        planned = array("q", [planned[0] + process.overhead_ms]) * count
+        planned = array(time_code, [min(drawn[0] + overhead_ms, longest_ms)]) * count
     else:
-        planned = array("q", (ms + process.overhead_ms for ms in planned))
+        planned = array(time_code, (min(ms + overhead_ms, longest_ms) for ms in drawn))
     limit_ms = limits.max_wall_clock_time
     if limit_ms is not None:
         for ordinal, ms in enumerate(planned):

@@ -16,6 +16,19 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 PAGE_BITS = 10
 PAGE_ROWS = 1 << PAGE_BITS
 
+# The type of columns that hold times; how wide they are depends on how long the run may be, see ``time_limits``.
+TIME = "time"
+_SHORT_RUN_MS = 1 << 30  # twelve days
+
+
+def time_limits(end_ms: int) -> tuple[str, int]:
+    """The array type code for times of a run that ends at ``end_ms``, and the latest moment it can hold.
+
+    What would happen after the run's end may as well happen at that latest moment.
+    """
+    return ("i", (1 << 31) - 1) if end_ms < _SHORT_RUN_MS else ("q", (1 << 63) - 1)
+
+
 _CONTAINERS = (list, dict, set, deque)
 
 
@@ -41,7 +54,7 @@ class Pages:
         for page in self.changed():
             low = page << PAGE_BITS
             high = min(low + PAGE_ROWS, length)
-            saved[page] = tuple(_narrowed(column[low:high]) for column in self.columns)
+            saved[page] = tuple(column[low:high] for column in self.columns)
         self.dirty[:] = bytes(len(self.dirty))
         self._saved = saved
         return saved
@@ -55,8 +68,7 @@ class Pages:
                 continue
             low = page << PAGE_BITS
             for column, rows in zip(self.columns, saved, strict=True):
-                same = rows.typecode == column.typecode
-                column[low : low + len(rows)] = rows if same else array(column.typecode, rows)
+                column[low : low + len(rows)] = rows
         self.dirty[:] = bytes(len(copy))
         self._saved = copy
 
@@ -66,16 +78,6 @@ class Pages:
         while page >= 0:
             yield page
             page = self.dirty.find(1, page + 1)
-
-
-def _narrowed(rows: array[Any]) -> array[Any]:
-    """Times in half the room where they fit: those of the first 24 days."""
-    if rows.typecode != "q":
-        return rows
-    try:
-        return array("i", rows)
-    except OverflowError:
-        return rows
 
 
 class ColumnsCopy(NamedTuple):
@@ -97,13 +99,13 @@ class Columns:
     TYPES: ClassVar[dict[str, str]] = {}
     FIXED: ClassVar[frozenset[str]] = frozenset()
 
-    def __init__(self) -> None:
-        """Make a table without rows."""
+    def __init__(self, time_code: str) -> None:
+        """Make a table without rows; columns of type ``TIME`` are arrays of ``time_code``."""
         self.length = 0
         self.sparse: list[dict[int, Any]] = []
         self._sparse_saved: list[dict[int, Any]] = []
         for name, code in self.TYPES.items():
-            setattr(self, name, array(code))
+            setattr(self, name, array(time_code if code == TIME else code))
         self._pages = Pages([getattr(self, name) for name in self.TYPES if name not in self.FIXED])
         self._fixed = Pages([getattr(self, name) for name in self.TYPES if name in self.FIXED])
         # One byte a page, set by whoever changes a row of it.

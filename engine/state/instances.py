@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from engine.log import EventLog, Subject
-from engine.state.columns import PAGE_BITS, Columns, ColumnsCopy
+from engine.state.columns import PAGE_BITS, TIME, Columns, ColumnsCopy
 from engine.state.failures import FailureInfo
 from engine.terms import InstanceState, TaskResult
 
@@ -65,14 +65,14 @@ class InstanceTable(Columns):
         "node": "i",
         "mark": "B",
         "prep_state": "B",
-        "prep_first": "q",  # the first start ever on this node, which orders the status (PREP-25)
-        "prep_start": "q",
-        "prep_end": "q",
+        "prep_first": TIME,  # the first start ever on this node, which orders the status (PREP-25)
+        "prep_start": TIME,
+        "prep_end": TIME,
         "prep_retries": "i",
         "prep_runs": "i",  # starts ever on this node, for `simulate.attempts`
         "release_state": "B",
-        "release_start": "q",
-        "release_end": "q",
+        "release_start": TIME,
+        "release_end": TIME,
         "release_runs": "i",
     }
     FIXED = frozenset({"job", "node"})
@@ -90,9 +90,9 @@ class InstanceTable(Columns):
     release_end: array[int]
     release_runs: array[int]
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: EventLog, time_code: str) -> None:
         """Make a table without instances."""
-        super().__init__()
+        super().__init__(time_code)
         self.log = log
         self._rows: dict[int, array[int]] = {}  # job -> row by node
         self._on_node: dict[int, list[int]] = {}
@@ -116,7 +116,7 @@ class InstanceTable(Columns):
         row = self.row(job, node)
         if row < 0:
             for name, code in self.TYPES.items():
-                getattr(self, name).append(NEVER_MS if code == "q" else 0)
+                getattr(self, name).append(NEVER_MS if code == TIME else 0)
             row = self._grow(1)
             self.job[row], self.node[row] = job, node
             self._enter(row)

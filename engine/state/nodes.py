@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.errors import BrokenInvariant
 from engine.lifecycles import NODE
 from engine.log import EventLog, Subject
-from engine.state.columns import Columns, ColumnsCopy, Record, Records
+from engine.state.columns import TIME, Columns, ColumnsCopy, Record, Records
 from engine.state.failures import FailureInfo
 from engine.terms import NodeState, SchedulingState, TaskResult
 
@@ -124,7 +124,7 @@ class Node(Record):
 class NodeTable(Columns):
     """All nodes of all pools, in the order in which they appeared."""
 
-    TYPES = {"state": "B", "open": "B", "free": "i", "since": "q", "ran": "i", "succeeded": "i"}  # noqa: RUF012
+    TYPES = {"state": "B", "open": "B", "free": "i", "since": TIME, "ran": "i", "succeeded": "i"}  # noqa: RUF012
     state: array[int]
     open: array[int]  # new tasks may come (SCHED-8): the node stands in its pool's buckets
     free: array[int]  # task slots not taken
@@ -132,9 +132,9 @@ class NodeTable(Columns):
     ran: array[int]  # NODE-5: totalTasksRun
     succeeded: array[int]
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: EventLog, time_code: str) -> None:
         """Make a table without nodes."""
-        super().__init__()
+        super().__init__(time_code)
         self.log = log
         self.records: Records[Node] = Records()
         # The tasks in state running, and those in state preparing, of each node; kept beside the columns of the tasks.

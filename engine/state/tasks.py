@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from engine.errors import BrokenInvariant
 from engine.lifecycles import TASK
 from engine.log import EventLog, Subject
-from engine.state.columns import PAGE_BITS, Columns, ColumnsCopy
+from engine.state.columns import PAGE_BITS, TIME, Columns, ColumnsCopy
 from engine.state.failures import FailureInfo
 from engine.terms import TaskResult, TaskState
 
@@ -99,10 +99,10 @@ class TaskTable(Columns):
         "satisfied": "B",  # DEP-4: dependents need not wait for it
         "profile": "i",
         "node": "i",
-        "started": "q",
-        "ended": "q",
+        "started": TIME,
+        "ended": TIME,
         "start_entry": "i",  # the log's entry of the latest start: orders ends of the same millisecond
-        "planned": "q",  # how long the first attempt takes
+        "planned": TIME,  # how long the first attempt takes
         "code": "i",  # the exit code of the first attempt
     }
     FIXED = frozenset({"planned", "code"})
@@ -116,9 +116,9 @@ class TaskTable(Columns):
     planned: array[int]
     code: array[int]
 
-    def __init__(self, log: EventLog, jobs: JobTable) -> None:
+    def __init__(self, log: EventLog, jobs: JobTable, time_code: str) -> None:
         """Make a table without tasks."""
-        super().__init__()
+        super().__init__(time_code)
         self.log = log
         self.jobs = jobs
         self.profiles: list[TaskProfile] = []
@@ -213,7 +213,7 @@ class TaskTable(Columns):
         self.profile.extend(profiles)
         self.node.extend(array("i", [-1]) * count)
         self.start_entry.extend(array("i", [-1]) * count)
-        never = array("q", [NEVER_MS]) * count
+        never = array(self.started.typecode, [NEVER_MS]) * count
         self.started.extend(never)
         self.ended.extend(never)
         self.planned.extend(planned_ms)
