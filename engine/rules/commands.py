@@ -261,7 +261,7 @@ def _fail_node(world: World, command: c.FailNode, _: Extras) -> None:
 
 
 def _evict_node(world: World, command: c.EvictNode, _: Extras) -> None:
-    faults.evict_node(world, _node(world, command), command)
+    faults.evict_node(world, _node(world, command))
 
 
 def _capacity(world: World, command: c.Capacity, _: Extras) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.catalogue import RECOVERY_MS
 from engine.errors import BatchError
 from engine.rules import interruptions, node_operations, nodes, release, scheduling, start_task
-from engine.specs.faults import Capacity, EvictNode, FailNode, NodeFault, StorageOutage
+from engine.specs.faults import Capacity, FailNode, NodeFault, StorageOutage
 from engine.state.disks import Disk
 from engine.state.nodes import Node, NodeError
 from engine.terms import Deallocation, NodeState, SchedulingState
@@ -118,10 +118,9 @@ def contact_is_over(world: World, node: int) -> None:
             nodes.start_task_failed(world, node)
             return
     nodes.become_ready(world, node)
-    scheduling.settle(world, node)
 
 
-def evict_node(world: World, node: int, fault: EvictNode) -> None:
+def evict_node(world: World, node: int) -> None:
     """A Spot node's VM is taken back (SPOT-3, SPOT-4)."""
     state = world.nodes.state_of(node)
     record = world.nodes.edit(node)
@@ -156,5 +155,3 @@ def storage_outage(world: World, fault: StorageOutage) -> None:
     until_ms = None if fault.for_ms is None else world.now_ms + fault.for_ms
     world.faults = world.faults._replace(outages=(*world.faults.outages, (world.now_ms, until_ms)))
     world.executor.outages = list(world.faults.outages)
-
-

@@ -25,6 +25,7 @@ _N = NodeState
 REBOOT, REIMAGE, DEALLOCATE, REMOVE = "reboot", "reimage", "deallocate", "remove"
 _RULES = {REBOOT: "NOP-3", REIMAGE: "NOP-4", DEALLOCATE: "NOP-8", REMOVE: "RSZ-4"}
 _WAITING = (Deallocation.TASK_COMPLETION, Deallocation.RETAINED_DATA)
+_WAITS_IN = (_N.IDLE, _N.RUNNING, _N.OFFLINE)
 _ALLOWED = {
     REBOOT: (_N.IDLE, _N.RUNNING, _N.OFFLINE, _N.START_TASK_FAILED, _N.UNUSABLE),
     REIMAGE: (_N.IDLE, _N.RUNNING, _N.OFFLINE, _N.START_TASK_FAILED, _N.UNUSABLE),
@@ -84,12 +85,12 @@ def operate(world: World, node: int, name: str, option: Deallocation) -> None:
     state = world.nodes.state_of(node)
     assert state is not None
     record = world.nodes[node]
-    if name == REIMAGE and world.options.reimage_cloud_service_only:
-        if world.pool_of(node).os is not OsFamily.CLOUD_SERVICE:
-            raise BatchError(
-                "OperationNotValidOnPool",
-                "Operation reimage can be invoked only on pools created with cloudServiceConfiguration",
-            )
+    cloud_service = world.pool_of(node).os is OsFamily.CLOUD_SERVICE
+    if name == REIMAGE and world.options.reimage_cloud_service_only and not cloud_service:
+        raise BatchError(
+            "OperationNotValidOnPool",
+            "Operation reimage can be invoked only on pools created with cloudServiceConfiguration",
+        )
     refusal = operation_verdict(name, state, record.operation)
     if refusal is not None:
         raise refusal
@@ -98,7 +99,7 @@ def operate(world: World, node: int, name: str, option: Deallocation) -> None:
 
 def begin(world: World, node: int, name: str, option: Deallocation) -> None:
     """Carry an accepted operation out, at once or when the node's tasks are done (NOP-2, RSZ-5)."""
-    if option in _WAITING and world.nodes.state_of(node) in (_N.IDLE, _N.RUNNING, _N.OFFLINE):
+    if option in _WAITING and world.nodes.state_of(node) in _WAITS_IN:
         record = world.nodes.edit(node)
         record.operation = PendingOperation(name, option is Deallocation.RETAINED_DATA, _RULES[name])
         scheduling.open_node(world, node)
@@ -111,7 +112,7 @@ def begin(world: World, node: int, name: str, option: Deallocation) -> None:
 def drained(world: World, node: int) -> None:
     """Look whether the operation that waits for the node's tasks can begin (NOP-2, NOP-14)."""
     operation = world.nodes[node].operation
-    if operation is None or world.nodes.busy(node):
+    if operation is None or world.nodes.busy(node) or world.nodes.state_of(node) not in _WAITS_IN:
         return
     if operation.waits_for_retention:
         expiry_ms = last_retention_ms(world, node)
@@ -205,6 +206,7 @@ def remove(world: World, node: int, option: Deallocation) -> None:
 
 
 # -- node users ------------------------------------------------------------------------------------------------------
+
 
 def _check_users(world: World, node: int) -> None:
     """NOP-9: users can be changed only while the node is idle or running."""

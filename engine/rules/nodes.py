@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engine import draws
 from engine.calendar import Due, DueKind
 from engine.catalogue import NODE_TIMINGS
-from engine.rules import interruptions, release, resizing, scheduling, start_task
+from engine.rules import faults, interruptions, node_operations, release, resizing, scheduling, start_task
 from engine.state.disks import Disk
 from engine.state.nodes import Node
 from engine.terms import Deallocation, NodeState, OsFamily, SchedulingState
@@ -31,7 +31,8 @@ def allocate(world: World, pool: Pool, *, dedicated: bool) -> int:
     now_ms = world.now_ms
     position = len(pool.nodes)
     ip = _take_address(pool)
-    record = Node(pool.row, position, _id_of(world, pool, position, dedicated), dedicated=dedicated, now_ms=now_ms, ip=ip)
+    node_id = _id_of(world, pool, position, dedicated)
+    record = Node(pool.row, position, node_id, dedicated=dedicated, now_ms=now_ms, ip=ip)
     node = world.nodes.add(record, pool.slots)
     pool.nodes.append(node)
     if dedicated:
@@ -86,8 +87,6 @@ def node_step(world: World, due: Due) -> None:
         case NodeState.UNUSABLE:
             boot(world, node)
         case NodeState.UNKNOWN:
-            from engine.rules import faults
-
             faults.contact_is_over(world, node)
 
 
@@ -135,8 +134,10 @@ def become_ready(world: World, node: int) -> None:
         state = NodeState.OFFLINE if disabled else NodeState.IDLE
     world.nodes.set_state(world.now_ms, node, state)
     scheduling.open_node(world, node)
-    for row in interruptions.owed_rows(world, node):
-        release.node_is_ready(world, node, row)
+    node_operations.drained(world, node)
+    if world.nodes.state_of(node) is state:
+        for row in interruptions.owed_rows(world, node):
+            release.node_is_ready(world, node, row)
 
 
 def start_task_failed(world: World, node: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.terms import TaskResult
 from tests.builders import (
     READY_S,
     REMOVAL_S,
@@ -16,6 +17,7 @@ from tests.builders import (
     node_state,
     node_states,
     refusal,
+    release,
     run,
     run_to,
     run_to_end,
@@ -239,6 +241,32 @@ def test_nop_2_an_operation_that_waits_begins_when_contact_is_back(start):
     assert (node_state(sim), task_state(sim)) == ("unknown", "completed")
     run_to_end(sim)
     assert times(sim, "NodeStateChanged", to="rebooting") == [READY_S + 10.002 + 120]
+
+
+@pytest.mark.parametrize("disabled", [False, True])
+def test_nop_2_retention_that_ends_while_contact_is_lost(start, disabled):
+    sim = start(a_job(tasks=[a_task(seconds=10, constraints={"retentionTime": "PT10M"})]))
+    run_to(sim, minutes=5)
+    if disabled:
+        do(sim, "disableNodeScheduling", **ON_NODE)
+    do(sim, "rebootNode", **ON_NODE, nodeRebootOption="retaineddata")
+    run_to(sim, minutes=10)
+    fail(sim, "PT4M", state="unknown")
+    run_to_end(sim)
+    assert node_states(sim)[-5:-2] == ["unknown", "offline" if disabled else "idle", "rebooting"]
+    assert times(sim, "NodeStateChanged", to="rebooting") == [600.001 + 240]
+
+
+def test_nop_2_the_end_of_the_job_while_contact_is_lost(start):
+    job = a_job(tasks=[a_task(seconds=60)], prep=a_line(5), release=a_line(5), onAllTasksComplete="terminatejob")
+    sim = start(job)
+    run_to(sim, seconds=READY_S + 10)
+    do(sim, "rebootNode", **ON_NODE, nodeRebootOption="taskcompletion")
+    fail(sim, "PT2M", state="unknown")
+    run_to_end(sim)
+    # Contact is back: the reboot that has waited comes first.
+    assert "rebooting" in node_states(sim)
+    assert (release(sim).runs, release(sim).result) == (1, TaskResult.SUCCESS)
 
 
 @pytest.mark.parametrize("option", ["requeue", "terminate", "taskcompletion"])
