@@ -58,7 +58,7 @@ class StartTaskRecord(NamedTuple):
 
 
 class PendingOperation(NamedTuple):
-    """An operation that waits for the node's tasks (RSZ-5, NOP-2): ``name`` is reboot, reimage, deallocate or remove."""
+    """What waits for the node's tasks (RSZ-5, NOP-2): ``name`` is reboot, reimage, deallocate or remove."""
 
     name: str
     waits_for_retention: bool
@@ -70,10 +70,10 @@ class Node(Record):
 
     __slots__ = (
         "allocation_ms",
-        "boot_ms",
-        "boots",
         "billed_ms",
         "billed_since_ms",
+        "boot_ms",
+        "boots",
         "dedicated",
         "disk_since_ms",
         "errors",
