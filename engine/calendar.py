@@ -31,7 +31,8 @@ class DueKind(IntEnum):
     RELEASE_TIMEOUT = 12
     DATA_EXPIRED = 13
     TASKS_READY = 14
-    PASS = 15
+    STARVING = 15
+    PASS = 16
 
 
 class Due:
@@ -125,15 +126,15 @@ class Calendar:
     def __len__(self) -> int:
         return len(self.env._queue)
 
-    def restore(self, now_ms: int, ends: Iterable[tuple[int, int, int]], others: Iterable[Pending]) -> None:
-        """Put entries back as of ``now_ms``: ends of tasks as (when in ms, anything, task), and others; both in order."""
+    def restore(self, now_ms: int, ends: Iterable[tuple[int, int, int, int]], others: Iterable[Pending]) -> None:
+        """Put entries back as of ``now_ms``: ends of tasks as (when in ms, anything, task, token), and others; in order."""
         env = self.env
         env.__init__(initial_time=now_ms)  # type: ignore[misc]  # others hold on to this very environment
         queue, number = env._queue, env._eid
         kind = DueKind.TASK_ENDED
-        for when_ms, _, task in ends:
+        for when_ms, _, task, token in ends:
             due = Due()
-            due.callbacks, due.kind, due.key, due.token = self._rules[kind], kind, task, 0
+            due.callbacks, due.kind, due.key, due.token = self._rules[kind], kind, task, token
             # What is in order is a heap.
             queue.append((when_ms, kind, next(number), due))  # type: ignore[arg-type]
         for entry in others:

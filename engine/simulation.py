@@ -28,6 +28,7 @@ from engine.rules import (
     resizing,
     scheduling,
     start_task,
+    starvation,
 )
 from engine.rules.commands import Extras
 from engine.scenario.expect import matches
@@ -213,12 +214,12 @@ class Simulation:
         refused: BatchError | None = None
         try:
             commands.execute(world, one.command, one.extras)
-        except BatchError as error:
-            refused = error
+        except BatchError as refusal:
+            refused = refusal
             # What is refused whole leaves no trace but its refusal; of a collection some tasks may be in (TASK-3).
-            if not isinstance(error, commands.PartlyRefused) or len(world.log) == mark + 1:
+            if not isinstance(refusal, commands.PartlyRefused) or len(world.log) == mark + 1:
                 world.log.cut(mark)
-            self._log_refusal(one, error, body)
+            self._log_refusal(one, refusal, body)
         if refused is not None or one.refused is not None:
             announced = refused is not None and one.refused == refused.code
             error = refused or BatchError("OperationInvalidForCurrentState", f"{one.refused} was expected")
@@ -314,6 +315,7 @@ class Simulation:
             DueKind.RELEASE_TIMEOUT: release.waited_long_enough,
             DueKind.DATA_EXPIRED: node_operations.data_expired,
             DueKind.TASKS_READY: scheduling.tasks_are_ready,
+            DueKind.STARVING: starvation.look_again,
             DueKind.PASS: scheduling.run_pass,
         }.items():
             world.calendar.on(kind, partial(rule, world))

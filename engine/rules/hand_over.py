@@ -8,13 +8,14 @@ both and compares the logs byte for byte.
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import heappop, heapreplace
 from typing import TYPE_CHECKING
 
 from engine.calendar import Due
 from engine.rules import outcomes, scheduling
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import Mark
-from engine.state.tasks import COMPLETED, NEVER_MS, RUNNING
+from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
 from engine.terms import JobState, PoolState
 
 if TYPE_CHECKING:
@@ -33,22 +34,23 @@ def task_ended(world: World) -> Callable[[Due], None]:
     state, started, ended, planned, on_node = tasks.state, tasks.started, tasks.ended, tasks.planned, tasks.node
     code, profile_of, profiles, start_entry = tasks.code, tasks.profile, tasks.profiles, tasks.start_entry
     is_open, ran, succeeded, running = nodes.open, nodes.ran, nodes.succeeded, nodes.running
+    tasks_dirty, nodes_dirty = tasks.dirty, nodes.dirty
     jobs, pools, records = world.jobs.rows, world.pools.rows, nodes.records.rows
-    mark, instance_of = instances.mark, instances.row
+    mark, instance_rows = instances.mark, instances.rows
+    entries = log.when
     when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     success, start = tasks.first_success, tasks.first_start
     end_with_care, all_else = outcomes.task_ended, scheduling.slots_came_free
-    assign, next_turn, row_mask = scheduling.assign, scheduling.next_turn, scheduling.ROW_MASK
+    assign, turn_key, row_mask = scheduling.assign, scheduling.turn_key, scheduling.ROW_MASK
 
     def rule(due: Due) -> None:
         task = due.key
-        now_ms = env._now
+        now_ms: int = env._now  # type: ignore[assignment]  # SimPy allows for times that are no whole numbers
         if state[task] != RUNNING or ended[task] != now_ms:
             return
         profile = profiles[profile_of[task]]
-        page = task >> PAGE_BITS
         job = jobs[profile.job]
-        if code[task] or not profile.hot or task in tasks.sparse[page] or job.max_parallel >= 0:
+        if due.token or code[task] or job.max_parallel >= 0:
             end_with_care(world, due)
             return
         # The task is completed (outcomes.task_ended, TaskTable.succeed).
@@ -56,12 +58,12 @@ def task_ended(world: World) -> Callable[[Due], None]:
         pool = pools[records[node].pool]
         slots = profile.required_slots
         state[task] = COMPLETED
-        tasks.dirty[page] = 1
+        tasks_dirty[task >> PAGE_BITS] = 1
         here = running[node]
         here.discard(task)
         ran[node] += 1
         succeeded[node] += 1
-        nodes.dirty[node >> PAGE_BITS] = 1
+        nodes_dirty[node >> PAGE_BITS] = 1
         pool.busy_slot_ms += slots * (now_ms - started[task])
         counts = job.counts
         counts[RUNNING] -= 1
@@ -74,37 +76,46 @@ def task_ended(world: World) -> Callable[[Due], None]:
             outcomes.task_left(world, job)
         # Who is next (scheduling.slots_came_free, fill_node)?
         turns = pool.turns
-        if not turns or not is_open[node] or pool.pass_due:
+        if not turns or not is_open[node] or pool.pass_due or pool.has_preemptible:
             all_else(world, node, slots)
             return
         job = jobs[turns[0] & row_mask]
-        ready = job.ready
-        lane = ready.get(slots)
+        lane = job.ready.get(slots)
         if (
             lane is None
-            or len(ready) > 1
-            or not lane.size
+            or len(job.ready) > 1
             or job.barred
             or job.max_parallel >= 0
             or job.state is not _JOB_ACTIVE
             or pool.state is not _POOL_ACTIVE
+            or lane.returned
+            or lane.late
+            or lane.next == lane.end
         ):
             all_else(world, node, slots)
             return
-        profile = profiles[profile_of[lane.head()]]
-        if not profile.hot:
+        task = lane.next
+        if not profiles[profile_of[task]].hot:
             all_else(world, node, slots)
             return
-        task = lane.take()
+        # The job's turn is over (ReadyQueue.take, scheduling.next_turn).
+        lane.take()
         job.ready_count -= 1
-        next_turn(pool, job)
-        if started[task] != NEVER_MS:
-            assign(world, job, task, node, profile)
-            return
+        pool.served += 1
+        job.served = pool.served
+        if not job.ready_count:
+            heappop(turns)
+            job.in_turn = False
+        elif len(turns) > 1:
+            heapreplace(turns, turn_key(job, pool))
+        else:
+            turns[0] = turn_key(job, pool)
         if job.has_prep:
-            row = instance_of(job.row, node)
-            if row < 0 or mark[row] & _SETTLED != _SETTLED:
-                assign(world, job, task, node, profile)
+            rows = instance_rows.get(job.row)
+            row = rows[node] if rows is not None and node < len(rows) else -1
+            needed = _SETTLED if job.has_release else _PREPARED
+            if row < 0 or mark[row] & needed != needed:
+                assign(world, job, task, node, profiles[profile_of[task]])
                 return
         # The task runs (outcomes.start_task, TaskTable.start).
         delay_ms = planned[task]
@@ -112,11 +123,11 @@ def task_ended(world: World) -> Callable[[Due], None]:
         on_node[task] = node
         started[task] = now_ms
         ended[task] = now_ms + delay_ms
-        start_entry[task] = len(log.when)
-        tasks.dirty[task >> PAGE_BITS] = 1
+        start_entry[task] = len(entries)
+        tasks_dirty[task >> PAGE_BITS] = 1
         here.add(task)
         counts = job.counts
-        counts[0] -= 1
+        counts[ACTIVE] -= 1
         counts[RUNNING] += 1
         when(now_ms)
         shape_of(start)

@@ -75,6 +75,13 @@ def lose_tasks(world: World, node: int, rule: str) -> None:
         _queue_again(world, task, extra, rule)
 
 
+def displace_task(world: World, task: int, rule: str) -> None:
+    """A running task gives way to another: the service queues it again, no counter of retries or requeues changes."""
+    extra = world.tasks.extra(task)
+    extra = extra._replace(system_retries=extra.system_retries + 1, awaits_retry=False)
+    _queue_again(world, task, extra, rule)
+
+
 def _queue_again(world: World, task: int, extra: TaskExtra, rule: str) -> None:
     profile = world.tasks.profile_of(task)
     node = world.tasks.node[task]

@@ -133,7 +133,9 @@ def update(world: World, command: UpdateJob) -> None:
         job.pool_id = command.pool_info.pool_id
         pools.bind(world, job)
     if job.pool >= 0:
-        scheduling.reorder_turns(world, world.pools[job.pool])
+        pool = world.pools.edit(job.pool)
+        pool.has_preemptible |= job.preemptible
+        scheduling.reorder_turns(world, pool)
     if turns_on is OnAllTasksComplete.TERMINATE_JOB:
         job.on_all_tasks_complete = turns_on
         all_tasks_complete(world, job)

@@ -100,7 +100,7 @@ def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: s
     if preparing and node in preparing:
         preparing[node].discard(task)
     world.nodes.running[node].add(task)
-    world.calendar.at(end_ms, DueKind.TASK_ENDED, task)
+    world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
     if world.jobs.rows[profile.job].has_release:
         row = world.instances.row(profile.job, node)
         if row >= 0 and not world.instances.mark[row] & Mark.RAN:
@@ -121,7 +121,7 @@ def limit_anew(world: World, task: int, profile: TaskProfile) -> None:
     if tasks.state[task] == RUNNING:
         end_ms = max(world.now_ms, tasks.started[task] + _present_plan(world, task, profile, extra).total_ms)
         tasks.move_end(task, end_ms)
-        world.calendar.at(end_ms, DueKind.TASK_ENDED, task)
+        world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
 
 
 # -- end -------------------------------------------------------------------------------------------------------------
@@ -153,9 +153,9 @@ def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> 
     plan, exit_code = _ending(world, task, node, profile, extra)
     if plan.failure is not None:
         _leave_node(world, task, node, profile, well=False)
-        exit_code = STOPPED_EXIT_CODE if plan.ran else None
+        stopped_code = STOPPED_EXIT_CODE if plan.ran else None
         rule = "RETRY-8" if plan.ran else "RETRY-4"
-        complete_failed(world, task, profile, exit_code, plan.failure, rule)
+        complete_failed(world, task, profile, stopped_code, plan.failure, rule)
     elif exit_code == 0:
         _leave_node(world, task, node, profile, well=True)
         tasks.succeed(now_ms, task, node)
@@ -260,7 +260,7 @@ def queue_again(world: World, task: int, profile: TaskProfile) -> None:
     if profile.manager:
         queue.add_first(task)
     else:
-        queue.add_returned(task)
+        queue.add_returned(task, len(world.log))
     scheduling.tasks_became_ready(world, job, 1)
 
 

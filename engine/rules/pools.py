@@ -55,6 +55,7 @@ def bind(world: World, job: Job) -> None:
     if pool is None or job.state is JobState.COMPLETED:
         return
     world.jobs.edit(job.row).pool = pool.row
+    pool.has_preemptible |= job.preemptible
     preparation.remember_nodes(world, job)
     scheduling.let_job_take_turns(world, job)
 

@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
 from engine.catalogue import SCHEDULING_LATENCY_MS
-from engine.log import Subject
-from engine.rules import outcomes, preparation
-from engine.state.failures import failure
+from engine.rules import outcomes, preemption, preparation, starvation
 from engine.state.ready import ReadyQueue
 from engine.state.tasks import ACTIVE, TaskProfile
 from engine.terms import JobState, NodeFillType, NodeState, PoolState, SchedulingState
-from engine.units import MINUTE_MS
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -28,8 +25,8 @@ if TYPE_CHECKING:
     from engine.world import World
 
 _IDLE, _RUNNING = NodeState.IDLE, NodeState.RUNNING
-_ROW_BITS = 24
-ROW_MASK = (1 << _ROW_BITS) - 1  # the job's row in a turn's key
+ROW_BITS = 24
+ROW_MASK = (1 << ROW_BITS) - 1  # the job's row in a turn's key
 _TURN_BITS = 40
 # RETRY-7: after so many service retries on one node, any other is as good.
 MAX_RETRIES_ON_NODE = 3
@@ -41,7 +38,7 @@ MAX_RETRIES_ON_NODE = 3
 def turn_key(job: Job, pool: Pool) -> int:
     """Orders the jobs of a pool: the least comes first (SCHED-1, SCHED-2, SCHED-4, SCHED-5)."""
     served = 0 if pool.oldest_first else job.served
-    return ((1000 - job.priority) << (_TURN_BITS + _ROW_BITS)) | (served << _ROW_BITS) | job.row
+    return ((1000 - job.priority) << (_TURN_BITS + ROW_BITS)) | (served << ROW_BITS) | job.row
 
 
 def may_take_turns(job: Job, pool: Pool) -> bool:
@@ -96,17 +93,20 @@ def choose_node(world: World, pool: Pool, job: Job, profile: TaskProfile, prefer
     return -1
 
 
-def _has_room(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int) -> bool:
-    nodes = world.nodes
-    record = nodes[node]
-    needed = pool.slots if profile.exclusive else profile.required_slots
+def may_come(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int) -> bool:
+    """Whether the node would take a task of the job if it had room (SCHED-8)."""
+    record = world.nodes[node]
     return (
         record.pool == pool.row
-        and bool(nodes.open[node])
-        and nodes.free[node] >= needed
+        and bool(world.nodes.open[node])
         and not (job.barred >> record.position) & 1
         and (record.dedicated or not profile.dedicated_only)
     )
+
+
+def _has_room(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int) -> bool:
+    needed = pool.slots if profile.exclusive else profile.required_slots
+    return world.nodes.free[node] >= needed and may_come(world, pool, job, profile, node)
 
 
 def preferred_node(world: World, task: int, profile: TaskProfile) -> int:
@@ -214,7 +214,8 @@ def slots_came_free(world: World, node: int, slots: int) -> None:
     if not nodes.open[node]:
         settle(world, node)
         return
-    exclusively = not pool.pass_due and bool(pool.turns) and fill_node(world, pool, node)
+    at_once = not pool.pass_due and not pool.has_preemptible
+    exclusively = at_once and bool(pool.turns) and fill_node(world, pool, node)
     free = nodes.free[node]
     if free != before:
         bit = 1 << nodes.records.rows[node].position
@@ -222,8 +223,9 @@ def slots_came_free(world: World, node: int, slots: int) -> None:
         pool.buckets[free] ^= bit
     if exclusively:
         open_node(world, node)
-    elif pool.pass_due:
+    elif not at_once:
         pool.unsettled.append(node)
+        request_pass(world, pool)
     elif free == pool.slots:
         settle(world, node)
 
@@ -263,6 +265,8 @@ def run_pass(world: World, due: Due) -> None:
         return
     if pool.turns:
         place_all(world, pool)
+    if pool.turns and pool.has_preemptible:
+        preemption.make_room(world, pool)
     pool.pass_due = False
     unsettled, pool.unsettled = pool.unsettled, []
     for node in dict.fromkeys(unsettled):
@@ -306,7 +310,7 @@ def _place_one(world: World, pool: Pool, job: Job) -> tuple[int, int, TaskProfil
             queue.take()
             job.ready_count -= 1
             return task, node, profile
-        _report_starving(world, pool, task, profile)
+        starvation.report(world, pool, job, task, profile)
     return None
 
 
@@ -326,6 +330,8 @@ def fill_node(world: World, pool: Pool, node: int) -> bool:
             key = heappop(turns)
             if may_take_turns(job, pool):
                 blocked.append(key)
+                if starvation.is_overdue(world, pool, job):
+                    request_pass(world, pool)
             else:
                 job.in_turn = False
             continue
@@ -369,35 +375,6 @@ def assign(world: World, job: Job, task: int, node: int, profile: TaskProfile) -
     nodes = world.nodes
     if nodes.state[node] == _IDLE:
         nodes.set_state(world.now_ms, node, _RUNNING)
-
-
-def _report_starving(world: World, pool: Pool, task: int, profile: TaskProfile) -> None:
-    """Say that a task finds no node: once if it can never fit (SCHED-10), else at most once a minute (SCHED-11)."""
-    impossible = profile.required_slots > pool.slots
-    if profile.required_slots == 1:
-        return
-    last = world.starving.get(task)
-    now_ms = world.now_ms
-    if last is not None and (impossible or now_ms - last < MINUTE_MS):
-        return
-    if not impossible and not _slots_are_scattered(pool, profile.required_slots):
-        return
-    world.starving[task] = now_ms
-    why = failure("TaskSchedulingConstraintFailed")
-    shape = world.log.shape(
-        "TaskScheduleFail",
-        Subject.TASK,
-        ("category", why.category),
-        ("code", why.code),
-        ("message", why.message if impossible else "No node has enough free task slots at once."),
-        ("rule", "SCHED-10" if impossible else "SCHED-11"),
-    )
-    world.log.append(now_ms, shape, task)
-
-
-def _slots_are_scattered(pool: Pool, wanted: int) -> bool:
-    free = sum(count * bits.bit_count() for count, bits in enumerate(pool.buckets) if bits)
-    return free >= wanted
 
 
 def tasks_are_ready(world: World, due: Due) -> None:

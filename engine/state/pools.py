@@ -56,6 +56,7 @@ class Pool(Record):
         "pass_due",
         "pending",
         "gathered_errors",
+        "has_preemptible",
         "requested",
         "resize_errors",
         "resize_started_ms",
@@ -122,6 +123,7 @@ class Pool(Record):
         self.turns: list[int] = []
         self.served = 0
         self.pass_due = False
+        self.has_preemptible = False  # a job here has allowed preemption (SCHED-16)
         self.unsettled: list[int] = []  # nodes whose state must be looked at after the pass that is due
         self.busy_slot_ms = 0
 

@@ -15,84 +15,87 @@ from engine.state.columns import Record
 class ReadyQueue(Record):
     """A queue of task numbers; ``size`` is how many there are."""
 
-    __slots__ = ("_end", "_late", "_next", "_ranges", "_returned", "size")
+    __slots__ = ("_ranges", "end", "late", "next", "returned", "size")
 
     def __init__(self) -> None:
         """Make an empty queue."""
         self.size = 0
-        self._returned: deque[int] = deque()
-        self._next = self._end = 0
-        self._ranges: deque[tuple[int, int]] = deque()
-        self._late: list[int] = []
+        self.returned: deque[tuple[int, int]] = deque()  # what comes back: its stamp and the task, in order
+        self.next = self.end = 0  # the first range of new tasks
+        self._ranges: deque[tuple[int, int]] = deque()  # the others
+        self.late: list[int] = []  # new tasks out of order, as a heap
 
     def add_range(self, first: int, count: int) -> None:
         """Queue new tasks ``first`` ... in creation order; they come after all earlier ranges."""
         self.size += count
-        if self._next == self._end:
-            self._next, self._end = first, first + count
+        if self.next == self.end:
+            self.next, self.end = first, first + count
         else:
             self._ranges.append((first, first + count))
 
     def add_late(self, task: int) -> None:
         """Queue a new task whose turn by creation order may have passed."""
         self.size += 1
-        heappush(self._late, task)
+        heappush(self.late, task)
 
-    def add_returned(self, task: int) -> None:
-        """Queue a task that has run before: behind others that came back, ahead of all new ones."""
+    def add_returned(self, task: int, stamp: int) -> None:
+        """Queue a task that has run before: behind those that came back with a lesser stamp, ahead of all new ones."""
         self.size += 1
-        self._returned.append(task)
+        self.returned.append((stamp, task))
 
     def add_first(self, task: int) -> None:
         """Queue a task ahead of everything: a job manager task."""
         self.size += 1
-        self._returned.appendleft(task)
+        self.returned.appendleft((-1, task))
 
     def head(self) -> int:
         """The task whose turn it is; the queue must not be empty."""
-        if self._returned:
-            return self._returned[0]
-        if self._late and (self._next == self._end or self._late[0] < self._next):
-            return self._late[0]
-        return self._next
+        if self.returned:
+            return self.returned[0][1]
+        if self.late and (self.next == self.end or self.late[0] < self.next):
+            return self.late[0]
+        return self.next
 
     def head_rank(self) -> tuple[int, int]:
-        """Orders the heads of several queues of one job: those that came back first, then by creation."""
-        return (0, 0) if self._returned else (1, self.head())
+        """Orders the heads of several queues of one job: those that came back, by their stamps, then by creation."""
+        return (0, self.returned[0][0]) if self.returned else (1, self.head())
 
     def take(self) -> int:
         """Remove and return the head."""
         self.size -= 1
-        if self._returned:
-            return self._returned.popleft()
-        if self._late and (self._next == self._end or self._late[0] < self._next):
-            return heappop(self._late)
-        task = self._next
-        self._next = task + 1
-        if self._next == self._end and self._ranges:
-            self._next, self._end = self._ranges.popleft()
+        if self.returned:
+            return self.returned.popleft()[1]
+        if self.late and (self.next == self.end or self.late[0] < self.next):
+            return heappop(self.late)
+        task = self.next
+        self.next = task + 1
+        if self.next == self.end and self._ranges:
+            self.next, self.end = self._ranges.popleft()
         return task
 
     def holds(self, task: int) -> bool:
         """Whether the task is in the queue."""
-        ranges = [(self._next, self._end), *self._ranges]
-        return task in self._returned or task in self._late or any(low <= task < high for low, high in ranges)
+        ranges = [(self.next, self.end), *self._ranges]
+        return self._has_returned(task) or task in self.late or any(low <= task < high for low, high in ranges)
 
     def discard(self, task: int) -> None:
         """Remove a task wherever it is in the queue; it must be there."""
         self.size -= 1
-        if task in self._returned:
-            self._returned.remove(task)
-        elif task in self._late:
-            self._late.remove(task)
-            self._late.sort()
+        if self._has_returned(task):
+            self.returned = deque(entry for entry in self.returned if entry[1] != task)
+        elif task in self.late:
+            self.late.remove(task)
+            self.late.sort()
         else:
             kept: list[tuple[int, int]] = []
-            for low, high in [(self._next, self._end), *self._ranges]:
+            for low, high in [(self.next, self.end), *self._ranges]:
                 parts = [(low, task), (task + 1, high)] if low <= task < high else [(low, high)]
                 kept += [(start, end) for start, end in parts if start < end]
             self._ranges = deque(kept)
-            self._next, self._end = self._ranges.popleft() if self._ranges else (0, 0)
+            self.next, self.end = self._ranges.popleft() if self._ranges else (0, 0)
+
+    def _has_returned(self, task: int) -> bool:
+        return any(entry[1] == task for entry in self.returned)
 
     def tasks(self) -> list[int]:
         """All tasks in the order in which they would be taken."""

@@ -1,0 +1,85 @@
+"""Preemption between jobs (SCHED-16, JOB-24): who waits in vain displaces tasks of jobs that allow it.
+
+``preemption_victims`` decides. Pools on which no job allows it never come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from engine.rules import interruptions, scheduling
+
+if TYPE_CHECKING:
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.state.tasks import TaskProfile
+    from engine.world import World
+
+
+def preemption_victims(world: World, pool: Pool, job: Job, profile: TaskProfile) -> list[int]:
+    """The running tasks that must go so that one node has room for a task of the job; none if there is no such node.
+
+    JOB-24 only of jobs that allow it, and of strictly lower priority. SCHED-16 lowest priority first, then latest
+    start. Nobody goes in vain.
+    """
+    needed = pool.slots if profile.exclusive else profile.required_slots
+    by_node: dict[int, list[int]] = {}
+    for task in _candidates(world, pool, job):
+        node = world.tasks.node[task]
+        if not scheduling.may_come(world, pool, job, profile, node):
+            continue
+        victims = by_node.setdefault(node, [])
+        victims.append(task)
+        if _room_without(world, node, victims) >= needed:
+            return _fewest(world, node, victims, needed)
+    return []
+
+
+def make_room(world: World, pool: Pool) -> None:
+    """The jobs that found no room displace tasks, the job whose turn it is first (SCHED-16)."""
+    for key in sorted(pool.turns):
+        job = world.jobs.rows[key & scheduling.ROW_MASK]
+        while scheduling.may_take_turns(job, pool) and _displace(world, pool, job):
+            scheduling.place_all(world, pool)
+
+
+def _displace(world: World, pool: Pool, job: Job) -> bool:
+    """Make room for the job's first task for which that is possible; returns whether there was one."""
+    for _, queue in scheduling.queues_in_order(job):
+        victims = preemption_victims(world, pool, job, world.tasks.profile_of(queue.head()))
+        for task in victims:
+            interruptions.displace_task(world, task, "SCHED-16")
+        if victims:
+            return True
+    return False
+
+
+def _candidates(world: World, pool: Pool, job: Job) -> list[int]:
+    """Running tasks that may be displaced for the job, first those that go first."""
+    tasks = world.tasks
+    yielding = {
+        other.row: other.priority
+        for other in world.jobs_of(pool)
+        if other.preemptible and other.priority < job.priority and other.busy
+    }
+    if not yielding:
+        return []
+    running = (task for node in pool.nodes for task in world.nodes.running[node])
+    found = (task for task in running if tasks.profile_of(task).job in yielding)
+    return sorted(found, key=lambda task: (yielding[tasks.profile_of(task).job], -tasks.started[task], -task))
+
+
+def _room_without(world: World, node: int, tasks: Iterable[int]) -> int:
+    """Free slots of the node if these tasks were gone."""
+    return world.nodes.free[node] + sum(world.tasks.profile_of(task).required_slots for task in tasks)
+
+
+def _fewest(world: World, node: int, victims: list[int], needed: int) -> list[int]:
+    """Those without whom it does not do: the last one is needed, earlier ones may not be."""
+    kept = victims
+    for task in reversed(victims[:-1]):
+        others = [one for one in kept if one != task]
+        if _room_without(world, node, others) >= needed:
+            kept = others
+    return kept

@@ -1,0 +1,66 @@
+"""Tasks of several slots for which no node has enough of them at once (SCHED-10, SCHED-11): what is said of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.calendar import Due, DueKind
+from engine.log import Subject
+from engine.rules import scheduling
+from engine.state.failures import failure
+from engine.units import MINUTE_MS
+
+if TYPE_CHECKING:
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.state.tasks import TaskProfile
+    from engine.world import World
+
+
+def starves(pool: Pool, job: Job, profile: TaskProfile) -> bool:
+    """Whether a task that finds no node would find one if the free slots were together (SCHED-11)."""
+    eligible = ~job.barred & (pool.dedicated_bits if profile.dedicated_only else -1)
+    free = sum(count * (nodes & eligible).bit_count() for count, nodes in enumerate(pool.buckets) if nodes)
+    return free >= profile.required_slots
+
+
+def is_overdue(world: World, pool: Pool, job: Job) -> bool:
+    """Whether a large task of the job may be starving of which nothing was said for a minute."""
+    large = (queue.head() for slots, queue in job.ready.items() if 1 < slots <= pool.slots and queue.size)
+    return any(_is_due(world, task) for task in large)
+
+
+def report(world: World, pool: Pool, job: Job, task: int, profile: TaskProfile) -> None:
+    """Say that a task finds no node: once if it can never fit (SCHED-10), once a minute while it starves (SCHED-11)."""
+    if profile.required_slots > pool.slots:
+        if task not in world.starving:
+            _say(world, task, failure("TaskSchedulingConstraintFailed").message, "SCHED-10")
+    elif profile.required_slots > 1 and _is_due(world, task) and starves(pool, job, profile):
+        _say(world, task, "No node has enough free task slots at once.", "SCHED-11")
+        world.calendar.at(world.now_ms + MINUTE_MS, DueKind.STARVING, pool.row)
+
+
+def look_again(world: World, due: Due) -> None:
+    """A minute has passed since somebody starved in this pool (SCHED-11)."""
+    pool = world.pools[due.key]
+    if pool.state is not None:
+        scheduling.request_pass(world, pool)
+
+
+def _is_due(world: World, task: int) -> bool:
+    last_ms = world.starving.get(task)
+    return last_ms is None or world.now_ms - last_ms >= MINUTE_MS
+
+
+def _say(world: World, task: int, message: str, rule: str) -> None:
+    world.starving[task] = world.now_ms
+    why = failure("TaskSchedulingConstraintFailed")
+    shape = world.log.shape(
+        "TaskScheduleFail",
+        Subject.TASK,
+        ("category", why.category),
+        ("code", why.code),
+        ("message", message),
+        ("rule", rule),
+    )
+    world.log.append(world.now_ms, shape, task)
