@@ -135,8 +135,10 @@ class World:
         self.starving = copy.starving.copy()
         self.executor.outages = list(copy.faults.outages)
         tasks, running = self.tasks, self.nodes.running
-        in_order = sorted((tasks.ended[task], tasks.start_entry[task], task) for task in tasks.rows_in(RUNNING))
-        for _, _, task in in_order:
+        in_order = sorted(
+            (tasks.ended[task], tasks.start_entry[task], task, tasks.end_token(task)) for task in tasks.rows_in(RUNNING)
+        )
+        for _, _, task, _ in in_order:
             running[tasks.node[task]].add(task)
         for task in self.tasks.rows_in(PREPARING):
             self.nodes.preparing.setdefault(self.tasks.node[task], set()).add(task)

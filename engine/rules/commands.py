@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from engine.errors import BatchError
 from engine.rules import faults, jobs, node_operations, pools, resizing, tasks
 from engine.specs import commands as c
+from engine.specs import faults as f
 from engine.specs import refusals
 from engine.terms import PoolState
 
@@ -256,19 +257,19 @@ def _delete_task(world: World, command: c.DeleteTask, _: Extras) -> None:
 # -- faults ----------------------------------------------------------------------------------------------------------
 
 
-def _fail_node(world: World, command: c.FailNode, _: Extras) -> None:
+def _fail_node(world: World, command: f.FailNode, _: Extras) -> None:
     faults.fail_node(world, _node(world, command), command)
 
 
-def _evict_node(world: World, command: c.EvictNode, _: Extras) -> None:
+def _evict_node(world: World, command: f.EvictNode, _: Extras) -> None:
     faults.evict_node(world, _node(world, command))
 
 
-def _capacity(world: World, command: c.Capacity, _: Extras) -> None:
+def _capacity(world: World, command: f.Capacity, _: Extras) -> None:
     faults.set_capacity(world, command)
 
 
-def _outage(world: World, command: c.StorageOutage, _: Extras) -> None:
+def _outage(world: World, command: f.StorageOutage, _: Extras) -> None:
     faults.storage_outage(world, command)
 
 
@@ -298,8 +299,8 @@ _RULES: dict[type, Callable[[World, Any, Extras], None]] = {
     c.TerminateTask: _terminate_task,
     c.ReactivateTask: _reactivate_task,
     c.DeleteTask: _delete_task,
-    c.FailNode: _fail_node,
-    c.EvictNode: _evict_node,
-    c.Capacity: _capacity,
-    c.StorageOutage: _outage,
+    f.FailNode: _fail_node,
+    f.EvictNode: _evict_node,
+    f.Capacity: _capacity,
+    f.StorageOutage: _outage,
 }

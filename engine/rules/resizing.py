@@ -270,5 +270,5 @@ def _log_resize(world: World, pool: Pool, event: str, rule: str) -> None:
     if event == "PoolResizeComplete":
         errors = pool.resize_errors
         fields += (("resultCode", errors[0].code if errors else "Success"), ("resizeErrors", errors))
-    shape = world.log.shape(event, Subject.POOL, *fields, ("rule", rule))  # type: ignore[arg-type]
+    shape = world.log.shape(event, Subject.POOL, *fields, ("rule", rule))
     world.log.append(world.now_ms, shape, pool.row)

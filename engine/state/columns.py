@@ -92,7 +92,7 @@ class ColumnsCopy(NamedTuple):
 class Columns:
     """Rows stored column by column. A subclass names its columns and their array type codes.
 
-    ``FIXED`` columns are written when a row is added and never again. ``sparse`` holds, page by page, what only
+    ``FIXED`` columns are written when a row is added and hardly ever again. ``sparse`` holds, page by page, what only
     few rows have; its values must be immutable.
     """
 
@@ -124,6 +124,10 @@ class Columns:
         """Mark the row's page as changed."""
         self.dirty[row >> PAGE_BITS] = 1
 
+    def touch_fixed(self, row: int) -> None:
+        """Mark the row's page as changed in a column that hardly ever does."""
+        self._fixed.dirty[row >> PAGE_BITS] = 1
+
     def copy(self) -> ColumnsCopy:
         """The columns as they are now, at the cost of the pages changed since the last copy."""
         sparse = self._sparse_saved.copy()
@@ -149,7 +153,7 @@ _NONE: dict[int, Any] = {}
 class Record:
     """A row as a slotted object. Its containers hold nothing that can change, so one level is a full copy."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     def clone(self) -> Self:
         """An independent copy."""

@@ -94,18 +94,18 @@ class InstanceTable(Columns):
         """Make a table without instances."""
         super().__init__(time_code)
         self.log = log
-        self._rows: dict[int, array[int]] = {}  # job -> row by node
+        self.rows: dict[int, array[int]] = {}  # job -> row by node, -1 where there is none
         self._on_node: dict[int, list[int]] = {}
         self._shapes: dict[tuple[Hashable, ...], int] = {}
 
     def row(self, job: int, node: int) -> int:
         """The row of the job on the node; -1 if it never needed one."""
-        rows = self._rows.get(job)
+        rows = self.rows.get(job)
         return rows[node] if rows is not None and node < len(rows) else -1
 
     def rows_of_job(self, job: int) -> list[int]:
         """All rows of a job, in the order in which they came to be."""
-        return sorted(row for row in self._rows.get(job, ()) if row >= 0)
+        return sorted(row for row in self.rows.get(job, ()) if row >= 0)
 
     def rows_on(self, node: int) -> tuple[int, ...]:
         """All rows of a node, in the order in which they came to be; those of deleted jobs are among them."""
@@ -252,13 +252,13 @@ class InstanceTable(Columns):
     def restore(self, copy: ColumnsCopy) -> None:
         """Make the instances as they were when ``copy`` was taken."""
         super().restore(copy)
-        self._rows = {}
+        self.rows = {}
         self._on_node = {}
         for row in range(self.length):
             self._enter(row)
 
     def _enter(self, row: int) -> None:
-        rows = self._rows.setdefault(self.job[row], array("i"))
+        rows = self.rows.setdefault(self.job[row], array("i"))
         node = self.node[row]
         if node >= len(rows):
             rows.extend(array("i", [-1]) * (node + 1 - len(rows)))

@@ -151,7 +151,7 @@ class TaskTable(Columns):
 
     def extra(self, task: int) -> TaskExtra:
         """Attempts, retries and failure; for a task that has never started, ``UNTRIED``."""
-        found = self.sparse[task >> PAGE_BITS].get(task)
+        found: TaskExtra | None = self.sparse[task >> PAGE_BITS].get(task)
         if found is not None:
             return found
         return PLAIN if self.started[task] != NEVER_MS else UNTRIED
@@ -186,6 +186,13 @@ class TaskTable(Columns):
     def is_particular(self, task: int, profile: TaskProfile) -> bool:
         """Whether there may be a node that the task would like best."""
         return profile.affinity is not None or task in self.sparse[task >> PAGE_BITS]
+
+    def end_token(self, task: int) -> int:
+        """The token of the calendar's entry for the task's end: 0 where a good end means nothing but itself.
+
+        That is a first attempt of a task that is plain in every respect (see rules/hand_over.py).
+        """
+        return 0 if self.profiles[self.profile[task]].hot and task not in self.sparse[task >> PAGE_BITS] else 1
 
     def profile_number(self, profile: TaskProfile) -> int:
         """The number of a profile, which is made when it is new."""
@@ -361,7 +368,7 @@ class TaskTable(Columns):
     def plan(self, task: int, total_ms: int, code: int) -> None:
         """Replace how long the first attempt takes, and its exit code."""
         self.planned[task], self.code[task] = total_ms, code
-        self.touch(task)
+        self.touch_fixed(task)
 
     def move_end(self, task: int, end_ms: int) -> None:
         """The running attempt will end at another moment than was planned."""
