@@ -48,38 +48,40 @@ class HookProcess(NamedTuple):
     task_id: str
     spec: CommandLine
     wall_clock_ms: int | None
-    plain: PlainProcess | None
+    plain: PlainProcess | None = None
     fixed: Plan | None = None  # the plan of every start, where chance has no say
 
 
 def prep_process(world: World, job: Job) -> HookProcess:
     """The job's preparation task, looked at once."""
-    prep = job.spec.job_preparation_task
-    assert prep is not None
-    return _hook(world, job, TaskKind.PREP, prep.id, prep, prep.constraints.max_wall_clock_time)
+    known = world.preparations.get(job.row)
+    if known is None:
+        prep = job.spec.job_preparation_task
+        assert prep is not None
+        limit_ms = prep.constraints.max_wall_clock_time
+        known = world.preparations[job.row] = _hook(world, job, HookProcess(TaskKind.PREP, prep.id, prep, limit_ms))
+    return known
 
 
 def release_process(world: World, job: Job) -> HookProcess:
     """The job's release task, looked at once."""
-    release = job.spec.job_release_task
-    assert release is not None
-    return _hook(world, job, TaskKind.RELEASE, release.id, release, release.max_wall_clock_time)
+    known = world.releases.get(job.row)
+    if known is None:
+        release = job.spec.job_release_task
+        assert release is not None
+        limit_ms = release.max_wall_clock_time
+        hook = HookProcess(TaskKind.RELEASE, release.id, release, limit_ms)
+        known = world.releases[job.row] = _hook(world, job, hook)
+    return known
 
 
-def _hook(
-    world: World, job: Job, kind: TaskKind, task_id: str, spec: CommandLine, wall_clock_ms: int | None
-) -> HookProcess:
-    """Kept by body and operating system: the same wherever it is asked for."""
+def _hook(world: World, job: Job, hook: HookProcess) -> HookProcess:
+    """Find out whether all its starts are alike."""
     pool = world.pools.find(job.pool_id)
     os = pool.os if pool is not None else OsFamily.LINUX
-    key = (id(spec), kind, os)
-    known = world.hooks.get(key)
-    if known is None:
-        hook = HookProcess(kind, task_id, spec, wall_clock_ms, None)
-        plain = world.executor.plain(_launch(hook, os, (), 1, -1, 0, ""))
-        fixed = plain.plan(0, (), 1) if plain is not None and plain.is_certain else None
-        known = world.hooks[key] = hook._replace(plain=plain, fixed=fixed)
-    return known
+    plain = world.executor.plain(_launch(hook, os, (), 1, -1, 0, ""))
+    fixed = plain.plan(0, (), 1) if plain is not None and plain.is_certain else None
+    return hook._replace(plain=plain, fixed=fixed)
 
 
 def hook_launch(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> Launch:

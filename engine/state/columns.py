@@ -115,6 +115,9 @@ class Columns:
         """Note that ``count`` rows have been appended to every column; returns the number of the first."""
         first = self.length
         self.length += count
+        if count == 1 and first & (PAGE_ROWS - 1):
+            self.dirty[first >> PAGE_BITS] = self._fixed.dirty[first >> PAGE_BITS] = 1
+            return first
         self._pages.grow(first, self.length)
         self._fixed.grow(first, self.length)
         self.sparse.extend({} for _ in range(len(self.dirty) - len(self.sparse)))

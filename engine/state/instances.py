@@ -96,6 +96,7 @@ class InstanceTable(Columns):
         self.log = log
         self.rows: dict[int, array[int]] = {}  # job -> row by node, -1 where there is none
         self._on_node: dict[int, list[int]] = {}
+        self._blank = [(getattr(self, name).append, -1 if code == TIME else 0) for name, code in self.TYPES.items()]
         self._shapes: dict[tuple[Hashable, ...], int] = {}
 
     def row(self, job: int, node: int) -> int:
@@ -115,8 +116,8 @@ class InstanceTable(Columns):
         """The row of the job on the node, made when it is new."""
         row = self.row(job, node)
         if row < 0:
-            for name, code in self.TYPES.items():
-                getattr(self, name).append(NEVER_MS if code == TIME else 0)
+            for append, value in self._blank:
+                append(value)
             row = self._grow(1)
             self.job[row], self.node[row] = job, node
             self._enter(row)

@@ -126,7 +126,8 @@ class TaskTable(Columns):
         self.blocks: list[TaskBlock] = []
         self._firsts: list[int] = []
         self._added = log.shape("TaskStateChanged", Subject.TASKS_ADDED, ("from", None), ("to", TaskState.ACTIVE))
-        self.first_start = self._start_shape(TaskState.ACTIVE, 1, "SCHED-7")
+        self._begin_shapes: dict[tuple[TaskState, TaskState, int, str], int] = {}
+        self.first_start = self._begin_shape(TaskState.ACTIVE, TaskState.RUNNING, 1, "SCHED-7")
         self.first_success = self._success_shape(1)
 
     # -- identity ------------------------------------------------------------------------------------------------
@@ -255,11 +256,12 @@ class TaskTable(Columns):
         self._count_on_node(task, node)
         extra = self.extra(task)
         if extra == UNTRIED:
-            return self._start_shape(old, 1, rule)
+            return self._begin_shape(old, TaskState.RUNNING, 1, rule)
         retry_ms = now_ms if extra.awaits_retry else extra.last_retry_ms
         extra = extra._replace(attempts=extra.attempts + 1, last_retry_ms=retry_ms, awaits_retry=False)
         self.set_extra(task, extra)
-        return self._start_shape(old, extra.attempts, "RETRY-5" if retry_ms == now_ms else rule)
+        rule = "RETRY-5" if retry_ms == now_ms else rule
+        return self._begin_shape(old, TaskState.RUNNING, extra.attempts, rule)
 
     def _count_on_node(self, task: int, node: int) -> None:
         """Service retries are counted for each node (RETRY-7)."""
@@ -272,14 +274,7 @@ class TaskTable(Columns):
         self._move(task, self.state[task], PREPARING)
         self._count_on_node(task, node)
         self.node[task] = node
-        shape = self.log.shape(
-            "TaskStateChanged",
-            Subject.TASK,
-            ("from", TaskState.ACTIVE),
-            ("to", TaskState.PREPARING),
-            ("attempt", self.extra(task).attempts + 1),
-            ("rule", "PREP-6"),
-        )
+        shape = self._begin_shape(TaskState.ACTIVE, TaskState.PREPARING, self.extra(task).attempts + 1, "PREP-6")
         self.log.append(now_ms, shape, task, node)
 
     def succeed(self, now_ms: int, task: int, node: int) -> None:
@@ -383,8 +378,7 @@ class TaskTable(Columns):
     def _move(self, task: int, old: int, new: int) -> None:
         if not _LEGAL[old * 4 + new]:
             raise BrokenInvariant(f"task {self.task_id(task)}: {old} -> {new} is no legal move")
-        job = self.profiles[self.profile[task]].job
-        counts = self.jobs.edit(job).counts
+        counts = self.jobs.rows[self.profiles[self.profile[task]].job].counts
         counts[old] -= 1
         counts[new] += 1
         self.state[task] = new
@@ -392,15 +386,13 @@ class TaskTable(Columns):
 
     # -- shapes --------------------------------------------------------------------------------------------------
 
-    def _start_shape(self, old: TaskState, attempt: int, rule: str) -> int:
-        return self.log.shape(
-            "TaskStateChanged",
-            Subject.TASK,
-            ("from", old),
-            ("to", TaskState.RUNNING),
-            ("attempt", attempt),
-            ("rule", rule),
-        )
+    def _begin_shape(self, old: TaskState, new: TaskState, attempt: int, rule: str) -> int:
+        key = (old, new, attempt, rule)
+        shape = self._begin_shapes.get(key)
+        if shape is None:
+            fields = (("from", old), ("to", new), ("attempt", attempt), ("rule", rule))
+            shape = self._begin_shapes[key] = self.log.shape("TaskStateChanged", Subject.TASK, *fields)
+        return shape
 
     def _success_shape(self, attempt: int) -> int:
         return self.log.shape(
