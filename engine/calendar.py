@@ -30,9 +30,10 @@ class DueKind(IntEnum):
     RESIZE_TIMEOUT = 11
     RELEASE_TIMEOUT = 12
     DATA_EXPIRED = 13
-    TASKS_READY = 14
-    STARVING = 15
-    PASS = 16
+    SPOT_REFILL = 14
+    TASKS_READY = 15
+    STARVING = 16
+    PASS = 17
 
 
 class Due:

@@ -27,6 +27,7 @@ from engine.rules import (
     release,
     resizing,
     scheduling,
+    spot,
     start_task,
     starvation,
 )
@@ -65,8 +66,8 @@ class Simulation:
     ``now_ms`` is the moment that is looked at, in ms since the scenario's start.
     """
 
-    def __init__(self, scenario: Scenario, seed: int | None = None) -> None:
-        """Begin a run; ``seed`` None is the scenario's own."""
+    def __init__(self, scenario: Scenario, seed: int | None = None, *, can_go_back: bool = True) -> None:
+        """Begin a run; ``seed`` None is the scenario's own. Without ``can_go_back`` no checkpoints are kept."""
         self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
         self.end_ms = LONGEST_RUN_MS if scenario.until_ms is None else scenario.until_ms
@@ -80,6 +81,7 @@ class Simulation:
         self._looked_at = 0  # length of the log when conditions were last looked at
         self._enter_rules()
         self._enter_scenario()
+        self._can_go_back = can_go_back
         self.checkpoints = Checkpoints()
         self.checkpoints.add(self._checkpoint())
 
@@ -110,7 +112,7 @@ class Simulation:
         else:
             more = calendar.run(until_ms, max_events)
         self.now_ms = max(self.now_ms, calendar.now_ms) if more else max(self.now_ms, until_ms)
-        if self.checkpoints.is_due(len(self.log)):
+        if self._can_go_back and self.checkpoints.is_due(len(self.log)):
             self.checkpoints.add(self._checkpoint())
         return more
 
@@ -314,6 +316,7 @@ class Simulation:
             DueKind.RESIZE_TIMEOUT: resizing.resize_timeout,
             DueKind.RELEASE_TIMEOUT: release.waited_long_enough,
             DueKind.DATA_EXPIRED: node_operations.data_expired,
+            DueKind.SPOT_REFILL: spot.refill,
             DueKind.TASKS_READY: scheduling.tasks_are_ready,
             DueKind.STARVING: starvation.look_again,
             DueKind.PASS: scheduling.run_pass,

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.errors import BatchError
-from engine.rules import faults, jobs, node_operations, pools, resizing, tasks
+from engine.rules import faults, jobs, node_operations, pools, resizing, spot, tasks
 from engine.specs import commands as c
 from engine.specs import faults as f
 from engine.specs import refusals
-from engine.terms import PoolState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,18 +43,12 @@ def execute(world: World, command: Command, extras: Extras = NOTHING) -> None:
     if rule is None:
         raise BatchError("UnsupportedRequestVersion", f"{command.NAME} is not simulated")
     rule(world, command, extras)
+    spot.seek_everywhere(world)
 
 
 def _refuse(found: Sequence[refusals.Refusal]) -> None:
     if found:
         raise found[0].error()
-
-
-def _live_pool(world: World, pool_id: str) -> Pool:
-    pool = pools.find(world, pool_id)
-    if pool.state is PoolState.DELETING:
-        raise BatchError("PoolBeingDeleted")
-    return pool
 
 
 def node_of(world: World, pool: Pool, name: str | int) -> int:

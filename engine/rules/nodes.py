@@ -41,6 +41,13 @@ def allocate(world: World, pool: Pool, *, dedicated: bool) -> int:
     return node
 
 
+def replace_vm(world: World, node: int) -> None:
+    """A VM has been obtained for a preempted node, which keeps its id and begins anew (SPOT-5)."""
+    record = world.nodes[node]
+    world.nodes.set_state(world.now_ms, node, NodeState.CREATING)
+    pass_on(world, node, world.node_ms(world.pool_of(node), "starting", record.position, record.boots))
+
+
 def _take_address(pool: Pool) -> int:
     """The lowest address that is free (NODE-4)."""
     if pool.free_addresses:

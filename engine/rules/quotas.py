@@ -83,7 +83,8 @@ def _series_key(name: str) -> str:
 
 
 def _here(world: World, pool: Pool) -> int:
-    return len(pool.pending) + sum(world.nodes.state_of(node) is not None for node in pool.nodes)
+    """The pool's VMs, those asked for included."""
+    return len(pool.pending) + sum(world.nodes.state_of(node) not in (None, N.PREEMPTED) for node in pool.nodes)
 
 
 def _communication_limit(world: World, pool: Pool) -> list[_Limit]:

@@ -12,7 +12,7 @@ from engine.calendar import Due, DueKind
 from engine.catalogue import JOB_TRANSITION_MS
 from engine.errors import BatchError
 from engine.log import Subject
-from engine.rules import node_operations, nodes, pools, quotas
+from engine.rules import node_operations, nodes, pools, quotas, spot
 from engine.state.pools import ResizeError
 from engine.terms import AllocationState, Deallocation, NodeState, PoolState
 
@@ -80,9 +80,7 @@ def shrink_victims(world: World, pool: Pool, count: int, *, dedicated: bool) -> 
         return group, used, -world.nodes[node].allocation_ms
 
     # Stable sorts from the last criterion to the first: id descending, then the rank.
-    candidates = sorted(
-        members(world, pool, dedicated=dedicated), key=lambda node: world.nodes[node].id, reverse=True
-    )
+    candidates = sorted(members(world, pool, dedicated=dedicated), key=lambda node: world.nodes[node].id, reverse=True)
     return sorted(candidates, key=rank)[:count]
 
 
@@ -200,6 +198,7 @@ def finish(world: World, pool: Pool) -> None:
     pool.resize_errors = pool.gathered_errors
     world.pools.set_allocation(world.now_ms, pool.row, AllocationState.STEADY)
     _log_resize(world, pool, "PoolResizeComplete", "RSZ-2")
+    spot.seek(world, pool)
 
 
 def resize_timeout(world: World, due: Due) -> None:

@@ -42,36 +42,37 @@ class Pool(Record):
         "auto_scale",
         "buckets",
         "busy_slot_ms",
+        "certificates",
         "created_ms",
         "dedicated_bits",
         "drain_option",
         "fill",
         "free_addresses",
+        "gathered_errors",
         "gone_ms",
+        "has_preemptible",
         "id",
+        "metadata",
         "modified_ms",
         "nodes",
         "oldest_first",
         "os",
+        "packages",
         "pass_due",
         "pending",
-        "gathered_errors",
-        "has_preemptible",
+        "refill_at_ms",
         "requested",
         "resize_errors",
         "resize_started_ms",
         "row",
         "served",
+        "short_since_ms",
         "since_ms",
         "size",
         "slots",
         "spec",
-        "spot_retry_token",
         "start_task",
         "state",
-        "packages",
-        "certificates",
-        "metadata",
         "target_dedicated",
         "target_spot",
         "token",
@@ -112,7 +113,8 @@ class Pool(Record):
         self.resize_started_ms = 0
         self.resize_errors: tuple[ResizeError, ...] = ()
         self.gathered_errors: tuple[ResizeError, ...] = ()  # of the resize under way
-        self.spot_retry_token = 0
+        self.short_since_ms: int | None = None  # since when Spot nodes are missing (SPOT-5)
+        self.refill_at_ms: int | None = None  # the next attempt to get them
         # Nodes by position, over all the pool ever had, and the addresses in use (NODE-4).
         self.nodes: list[int] = []
         self.addresses = 0  # ever used at once
@@ -164,9 +166,7 @@ class PoolTable(Records[Pool]):
         rule = POOL.get((pool.state, new))
         if rule is None:
             raise BrokenInvariant(f"pool {pool.id}: {pool.state!r} -> {new!r} at {now_ms} ms is no legal move (POOL-7)")
-        shape = self.log.shape(
-            "PoolStateChanged", Subject.POOL, ("from", pool.state), ("to", new), ("rule", rule)
-        )
+        shape = self.log.shape("PoolStateChanged", Subject.POOL, ("from", pool.state), ("to", new), ("rule", rule))
         pool.state = new
         pool.since_ms = now_ms
         if new is None:
