@@ -112,7 +112,7 @@ def run(
     with ExitStack() as stack:
         lines = None if events is None else stack.enter_context(lines_target(events))
         tree = None if files is None else stack.enter_context(TreeTarget(files))
-        simulation = Simulation(loaded, seed=seed)
+        simulation = Simulation(loaded, seed=seed, can_go_back=False)
         try:
             with RunProgress(show.console(to_stderr=True), hidden=quiet) as progress:
                 replay(simulation, lines, progress)

@@ -18,10 +18,12 @@ from typing import Any
 from tests.bench.answer import Answer
 from tests.bench.workloads import WORKLOADS, Workload
 
-ROW = "{:<16} {:>9} {:>9} {:>7} {:>8} {:>8} {:>8} {:>9} {:>11}"
+ROW = "{:<16} {:>8} {:>8} {:>7} {:>8} {:>7} {:>7} {:>8} {:>7} {:>7} {:>11}"
 HEAD = (
-    ROW.format("workload", "engine", "floor", "ratio", "ratio", "engine", "floor", "seek", "events"),
-    ROW.format("", "us/task", "us/task", "median", "fastest", "B/task", "B/task", "ms", ""),
+    ROW.format(
+        "workload", "engine", "floor", "ratio", "ratio", "engine", "floor", "w. past", "w. past", "seek", "events"
+    ),
+    ROW.format("", "us/task", "us/task", "median", "fastest", "B/task", "B/task", "ratio", "B/task", "ms", ""),
 )
 
 
@@ -40,16 +42,17 @@ def same_work(workload: Workload, engine: Answer, floor: Answer) -> bool:
 
 def compare(workload: Workload, rounds: int) -> None:
     """Print one line of the table. Raises SystemExit when an answer is wrong."""
-    engines, floors = [], []
+    engines, floors, pasts = [], [], []
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "work.bin")
         for _ in range(rounds):
             engines.append(measure("engine", workload, path))
             floors.append(measure("floor", workload, path))
+            pasts.append(measure("past", workload, path))
     answer, expected = Answer(*engines[0]["answer"]), Answer(*floors[0]["answer"])
     if not same_work(workload, answer, expected):
         raise SystemExit(f"{workload.name}: wrong answer: engine {answer}, floor {expected}")
-    if len({engine["log"] for engine in engines}) != 1:
+    if len({engine["log"] for engine in [*engines, *pasts]}) != 1:
         raise SystemExit(f"{workload.name}: the same scenario and seed gave different logs")
     if answer.preparations != answer.releases:
         raise SystemExit(f"{workload.name}: {answer.preparations} preparations, {answer.releases} releases")
@@ -67,7 +70,9 @@ def compare(workload: Workload, rounds: int) -> None:
         f"{min(ratios):.2f}",
         f"{engine_bytes:.0f}",
         f"{floor_bytes:.0f}",
-        f"{median(engine['seek_s'] for engine in engines) * 1000:.0f}",
+        f"{median(past['cpu_s'] / floor['cpu_s'] for past, floor in zip(pasts, floors, strict=True)):.2f}",
+        f"{median(past['peak_bytes'] for past in pasts) / workload.tasks:.0f}",
+        f"{median(past['seek_s'] for past in pasts) * 1000:.0f}",
         f"{engines[0]['events']:,}",
     )
     print(ROW.format(workload.name, *row), flush=True)
