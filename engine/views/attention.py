@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.state.nodes import GONE
 from engine.terms import JobState, NodeState
-from engine.views.pages.instances import Hook, HookStatus, InstancePage
+from engine.views.pages.instances import Hook, HookStatus
 from engine.views.pages.tasks import TaskPage
 
 if TYPE_CHECKING:
     from engine import Simulation
+    from engine.views.pages.instances import InstancePage
 
 _BAD_STATES = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN, NodeState.PREEMPTED)
 _MOST_TASKS = 2000  # looked at for their exit codes; there may be a million
@@ -27,14 +28,17 @@ class Concern(NamedTuple):
     since_ms: int
 
 
-def concerns_of(simulation: Simulation, job_id: str, pool_id: str) -> list[Concern]:
+def concerns_of(
+    simulation: Simulation, pool_id: str, preparation: InstancePage, release: InstancePage
+) -> list[Concern]:
     """What is wrong with a job and its pool now: what bars nodes first, then nodes, pool, release, tasks."""
+    job_id = preparation.job_id
     return [
         *_stuck(simulation, job_id),
-        *_hooks(simulation, job_id, Hook.PREPARATION),
+        *_hooks(preparation),
         *_nodes(simulation, pool_id),
         *_pool(simulation, pool_id),
-        *_hooks(simulation, job_id, Hook.RELEASE),
+        *_hooks(release),
         *_tasks(simulation, job_id),
     ]
 
@@ -53,8 +57,8 @@ def _stuck(simulation: Simulation, job_id: str) -> list[Concern]:
     return [Concern("job", "preparation failed on every node", effect, len(present), tuple(present), job.since_ms)]
 
 
-def _hooks(simulation: Simulation, job_id: str, hook: Hook) -> list[Concern]:
-    page = InstancePage(simulation, job_id, hook)
+def _hooks(page: InstancePage) -> list[Concern]:
+    hook = page.hook
     groups: dict[str, list[int]] = {}
     since: dict[str, int] = {}
     for node, status in page.statuses():

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.terms import JobState
-from engine.views.pages.instances import Hook, HookStatus, InstancePage
+from engine.views.pages.instances import HookStatus
 
 if TYPE_CHECKING:
     from engine import Simulation
+    from engine.views.pages.instances import InstancePage
 
 
-class HookCounts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class HookCounts:
     """The nodes of a job by how they stand with preparation, or with release."""
 
     is_specified: bool
     by_status: dict[HookStatus, int]
     without_record: int  # nodes in the pool that have no record
 
-    def __getitem__(self, status: HookStatus) -> int:  # type: ignore[override]
+    def __getitem__(self, status: HookStatus) -> int:
         """How many nodes have this status."""
         return self.by_status.get(status, 0)
 
@@ -59,10 +62,10 @@ _NOTHING = HookCounts(False, {}, 0)
 _NO_TASKS = TaskCounts(0, 0, 0, 0, 0, None)
 
 
-def phases_of(simulation: Simulation, job_id: str) -> Phases:
-    """The phases of a job; all counts are 0 while there is no job of this id."""
-    world = simulation.world
-    job = world.jobs.find(job_id)
+def phases_of(simulation: Simulation, preparation: InstancePage, release: InstancePage) -> Phases:
+    """The phases of the job whose pages these are; all counts are 0 while there is no such job."""
+    job_id = preparation.job_id
+    job = simulation.world.jobs.find(job_id)
     if job is None:
         return Phases(_NOTHING, _NO_TASKS, _NOTHING, None)
     done = job.counts[COMPLETED]
@@ -74,20 +77,14 @@ def phases_of(simulation: Simulation, job_id: str) -> Phases:
         failed=job.failed,
         oldest_wait_ms=_oldest_wait_ms(simulation, job_id),
     )
-    return Phases(
-        _hook(simulation, job_id, Hook.PREPARATION, is_specified=job.has_prep),
-        tasks,
-        _hook(simulation, job_id, Hook.RELEASE, is_specified=job.has_release),
-        _tasks_done_ms(simulation, job_id),
-    )
+    return Phases(_counts(preparation), tasks, _counts(release), _tasks_done_ms(simulation, job_id))
 
 
-def _hook(simulation: Simulation, job_id: str, hook: Hook, *, is_specified: bool) -> HookCounts:
-    page = InstancePage(simulation, job_id, hook)
+def _counts(page: InstancePage) -> HookCounts:
     counts = Counter(status for _, status in page.statuses())
-    pool_nodes = page.nodes_present()
     with_record = sum(counts.values()) - counts[HookStatus.GONE]
-    return HookCounts(is_specified, dict(counts), max(0, pool_nodes - with_record))
+    is_specified = page.definition() is not None
+    return HookCounts(is_specified, dict(counts), max(0, page.nodes_present() - with_record))
 
 
 def _oldest_wait_ms(simulation: Simulation, job_id: str) -> int | None:

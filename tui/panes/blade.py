@@ -70,7 +70,9 @@ class Blade(Container):
         is_narrow = not details.display
         lines: list[Line] = [] if is_narrow else [cut((*_BLANK, *each), cells) for each in self.model.footer()]
         sentence = () if key is None or not is_narrow else self.model.sentence(key)
-        lines.append(between((*_BLANK, *sentence), self.model.arrangement() if not is_narrow or not sentence else (), cells))
+        lines.append(
+            between((*_BLANK, *sentence), self.model.arrangement() if not is_narrow or not sentence else (), cells)
+        )
         footing.styles.height = len(lines)
         footing.show([self._in_set(each) for each in lines])
 
@@ -88,4 +90,3 @@ class Blade(Container):
     def focus_first(self) -> None:
         """The list has the focus."""
         self.table.focus()
-

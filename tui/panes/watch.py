@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual.containers import Container, Horizontal
+from textual.containers import Container
 from textual.content import Content
 
 from engine.terms import JobState
-from engine.views.pages.jobs import job_row
 from tui.messages import ShowView
 from tui.viewmodels import phase_rail
 from tui.viewmodels.attention import AttentionModel
@@ -51,14 +50,15 @@ class Watch(Container):
         self._map = NodeMapModel(session)
 
     def compose(self) -> ComposeResult:
-        """The rail across, two panes below it, two more below those."""
+        """The rail across; on the left where, on the right which and when."""
         yield LinesView(id="rail", classes="panel")
-        with Horizontal(id="middle"):
-            yield NodeMap(self._map, id="map")
-            yield Table(self._preparation, id="hooks")
-        with Horizontal(id="below"):
-            yield Choices(id="attention")
-            yield LinesView(id="recent", classes="panel")
+        with Container(id="panes"):
+            with Container(id="where"):
+                yield NodeMap(self._map, id="map")
+                yield Choices(id="attention")
+            with Container(id="which"):
+                yield Table(self._preparation, id="hooks")
+                yield LinesView(id="recent", classes="panel")
 
     def on_mount(self) -> None:
         """Headings that do not change."""
@@ -77,14 +77,16 @@ class Watch(Container):
         attention = self.query_one(Choices)
         concerns = len(self._attention.concerns)
         attention.border_title = Content(f"Needs attention ({concerns})" if concerns else "Needs attention")
-        attention.show(self._attention.lines())
+        attention.show(self._attention.lines(max(20, attention.size.width)))
         self._look_at_events()
 
     def _look_at_hooks(self) -> None:
         """Preparation while the job is active, release once it ends."""
-        job = job_row(self._session.simulation, self._session.job_id)
+        job = self._session.job(self._session.job_id)
         is_ending = job is not None and job.state in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
-        model: InstancesModel = self._release if is_ending and job and job.phases.release.is_specified else self._preparation
+        model: InstancesModel = (
+            self._release if is_ending and job and job.phases.release.is_specified else self._preparation
+        )
         table = self.query_one(Table)
         table.model = model
         table.look()
@@ -121,5 +123,3 @@ class Watch(Container):
         if isinstance(focused, NodeMap | Table) and focused.key is not None:
             return "node", focused.key
         return None
-
-

@@ -1,4 +1,4 @@
-"""The deck: header, one view at a time, the line of hints; time, focus and everything that is done goes through here."""
+"""The deck: header, one view at a time, a line of hints. Time, focus and all that is done go through here."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class Deck(Screen[None]):
         Binding("q,ctrl+q", "quit", "quit", id="quit"),
     ]
 
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-tiny"), (60, "-narrow"), (100, "-wide")]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-flat"), (16, "-short"), (30, "-tall")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-short"), (30, "-tall")]  # noqa: RUF012  # as Textual declares it
 
     def __init__(self, session: Session, *, speed: float | None, plays: bool) -> None:
         """A deck over a session; time goes by at once if ``plays``."""
@@ -112,6 +112,10 @@ class Deck(Screen[None]):
         if self._plays:
             self.call_after_refresh(self.action_play)
 
+    def on_unmount(self) -> None:
+        """Time stands still when nobody looks."""
+        self.pacer.stop()
+
     def on_resize(self) -> None:
         """Everything is arranged anew."""
         self.call_after_refresh(self.look)
@@ -137,6 +141,8 @@ class Deck(Screen[None]):
 
     def _frame(self) -> None:
         """Time has gone by: draw, unless drawing takes too much of the time."""
+        if not self.is_running:
+            return
         began_s = time.perf_counter()
         if self.pacer.playing and began_s < self._next_look_s:
             self.session.noted()
@@ -345,7 +351,9 @@ class Deck(Screen[None]):
     def _go_to_time(self, text: str) -> None:
         simulation = self.session.simulation
         if text.strip() == "end":
-            self._seek(max(self.session.newest_ms, simulation.log.last_ms) if self.session.is_past else simulation.end_ms)
+            self._seek(
+                max(self.session.newest_ms, simulation.log.last_ms) if self.session.is_past else simulation.end_ms
+            )
             if simulation.finished:
                 simulation.finish()
                 self.look()
@@ -429,4 +437,3 @@ _KEY_NAMES = {
     "pageup": "PgUp",
     "pagedown": "PgDn",
 }
-

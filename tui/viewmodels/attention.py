@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.attention import Concern, concerns_of
-from tui.viewmodels.text import Line, Role, Span, line
+from tui.viewmodels.text import Line, Role, Span, line, wrapped
 
 if TYPE_CHECKING:
     from tui.viewmodels.session import Session
@@ -23,10 +23,12 @@ class AttentionModel:
 
     def refresh(self) -> None:
         """Look at the simulation again."""
-        self.concerns = concerns_of(self.session.simulation, self.session.job_id, self.session.pool_id)
+        self.concerns = concerns_of(
+            self.session.simulation, self.session.pool_id, *self.session.pages(self.session.job_id)
+        )
 
-    def lines(self) -> list[tuple[int, Line]]:
-        """Number of the concern and text, two lines where there is an effect."""
+    def lines(self, cells: int) -> list[tuple[int, Line]]:
+        """Number of the concern and text in so many cells, with what follows from it."""
         if not self.concerns:
             return [
                 (-1, line(Span(f"{self.session.glyphs.good} ", Role.OK), Span("Nothing needs attention.", Role.DIM)))
@@ -36,9 +38,12 @@ class AttentionModel:
             mark = self.session.glyphs.bad if concern.kind != "node" else "!"
             noun = _NOUNS[concern.kind]
             counted = f"{concern.size:,} {noun}{'' if concern.size == 1 else 's'}: "
-            found.append((number, line(Span(f"{mark} ", Role.FAILED), counted, Span(concern.text, Role.FAILED))))
+            first, *rest = wrapped(counted + concern.text, cells - 2)
+            found.append((number, line(Span(f"{mark} {first}", Role.FAILED))))
+            found += [(number, line(Span(f"  {each}", Role.FAILED))) for each in rest]
             if concern.effect:
-                found.append((number, line(Span(f"  {concern.effect}", Role.DERIVED))))
+                effect = wrapped(self.session.text(concern.effect), cells - 2)
+                found += [(number, line(Span(f"  {each}", Role.DERIVED))) for each in effect]
         return found
 
     def place(self, number: int) -> tuple[str, int | None]:

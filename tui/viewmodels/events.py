@@ -120,8 +120,7 @@ class EventsModel(RowsModel):
         if event.task_id is not None:
             return event.task_id
         if event.node_id is not None:
-            node = fmt.short_node(event.node_id)
-            return f"{event.job_id} {node}" if event.job_id is not None else node
+            return f"{event.job_id} on n{event.position}" if event.job_id is not None else f"n{event.position}"
         return event.job_id or event.pool_id or fmt.optional(event.fields.get("command"))
 
     def details(self, key: int) -> Sequence[Block]:
@@ -164,7 +163,7 @@ def what(event: EventRow) -> str:
         else:
             words.append(f"{old} → {new}" if old else f"{new}")
     if event.task_id is not None and event.node_id is not None:
-        words.append(f"on {fmt.short_node(event.node_id)}")
+        words.append(f"on n{event.position}")
     if "exitCode" in fields and (fields["exitCode"] or fields.get("result") == "failure"):
         words.append(f"exit {fields['exitCode']}")
     failure = fields.get("failureInfo")

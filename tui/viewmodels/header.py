@@ -84,32 +84,26 @@ def scrubber(session: Session, cells: int) -> Line:
         return ()
     glyphs = session.glyphs
     counts = session.events.density(bins, span_ms)
-    top = max(counts) or 1
+    top = max(count for count, _ in counts) or 1
     now_bin = min(bins - 1, session.now_ms * bins // max(1, span_ms))
     newest_bin = min(bins - 1, session.newest_ms * bins // max(1, span_ms))
     levels = len(glyphs.densities) - 1
     marks: dict[int, Span] = {}
-    for index in _some(session.events.failures()):
-        marks[session.events.when_ms(index) * bins // max(1, span_ms)] = Span(glyphs.failure, Role.FAILED)
     for when_ms in session.events.by_hand_ms():
         marks[when_ms * bins // max(1, span_ms)] = Span(glyphs.by_hand, Role.KEY)
     marks[now_bin] = Span(glyphs.now, Role.STRONG)
     spans = []
-    for at, count in enumerate(counts):
+    for at, (count, failures) in enumerate(counts):
         if at in marks:
             spans.append(marks[at])
+        elif failures:
+            spans.append(Span(glyphs.failure, Role.FAILED))
         elif at < now_bin:
             level = -(-count * levels // top)
             spans.append(Span(glyphs.densities[level], Role.RUNNING))
         else:
             spans.append(Span(glyphs.planned, Role.QUIET if at <= newest_bin else Role.OFF))
     return (Span(first, Role.DIM), *_merged(spans), Span(last, Role.DIM))
-
-
-def _some(indexes: Sequence[int]) -> Sequence[int]:
-    """So many at most, evenly spread: a strip has few cells."""
-    step = max(1, len(indexes) // 2000)
-    return indexes[::step]
 
 
 def _merged(spans: list[Span]) -> list[Span]:
@@ -139,11 +133,7 @@ def tab_line(tabs: Sequence[Tab], current: str, cells: int) -> Line:
         title = tab.short if is_narrow else tab.title
         is_current = tab.name == current
         spans.append(Span(tab.key, Role.KEY))
-        spans.append(
-            Span(
-                f" {title} " if is_current else f" {title} ", Role.STRONG if is_current else Role.DIM, False, is_current
-            )
-        )
+        spans.append(Span(f" {title} ", Role.STRONG if is_current else Role.DIM, False, is_current))
         spans.append(Span("" if is_narrow else " "))
     return tuple(spans)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.terms import JobState
@@ -41,7 +42,8 @@ class InstancesModel(RowsModel):
         self._page = self._new_page()
 
     def _new_page(self, hook: Hook | None = None) -> InstancePage:
-        return InstancePage(self.session.simulation, self.session.job_id, hook or self.hook)
+        preparation, release = self.session.pages(self.session.job_id)
+        return preparation if (hook or self.hook) is Hook.PREPARATION else release
 
     def order(self) -> Sequence[int]:
         """Nodes with a record; with those without one after a key."""
@@ -79,8 +81,9 @@ class InstancesModel(RowsModel):
             Span(fmt.span(duration_ms), Role.DERIVED),
         )
 
+    @abstractmethod
     def _last_cells(self, record: InstanceRow) -> tuple[Span, ...]:
-        return ()
+        """What only one of the two lists shows."""
 
     def summary(self) -> Line:
         """Counts by status."""
@@ -106,13 +109,14 @@ class InstancesModel(RowsModel):
             return ()
         return (line(Span("command line  ", Role.DIM), Span(task.command_line)), self._settings(task))
 
+    @abstractmethod
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
-        raise NotImplementedError
+        """The settings that decide where and how often it runs."""
 
     def sentence(self, key: int) -> Line:
         """What happened on a node, in one line."""
         record = self._page.row(key)
-        words = [f"node {self._page.position_of(key)}", hook_glyph(self.hook, record.status).name]
+        words = [f"n{self._page.position_of(key)}", hook_glyph(self.hook, record.status).name]
         if record.exit_code is not None:
             words.append(f"exit {record.exit_code}")
         if record.retry_count:
@@ -131,7 +135,7 @@ class InstancesModel(RowsModel):
         node = Block(
             "Node",
             (
-                row("Node", record.node_id),
+                row("ID", record.node_id),
                 row("Index", self._page.position_of(key)),
                 row("Pool", record.pool_id),
                 row("State", state.name + left, state.role),
@@ -193,13 +197,13 @@ class PreparationModel(InstancesModel):
     hook = Hook.PREPARATION
     columns = (
         Column("", 1),
-        Column("Node", 21, stretch=True),
+        Column("Node", 12, stretch=True),
         Column("State", 9, from_width=86, is_derived=False),
         Column("Result", 8),
         Column("Start time", 10),
         Column("End time", 10),
         Column("Exit code", 9),
-        Column("Retries", 7, from_width=56),
+        Column("Retries", 7, from_width=66),
         Column("Duration", 9, from_width=100, is_derived=True),
     )
     help_text = (
@@ -245,7 +249,7 @@ class ReleaseModel(InstancesModel):
     hook = Hook.RELEASE
     columns = (
         Column("", 1),
-        Column("Node", 21, stretch=True),
+        Column("Node", 12, stretch=True),
         Column("State", 9, from_width=86),
         Column("Result", 8),
         Column("Start time", 10),
@@ -258,6 +262,9 @@ class ReleaseModel(InstancesModel):
         "It runs at the end of the job on each node that ran a task of it and prepared; it is not retried, and its "
         "failure does not keep the job from completing. v shows the nodes without a record as well."
     )
+
+    def _last_cells(self, record: InstanceRow) -> tuple[Span, ...]:  # noqa: ARG002  # release is not retried (REL-8)
+        return ()
 
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
         limit = getattr(task, "max_wall_clock_time", None)

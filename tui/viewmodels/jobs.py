@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.instances import HookStatus
-from engine.views.pages.jobs import JobRow, PoolRow, job_ids, job_row, pool_ids, pool_row
+from engine.views.pages.jobs import JobRow, PoolRow, job_ids, pool_ids, pool_row
 from tui import format as fmt
 from tui.viewmodels.glyphs import JOB, NODE, pool_glyph
 from tui.viewmodels.lists import Block, Column, RowsModel, row
@@ -59,7 +59,7 @@ class JobsModel(RowsModel):
         return self._ids[key]
 
     def _row(self, key: int) -> JobRow:
-        found = job_row(self.session.simulation, self._ids[key])
+        found = self.session.job(self._ids[key])
         assert found is not None
         return found
 

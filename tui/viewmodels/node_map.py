@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.views.pages.instances import HookStatus
 from engine.views.pages.nodes import NodePage
 from tui import format as fmt
 from tui.viewmodels.glyphs import NODE, Glyph, phase_glyph
-from tui.viewmodels.text import Line, Role, Span, cut, line, width
+from tui.viewmodels.text import Line, Role, Span, cut, fit, line, width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
 
 _LABEL_CELLS = 6
+_WORDS_CELLS = 40
+_TASKS_CELLS = 54
+_SLOT_CELLS = 8
+_NO_HOOKS = (HookStatus.NOT_NEEDED, HookStatus.NOT_NEEDED)
 
 
 class Lens(Enum):
@@ -30,15 +36,20 @@ LENSES = tuple(Lens)
 
 
 class Grid(NamedTuple):
-    """How the cells are laid out: nodes in a row, cells for a node, blank included."""
+    """How the cells are laid out: nodes in a row, cells for a node, blank included.
+
+    With one node in a row there is room for words.
+    """
 
     columns: int
     pitch: int
 
 
 def grid(nodes: int, cells: int, lines: int) -> Grid:
-    """Two cells a node where all fit, else one; rows of a multiple of ten nodes."""
+    """A line a node where all fit, then two cells, then one; rows of a multiple of ten nodes."""
     room = max(10, cells - _LABEL_CELLS)
+    if nodes <= lines and cells >= _WORDS_CELLS:
+        return Grid(1, cells)
     for pitch in (2, 1):
         columns = max(10, room // pitch // 10 * 10)
         if -(-nodes // columns) <= lines or pitch == 1:
@@ -54,19 +65,30 @@ class NodeMapModel:
         self.session = session
         self.lens = Lens.PHASE
         self.nodes: Sequence[int] = ()
-        self._page = NodePage(session.simulation, session.pool_id, session.job_id)
+        self._page = NodePage(session.simulation, session.pool_id, *session.pages(session.job_id))
+        self._hooks: dict[int, tuple[HookStatus, HookStatus]] = {}
+        self._glyphs: dict[int, Glyph] = {}
 
     def refresh(self) -> None:
         """Look at the simulation again."""
-        self._page = NodePage(self.session.simulation, self.session.pool_id, self.session.job_id)
+        self._page = NodePage(self.session.simulation, self.session.pool_id, *self.session.pages(self.session.job_id))
         self.nodes = self._page.nodes()
+        self._hooks = self._page.all_hooks() if self.lens is Lens.PHASE else {}
+        self._glyphs.clear()
 
     def next_lens(self) -> None:
         """Look at something else."""
         self.lens = LENSES[(LENSES.index(self.lens) + 1) % len(LENSES)]
+        self.refresh()
 
     def glyph(self, node: int) -> Glyph:
         """How a node is drawn under the present lens."""
+        found = self._glyphs.get(node)
+        if found is None:
+            found = self._glyphs[node] = self._glyph(node)
+        return found
+
+    def _glyph(self, node: int) -> Glyph:
         state = self._page.state_of(node)
         if state is None or self.lens is Lens.STATE:
             return NODE[state]
@@ -74,7 +96,7 @@ class NodeMapModel:
             return _slots_glyph(self._page.used_slots(node), self._page.slots(), NODE[state])
         if NODE[state].role in (Role.FAILED, Role.TRANSITION, Role.OFF):
             return NODE[state]
-        return phase_glyph(*self._page.hooks(node))
+        return phase_glyph(*self._hooks.get(node, _NO_HOOKS))
 
     def row(self, number: int, layout: Grid, cursor: int | None) -> Line:
         """One row of cells with the index of its first node."""
@@ -82,22 +104,42 @@ class NodeMapModel:
         nodes = self.nodes[first : first + layout.columns]
         if not nodes:
             return ()
-        spans = [Span(f"{first:5d} ", Role.DIM)]
+        if layout.columns == 1:
+            return self._words(nodes[0], first, layout.pitch, is_cursor=first == cursor)
+        runs = [Span(f"{first:5d} ", Role.DIM)]
+        gap = " " * (layout.pitch - 1)
         for at, node in enumerate(nodes, first):
             glyph = self.glyph(node)
             text = self.session.glyphs.of(glyph)
             is_disabled = not self._page.is_enabled(node)
-            spans.append(Span(text, glyph.role, is_fill=at == cursor, is_underlined=is_disabled))
-            if layout.pitch > 1:
-                spans.append(Span(" "))
-        return tuple(spans)
+            span = Span(text + gap, glyph.role, is_fill=at == cursor, is_underlined=is_disabled)
+            if runs[-1][1:] == span[1:]:
+                runs[-1] = span._replace(text=runs[-1].text + span.text)
+            else:
+                runs.append(span)
+        return tuple(runs)
+
+    def _words(self, node: int, index: int, cells: int, *, is_cursor: bool) -> Line:
+        """A node on a line of its own: glyph, state, slots in use, phase, tasks."""
+        row, glyph, glyphs = self._page.row(node), self.glyph(node), self.session.glyphs
+        state, phase = NODE[row.state], phase_glyph(row.prep, row.release)
+        slots = min(row.slots, _SLOT_CELLS)
+        used = -(-row.used_slots * slots // row.slots)
+        tasks = " ".join(task_id for _, task_id in self._page.tasks_on(node)[:_SLOT_CELLS])
+        is_known = row.prep is not HookStatus.NOT_NEEDED
+        return line(
+            Span(fit(f"n{index}", _LABEL_CELLS - 1) + " ", Role.STRONG if is_cursor else Role.DIM),
+            Span(glyphs.of(glyph), glyph.role, is_fill=is_cursor),
+            Span(" " + fit(state.name, 21 if cells >= _TASKS_CELLS else 16), state.role),
+            Span(glyphs.full * used, Role.RUNNING),
+            Span(glyphs.rest * (slots - used) + " ", Role.OFF),
+            Span(fit(phase.name if is_known else "", 15), phase.role),
+            Span(tasks if cells >= _TASKS_CELLS else "", Role.DIM),
+        )
 
     def legend(self, cells: int, lines: int) -> list[Line]:
         """What the cells mean, with counts, in at most so many lines."""
-        counts: dict[Glyph, int] = {}
-        for node in self.nodes:
-            glyph = self.glyph(node)
-            counts[glyph] = counts.get(glyph, 0) + 1
+        counts = Counter(map(self.glyph, self.nodes))
         rows: list[Line] = [()]
         for glyph, count in sorted(counts.items(), key=lambda item: -item[1]):
             entry = (self.session.glyphs.span(glyph), Span(f" {glyph.name} {count:,}   "))
@@ -114,7 +156,7 @@ class NodeMapModel:
         state = NODE[node.state]
         phase = phase_glyph(node.prep, node.release)
         return line(
-            Span(self.session.text(f"node {fmt.node_name(node.position, node.node_id)} "), Role.STRONG),
+            Span(self.session.text(f"{fmt.node_name(node.position, node.node_id)} "), Role.STRONG),
             Span(f" {state.name}", state.role),
             Span(f"  {node.used_slots}/{node.slots} slots  "),
             Span(phase.name, phase.role),

@@ -26,7 +26,7 @@ class NodesModel(RowsModel):
     title = "Nodes"
     columns = (
         Column("", 1),
-        Column("Node", 21, stretch=True),
+        Column("Node", 12, stretch=True),
         Column("State", 20),
         Column("Scheduling", 10, from_width=74),
         Column("Running tasks", 13),
@@ -44,11 +44,11 @@ class NodesModel(RowsModel):
     def __init__(self, session: Session) -> None:
         """An empty list; rows come with ``refresh``."""
         super().__init__(session)
-        self._page = NodePage(session.simulation, session.pool_id, session.job_id)
+        self._page = NodePage(session.simulation, session.pool_id, *session.pages(session.job_id))
 
     def order(self) -> Sequence[int]:
         """The nodes of the pool in focus."""
-        self._page = NodePage(self.session.simulation, self.session.pool_id, self.session.job_id)
+        self._page = NodePage(self.session.simulation, self.session.pool_id, *self.session.pages(self.session.job_id))
         return self._page.order()
 
     def is_failed(self, key: int) -> bool:
@@ -96,7 +96,7 @@ class NodesModel(RowsModel):
     def sentence(self, key: int) -> Line:
         """A node in one line."""
         node = self._page.row(key)
-        parts = [f"node {node.position}", NODE[node.state].name, f"{node.used_slots}/{node.slots} slots"]
+        parts = [f"n{node.position}", NODE[node.state].name, f"{node.used_slots}/{node.slots} slots"]
         if node.prep is not HookStatus.NOT_NEEDED:
             parts.append(phase_glyph(node.prep, node.release).name)
         if node.scheduling is SchedulingState.DISABLED:

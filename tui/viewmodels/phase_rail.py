@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.terms import JobState
 from engine.views.pages.instances import HookStatus
-from engine.views.pages.jobs import job_row, pool_row
+from engine.views.pages.jobs import pool_row
 from tui import format as fmt
 from tui.viewmodels.glyphs import JOB, PREPARATION, RELEASE, TASK_GLYPHS
 from tui.viewmodels.jobs import job_role
@@ -24,7 +24,7 @@ _SHORT_LABELS = ("Prep    ", "Tasks   ", "Release ")
 
 def title(session: Session) -> str:
     """The heading: job, state, priority, pool."""
-    job = job_row(session.simulation, session.job_id)
+    job = session.job(session.job_id)
     if job is None:
         return "no job yet"
     pool = pool_row(session.simulation, session.pool_id)
@@ -46,10 +46,10 @@ def title(session: Session) -> str:
 
 def rail(session: Session, cells: int) -> list[Line]:
     """Three bars with counts, and a line of forecasts where there is room for it."""
-    job = job_row(session.simulation, session.job_id)
+    job = session.job(session.job_id)
     if job is None:
-        text = "No job has been added yet. Press space to let time go by, or . for one event."
-        return [line(Span(text, Role.DIM)), (), ()]
+        empty = "No job has been added yet. Press space to let time go by, or . for one event."
+        return [line(Span(empty, Role.DIM)), (), ()]
     is_narrow = cells < 96
     labels = _SHORT_LABELS if is_narrow else _LABELS
     bar_cells = max(10, cells * (38 if is_narrow else 46) // 100)

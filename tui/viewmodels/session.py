@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.events import EventPage
-from engine.views.pages.jobs import job_ids, pool_ids, pool_of_job
+from engine.views.pages.instances import pages_of
+from engine.views.pages.jobs import job_ids, job_row, pool_ids, pool_of_job
 from tui import format as fmt
 from tui.viewmodels.glyphs import GlyphSet
 
 if TYPE_CHECKING:
     from engine import Simulation
+    from engine.views.pages.instances import InstancePage
+    from engine.views.pages.jobs import JobRow
 
 
 class Session:
@@ -24,6 +27,8 @@ class Session:
         self.newest_ms = simulation.now_ms
         self._job_id = ""
         self._pool_id = ""
+        self._pages: dict[str, tuple[InstancePage, InstancePage]] = {}
+        self._jobs: dict[str, JobRow | None] = {}
 
     @property
     def now_ms(self) -> int:
@@ -36,7 +41,9 @@ class Session:
         return self.simulation.is_past
 
     def noted(self) -> None:
-        """Time has moved: remember how far the run has come."""
+        """Time has moved: remember how far the run has come, and forget what was looked up for the moment before."""
+        self._pages.clear()
+        self._jobs.clear()
         self.newest_ms = max(self.newest_ms, self.now_ms) if self.is_past else self.now_ms
 
     # -- focus ---------------------------------------------------------------------------------------------------
@@ -66,6 +73,21 @@ class Session:
         self._pool_id = pool_id
         if pool_of_job(self.simulation, self._job_id) != pool_id:
             self._job_id = ""
+
+    # -- looked up once for each moment --------------------------------------------------------------------------
+
+    def pages(self, job_id: str) -> tuple[InstancePage, InstancePage]:
+        """Preparation and release of a job."""
+        found = self._pages.get(job_id)
+        if found is None:
+            found = self._pages[job_id] = pages_of(self.simulation, job_id)
+        return found
+
+    def job(self, job_id: str) -> JobRow | None:
+        """A job's row; None while there is no job of this id."""
+        if job_id not in self._jobs:
+            self._jobs[job_id] = job_row(self.simulation, *self.pages(job_id))
+        return self._jobs[job_id]
 
     # -- words ---------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.terms import TaskState
-from engine.views.pages.jobs import job_row
 from engine.views.pages.tasks import TaskPage, TaskRow
 from tui import format as fmt
 from tui.viewmodels.glyphs import TASK_GLYPHS, Glyph, task_glyph
@@ -95,7 +94,7 @@ class TasksModel(RowsModel):
 
     def summary(self) -> Line:
         """Counts by state."""
-        job = job_row(self.session.simulation, self.session.job_id)
+        job = self.session.job(self.session.job_id)
         if job is None:
             return ()
         counts = job.phases.tasks

@@ -81,13 +81,13 @@ def between(left: Line, right: Line, cells: int) -> Line:
 
 def cut(spans: Line, cells: int) -> Line:
     """The line, cut to so many cells."""
-    kept: list[Span] = []
-    for span in spans:
-        room = cells - width(kept)
-        if room <= 0:
-            break
-        kept.append(span._replace(text=clip(span.text, room)))
-    return tuple(kept)
+    room = cells
+    for number, span in enumerate(spans):
+        wide = cell_len(span.text)
+        if wide > room:
+            return (*spans[:number], span._replace(text=clip(span.text, room)))
+        room -= wide
+    return spans
 
 
 def wrapped(text: str, cells: int, indent: str = "") -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 
@@ -93,7 +94,7 @@ class NodeMap(ScrollView):
         if y >= self._map_lines:
             return cut(self._below[y - self._map_lines], self.size.width)
         cursor = self.cursor if self.has_focus else None
-        return self.model.row(y + int(self.scroll_offset.y), self._grid, cursor)
+        return cut(self.model.row(y + int(self.scroll_offset.y), self._grid, cursor), self.size.width)
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """The cursor is seen while the map has the focus."""
@@ -144,8 +145,6 @@ class NodeMap(ScrollView):
 
     def name_lens(self) -> None:
         """The heading says which lens it is."""
-        from textual.content import Content
-
         self.border_title = Content(self.model.session.text(f"Node map · {self.model.lens.value} (l)"))
 
     def action_open(self) -> None:
@@ -157,6 +156,8 @@ class NodeMap(ScrollView):
         """A click selects a node, a second click opens it."""
         layout = self._grid
         column, row = (event.x - _LABEL_CELLS) // layout.pitch, event.y + int(self.scroll_offset.y)
+        if layout.columns == 1:
+            column = 0
         if event.y >= self._map_lines or not 0 <= column < layout.columns:
             return
         self.move_to(row * layout.columns + column)

@@ -135,7 +135,9 @@ class Table(ScrollView):
         if at >= self.model.count:
             empty = self.model.nothing_shown() if not self.model.count else ()
             number = y - _HEADER_LINES - 1
-            return (Span("  "), Span(self.model.session.text(empty[number]), Role.DIM)) if 0 <= number < len(empty) else ()
+            return (
+                (Span("  "), Span(self.model.session.text(empty[number]), Role.DIM)) if 0 <= number < len(empty) else ()
+            )
         cells = self.model.cells(self.model.key(at))
         is_cursor = at == self._at
         mark = self.model.session.glyphs.cursor if is_cursor and self.has_focus else " "

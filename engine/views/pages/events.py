@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.log import Json, Shape, Subject, plain
@@ -24,6 +26,7 @@ class EventRow(NamedTuple):
     pool_id: str | None
     node_id: str | None
     node: int | None
+    position: int | None  # the node's index in its pool
     job_id: str | None
     task_id: str | None
     tasks: int
@@ -100,6 +103,7 @@ class EventPage:
             pool_id=None if pool is None else world.pools[pool].id,
             node_id=None if node is None else world.nodes[node].id,
             node=node,
+            position=None if node is None else world.nodes[node].position,
             job_id=None if job is None else world.jobs[job].id,
             task_id=None if task is None else world.tasks.task_id(task),
             tasks=count,
@@ -107,11 +111,15 @@ class EventPage:
             is_failure=is_failure(shape),
         )
 
-    def density(self, bins: int, until_ms: int) -> list[int]:
-        """How many entries fall into each of ``bins`` equal parts of the time from the start to ``until_ms``."""
+    def density(self, bins: int, until_ms: int) -> list[tuple[int, int]]:
+        """How many entries and how many failures each of ``bins`` equal parts of the time to ``until_ms`` has."""
         log = self._simulation.log
-        edges = [log.index_at(until_ms * part // bins) for part in range(1, bins + 1)]
-        return [high - low for low, high in zip([0, *edges], edges, strict=False)]
+        failures = self.failures()
+        edges = [(0, 0)]
+        for part in range(1, bins + 1):
+            entries = log.index_at(until_ms * part // bins)
+            edges.append((entries, bisect_left(failures, entries)))
+        return [(high[0] - low[0], high[1] - low[1]) for low, high in pairwise(edges)]
 
     def by_hand_ms(self) -> list[int]:
         """When something was done by hand, in ms since the start."""

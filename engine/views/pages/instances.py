@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.paths import task_directory
 from engine.rules.release import owes_release
-from engine.state.instances import ABSENT, InstanceView, Mark
+from engine.state.columns import PAGE_BITS
+from engine.state.instances import ABSENT, NEVER_MS, InstanceTable, InstanceView, Mark
+from engine.state.nodes import GONE
 from engine.terms import InstanceState, JobState, NodeState, TaskResult
 
 if TYPE_CHECKING:
@@ -63,35 +65,39 @@ class InstanceRow(NamedTuple):
     root_directory: str  # below the node's root, with forward slashes
 
 
-def prep_status(view: InstanceView | None, mark: int, *, is_gone: bool, is_over: bool) -> HookStatus:
+def prep_status(state: int, mark: int, *, retries: int, has_failed: bool, is_gone: bool, is_over: bool) -> HookStatus:
     """How a node stands with the preparation, given its record and marks; ``is_over``: the job has ended."""
-    if view is None:
+    if state == ABSENT:
         return HookStatus.NOT_NEEDED
     if is_gone:
         return HookStatus.GONE
-    if view.state is InstanceState.RUNNING:
-        return HookStatus.RETRYING if view.retry_count else HookStatus.RUNNING
-    counts = bool(mark & (Mark.VALID | Mark.BARRED)) or is_over
-    if not counts:
+    if state == InstanceState.RUNNING:
+        return HookStatus.RETRYING if retries else HookStatus.RUNNING
+    if not mark & (Mark.VALID | Mark.BARRED) and not is_over:
         return HookStatus.SUPERSEDED
-    return HookStatus.FAILED if view.result is TaskResult.FAILURE else HookStatus.SUCCEEDED
+    return HookStatus.FAILED if has_failed else HookStatus.SUCCEEDED
 
 
 def release_status(
-    view: InstanceView | None, mark: int, *, is_gone: bool, is_over: bool, is_ending: bool
+    state: int, mark: int, *, has_failed: bool, is_gone: bool, is_over: bool, is_ending: bool
 ) -> HookStatus:
     """How a node stands with release; ``is_ending``: the job is waiting for its release tasks (REL-6)."""
-    if view is not None and not mark & Mark.RELEASE_OWED:
+    if state != ABSENT and not mark & Mark.RELEASE_OWED:
         if is_gone:
             return HookStatus.GONE
-        if view.state is InstanceState.RUNNING:
+        if state == InstanceState.RUNNING:
             return HookStatus.RUNNING
-        return HookStatus.FAILED if view.result is TaskResult.FAILURE else HookStatus.SUCCEEDED
+        return HookStatus.FAILED if has_failed else HookStatus.SUCCEEDED
     if is_ending and mark & Mark.RELEASE_OWED:
         return HookStatus.WILL_RUN
     if not is_over:
         return HookStatus.WILL_RUN if owes_release(mark) and not is_gone else HookStatus.NOT_NEEDED
     return HookStatus.SKIPPED
+
+
+def pages_of(simulation: Simulation, job_id: str) -> tuple[InstancePage, InstancePage]:
+    """Preparation and release of a job. Pages of one moment are shared by whoever counts, lists and draws."""
+    return InstancePage(simulation, job_id, Hook.PREPARATION), InstancePage(simulation, job_id, Hook.RELEASE)
 
 
 class InstancePage:
@@ -102,6 +108,8 @@ class InstancePage:
         self._simulation = simulation
         self.job_id = job_id
         self.hook = hook
+        self._looked_at = -1
+        self._statuses: Sequence[tuple[int, HookStatus]] = ()
 
     @property
     def _job(self) -> Job | None:
@@ -120,18 +128,21 @@ class InstancePage:
         job = self._job
         return None if job is None else job.state
 
-    def statuses(self) -> list[tuple[int, HookStatus]]:
+    def statuses(self) -> Sequence[tuple[int, HookStatus]]:
         """Node and status of every node with a record, or one that is owed, in the order in which they came to be."""
+        length = len(self._simulation.log)
+        if self._looked_at != length:
+            self._looked_at = length
+            self._statuses = self._all_statuses()
+        return self._statuses
+
+    def _all_statuses(self) -> list[tuple[int, HookStatus]]:
         job = self._job
         if job is None:
             return []
         instances = self._simulation.world.instances
-        found: list[tuple[int, HookStatus]] = []
-        for row in instances.rows_of_job(job.row):
-            status = self._status(job, row)
-            if status is not HookStatus.NOT_NEEDED:
-                found.append((instances.node[row], status))
-        return found
+        found = ((instances.node[row], self._status(job, row)) for row in instances.rows_of_job(job.row))
+        return [(node, status) for node, status in found if status is not HookStatus.NOT_NEEDED]
 
     def status_of(self, node: int) -> HookStatus:
         """How one node stands."""
@@ -143,23 +154,35 @@ class InstancePage:
         world = self._simulation.world
         instances = world.instances
         mark = instances.mark[row]
-        is_gone = world.nodes.state_of(instances.node[row]) is None
-        is_over = job.state in _OVER
+        is_gone = world.nodes.state[instances.node[row]] == GONE
         if self.hook is Hook.PREPARATION:
-            return prep_status(instances.prep(row), mark, is_gone=is_gone, is_over=is_over)
+            return prep_status(
+                instances.prep_state[row],
+                mark,
+                retries=instances.prep_retries[row],
+                has_failed=_has_failed(instances, row, 2 * row),
+                is_gone=is_gone,
+                is_over=job.state in _OVER,
+            )
         if not job.has_release or instances.prep_state[row] == ABSENT:
             return HookStatus.NOT_NEEDED
-        is_ending = job.state in (JobState.TERMINATING, JobState.DELETING)
-        return release_status(instances.release(row), mark, is_gone=is_gone, is_over=is_over, is_ending=is_ending)
+        return release_status(
+            instances.release_state[row],
+            mark,
+            has_failed=_has_failed(instances, row, 2 * row + 1),
+            is_gone=is_gone,
+            is_over=job.state in _OVER,
+            is_ending=job.state in (JobState.TERMINATING, JobState.DELETING),
+        )
 
     def order(self, *, with_all: bool = False) -> Sequence[int]:
         """The nodes: trouble first, then what runs, newest start first, then the rest.
 
         ``with_all`` adds the nodes without a record.
         """
-        statuses = self.statuses()
+        statuses = list(self.statuses())
         if not with_all:
-            statuses = [(node, status) for node, status in statuses if self._has_record(node)]
+            statuses = [(node, status) for node, status in statuses if self._start_ms(node) >= 0]
         else:
             known = {node for node, _ in statuses}
             statuses += [(node, HookStatus.NOT_NEEDED) for node in self._nodes() if node not in known]
@@ -176,11 +199,8 @@ class InstancePage:
         instances = self._simulation.world.instances
         row = -1 if job is None else instances.row(job.row, node)
         if row < 0:
-            return 0
+            return NEVER_MS
         return instances.prep_start[row] if self.hook is Hook.PREPARATION else instances.release_start[row]
-
-    def _has_record(self, node: int) -> bool:
-        return self._view(node) is not None
 
     def _view(self, node: int) -> InstanceView | None:
         job = self._job
@@ -231,3 +251,9 @@ class InstancePage:
             is_barred=is_barred,
             root_directory="" if job is None or task is None else task_directory(job.id, task.id),
         )
+
+
+def _has_failed(instances: InstanceTable, row: int, key: int) -> bool:
+    """Whether the last run of a preparation (or release) ended badly; what ended well is not kept."""
+    ending = instances.sparse[row >> PAGE_BITS].get(key)
+    return ending is not None and bool(ending.failure or ending.exit_code)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.specs.job import JobSpec
     from engine.specs.pool import PoolSpec, StartTask
+    from engine.views.pages.instances import InstancePage
 
 
 class JobRow(NamedTuple):
@@ -77,9 +78,9 @@ def pool_of_job(simulation: Simulation, job_id: str) -> str:
     return simulation.world.pools[job.pool].id if job is not None and job.pool >= 0 else ""
 
 
-def job_row(simulation: Simulation, job_id: str) -> JobRow | None:
-    """One job's row; None while there is no job of this id."""
-    job = simulation.world.jobs.find(job_id)
+def job_row(simulation: Simulation, preparation: InstancePage, release: InstancePage) -> JobRow | None:
+    """The row of the job whose pages these are; None while there is no such job."""
+    job = simulation.world.jobs.find(preparation.job_id)
     if job is None:
         return None
     return JobRow(
@@ -89,7 +90,7 @@ def job_row(simulation: Simulation, job_id: str) -> JobRow | None:
         previous=job.previous[0] if job.previous else None,
         priority=job.priority,
         pool_id=job.pool_id,
-        phases=phases_of(simulation, job_id),
+        phases=phases_of(simulation, preparation, release),
         created_ms=job.created_ms,
         end_ms=job.end_ms,
         max_parallel_tasks=job.max_parallel,

@@ -70,12 +70,11 @@ class JobOnNode(NamedTuple):
 class NodePage:
     """The nodes of one pool; the job in focus decides what they show of preparation and release."""
 
-    def __init__(self, simulation: Simulation, pool_id: str, job_id: str) -> None:
+    def __init__(self, simulation: Simulation, pool_id: str, preparation: InstancePage, release: InstancePage) -> None:
         """Look at a pool; the page is empty while there is no pool of this id."""
         self._simulation = simulation
         self.pool_id = pool_id
-        self._prep = InstancePage(simulation, job_id, Hook.PREPARATION)
-        self._release = InstancePage(simulation, job_id, Hook.RELEASE)
+        self._prep, self._release = preparation, release
 
     def nodes(self) -> Sequence[int]:
         """All nodes the pool ever had, in the order in which they appeared."""
@@ -113,6 +112,12 @@ class NodePage:
         """Task slots of a node of this pool; 1 while there is no pool."""
         pool = self._simulation.world.pools.find(self.pool_id)
         return 1 if pool is None else pool.slots
+
+    def all_hooks(self) -> dict[int, tuple[HookStatus, HookStatus]]:
+        """Preparation and release of the job in focus, for the nodes where there is something to say."""
+        prep, release = dict(self._prep.statuses()), dict(self._release.statuses())
+        none = HookStatus.NOT_NEEDED
+        return {node: (prep.get(node, none), release.get(node, none)) for node in prep.keys() | release.keys()}
 
     def hooks(self, node: int) -> tuple[HookStatus, HookStatus]:
         """How the node stands with preparation and release of the job in focus."""

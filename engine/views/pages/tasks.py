@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, overload
 
-from engine.state.tasks import ACTIVE, COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
+from engine.state.columns import PAGE_BITS
+from engine.state.tasks import COMPLETED, GONE, NEVER_MS
 from engine.terms import TaskResult, TaskState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from engine import Simulation
     from engine.state.failures import FailureInfo
-
-_FAILED = 9  # in the copy of the states: completed, and not well
-_ORDER = (_FAILED, RUNNING, PREPARING, ACTIVE, COMPLETED)
 
 
 class TaskRow(NamedTuple):
@@ -41,6 +40,61 @@ class TaskRow(NamedTuple):
     awaits_retry: bool
 
 
+class TasksInOrder(Sequence[int]):
+    """Some tasks ahead of all others, which follow as they were added; nothing is copied for them."""
+
+    def __init__(self, first: Sequence[int], ranges: Sequence[range], without: Sequence[int]) -> None:
+        """``first``, then the tasks of ``ranges`` except those in ``without``."""
+        self._first = first
+        self._without = sorted(without)
+        # How many tasks that stay come before each that is left out: its place is found by bisection.
+        self._ranges = ranges
+        self._offsets = [self._place(task) - number for number, task in enumerate(self._without)]
+        self._length = len(first) + sum(map(len, ranges)) - len(self._without)
+
+    def _place(self, task: int) -> int:
+        """The place of a task among all tasks of the ranges."""
+        before = 0
+        for tasks in self._ranges:
+            if task < tasks.stop:
+                return before + task - tasks.start
+            before += len(tasks)
+        return before
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[int]: ...
+    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(self._length))]
+        if at < 0:
+            at += self._length
+        if not 0 <= at < self._length:
+            raise IndexError(at)
+        if at < len(self._first):
+            return self._first[at]
+        at -= len(self._first)
+        at += bisect_right(self._offsets, at)
+        for tasks in self._ranges:
+            if at < len(tasks):
+                return tasks[at]
+            at -= len(tasks)
+        raise IndexError(at)
+
+    def index(self, task: int, *_: int) -> int:
+        """The place of a task. Raises ValueError where it is not among them."""
+        at = bisect_left(self._without, task)
+        if at < len(self._without) and self._without[at] == task:
+            return self._first.index(task)
+        if not any(task in tasks for tasks in self._ranges):
+            raise ValueError(task)
+        return len(self._first) + self._place(task) - at
+
+
 class TaskPage:
     """The tasks of one job that have not been deleted."""
 
@@ -50,38 +104,64 @@ class TaskPage:
         self.job_id = job_id
 
     def order(self) -> Sequence[int]:
-        """Failed tasks first, then running, preparing, active, completed; within these as they were added."""
+        """Failed tasks, then running and preparing ones, newest start first, then the others as they were added."""
         world = self._simulation.world
         job = world.jobs.find(self.job_id)
         if job is None:
             return ()
-        tasks = world.tasks
-        groups: dict[int, list[int]] = {state: [] for state in _ORDER}
-        for number in job.blocks:
-            block = tasks.blocks[number]
-            rows = range(block.first, block.first + block.source.count)
-            states = bytearray(tasks.state[rows.start : rows.stop].tobytes())
-            for task in self._failed(rows):
-                states[task - rows.start] = _FAILED
-            for state, found in groups.items():
-                found.extend(compress(rows, states.translate(_ONLY[state])))
-        return [task for state in _ORDER for task in groups[state]]
+        ranges = self._ranges()
+        started = world.tasks.started
+        on_nodes = sorted(self._on_nodes(), key=lambda task: (-started[task], task))
+        first = [*self.failed(), *on_nodes]
+        return TasksInOrder(first, ranges, [*first, *self._deleted(ranges)])
+
+    def _ranges(self) -> list[range]:
+        job = self._simulation.world.jobs.find(self.job_id)
+        if job is None:
+            return []
+        blocks = [self._simulation.world.tasks.blocks[number] for number in job.blocks]
+        return [range(block.first, block.first + block.source.count) for block in blocks]
+
+    def _on_nodes(self) -> list[int]:
+        world = self._simulation.world
+        job = world.jobs.find(self.job_id)
+        if job is None or job.pool < 0 or not job.busy:
+            return []
+        ranges = self._ranges()
+        nodes = world.nodes
+        found: list[int] = []
+        for node in world.pools[job.pool].nodes:
+            found += nodes.running[node]
+            found += nodes.preparing.get(node, ())
+        return [task for task in found if any(task in tasks for tasks in ranges)]
+
+    def _deleted(self, ranges: Sequence[range]) -> list[int]:
+        state = self._simulation.world.tasks.state
+        gone: list[int] = []
+        for tasks in ranges:
+            states = state[tasks.start : tasks.stop].tobytes()
+            at = states.find(GONE)
+            while at >= 0:
+                gone.append(tasks.start + at)
+                at = states.find(GONE, at + 1)
+        return gone
 
     def failed(self) -> Sequence[int]:
         """The completed tasks that have failed, as they were added."""
         job = self._simulation.world.jobs.find(self.job_id)
         if job is None or not job.failed:
             return ()
-        blocks = self._simulation.world.tasks.blocks
-        ranges = (range(blocks[n].first, blocks[n].first + blocks[n].source.count) for n in job.blocks)
-        return [task for rows in ranges for task in self._failed(rows)]
-
-    def _failed(self, rows: range) -> list[int]:
-        """What is beyond a first attempt that ends well stands in few places: look only there."""
         tasks = self._simulation.world.tasks
-        return sorted(
-            task for page in tasks.sparse for task in page if task in rows and tasks.result(task) is TaskResult.FAILURE
-        )
+        state = tasks.state
+        found: list[int] = []
+        for rows in self._ranges():
+            for page in tasks.sparse[rows.start >> PAGE_BITS : (rows.stop >> PAGE_BITS) + 1]:
+                found += [
+                    task
+                    for task, extra in page.items()
+                    if (extra.exit_code or extra.failure) and state[task] == COMPLETED and task in rows
+                ]
+        return sorted(found)
 
     def sort_key(self, column: str) -> Callable[[int], int] | None:
         """What to sort by for a column whose values stand in the tables; None for any other."""
@@ -136,6 +216,3 @@ class TaskPage:
             is_blocked=state is TaskState.ACTIVE and book is not None and book.is_waiting(task),
             awaits_retry=extra.awaits_retry,
         )
-
-
-_ONLY = {state: bytes(value == state for value in range(256)) for state in (*_ORDER, GONE)}
