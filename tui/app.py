@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
@@ -9,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.filter import NoColor
 
 from tui import palette
+from tui.recorder import Recorder
 from tui.screens.deck import Deck
 from tui.viewmodels.session import Session
 
@@ -19,6 +22,19 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from engine import Simulation
+
+
+def show_dashboard(simulation: Simulation, *, speed: float | None, plays: bool, theme: str, ascii_only: bool) -> int:
+    """Open the dashboard until it is left; returns the exit status. What was done by hand is never lost."""
+    gc.freeze()  # the scenario stays: the collector need not look at it while somebody waits for a key
+    app = Dashboard(simulation, speed=speed, plays=plays, theme=theme, ascii_only=ascii_only)
+    try:
+        app.run()
+    finally:
+        path = app.recorder.save_unsaved()
+        if path is not None:
+            print(f"What was done by hand is saved in {path}; batchdeck run {path} replays it.", file=sys.stderr)  # noqa: T201
+    return app.return_code or 0
 
 
 class Dashboard(App[None]):
@@ -41,6 +57,7 @@ class Dashboard(App[None]):
         """A dashboard that starts where the simulation stands, at ``speed`` simulated seconds per second."""
         super().__init__()
         self.session = Session(simulation, ascii_only=ascii_only)
+        self.recorder = Recorder(simulation)
         self._speed = speed
         self._plays = plays
         for known in palette.themes():
@@ -50,7 +67,7 @@ class Dashboard(App[None]):
 
     def get_default_screen(self) -> Screen[None]:
         """The deck."""
-        return Deck(self.session, speed=self._speed, plays=self._plays)
+        return Deck(self.session, self.recorder, speed=self._speed, plays=self._plays)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without colours nothing that is drawn has one, whatever drew it."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+SAMPLE = "job-prep-release-sample"
 
 
 def _complete_scenario(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -47,6 +48,7 @@ def cli(context: click.Context) -> None:
     r"""Simulate Azure Batch: pools, jobs, tasks, job preparation and release, in simulated time.
 
     A scenario is a YAML file with the service's own REST bodies. The same scenario and seed give the same run.
+    Without a command, in a terminal, the dashboard opens on the bundled sample.
 
     \b
     Examples:
@@ -68,8 +70,11 @@ def cli(context: click.Context) -> None:
       2  the scenario or the call is wrong; nothing was run
       130  interrupted
     """
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+    if context.invoked_subcommand is not None:
+        return
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        context.exit(context.invoke(open_dashboard, scenario=SAMPLE))
+    click.echo(context.get_help())
 
 
 @cli.command()
@@ -132,6 +137,48 @@ def run(
             to_stderr = events == STDOUT
             click.echo(show.summary_text(summary, show.console(to_stderr=to_stderr)), err=to_stderr)
     return DONE if summary.as_expected else FAILED
+
+
+@cli.command("open")
+@click.argument("scenario", shell_complete=_complete_scenario)
+@click.option("--seed", type=int, metavar="N", help="Draw all chance from N instead of the scenario's seed.")
+@click.option(
+    "--speed", default="60", show_default=True, metavar="X", help="Simulated seconds per real second, or max."
+)
+@click.option("--at", metavar="TIME", help="Jump there first: PT5M or 300 (seconds) from the start, or a UTC time.")
+@click.option("--paused", is_flag=True, help="Do not let time go by until space is pressed.")
+@click.option("--theme", type=click.Choice(["dark", "light", "high-contrast", "no-colour"]), default="dark")
+@click.option("--ascii", "ascii_only", is_flag=True, help="Draw with the characters of ASCII only.")
+def open_dashboard(
+    scenario: str,
+    seed: int | None = None,
+    speed: str = "60",
+    at: str | None = None,
+    paused: bool = False,
+    theme: str = "dark",
+    ascii_only: bool = False,
+) -> int:
+    r"""Open the dashboard on SCENARIO, a file or the name of a bundled one.
+
+    Space runs and pauses, . goes one event forward and , back, a acts, ? helps. What was done by hand can be saved as
+    a scenario that replays to the same events.
+
+    \b
+    Examples:
+      batchdeck open job-prep-release-sample --paused
+      batchdeck open my.yaml --at PT10M --speed 600
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError("the dashboard needs a terminal; `batchdeck run` replays without one.")
+    loaded = _load(scenario)
+    pace = _speed(speed)
+    at_ms = 0 if at is None else _time(at, loaded, "--at")
+    from engine import Simulation
+    from tui.app import show_dashboard
+
+    simulation = Simulation(loaded, seed=seed)
+    simulation.run_until(at_ms)
+    return show_dashboard(simulation, speed=pace, plays=not paused, theme=theme, ascii_only=ascii_only)
 
 
 @cli.command()
@@ -221,13 +268,25 @@ def _load(name: str) -> Scenario:
         raise click.exceptions.Exit(WRONG) from None
 
 
-def _time(text: str, scenario: Scenario) -> int:
+def _speed(text: str) -> float | None:
+    if text.lower() == "max":
+        return None
+    try:
+        speed = float(text.lower().removeprefix("x"))
+    except ValueError:
+        speed = 0
+    if not 0 < speed < float("inf"):
+        raise click.BadParameter(f"{text!r} is no speed: a number above 0, or max.", param_hint="--speed")
+    return speed
+
+
+def _time(text: str, scenario: Scenario, option: str = "--until") -> int:
     from engine.scenario.times import parse_time
 
     try:
         return parse_time(text, scenario.start)
     except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--until") from None
+        raise click.BadParameter(str(error), param_hint=option) from None
 
 
 def _contents(scenario: Scenario) -> str:

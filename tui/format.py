@@ -52,7 +52,7 @@ def short_node(node_id: str) -> str:
 
 def node_name(position: int, node_id: str) -> str:
     """A node as the lists show it: its index in the pool, as scenarios name it, and its id."""
-    return f"{position:<4d} {short_node(node_id)}"
+    return f"{f'n{position}':<4} {short_node(node_id)}"
 
 
 def speed_text(speed: float | None) -> str:

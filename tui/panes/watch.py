@@ -115,11 +115,3 @@ class Watch(Container):
     def focus_first(self) -> None:
         """The map has the focus at first."""
         self.query_one(NodeMap).focus()
-
-    @property
-    def subject(self) -> tuple[str, int] | None:
-        """What an action would be about: the node under the cursor of map or list."""
-        focused = self.screen.focused
-        if isinstance(focused, NodeMap | Table) and focused.key is not None:
-            return "node", focused.key
-        return None

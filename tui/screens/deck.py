@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
+from engine import BatchError
 from tui import format as fmt
 from tui.messages import Answered, Dismissed, GoTo, OpenNode, ShowView, Typed
 from tui.pacer import Pacer
@@ -16,7 +18,9 @@ from tui.panes.blade import Blade
 from tui.panes.header import Header
 from tui.panes.prompt import Prompt
 from tui.panes.watch import Watch
+from tui.screens.actions import ActionSheet
 from tui.screens.sheet import Sheet
+from tui.viewmodels.actions import actions_for
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.header import Tab, Transport
@@ -25,12 +29,16 @@ from tui.viewmodels.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.jobs import JobsModel, PoolsModel
 from tui.viewmodels.nodes import NodesModel
 from tui.viewmodels.tasks import TasksModel
+from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.dom import DOMNode
 
+    from engine.specs.commands import Command
+    from tui.recorder import Recorder
+    from tui.viewmodels.actions import Kind
     from tui.viewmodels.lists import RowsModel
     from tui.viewmodels.session import Session
 
@@ -52,6 +60,14 @@ _MODELS: dict[str, type[RowsModel]] = {
     "preparation": PreparationModel,
     "release": ReleaseModel,
     "events": EventsModel,
+}
+_KINDS: dict[type[RowsModel], Kind] = {
+    PoolsModel: "pool",
+    NodesModel: "node",
+    JobsModel: "job",
+    TasksModel: "task",
+    PreparationModel: "node",
+    ReleaseModel: "node",
 }
 # While time goes by, a view is drawn anew when nine times what that took has passed: one part drawing in ten.
 _REST = 9
@@ -76,6 +92,10 @@ class Deck(Screen[None]):
         Binding("escape", "out", "out, back", id="go.out"),
         Binding("minus", "out", "previous view", show=False, id="go.back"),
         Binding("v", "with_all", "with nodes without a record", id="list.all"),
+        Binding("a", "act", "act on the row", id="row.act"),
+        Binding("A", "act_on_job", "act on the job", id="job.act"),
+        Binding("b", "branch", "branch here", id="time.branch"),
+        Binding("R", "save", "save the session as a scenario", id="session.save"),
         Binding("F", "follow", "follow the newest event", id="events.follow"),
         Binding("z", "zoom", "maximise the pane, restore", id="pane.zoom"),
         Binding("y", "copy", "copy the id", id="row.copy"),
@@ -85,9 +105,10 @@ class Deck(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-short"), (30, "-tall")]  # noqa: RUF012  # as Textual declares it
 
-    def __init__(self, session: Session, *, speed: float | None, plays: bool) -> None:
+    def __init__(self, session: Session, recorder: Recorder, *, speed: float | None, plays: bool) -> None:
         """A deck over a session; time goes by at once if ``plays``."""
         super().__init__()
+        self._recorder = recorder
         self.session = session
         self.pacer = Pacer(session.simulation, self._frame, speed=speed)
         self._plays = plays
@@ -159,7 +180,9 @@ class Deck(Screen[None]):
             pairs += [("enter", "open"), ("/", "filter"), ("o", "sort"), ("!", "only failed")]
         else:
             pairs += [("tab", "next pane"), ("l", "lens"), ("enter", "open")]
-        return [*pairs, ("t", "go to time"), ("?", "help")]
+        if self.session.is_past:
+            pairs.insert(0, ("b", "branch here"))
+        return [*pairs, ("a", "act"), ("t", "go to time"), ("?", "help")]
 
     # -- time ----------------------------------------------------------------------------------------------------
 
@@ -340,6 +363,8 @@ class Deck(Screen[None]):
                 self._go_to_time(message.text)
             case "line":
                 self._go(message.text)
+            case "save":
+                self._save(message.text)
 
     def on_dismissed(self, message: Dismissed) -> None:
         """Nothing was typed after all; a filter is cleared."""
@@ -394,6 +419,81 @@ class Deck(Screen[None]):
                 self.show_view(name, model.key(at))
                 return
         self.notify(f"Nothing is called {identity!r}.", severity="warning", markup=False)
+
+    # -- what is done --------------------------------------------------------------------------------------------
+
+    def action_act(self) -> None:
+        """Do something to what is under the cursor."""
+        if self.session.is_past:
+            self.notify("This is the past. b branches here, then it can be changed.", severity="warning", markup=False)
+            return
+        self._stand_still()
+        subject = self._subject()
+        actions = [] if subject is None else actions_for(self.session, *subject)
+        if not actions:
+            self.notify("There is nothing here to act on.", markup=False)
+            return
+        sheet = ActionSheet(self.session, f"Act on this {subject[0] if subject else ''}", actions)
+        self.app.push_screen(sheet, self._carry_out)
+
+    def _subject(self) -> tuple[Kind, int | str] | None:
+        """The node, task, job or pool under the cursor; the job in focus where the focus is on neither."""
+        focused = self.focused
+        if isinstance(focused, NodeMap) and focused.key is not None:
+            return "node", focused.key
+        if isinstance(focused, Table) and focused.key is not None:
+            model = focused.model
+            kind = _KINDS.get(type(model))
+            if kind is not None:
+                return kind, focused.key if kind in ("node", "task") else model.identity_of(focused.key)
+        return ("job", self.session.job_id) if self.session.job_id else None
+
+    def action_act_on_job(self) -> None:
+        """Do something to the job in focus."""
+        if self.session.is_past:
+            self.action_act()
+        elif self.session.job_id:
+            self._stand_still()
+            actions = actions_for(self.session, "job", self.session.job_id)
+            self.app.push_screen(
+                ActionSheet(self.session, f"Act on job {self.session.job_id}", actions), self._carry_out
+            )
+
+    def _carry_out(self, command: Command | None) -> None:
+        """A command was confirmed: give it to the service, and say what it answered."""
+        if command is None:
+            return
+        try:
+            self.session.simulation.submit(command)
+        except BatchError as error:
+            reason = error.values.get("Reason", "")
+            said = f"{command.NAME} refused: {error.status} {error.code}. {error.message} {reason}".rstrip()
+            self.notify(said, severity="error", markup=False, timeout=10)
+        else:
+            self.notify(f"{command.NAME} accepted. R saves what was done as a scenario.", markup=False)
+        self.look()
+
+    def action_branch(self) -> None:
+        """Make the moment that is looked at the present."""
+        if not self.session.is_past:
+            self.notify("This is the present; , goes back.", markup=False)
+            return
+        self.session.simulation.branch()
+        self.notify("Branched: what came after this moment is forgotten, time goes on from here.", markup=False)
+        self.look()
+
+    def action_save(self) -> None:
+        """Save what was done by hand as a scenario."""
+        self.query_one(Prompt).ask("save", "save the session as", str(self._recorder.proposal()))
+
+    def _save(self, name: str) -> None:
+        path = Path(name.strip())
+        try:
+            self._recorder.save(path)
+        except OSError as error:
+            self.notify(f"{path}: {error.strerror or error}", severity="error", markup=False)
+        else:
+            self.notify(f"saved {path}; batchdeck run {path} replays it", markup=False)
 
     # -- help ----------------------------------------------------------------------------------------------------
 

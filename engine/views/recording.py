@@ -1,0 +1,23 @@
+"""A run as a scenario: what was read, and what has been done by hand since (contract, section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engine.scenario.record import Given, dump
+
+if TYPE_CHECKING:
+    from engine import Simulation
+
+
+def recorded(simulation: Simulation) -> str:
+    """The YAML of the scenario with every command given by hand in its timeline; it replays to the same log."""
+    codes = {id(refusal.command): refusal.error.code for refusal in simulation.refusals}
+    given = [Given(one.when_ms, one.command, codes.get(id(one.command))) for one in simulation.journal.by_hand()]
+    return dump(replace(simulation.scenario, seed=simulation.seed), given)
+
+
+def count_by_hand(simulation: Simulation) -> int:
+    """How many commands were given by hand so far."""
+    return len(simulation.journal.by_hand())
