@@ -18,6 +18,7 @@ _STATUS: dict[str, int] = dict.fromkeys(
         "InvalidPropertyValue",
         "MissingRequiredProperty",
         "UnsupportedProperty",
+        "UnsupportedRequestVersion",
         "InvalidRequestBody",
         "OutOfRangeInput",
         "OutOfRangePriority",

@@ -45,7 +45,10 @@ _RESIZE = {
     "targetLowPriorityNodes",
     "enableAutoScale",
     "isAutoPool",
+    "startTime",
+    "endTime",
     "resultCode",
+    "resultMessage",
     "resizeErrors",
 }
 

@@ -110,9 +110,9 @@ def update(world: World, command: UpdateJob) -> None:
     check("update", job)
     given = command.model_fields_set
     turns_on = command.on_all_tasks_complete
-    if "on_all_tasks_complete" in given and turns_on is OnAllTasksComplete.NO_ACTION:
-        if job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB:
-            raise BatchError("InvalidPropertyValue", "terminatejob cannot be taken back", PropertyName="onAllTasksComplete")
+    ends_by_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
+    if turns_on is OnAllTasksComplete.NO_ACTION and ends_by_itself:
+        raise BatchError("InvalidPropertyValue", "terminatejob cannot be taken back", PropertyName="onAllTasksComplete")
     if "pool_info" in given and job.state is not _J.DISABLED:
         raise BatchError("OperationInvalidForCurrentState", "poolInfo can change only while the job is disabled")
     job.modified_ms = world.now_ms
@@ -147,7 +147,6 @@ def update(world: World, command: UpdateJob) -> None:
 def disable(world: World, job: Job, option: DisableTasks) -> None:
     """Nothing starts any more, what runs is dealt with (JOB-11)."""
     check("disable", job)
-    job.modified_ms = world.now_ms
     if job.state is _J.DISABLED:
         return
     if job.state is _J.ACTIVE:
@@ -172,7 +171,6 @@ def look_at_disabling(world: World, job: Job) -> None:
 def enable(world: World, job: Job) -> None:
     """A disabled job is scheduled again (JOB-12)."""
     check("enable", job)
-    job.modified_ms = world.now_ms
     world.jobs.set_state(world.now_ms, job.row, _J.ENABLING)
     _wait_in_state(world, job)
 
@@ -255,7 +253,6 @@ def job_timeout(world: World, due: Due) -> None:
 def terminate(world: World, job: Job, reason: str | None, *, force: bool) -> None:
     """The terminate operation (JOB-15, JOB-18)."""
     check("terminate", job)
-    job.modified_ms = world.now_ms
     job.forced = force
     end(world, job, reason or USER_TERMINATE)
 
@@ -323,5 +320,3 @@ def _remove(world: World, job: Job) -> None:
     if job.pool >= 0:
         pools.unbind(world, job)
     world.jobs.set_state(world.now_ms, job.row, None)
-
-

@@ -15,6 +15,7 @@ from engine.log import Subject
 from engine.rules import node_operations, nodes, pools, quotas, spot
 from engine.state.pools import ResizeError
 from engine.terms import AllocationState, Deallocation, NodeState, PoolState
+from engine.units import format_utc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,7 +186,7 @@ def send_away(world: World, pool: Pool, victims: Sequence[int], option: Dealloca
 
 
 def look_at_resize(world: World, pool: Pool) -> None:
-    """The pool is steady again when nothing is pending and nobody is to leave (RSZ-2); a deleted one is gone (RSZ-10)."""
+    """The pool is steady when nothing is pending and nobody is to leave (RSZ-2); a deleted one is gone (RSZ-10)."""
     if pool.state is PoolState.DELETING:
         pools.look_at_deletion(world, pool)
     elif pool.allocation is AllocationState.RESIZING and pool.targets_met:
@@ -268,6 +269,12 @@ def _log_resize(world: World, pool: Pool, event: str, rule: str) -> None:
     )
     if event == "PoolResizeComplete":
         errors = pool.resize_errors
-        fields += (("resultCode", errors[0].code if errors else "Success"), ("resizeErrors", errors))
+        fields += (
+            ("startTime", format_utc(world.scenario.start, pool.resize_started_ms)),
+            ("endTime", format_utc(world.scenario.start, world.now_ms)),
+            ("resultCode", errors[0].code if errors else "Success"),
+            ("resultMessage", errors[0].message if errors else "The operation succeeded"),
+            ("resizeErrors", errors),
+        )
     shape = world.log.shape(event, Subject.POOL, *fields, ("rule", rule))
     world.log.append(world.now_ms, shape, pool.row)

@@ -11,7 +11,7 @@ _USER, _SERVER = ErrorCategory.USER_ERROR, ErrorCategory.SERVER_ERROR
 # ERR-T: category and the service's sentence of each code.
 _CODES: dict[str, tuple[ErrorCategory, str]] = {
     "FailureExitCode": (_USER, "The task exited with an exit code representing a failure"),
-    "TaskEnded": (_USER, "Task Was Ended"),
+    "TaskEnded": (_USER, "task ended"),
     "BlobNotFound": (_USER, "One of the specified Azure Blob(s) is not found."),
     "BlobAccessDenied": (_USER, "Access for one of the specified Azure Blob(s) is denied."),
     "BlobDownloadTimedOut": (_SERVER, "The download of one of the specified Azure Blob(s) timed out."),
@@ -31,7 +31,10 @@ _CODES: dict[str, tuple[ErrorCategory, str]] = {
     "FileUploadMiscError": (_SERVER, "An output file could not be uploaded."),
     "JobPreparationTaskFailed": (_USER, "Task cannot run because the job preparation task failed on node"),
     "JobBeingTerminated": (_USER, "The task could not start because its job is being terminated."),
-    "TaskSchedulingConstraintFailed": (_USER, "The task cannot be scheduled: it needs more than a node of the pool has."),
+    "TaskSchedulingConstraintFailed": (
+        _USER,
+        "The task cannot be scheduled: it needs more than a node of the pool has.",
+    ),
     "MaxInternalRetryCountReached": (_USER, "The task was interrupted by the service too many times."),
 }
 

@@ -26,10 +26,10 @@ class Job(Record):
         "blocks",
         "counts",
         "created_ms",
+        "deleted",
         "disable_option",
         "end_ms",
         "failed",
-        "deleted",
         "forced",
         "has_prep",
         "has_release",
@@ -153,7 +153,7 @@ class JobTable(Records[Job]):
         if old is not None:
             job.previous = (old, job.since_ms)
         job.state = new
-        job.since_ms = now_ms
+        job.since_ms = job.modified_ms = now_ms
         job.token += 1
         if new is None:
             del self._by_id[job.id.lower()]

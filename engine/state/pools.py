@@ -168,7 +168,7 @@ class PoolTable(Records[Pool]):
             raise BrokenInvariant(f"pool {pool.id}: {pool.state!r} -> {new!r} at {now_ms} ms is no legal move (POOL-7)")
         shape = self.log.shape("PoolStateChanged", Subject.POOL, ("from", pool.state), ("to", new), ("rule", rule))
         pool.state = new
-        pool.since_ms = now_ms
+        pool.since_ms = pool.modified_ms = now_ms
         if new is None:
             pool.gone_ms = now_ms
             del self._by_id[pool.id.lower()]

@@ -125,7 +125,8 @@ class TaskTable(Columns):
         self._profile_numbers: dict[TaskProfile, int] = {}
         self.blocks: list[TaskBlock] = []
         self._firsts: list[int] = []
-        self._added = log.shape("TaskStateChanged", Subject.TASKS_ADDED, ("from", None), ("to", TaskState.ACTIVE))
+        new = (("from", None), ("to", TaskState.ACTIVE), ("attempt", 1))
+        self._added = log.shape("TaskStateChanged", Subject.TASKS_ADDED, *new)
         self._begin_shapes: dict[tuple[TaskState, TaskState, int, str], int] = {}
         self.first_start = self._begin_shape(TaskState.ACTIVE, TaskState.RUNNING, 1, "SCHED-7")
         self.first_success = self._success_shape(1)
@@ -352,7 +353,14 @@ class TaskTable(Columns):
         job.total -= 1
         self.state[task] = GONE
         self.touch(task)
-        shape = self.log.shape("TaskStateChanged", Subject.TASK, ("from", TaskState(old)), ("to", None), ("rule", rule))
+        shape = self.log.shape(
+            "TaskStateChanged",
+            Subject.TASK,
+            ("from", TaskState(old)),
+            ("to", None),
+            ("attempt", max(self.extra(task).attempts, 1)),
+            ("rule", rule),
+        )
         self.log.append(now_ms, shape, task)
 
     def set_profile(self, task: int, profile: TaskProfile) -> None:

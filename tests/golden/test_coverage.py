@@ -35,7 +35,6 @@ NOT_SHOWN = {
     ("NodeStateChanged", "upgradingos -> starting"): UPGRADE,
     ("NodeStateChanged", "upgradingos -> preempted"): UPGRADE,
     ("NodeStateChanged", "upgradingos -> leavingpool"): UPGRADE,
-    ("NodeStateChanged", "preempted -> creating"): "SPOT-5: evicted nodes are not refilled",
     ("JobStateChanged", "active -> completed"): "JOB-20: only a job whose auto pool cannot be created ends so",
 }
 
