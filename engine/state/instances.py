@@ -253,8 +253,8 @@ class InstanceTable(Columns):
     def restore(self, copy: ColumnsCopy) -> None:
         """Make the instances as they were when ``copy`` was taken."""
         super().restore(copy)
-        self.rows = {}
-        self._on_node = {}
+        self.rows.clear()  # the hot path holds on to it
+        self._on_node.clear()
         for row in range(self.length):
             self._enter(row)
 

@@ -16,13 +16,14 @@ _STEPS_MS = (1_000, 5_000, 30_000, 60_000, 200_000)
 
 def random_scenario(random: Random) -> Scenario:
     """One or two pools, a few jobs with whatever jobs can have, three hours at most."""
+    crowded = random.random() < 0.4  # many equal tasks: then most ends take the hot path
     body = {
         "scenario": "random",
         "seed": random.randrange(1000),
         "until": "PT3H",
         "account": {"quotas": {"dedicatedCores": random.choice([8, 100]), "lowPriorityCores": 100}},
         "pools": [_pool(random, number) for number in range(random.randrange(1, 3))],
-        "jobs": [_job(random, number) for number in range(random.randrange(1, 5))],
+        "jobs": [_job(random, number, crowded) for number in range(random.randrange(1, 5))],
     }
     return load_scenario("random.yaml", text=json.dumps(body))
 
@@ -54,7 +55,7 @@ def _pool(random: Random, number: int) -> dict[str, Any]:
     return pool
 
 
-def _job(random: Random, number: int) -> dict[str, Any]:
+def _job(random: Random, number: int, crowded: bool) -> dict[str, Any]:
     job: dict[str, Any] = {
         "id": f"j{number}",
         "at": random.randrange(300),
@@ -79,6 +80,13 @@ def _job(random: Random, number: int) -> dict[str, Any]:
         }
         if random.random() < 0.8:
             job["jobReleaseTask"] = {"commandLine": "release", "simulate": _simulate(random, 0.2)}
+    if crowded:
+        job |= {"usesTaskDependencies": False, "maxParallelTasks": -1}
+        simulate = {"duration": _duration(random), "exitCode": {0: 0.95, 1: 0.05}}
+        sweep = {"id": "{0}", "commandLine": "work {0}", "simulate": simulate}
+        parameters = [{"start": 0, "end": random.randrange(20, 300)}]
+        job["taskFactory"] = {"type": "parametricSweep", "parameterSets": parameters, "repeatTask": sweep}
+        return job
     job["tasks"] = [_task(random, number, job["usesTaskDependencies"]) for number in range(random.randrange(15))]
     if random.random() < 0.4:
         job["taskFactory"] = {
