@@ -275,7 +275,8 @@ def _pool_actions(session: Session, pool_id: str) -> list[Action]:
             body,
             cannot_be_undone=True,
             effects=(
-                f"{_counted(nodes, 'node leaves', 'nodes leave')}; {_counted(len(pool.jobs), 'job', 'jobs')} stay without a pool",
+                _counted(nodes, "node leaves", "nodes leave"),
+                f"{_counted(len(pool.jobs), 'job stays', 'jobs stay')} without a pool",
             ),
         ),
     ]

@@ -25,9 +25,9 @@ _ENTRY_CELLS = 26
 def help_lines(
     text: str, here: Sequence[tuple[str, str]], everywhere: Sequence[tuple[str, str]], glyphs: GlyphSet, cells: int
 ) -> list[Line]:
-    """What is on the screen, the keys of the focused pane, those that work everywhere, the states."""
-    lines = [line(each) for each in wrapped(text, cells)]
-    lines += _keys("Keys here", here, cells)
+    """The keys of the focused pane, what is on the screen, the keys that work everywhere, the states."""
+    lines = [*_keys("Keys here", here, cells)[1:], ()] if here else []
+    lines += [line(each) for each in wrapped(text, cells)]
     lines += _keys("Keys everywhere", everywhere, cells)
     for title, table in _TABLES:
         lines += [(), line(Span(title, Role.STRONG))]

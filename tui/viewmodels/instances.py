@@ -198,7 +198,7 @@ class PreparationModel(InstancesModel):
     columns = (
         Column("", 1),
         Column("Node", 12, stretch=True),
-        Column("State", 9, from_width=86, is_derived=False),
+        Column("State", 9, from_width=72),
         Column("Result", 8),
         Column("Start time", 10),
         Column("End time", 10),
@@ -250,7 +250,7 @@ class ReleaseModel(InstancesModel):
     columns = (
         Column("", 1),
         Column("Node", 12, stretch=True),
-        Column("State", 9, from_width=86),
+        Column("State", 9, from_width=72),
         Column("Result", 8),
         Column("Start time", 10),
         Column("End time", 10),

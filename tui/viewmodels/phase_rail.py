@@ -113,7 +113,7 @@ def _counted(glyphs: GlyphSet, glyph: Glyph, number: int) -> Line:
 def _preparation_text(phases: Phases, glyphs: GlyphSet, is_narrow: bool) -> Line:
     counts = phases.preparation
     if not counts.is_specified:
-        return line(Span("none: this job has no job preparation task", Role.DIM))
+        return line(Span("none: the job has no preparation task", Role.DIM))
     statuses = (
         HookStatus.SUCCEEDED,
         HookStatus.RUNNING,
@@ -147,7 +147,7 @@ def _task_text(counts: TaskCounts, glyphs: GlyphSet, is_narrow: bool) -> Line:
 def _release_text(job: JobRow, glyphs: GlyphSet) -> Line:
     counts = job.phases.release
     if not counts.is_specified:
-        return line(Span("none: this job has no job release task", Role.DIM))
+        return line(Span("none: the job has no release task", Role.DIM))
     statuses = (HookStatus.SUCCEEDED, HookStatus.RUNNING, HookStatus.FAILED, HookStatus.SKIPPED, HookStatus.GONE)
     spans = [span for status in statuses for span in _counted(glyphs, RELEASE[status], counts[status])]
     owed = counts[HookStatus.WILL_RUN]

@@ -1,0 +1,30 @@
+"""The screen as text. What it is read from is not public in Textual, so it is read in this one place."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+def text_of(app):
+    """The lines on the screen, without blanks at their ends."""
+    strips = app.screen._compositor.render_strips()
+    return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+
+def after(app, *keys, size=(120, 40)):
+    """The lines on the screen after these keys."""
+
+    async def run():
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            for key in keys:
+                await pilot.press(key)
+                await pilot.pause()
+            return text_of(app)
+
+    return asyncio.run(run())
+
+
+def contains(lines, *texts):
+    """Whether each text is on some line."""
+    return all(any(text in line for line in lines) for text in texts)

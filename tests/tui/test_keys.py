@@ -1,0 +1,255 @@
+"""Keys: each does what it says, on the real application."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from engine import Simulation, load_scenario
+from tests.tui.screen_text import after, contains, text_of
+from tui.screens.deck import TABS
+from tui.widgets.table import Table
+
+LATER_S = 330
+
+
+def drive(app, *steps, size=(120, 40)):
+    """Press keys, and look with functions in between."""
+
+    async def run():
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            for step in steps:
+                if callable(step):
+                    step(app)
+                else:
+                    await pilot.press(step)
+                await pilot.pause()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("size", [(200, 60), (120, 40), (80, 24), (60, 16), (40, 10)])
+def test_every_view_opens_by_its_key_at_every_size(dashboard_at, size):
+    titles = []
+    looks = [step for tab in TABS for step in (tab.key, lambda app: titles.append(text_of(app)))]
+    drive(dashboard_at(LATER_S), *looks, size=size)
+    for tab, lines in zip(TABS, titles, strict=True):
+        assert len(lines) == size[1]
+        assert tab.title in lines[0] or size[0] < 60
+
+
+def test_a_step_is_one_event_and_back_is_the_moment_before(dashboard_at):
+    app = dashboard_at(LATER_S)
+    simulation = app.session.simulation
+    before = len(simulation.log)
+    moments = []
+    drive(
+        app,
+        "full_stop",
+        lambda _: moments.append(simulation.now_ms),
+        "comma",
+        lambda _: moments.append(simulation.now_ms),
+    )
+    assert moments[0] > LATER_S * 1000 > 0
+    assert moments[1] < moments[0]
+    assert len(simulation.log) <= before + 20
+
+
+def test_the_past_is_said_and_branching_makes_it_the_present(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app,
+        "comma",
+        "comma",
+        lambda app: seen.append(text_of(app)[0]),
+        "a",
+        lambda app: seen.append(len(app.screen_stack)),
+        "b",
+        lambda app: seen.append(text_of(app)[0]),
+    )
+    assert "PAST" in seen[0]
+    assert seen[1] == 1
+    assert "PAUSED" in seen[2]
+    assert not app.session.is_past
+
+
+def test_go_to_a_time_and_back_again(dashboard_at):
+    app = dashboard_at(LATER_S)
+    moments = []
+    drive(app, "t", *"100", "enter", lambda app: moments.append(app.session.now_ms), "t", *"330", "enter")
+    assert moments == [100_000]
+    assert app.session.now_ms == LATER_S * 1000
+    assert not app.session.is_past
+
+
+def test_a_filter_works_while_it_is_typed_and_esc_clears_it(dashboard_at):
+    app = dashboard_at(LATER_S)
+    counts = []
+
+    def count(app):
+        counts.append(app.screen.view.model.count)
+
+    drive(app, "5", count, "slash", *"deal", "minus", "1", count, "escape", count)
+    assert counts == [40, 11, 40]
+
+
+def test_only_failed_and_sorting(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app,
+        "6",
+        "exclamation_mark",
+        lambda app: seen.append(app.screen.view.model.count),
+        "o",
+        lambda app: seen.append(app.screen.view.model.sort_column),
+        "escape",
+        lambda app: seen.append(app.screen.view.model.count),
+    )
+    assert seen == [1, "Node", 6]
+
+
+def test_enter_drills_down_and_escape_comes_back(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    def view(app):
+        seen.append(app.screen.view.id)
+
+    drive(app, "2", view, "enter", view, "escape", view, "escape", view)
+    assert seen == ["pools", "nodes", "pools", "watch"]
+
+
+def test_the_cursor_stays_with_its_row_while_the_order_changes(dashboard_at):
+    app = dashboard_at(60)
+    keys = []
+
+    def cursor(app):
+        keys.append(app.screen.view.table.key)
+
+    def later(app):
+        app.session.simulation.run_until(LATER_S * 1000)
+        app.screen.look()
+
+    drive(app, "6", "down", "down", cursor, later, cursor)
+    assert keys[0] == keys[1]
+
+
+def test_details_help_and_actions_open_and_close(dashboard_at):
+    lines = after(dashboard_at(LATER_S), "6", "enter")
+    assert contains(lines, "barred from this job until reimaged", "workitems/risk/job-1/jobpreparation")
+    lines = after(dashboard_at(LATER_S), "6", "question_mark", size=(80, 24))
+    assert contains(lines, "Keys here", "next column")
+    app = dashboard_at(LATER_S)
+    depth = []
+    drive(
+        app,
+        "6",
+        "enter",
+        "escape",
+        "question_mark",
+        "escape",
+        "a",
+        "escape",
+        lambda app: depth.append(len(app.screen_stack)),
+    )
+    assert depth == [1]
+
+
+def test_the_help_shows_no_key_twice(dashboard_at):
+    app = dashboard_at(LATER_S)
+
+    def look(app):
+        table = app.screen.view.query_one(Table)
+        for node in (app.screen, table):
+            keys = [key for key, _ in node._bindings]
+            assert len(set(keys)) == len(keys)
+
+    drive(app, "6", look)
+
+
+def test_a_reboot_by_hand_is_saved_as_a_scenario_that_replays_to_the_same_log(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = dashboard_at(LATER_S)
+    drive(app, "6", "down", "down", "a", "enter", "enter", "R", "enter")
+    saved = tmp_path / "one-node-fails-session.yaml"
+    assert "rebootNode" in saved.read_text(encoding="utf-8")
+    by_hand = app.session.simulation
+    by_hand.run_until(by_hand.end_ms)
+    replayed = Simulation(load_scenario(str(saved)))
+    replayed.run_until(replayed.end_ms)
+    assert list(replayed.json_lines()) == list(by_hand.json_lines())
+    assert app.recorder.save_unsaved() is None
+
+
+def test_a_refused_command_shows_its_code(dashboard_at):
+    app = dashboard_at(LATER_S)
+    said = []
+    drive(
+        app,
+        "A",
+        "down",
+        "down",
+        "enter",
+        "enter",
+        lambda app: said.extend(note.message for note in app._notifications),
+    )
+    assert said
+    assert "enableJob refused: 409" in said[0]
+
+
+def test_a_disabled_job_is_kept_where_nothing_was_saved(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = dashboard_at(LATER_S)
+    drive(app, "A", "down", "enter", "enter")
+    path = app.recorder.save_unsaved()
+    assert path is not None
+    assert "disableJob" in path.read_text(encoding="utf-8")
+
+
+def test_paused_means_no_work_at_all(dashboard_at):
+    app = dashboard_at(LATER_S)
+    looks = []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            app.screen.view.look = lambda: looks.append(1)
+            await asyncio.sleep(0.3)
+            assert not list(app.workers)
+
+    asyncio.run(run())
+    assert looks == []
+
+
+def test_space_runs_and_pauses(dashboard_at):
+    app = dashboard_at(LATER_S)
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("right_curly_bracket", "space")
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+            return text_of(app)
+
+    lines = asyncio.run(run())
+    assert "END" in lines[0]
+    assert app.session.simulation.finished
+    assert app.session.now_ms == app.session.simulation.log.last_ms
+
+
+def test_without_colour_nothing_on_the_screen_has_one(dashboard_at):
+    app = dashboard_at(LATER_S, theme="no-colour")
+    colours = set()
+
+    def look(app):
+        for strip in app.screen._compositor.render_strips():
+            for segment in strip:
+                if segment.style is not None:
+                    colours.update(each.name for each in (segment.style.color, segment.style.bgcolor) if each)
+
+    drive(app, "6", look)
+    assert colours == {"default"}

@@ -1,0 +1,253 @@
+"""View models on a small scenario: what they say, without Textual."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.views.pages.instances import HookStatus
+from tui.viewmodels import phase_rail
+from tui.viewmodels.actions import actions_for, choices_of
+from tui.viewmodels.attention import AttentionModel
+from tui.viewmodels.details import block_lines
+from tui.viewmodels.events import EventsModel
+from tui.viewmodels.header import Transport, breadcrumb, scrubber, scrubber_ms
+from tui.viewmodels.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.jobs import JobsModel, PoolsModel
+from tui.viewmodels.node_map import Lens, NodeMapModel, grid
+from tui.viewmodels.nodes import NodesModel
+from tui.viewmodels.tasks import TasksModel
+from tui.viewmodels.text import plain, width
+
+PREPARING_S, WORKING_S, LATER_S, END_S = 70, 200, 330, 100_000
+MODELS = [PreparationModel, ReleaseModel, NodesModel, TasksModel, JobsModel, PoolsModel, EventsModel]
+
+
+def rows(model):
+    """The visible texts of all rows."""
+    model.refresh()
+    return [[span.text.strip() for span in model.cells(model.key(at))] for at in range(model.count)]
+
+
+def texts(lines):
+    return [plain(each) for each in lines]
+
+
+def test_preparation_shows_trouble_first_then_what_runs_then_what_is_done(session_at):
+    shown = rows(PreparationModel(session_at(LATER_S)))
+    assert [row[0] for row in shown] == ["✗", "▸", "✓", "✓", "✓", "∅"]
+    failed = shown[0]
+    assert failed[1].startswith("n1")
+    assert failed[3] == "failure"
+    assert failed[6:8] == ["3", "1"]
+
+
+def test_a_node_that_left_keeps_its_record_and_says_when_it_left(session_at):
+    model = PreparationModel(session_at(LATER_S))
+    model.refresh()
+    gone = model.key(model.count - 1)
+    assert model.cells(gone)[3].text == "success"
+    assert any("left the pool at 08:03" in text for text in texts(block_lines(model.details(gone), 60)))
+
+
+def test_a_retry_is_told_from_a_first_try(session_at):
+    model = PreparationModel(session_at(110))
+    assert [row[0] for row in rows(model)].count("↻") == 2
+    assert "retrying" in plain(model.summary())
+
+
+def test_a_reboot_makes_a_success_void_until_it_runs_again(session_at):
+    shown = rows(PreparationModel(session_at(280)))
+    superseded = next(row for row in shown if row[0] == "↺")
+    assert superseded[1].startswith("n3")
+    assert superseded[3] == "success"
+
+
+def test_nodes_without_a_record_are_shown_on_demand(session_at):
+    model = ReleaseModel(session_at(LATER_S))
+    assert rows(model) == []
+    assert "As things are, 4 nodes will run it." in " ".join(model.empty())
+    model.with_all = True
+    assert {row[2] for row in rows(model)} >= {"will run", "not needed"}
+
+
+def test_release_after_the_job_has_ended(session_at):
+    session = session_at(END_S)
+    shown = rows(ReleaseModel(session))
+    assert len(shown) == 4
+    assert {row[3] for row in shown} == {"success"}
+    release = session.job("risk").phases.release
+    assert release[HookStatus.SUCCEEDED] == 4
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_before_the_start_every_list_says_why_it_is_empty(session_at, model):
+    session = session_at(0)
+    session.simulation.seek(0)
+    empty = model(session)
+    empty._rows = ()
+    assert all(sentence.strip() for sentence in empty.empty())
+
+
+def test_a_job_without_hooks_says_so(session_at):
+    session = session_at(300, "plain-job")
+    model = PreparationModel(session)
+    assert rows(model) == []
+    assert "JobPreparationTaskNotSpecified" in " ".join(model.empty())
+    assert "has no job release task" in " ".join(ReleaseModel(session).empty())
+    assert "none: the job has no preparation task" in texts(phase_rail.rail(session, 110))[0]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("seconds", [PREPARING_S, WORKING_S, LATER_S, END_S])
+def test_every_row_has_a_cell_for_each_column_and_details(session_at, model, seconds):
+    shown = model(session_at(seconds))
+    shown.refresh()
+    for at in range(min(shown.count, 50)):
+        key = shown.key(at)
+        assert len(shown.cells(key)) == len(shown.columns)
+        assert all(width(each) <= 40 for each in block_lines(shown.details(key), 40))
+        assert shown.index_of(key) == at
+
+
+@pytest.mark.parametrize("model", [NodesModel, TasksModel, PreparationModel, JobsModel])
+def test_sorting_by_any_column_keeps_all_rows(session_at, model):
+    shown = model(session_at(LATER_S))
+    shown.refresh()
+    everything = sorted(shown.key(at) for at in range(shown.count))
+    for column in shown.columns:
+        if column.name:
+            shown.sort_by(column.name)
+            shown.refresh()
+            assert sorted(shown.key(at) for at in range(shown.count)) == everything
+
+
+def test_tasks_have_failed_ones_first_and_running_ones_next(session_at):
+    states = [(row[2], row[3]) for row in rows(TasksModel(session_at(LATER_S)))]
+    failed = [state for state in states if state == ("completed", "failure")]
+    assert failed
+    assert states[: len(failed)] == failed
+    running = [state for state in states if state[0] == "running"]
+    assert states[len(failed) : len(failed) + len(running)] == running
+    assert len(states) == 40
+
+
+def test_only_failed_and_a_filter_hide_rows_and_say_how_many(session_at):
+    model = TasksModel(session_at(LATER_S))
+    model.filter_text = "state:active"
+    shown = rows(model)
+    assert {row[2] for row in shown} == {"active"}
+    assert f"{40 - len(shown)} hidden" in plain(model.arrangement())
+    model.filter_text = "no-such-task"
+    assert rows(model) == []
+    assert "Esc clears the filter, which hides 40 rows." in model.nothing_shown()[0]
+    assert model.clear_filter()
+    model.only_failed = True
+    assert {row[3] for row in rows(model)} == {"failure"}
+
+
+def test_counts_on_the_rail_are_the_counts_of_the_tables(session_at):
+    session = session_at(WORKING_S)
+    counts = session.job("risk").phases.tasks
+    states = [row[2] for row in rows(TasksModel(session))]
+    assert counts.total == len(states) == 40
+    assert (counts.active, counts.running) == (states.count("active"), states.count("running"))
+    assert counts.succeeded + counts.failed == states.count("completed")
+
+
+def test_the_rail_names_all_three_phases_at_every_width(session_at):
+    session = session_at(WORKING_S)
+    for cells in (58, 78, 116, 200):
+        lines = phase_rail.rail(session, cells)
+        assert all(width(each) <= cells for each in lines)
+        assert [plain(each).split()[0][:4] for each in lines[:3]] == ["Prep", "Task", "Rele"]
+
+
+def test_attention_groups_by_cause_and_says_what_that_holds_up(session_at):
+    model = AttentionModel(session_at(LATER_S))
+    model.refresh()
+    said = " ".join(plain(text) for _, text in model.lines(60))
+    assert "1 node: preparation task exit code 3" in said
+    assert "barred from this job until reimaged (PREP-9)" in said
+    assert "task exit code 1" in said
+    view, node = model.place(0)
+    assert view == "preparation"
+    assert node == 1
+
+
+def test_preparation_that_failed_everywhere_is_said_first(session_at):
+    model = AttentionModel(session_at(600, "preparation-fails-everywhere"))
+    model.refresh()
+    assert model.concerns[0].text == "preparation failed on every node"
+    assert "PREP-11" in model.concerns[0].effect
+
+
+@pytest.mark.parametrize("lens", list(Lens))
+def test_the_map_has_exactly_one_cell_for_each_node(session_at, lens):
+    model = NodeMapModel(session_at(LATER_S))
+    model.lens = lens
+    model.refresh()
+    layout = grid(len(model.nodes), 30, 10)
+    cells = "".join(plain(model.row(0, layout, None))[6:].split())
+    assert len(cells) == len(model.nodes) == 6
+    assert sum(int(part.rsplit(" ", 1)[1]) for part in plain(model.legend(500, 1)[0]).split("   ") if part.strip()) == 6
+
+
+@pytest.mark.parametrize(("nodes", "pitch"), [(5, 60), (300, 2), (900, 1), (100_000, 1)])
+def test_cells_shrink_as_nodes_grow(nodes, pitch):
+    layout = grid(nodes, 60, 18)
+    assert layout.pitch == pitch
+    assert layout.columns == 1 or layout.columns % 10 == 0
+
+
+def test_the_header_tells_present_and_past_apart(session_at):
+    session = session_at(LATER_S)
+    transport = Transport(is_playing=True, speed=60, is_finished=False)
+    assert "RUN x60" in plain(breadcrumb(session, "Watch", transport, 120))
+    session.noted()
+    session.simulation.seek(200_000)
+    session.noted()
+    line = plain(breadcrumb(session, "Watch", transport, 120))
+    assert "PAST -00:02:10" in line
+    assert "08:03:20" in line
+    assert width(breadcrumb(session, "Watch", transport, 80)) == 80
+
+
+def test_the_scrubber_marks_now_and_failures_and_can_be_clicked(session_at):
+    session = session_at(LATER_S)
+    strip = plain(scrubber(session, 120))
+    assert len(strip) == 120
+    assert strip.count("▲") == 1
+    assert "!" in strip
+    assert scrubber_ms(session, strip.index("▲"), 120) == pytest.approx(330_000, abs=7_000)
+    assert scrubber_ms(session, 0, 120) is None
+
+
+def test_ascii_means_ascii(session_at):
+    session = session_at(LATER_S, ascii_only=True)
+    lines = [scrubber(session, 100), *phase_rail.rail(session, 116), PreparationModel(session).summary()]
+    assert all(plain(each).isascii() for each in lines)
+    assert phase_rail.title(session).isascii()
+
+
+def test_actions_say_what_follows_and_how_it_is_recorded(session_at):
+    session = session_at(LATER_S)
+    reboot, reimage = actions_for(session, "node", 1)[:2]
+    assert any("stays barred from risk" in effect for effect in reboot.effects)
+    assert any("the bar from risk is cleared" in effect for effect in reimage.effects)
+    assert reboot.script(330_000, "requeue").startswith("at: PT5M30.001S, rebootNode: {")
+    assert reboot.build("terminate").node_reboot_option == "terminate"
+
+
+@pytest.mark.parametrize(("kind", "key"), [("node", 0), ("task", 3), ("job", "risk"), ("pool", "shared")])
+def test_every_choice_of_every_action_is_a_command(session_at, kind, key):
+    for action in actions_for(session_at(LATER_S), kind, key):
+        values = ["5"] if action.asks else [choice.value for choice in choices_of(action) if choice.value]
+        assert values
+        for value in values:
+            assert action.command == action.build(value).NAME
+
+
+def test_what_cannot_be_undone_offers_to_go_back_first(session_at):
+    delete = actions_for(session_at(LATER_S), "job", "risk")[-1]
+    assert delete.command == "deleteJob"
+    assert choices_of(delete)[0].value == ""

@@ -1,0 +1,135 @@
+"""Lines, times, filters and columns, without Textual."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from rich.cells import cell_len
+
+from engine.views.pages.instances import Hook, HookStatus
+from tui import format as fmt
+from tui.viewmodels import glyphs
+from tui.viewmodels.filters import matches, parse_filter
+from tui.viewmodels.lists import Column, layout
+from tui.viewmodels.text import Role, Span, bar, between, clip, cut, fit, line, plain, width, wrapped
+
+START = datetime(2026, 1, 5, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("cells", [1, 3, 7, 30])
+def test_fit_is_exactly_so_wide(cells):
+    for text in ("", "node", "日本語のノード", "[b]no markup[/b]"):
+        assert cell_len(fit(text, cells)) == cells
+
+
+def test_clip_shows_that_something_is_missing():
+    assert clip("preparation", 5) == "prep…"
+    assert clip("short", 5) == "short"
+
+
+def test_a_line_is_cut_and_joined_to_a_width():
+    spans = line(Span("left", Role.OK), "middle")
+    assert plain(cut(spans, 6)) == "leftm…"
+    joined = between(spans, line("right"), 20)
+    assert width(joined) == 20
+    assert plain(joined) == "leftmiddle     right"
+
+
+def test_a_bar_is_as_wide_as_asked_and_hides_nothing():
+    parts = ((9_990, Role.OK, "#"), (1, Role.FAILED, "x"), (0, Role.OFF, "."), (9, Role.RUNNING, "="))
+    drawn = plain(bar(parts, 40))
+    assert len(drawn) == 40
+    assert "x" in drawn
+    assert "=" in drawn
+    assert "." not in drawn
+    assert bar(((0, Role.OK, "#"),), 10) == ()
+
+
+def test_long_values_are_wrapped_at_blanks_and_long_words_in_between():
+    assert wrapped("one two three", 7) == ["one two", "three"]
+    assert wrapped("abcdefgh", 3) == ["abc", "def", "gh"]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("+5m", 900), ("-30s", 570), ("+1h30m", 6000), ("300", 300), ("PT5M", 300), ("08:20", 1200), ("-2h", 0)],
+)
+def test_moments_as_people_write_them(text, seconds):
+    assert fmt.parse_moment(text, START, 600_000) == seconds * 1000
+
+
+@pytest.mark.parametrize("text", ["", "soon", "+", "+5 apples", "PTX"])
+def test_what_is_no_moment_is_refused_with_a_sentence(text):
+    with pytest.raises(ValueError, match="is not an ISO 8601"):
+        fmt.parse_moment(text, START, 0)
+
+
+def test_times_and_ids_for_people():
+    assert fmt.clock(START, 90_000) == "08:01:30"
+    assert fmt.clock(START, 86_400_000) == "01-06 08:00:00"
+    assert fmt.span(93_784_000) == "1d 02:03:04"
+    assert fmt.short_node("tvm-1695681911_117-20250101t100201z") == "tvm-…_117"
+    assert fmt.short_node("tvmps_0ae939de5142ba594dbe53d70d5d3cc118b0_d") == "tvmps_0ae939…_d"
+    assert fmt.short_node("my-node") == "my-node"
+
+
+CELLS = {"state": "completed", "result": "failure", "exitcode": "137", "starttime": "10:38:02", "retries": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [
+        ("", True),
+        ("deal", True),
+        ("DEAL 7", True),
+        ("deal other", False),
+        ("!deal", False),
+        ("!other", True),
+        ("state:completed", True),
+        ("state:!completed", False),
+        ("exitcode:137", True),
+        ("exitcode:13", False),
+        ("exitcode:>100", True),
+        ("exitcode:<100", False),
+        ("retries:>0", False),
+        ("starttime:>10:30", True),
+        ("starttime:<10:30", False),
+        ("nofield:x", False),
+        ("state:", True),
+    ],
+)
+def test_the_filter_language(text, passes):
+    assert matches(parse_filter(text), "deal-7", CELLS) is passes
+
+
+def test_columns_that_do_not_fit_go_by_their_least_width():
+    columns = (Column("", 1), Column("Node", 8, stretch=True), Column("State", 9, from_width=30), Column("Exit", 4))
+    assert layout(columns, 40) == [(0, 1), (1, 22), (2, 9), (3, 4)]
+    assert layout(columns, 20) == [(0, 1), (1, 12), (3, 4)]
+    assert sum(wide + 1 for _, wide in layout(columns, 40)) == 40
+
+
+TABLES = [
+    list(glyphs.NODE.values()),
+    list(glyphs.PREPARATION.values()),
+    list(glyphs.RELEASE.values()),
+    list(glyphs.JOB.values()),
+    list(glyphs.TASK_GLYPHS),
+]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_letters_are_ascii_and_unique_and_every_glyph_is_one_cell(table):
+    letters = [glyph.letter for glyph in table]
+    assert len(set(letters)) == len(letters)
+    assert all(letter.isascii() and len(letter) == 1 for letter in letters)
+    assert all(cell_len(glyph.symbol) == 1 for glyph in table)
+
+
+def test_every_status_can_be_drawn():
+    for status in HookStatus:
+        if status not in (HookStatus.WILL_RUN, HookStatus.SKIPPED):
+            assert glyphs.hook_glyph(Hook.PREPARATION, status).name
+        if status not in (HookStatus.RETRYING, HookStatus.SUPERSEDED):
+            assert glyphs.hook_glyph(Hook.RELEASE, status).name
