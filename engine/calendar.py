@@ -30,10 +30,11 @@ class DueKind(IntEnum):
     RESIZE_TIMEOUT = 11
     RELEASE_TIMEOUT = 12
     DATA_EXPIRED = 13
-    SPOT_REFILL = 14
-    TASKS_READY = 15
-    STARVING = 16
-    PASS = 17
+    LIFETIME_OVER = 14
+    SPOT_REFILL = 15
+    TASKS_READY = 16
+    STARVING = 17
+    PASS = 18
 
 
 class Due:

@@ -30,6 +30,7 @@ from engine.rules import (
     spot,
     start_task,
     starvation,
+    tasks,
 )
 from engine.rules.commands import Extras
 from engine.scenario.expect import matches
@@ -316,6 +317,7 @@ class Simulation:
             DueKind.RESIZE_TIMEOUT: resizing.resize_timeout,
             DueKind.RELEASE_TIMEOUT: release.waited_long_enough,
             DueKind.DATA_EXPIRED: node_operations.data_expired,
+            DueKind.LIFETIME_OVER: tasks.lifetime_is_over,
             DueKind.SPOT_REFILL: spot.refill,
             DueKind.TASKS_READY: scheduling.tasks_are_ready,
             DueKind.STARVING: starvation.look_again,

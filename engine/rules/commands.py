@@ -230,13 +230,13 @@ def _task(world: World, command: Any) -> tuple[Job, int]:  # noqa: ANN401  # any
 
 
 def _update_task(world: World, command: c.UpdateTask, _: Extras) -> None:
-    job, task = _task(world, command)
+    task = _task(world, command)[1]
     _refuse(refusals.task_constraints_refusals(command.constraints))
-    tasks.update(world, job, task, command.constraints)
+    tasks.update(world, task, command.constraints)
 
 
 def _terminate_task(world: World, command: c.TerminateTask, _: Extras) -> None:
-    tasks.terminate(world, *_task(world, command))
+    tasks.terminate(world, _task(world, command)[1])
 
 
 def _reactivate_task(world: World, command: c.ReactivateTask, _: Extras) -> None:

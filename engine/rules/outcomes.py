@@ -115,11 +115,13 @@ def limit_anew(world: World, task: int, profile: TaskProfile) -> None:
     if profile.process is not None and extra.attempts <= 1:
         if tasks.code[task] == TIME_LIMIT_CODE:  # how long it would have taken by itself is not known any more
             plan = _again(world, task, profile, 1 - extra.attempts)
-            tasks.plan(task, plan.total_ms, TIME_LIMIT_CODE if plan.failure else plan.exit_code or 0)
+            total_ms = min(plan.total_ms, world.longest_ms)
+            tasks.plan(task, total_ms, TIME_LIMIT_CODE if plan.failure else plan.exit_code or 0)
         elif limit_ms is not None and tasks.planned[task] > limit_ms:
             tasks.plan(task, limit_ms, TIME_LIMIT_CODE)
     if tasks.state[task] == RUNNING:
         end_ms = max(world.now_ms, tasks.started[task] + _present_plan(world, task, profile, extra).total_ms)
+        end_ms = min(end_ms, world.latest_ms)
         tasks.move_end(task, end_ms)
         world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
 
@@ -259,6 +261,8 @@ def queue_again(world: World, task: int, profile: TaskProfile) -> None:
     queue = scheduling.queue_of(job, profile.required_slots)
     if profile.manager:
         queue.add_first(task)
+        if job.pool >= 0:
+            world.pools[job.pool].has_preemptible = True  # it may displace others now (JM-6)
     else:
         queue.add_returned(task, len(world.log))
     scheduling.tasks_became_ready(world, job, 1)

@@ -6,14 +6,14 @@ from array import array
 from typing import TYPE_CHECKING
 
 from engine import draws
-from engine.calendar import DueKind
+from engine.calendar import Due, DueKind
 from engine.catalogue import SCHEDULING_LATENCY_MS
 from engine.environment import TaskKind
 from engine.errors import BatchError
 from engine.executors.protocol import Launch
 from engine.paths import task_directory
 from engine.rules import dependencies, interruptions, jobs, outcomes, scheduling
-from engine.state.failures import ended
+from engine.state.failures import FailureInfo, ended
 from engine.state.tasks import (
     ACTIVE,
     COMPLETED,
@@ -23,7 +23,8 @@ from engine.state.tasks import (
     TaskProfile,
     TaskSource,
 )
-from engine.terms import JobState, OsFamily, TaskResult
+from engine.terms import ErrorCategory, JobState, OsFamily, TaskResult
+from engine.units import DAY_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,11 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.world import World
 
+# TASK-9: a task that is not completed so long after it was added is ended by the service.
+LIFETIME_MS = 180 * DAY_MS
+
 _BY_USER = ended("the task was terminated by the user")
+_BY_AGE = ended("the task was added 180 days ago", ErrorCategory.SERVER_ERROR)
 
 
 class ListedTasks:
@@ -101,6 +106,12 @@ def add_listed(world: World, job: Job, specs: Sequence[TaskSpec]) -> list[BatchE
     return refusals
 
 
+def add_one(world: World, job: Job, spec: TaskSpec) -> int:
+    """Add one task; returns its row."""
+    _add(world, job, ListedTasks((spec,)), [spec])
+    return world.tasks.length - 1
+
+
 def add_factory(world: World, job: Job, factory: TaskSource) -> None:
     """Add the tasks of a factory as one block, without making their bodies where they need not differ."""
     template = factory.spec(0)
@@ -131,7 +142,10 @@ def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) 
         for ordinal, spec in enumerate(specs):
             if spec.depends_on is not None:
                 dependencies.enter(world, job, block.first + ordinal, spec.depends_on)
-    world.calendar.at(world.now_ms + SCHEDULING_LATENCY_MS, DueKind.TASKS_READY, len(tasks.blocks) - 1)
+    block_number = len(tasks.blocks) - 1
+    world.calendar.at(world.now_ms + SCHEDULING_LATENCY_MS, DueKind.TASKS_READY, block_number)
+    if world.now_ms + LIFETIME_MS <= (world.scenario.until_ms or 0):
+        world.calendar.at(world.now_ms + LIFETIME_MS, DueKind.LIFETIME_OVER, block_number)
 
 
 def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> tuple[int, array[int], array[int]]:
@@ -181,14 +195,27 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
 # -- the other operations --------------------------------------------------------------------------------------------
 
 
-def terminate(world: World, job: Job, task: int) -> None:
+def terminate(world: World, task: int) -> None:
     """The terminate operation (TASK-13)."""
     if world.tasks.state[task] == COMPLETED:
         raise BatchError("TaskCompleted")
+    _end(world, task, "TASK-13", _BY_USER)
+
+
+def lifetime_is_over(world: World, due: Due) -> None:
+    """The tasks of a block were added 180 days ago: those that are not completed are ended (TASK-9, JOB-12)."""
+    block = world.tasks.blocks[due.key]
+    for task in range(block.first, block.first + block.source.count):
+        if world.tasks.state[task] in (ACTIVE, PREPARING, RUNNING):
+            _end(world, task, "TASK-9", _BY_AGE)
+
+
+def _end(world: World, task: int, rule: str, why: FailureInfo) -> None:
+    """A task that is not completed is ended, whether it has started or not."""
     if world.tasks.state[task] == RUNNING:
-        interruptions.terminate_task(world, task, "TASK-13", _BY_USER)
+        interruptions.terminate_task(world, task, rule, why)
     else:
-        interruptions.refuse_task(world, task, "TASK-13", _BY_USER)
+        interruptions.refuse_task(world, task, rule, why)
 
 
 def reactivate(world: World, job: Job, task: int) -> None:
@@ -211,7 +238,7 @@ def delete(world: World, job: Job, task: int) -> None:
     """The delete operation: a running task is ended first, its files go whatever their retention (TASK-14)."""
     tasks = world.tasks
     if tasks.state[task] in (PREPARING, RUNNING):
-        terminate(world, job, task)
+        terminate(world, task)
     elif tasks.state[task] == ACTIVE:
         outcomes.leave_queue(world, task, tasks.profile_of(task))
     directory = task_directory(job.id, tasks.task_id(task))
@@ -222,7 +249,7 @@ def delete(world: World, job: Job, task: int) -> None:
     outcomes.task_left(world, job)
 
 
-def update(world: World, job: Job, task: int, limits: TaskConstraints) -> None:
+def update(world: World, task: int, limits: TaskConstraints) -> None:
     """The update operation: the constraints are replaced; a time limit holds for a running attempt too (TASK-12)."""
     if world.tasks.state[task] == COMPLETED:
         raise BatchError("TaskCompleted")

@@ -206,6 +206,28 @@ def test_task_6_a_file_that_is_not_there_fails_the_task_before_it_runs(start):
     assert (extra.attempts, extra.exit_code, extra.failure.code) == (1, None, "BlobNotFound")
 
 
+def test_task_9_what_is_not_completed_after_180_days_is_ended(start):
+    sim = start(
+        a_job(tasks=[a_task("good"), a_task("big", requiredSlots=9), a_task("long", 200 * 86_400)]), until="P190D"
+    )
+    run_to_end(sim)
+    days = 180 * 86_400
+    ended = {
+        e["taskId"]: (e["t"], e["rule"]) for e in events(sim, "TaskStateChanged", to="completed", result="failure")
+    }
+    assert ended == {"big": (days, "TASK-9"), "long": (days, "TASK-9")}
+    assert (task_extra(sim, "big").exit_code, task_extra(sim, "long").exit_code) == (None, STOPPED)
+    assert task_extra(sim, "long").failure.category == "ServerError"
+    assert task_state(sim, "good") == "completed"
+
+
+def test_task_9_no_run_is_kept_alive_by_the_age_of_its_tasks(start):
+    sim = start(a_job())
+    run_to_end(sim)
+    assert sim.finished
+    assert sim.log.last_ms < 200_000
+
+
 # -- update ----------------------------------------------------------------------------------------------------------
 
 
