@@ -21,13 +21,13 @@ from engine.terms import JobState, PoolState
 if TYPE_CHECKING:
     from engine.world import World
 
-# A job's preparation is valid on the node, and with a release task: a task has run there, which need not be noted again.
+# A job's preparation is valid on the node; with a release task it also counts that a task has run there.
 _PREPARED = Mark.VALID
 _SETTLED = Mark.VALID | Mark.RAN
 _JOB_ACTIVE, _POOL_ACTIVE = JobState.ACTIVE, PoolState.ACTIVE
 
 
-def task_ended(world: World) -> Callable[[Due], None]:
+def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one long function is what it is for
     """The rule for DueKind.TASK_ENDED. The tables are bound once: they change their contents, never their identity."""
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     env, rearm_in = calendar.env, calendar.rearm_in
@@ -43,7 +43,7 @@ def task_ended(world: World) -> Callable[[Due], None]:
     end_with_care, all_else = outcomes.task_ended, scheduling.slots_came_free
     assign, turn_key, row_mask = scheduling.assign, scheduling.turn_key, scheduling.ROW_MASK
 
-    def rule(due: Due) -> None:
+    def rule(due: Due) -> None:  # noqa: PLR0915
         task = due.key
         now_ms: int = env._now  # type: ignore[assignment]  # SimPy allows for times that are no whole numbers
         if state[task] != RUNNING or ended[task] != now_ms:

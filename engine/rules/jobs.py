@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.calendar import Due, DueKind
 from engine.catalogue import JOB_TRANSITION_MS
 from engine.errors import BatchError
-from engine.rules import interruptions, pools, preparation, quotas, release, scheduling
+from engine.rules import auto_pools, interruptions, job_manager, pools, preparation, quotas, release, scheduling
 from engine.state.failures import ended, failure
 from engine.state.jobs import Job
 from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
@@ -89,7 +89,16 @@ def create(world: World, spec: JobSpec) -> Job:
         raise BatchError("ActiveJobAndScheduleQuotaReached")
     job = Job(len(world.jobs), spec, world.now_ms)
     world.jobs.create(world.now_ms, job)
+    if spec.pool_info.auto_pool_specification is not None:
+        refusal = auto_pools.create(world, job)
+        if refusal is not None:
+            # JOB-20: the job is accepted all the same, and is over at once.
+            job.scheduling_error = auto_pools.scheduling_error(refusal)
+            job.end_ms = world.now_ms
+            world.jobs.set_state(world.now_ms, job.row, _J.COMPLETED, refusal.code)
+            return job
     pools.bind(world, job)
+    job_manager.add(world, job)
     watch_wall_clock(world, job)
     if job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB:
         # JOB-7: looked at when the instant is over, so that tasks added with the job count.
@@ -306,6 +315,7 @@ def look_at_end(world: World, job: Job) -> None:
         job.end_ms = world.now_ms
         world.jobs.set_state(world.now_ms, job.row, _J.COMPLETED, job.terminate_reason)
         pools.unbind(world, job)
+        auto_pools.job_has_ended(world, job)
     elif job.state is _J.DELETING:
         _remove(world, job)
 
@@ -320,3 +330,4 @@ def _remove(world: World, job: Job) -> None:
     if job.pool >= 0:
         pools.unbind(world, job)
     world.jobs.set_state(world.now_ms, job.row, None)
+    auto_pools.job_has_ended(world, job)

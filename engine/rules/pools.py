@@ -124,4 +124,3 @@ def look_at_deletion(world: World, pool: Pool) -> None:
     world.pools.set_state(world.now_ms, pool.row, None)
     for job in world.jobs_of(pool):
         unbind(world, job)
-

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from engine.rules import interruptions, scheduling
+from engine.rules import interruptions, job_manager, scheduling
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
-def preemption_victims(world: World, pool: Pool, job: Job, profile: TaskProfile) -> list[int]:
+def preemption_victims(
+    world: World, pool: Pool, job: Job, profile: TaskProfile, candidates: Sequence[int]
+) -> list[int]:
     """The running tasks that must go so that one node has room for a task of the job; none if there is no such node.
 
-    JOB-24 only of jobs that allow it, and of strictly lower priority. SCHED-16 lowest priority first, then latest
-    start. Nobody goes in vain.
+    ``candidates`` may go, in this order (``candidates_for``). Nobody goes in vain.
     """
     needed = pool.slots if profile.exclusive else profile.required_slots
     by_node: dict[int, list[int]] = {}
-    for task in _candidates(world, pool, job):
+    for task in candidates:
         node = world.tasks.node[task]
         if not scheduling.may_come(world, pool, job, profile, node):
             continue
@@ -47,22 +48,31 @@ def make_room(world: World, pool: Pool) -> None:
 def _displace(world: World, pool: Pool, job: Job) -> bool:
     """Make room for the job's first task for which that is possible; returns whether there was one."""
     for _, queue in scheduling.queues_in_order(job):
-        victims = preemption_victims(world, pool, job, world.tasks.profile_of(queue.head()))
+        head = queue.head()
+        candidates = candidates_for(world, pool, job, head)
+        victims = preemption_victims(world, pool, job, world.tasks.profile_of(head), candidates)
         for task in victims:
-            interruptions.displace_task(world, task, "SCHED-16")
+            interruptions.displace_task(world, task, "JM-7" if world.tasks.profile_of(head).manager else "SCHED-16")
         if victims:
             return True
     return False
 
 
-def _candidates(world: World, pool: Pool, job: Job) -> list[int]:
-    """Running tasks that may be displaced for the job, first those that go first."""
+def candidates_for(world: World, pool: Pool, job: Job, waiting: int) -> list[int]:
+    """Running tasks that may be displaced for a task of the job, first those that go first.
+
+    JOB-24 only of jobs that allow it, and of strictly lower priority. SCHED-16 lowest priority first, then latest
+    start. JM-6, JM-7 for a job manager task that runs again: of all jobs of lower priority, then of its own job.
+    """
     tasks = world.tasks
+    restarted = job_manager.is_restarted(tasks.profile_of(waiting), tasks.extra(waiting))
     yielding = {
         other.row: other.priority
         for other in world.jobs_of(pool)
-        if other.preemptible and other.priority < job.priority and other.busy
+        if other.busy and other.priority < job.priority and (other.preemptible or restarted)
     }
+    if restarted:
+        yielding[job.row] = job.priority
     if not yielding:
         return []
     running = (task for node in pool.nodes for task in world.nodes.running[node])

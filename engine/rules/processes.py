@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.environment import NodeFacts, TaskFacts, TaskKind, settings_of, variables
-from engine.executors.protocol import Launch, Output, Plan, PlainProcess
+from engine.executors.protocol import Launch, Output, PlainProcess, Plan
 from engine.paths import STARTUP, task_directory
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE
 from engine.state.instances import ENDED_WELL, Ending

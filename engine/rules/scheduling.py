@@ -387,14 +387,20 @@ def tasks_are_ready(world: World, due: Due) -> None:
     book = world.dependencies.get(job.row)
     first, count = block.first, block.source.count
     profiles = tasks.profile[first : first + count]
-    if book is None and profiles.count(profiles[0]) == count and not any(tasks.state[first : first + count]):
-        queue_of(job, tasks.profiles[profiles[0]].required_slots).add_range(first, count)
+    alike = tasks.profiles[profiles[0]] if profiles.count(profiles[0]) == count else None
+    if book is None and alike is not None and not alike.manager and not any(tasks.state[first : first + count]):
+        queue_of(job, alike.required_slots).add_range(first, count)
         tasks_became_ready(world, job, count)
         return
     ready = 0
     for task in range(first, first + count):
         if tasks.state[task] == ACTIVE and not (book is not None and book.is_waiting(task)):
-            queue_of(job, tasks.profile_of(task).required_slots).add_range(task, 1)
+            profile = tasks.profile_of(task)
+            queue = queue_of(job, profile.required_slots)
+            if profile.manager:
+                queue.add_first(task)
+            else:
+                queue.add_range(task, 1)
             ready += 1
     if ready:
         tasks_became_ready(world, job, ready)

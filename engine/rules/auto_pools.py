@@ -1,0 +1,78 @@
+"""Auto pools (chapter 19): a pool that comes with a job and goes when the job has ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine import draws
+from engine.errors import BatchError
+from engine.rules import pools
+from engine.specs.pool import PoolSpec
+from engine.specs.refusals import pool_refusals
+from engine.terms import ErrorCategory, PoolLifetimeOption, PoolState
+
+if TYPE_CHECKING:
+    from engine.specs.job import AutoPoolSpecification
+    from engine.state.jobs import Job
+    from engine.world import World
+
+# AUTO-4: what the job's scheduling error says of the refusal of its pool.
+_CODES = {
+    "PoolQuotaReached": "AutoPoolCreationFailedWithQuotaReached",
+    "InvalidApplicationPackageReferences": "InvalidApplicationPackageReferencesInAutoPool",
+    "InvalidCertificateReferences": "InvalidCertificatesInAutoPool",
+    "AutoScalingFormulaSyntaxError": "InvalidAutoScaleFormulaInAutoPool",
+    "InvalidAutoScalingSettings": "InvalidAutoScaleFormulaInAutoPool",
+}
+
+
+def auto_pool_verdict(world: World, auto: AutoPoolSpecification, pool_id: str) -> PoolSpec | BatchError:
+    """The pool to be created, or why it cannot be (AUTO-1, AUTO-4)."""
+    if auto.pool is None:
+        return BatchError("InvalidPropertyValue", "there is no pool specification")
+    given = {name: getattr(auto.pool, name) for name in auto.pool.model_fields_set}
+    spec = PoolSpec.model_validate({"id": pool_id, **given}, by_name=True)
+    refusals = pool_refusals(spec, world.account, classic_size_rules=world.options.classic_size_rules)
+    return refusals[0].error() if refusals else spec
+
+
+def create(world: World, job: Job) -> BatchError | None:
+    """The job's own pool is created with it (AUTO-2, AUTO-5); returns why not (JOB-20)."""
+    auto = job.spec.pool_info.auto_pool_specification
+    assert auto is not None
+    verdict = auto_pool_verdict(world, auto, _new_id(world, job, auto))
+    if isinstance(verdict, BatchError):
+        return _failed(verdict)
+    try:
+        pool = pools.create(world, verdict)
+    except BatchError as refusal:
+        return _failed(refusal)
+    pool.auto_job = job.row
+    job.pool_id = pool.id
+    return None
+
+
+def _failed(refusal: BatchError) -> BatchError:
+    return BatchError(_CODES.get(refusal.code, "InvalidAutoPoolSettings"), str(refusal))
+
+
+def _new_id(world: World, job: Job, auto: AutoPoolSpecification) -> str:
+    """AUTO-5: the prefix and a GUID in upper case."""
+    digits = draws.hex_digits(32, world.seed, "auto pool", job.id.lower(), job.row).upper()
+    parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+    return (auto.auto_pool_id_prefix or "") + "-".join(parts)
+
+
+def scheduling_error(refusal: BatchError) -> tuple[str, str, str]:
+    """``schedulingError`` of a job whose pool could not be created (AUTO-4): category, code, message."""
+    return ErrorCategory.USER_ERROR.value, refusal.code, refusal.message
+
+
+def job_has_ended(world: World, job: Job) -> None:
+    """The pool goes when its job has ended, release tasks included, unless it is to be kept (AUTO-3)."""
+    auto = job.spec.pool_info.auto_pool_specification
+    if auto is None or auto.keep_alive or auto.pool_lifetime_option is not PoolLifetimeOption.JOB:
+        return
+    pool = world.pools.find(job.pool_id)
+    if pool is not None and pool.auto_job == job.row and pool.state is PoolState.ACTIVE:
+        pools.delete(world, pool)

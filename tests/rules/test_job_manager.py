@@ -1,0 +1,164 @@
+"""Job manager tasks (chapter 10) and auto pools (chapter 19)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from engine import Simulation, load_scenario
+from engine.views.document import document
+
+_READY = {"nodes": {"allocation": "PT10S", "starting": "PT10S", "ready": "PT10S"}}
+
+
+def _run(job: dict[str, Any], *more: dict[str, Any], nodes: int = 2, slots: int = 1, **pool: Any) -> Simulation:
+    body = {
+        "scenario": "manager",
+        "simulate": _READY,
+        "pools": [
+            {"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": nodes, "taskSlotsPerNode": slots, **pool}
+        ],
+        "jobs": [{"id": "j", "poolInfo": {"poolId": "p"}, **job}, *more],
+    }
+    simulation = Simulation(load_scenario("manager.yaml", text=json.dumps(body)))
+    simulation.run_until(simulation.end_ms)
+    simulation.finish()
+    return simulation
+
+
+def _events(simulation: Simulation, event: str, **fields: Any) -> list[dict[str, Any]]:
+    lines = map(json.loads, simulation.json_lines())
+    return [line for line in lines if line["event"] == event and fields.items() <= line.items()]
+
+
+def _manager(**more: Any) -> dict[str, Any]:
+    return {"id": "boss", "commandLine": "manage", "simulate": {"duration": "PT1M"}, **more}
+
+
+def _tasks(count: int, seconds: int = 30) -> list[dict[str, Any]]:
+    return [{"id": f"t{n}", "commandLine": "work", "simulate": {"duration": f"PT{seconds}S"}} for n in range(count)]
+
+
+def test_jm_2_it_is_listed_with_the_tasks_and_starts_before_them() -> None:
+    simulation = _run({"jobManagerTask": _manager(killJobOnCompletion=False), "tasks": _tasks(3)}, nodes=1)
+    started = [line["taskId"] for line in _events(simulation, "TaskStateChanged", to="running")]
+    assert started == ["boss", "t0", "t1", "t2"]
+    assert [task["id"] for task in document(simulation)["jobs"][0]["tasks"]][0] == "boss"
+
+
+def test_jm_4_the_job_ends_with_it_and_running_tasks_are_killed() -> None:
+    simulation = _run({"jobManagerTask": _manager(), "tasks": _tasks(2, seconds=600)})
+    (end,) = _events(simulation, "JobStateChanged", to="completed")
+    assert end["reason"] == "JMComplete"
+    (killed,) = _events(simulation, "TaskStateChanged", taskId="t0", to="completed")
+    assert killed["failureInfo"]["code"] == "TaskEnded"
+
+
+def test_jm_4_a_final_failure_ends_the_job_too() -> None:
+    simulation = _run({"jobManagerTask": _manager(simulate={"duration": "PT5S", "exitCode": 3})})
+    assert _events(simulation, "JobStateChanged", to="completed")[0]["reason"] == "JMComplete"
+
+
+def test_jm_5_exclusive_by_default_it_shares_its_node_with_nobody() -> None:
+    shared = _run({"jobManagerTask": _manager(runExclusive=False), "tasks": _tasks(1)}, nodes=1, slots=2)
+    alone = _run({"jobManagerTask": _manager(killJobOnCompletion=False), "tasks": _tasks(1)}, nodes=1, slots=2)
+    ends = [
+        (
+            _events(simulation, "TaskStateChanged", taskId="boss", to="completed")[0]["t"],
+            _events(simulation, "TaskStateChanged", taskId="t0", to="running")[0]["t"],
+        )
+        for simulation in (shared, alone)
+    ]
+    assert ends[0][1] < ends[0][0]
+    assert ends[1][1] >= ends[1][0]
+
+
+def test_jm_6_restarted_without_an_idle_node_it_stops_another_task_of_its_job() -> None:
+    manager = _manager(
+        killJobOnCompletion=False,
+        constraints={"maxTaskRetryCount": 1},
+        simulate={"duration": "PT20S", "attempts": [{"exitCode": 1}]},
+    )
+    # The timeline takes the manager's own node away while the other one is busy.
+    body = {
+        "scenario": "manager",
+        "simulate": _READY,
+        "pools": [{"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 2}],
+        "jobs": [
+            {"id": "j", "poolInfo": {"poolId": "p"}, "jobManagerTask": manager, "tasks": _tasks(4, seconds=300)},
+        ],
+        "timeline": [{"at": "PT40S", "failNode": {"poolId": "p", "node": 0, "code": "DiskFull"}}],
+    }
+    simulation = Simulation(load_scenario("manager.yaml", text=json.dumps(body)))
+    simulation.run_until(simulation.end_ms)
+    displaced = _events(simulation, "TaskStateChanged", to="active", rule="JM-7")
+    assert [line["taskId"] for line in displaced] == ["t0"]
+    (task,) = [task for task in document(simulation)["jobs"][0]["tasks"] if task["id"] == "t0"]
+    assert task["executionInfo"]["requeueCount"] == 0
+    assert task["executionInfo"]["retryCount"] == 0
+
+
+def test_jm_7_it_never_displaces_a_task_of_a_job_of_higher_priority() -> None:
+    manager = _manager(
+        constraints={"maxTaskRetryCount": 1}, simulate={"duration": "PT20S", "attempts": [{"exitCode": 1}]}
+    )
+    other = {
+        "id": "above",
+        "at": 45,
+        "priority": 10,
+        "poolInfo": {"poolId": "p"},
+        "tasks": _tasks(2, seconds=120),
+    }
+    simulation = _run({"jobManagerTask": manager}, other, nodes=1)
+    assert not _events(simulation, "TaskStateChanged", to="active", rule="JM-7")
+    assert _events(simulation, "TaskStateChanged", taskId="boss", to="running")[1]["t"] > 250
+
+
+def test_jm_9_preparation_runs_on_its_node_first() -> None:
+    prep = {"commandLine": "prep", "simulate": {"duration": "PT7S"}}
+    simulation = _run({"jobManagerTask": _manager(), "jobPreparationTask": prep}, nodes=1)
+    (prepared,) = _events(simulation, "JobPreparationTaskStateChanged", to="completed")
+    (started,) = _events(simulation, "TaskStateChanged", taskId="boss", to="running")
+    assert started["t"] == prepared["t"]
+    assert started["seq"] > prepared["seq"]
+
+
+def _auto(**more: Any) -> dict[str, Any]:
+    pool = {"vmSize": "standard_d2s_v3", "targetDedicatedNodes": 1}
+    auto = {"autoPoolIdPrefix": "night", "poolLifetimeOption": "job", "pool": pool, **more}
+    return {"id": "a", "poolInfo": {"autoPoolSpecification": auto}, "onAllTasksComplete": "terminatejob"}
+
+
+def test_auto_3_the_pool_comes_with_the_job_and_goes_after_its_end() -> None:
+    simulation = _run({}, _auto() | {"tasks": _tasks(1)})
+    (completed,) = _events(simulation, "JobStateChanged", jobId="a", to="completed")
+    made, _, gone = [line for line in _events(simulation, "PoolStateChanged") if line["poolId"] != "p"]
+    assert made["poolId"].startswith("night")
+    assert made["poolId"][5:].count("-") == 4
+    assert gone["to"] is None
+    assert gone["t"] > completed["t"]
+
+
+def test_auto_3_keep_alive_keeps_the_pool() -> None:
+    simulation = _run({}, _auto(keepAlive=True) | {"tasks": _tasks(1)})
+    assert len(document(simulation)["pools"]) == 2
+
+
+def test_auto_4_without_quota_for_the_pool_the_job_is_over_at_once() -> None:
+    body = {
+        "scenario": "quota",
+        "account": {"quotas": {"pools": 1}},
+        "pools": [{"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 0}],
+        "jobs": [_auto()],
+    }
+    simulation = Simulation(load_scenario("quota.yaml", text=json.dumps(body)))
+    simulation.run_until(simulation.end_ms)
+    (job,) = document(simulation)["jobs"]
+    assert job["state"] == "completed"
+    assert job["executionInfo"]["schedulingError"]["code"] == "AutoPoolCreationFailedWithQuotaReached"
+
+
+def test_auto_5_the_job_says_which_pool_it_has() -> None:
+    simulation = _run({}, _auto(keepAlive=True) | {"tasks": _tasks(1)})
+    jobs = {job["id"]: job for job in document(simulation)["jobs"]}
+    assert jobs["a"]["executionInfo"]["poolId"].startswith("night")
