@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from engine.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, parse_duration, parse_utc
+from engine.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_time, parse_duration, parse_utc
 
 _CLASSIC_NODE = re.compile(r"(tvm)-\d+_(\d+)-.*")
 _NODE = re.compile(r"(tvmps_)([0-9a-f]{6})[0-9a-f]*(_[a-z]+)?")
@@ -15,10 +15,7 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 
 def clock(start: datetime, ms: int | None) -> str:
     """The time of day, ``10:42:17``; with the date once a day has passed. Empty for None."""
-    if ms is None:
-        return ""
-    moment = start + timedelta(milliseconds=ms)
-    return moment.strftime("%H:%M:%S" if moment.date() == start.date() else "%m-%d %H:%M:%S")
+    return "" if ms is None else format_time(start, ms)
 
 
 def date_and_clock(start: datetime, ms: int) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # Simulated seconds per wall second; None is as fast as it can.
 SPEEDS: tuple[float | None, ...] = (0.1, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, None)
 
+FASTEST = 1_000_000.0
+
 _SLICE_S = 0.005
 _SLEEP_S = 0.001
 _IDLE_SLEEP_S = 0.02

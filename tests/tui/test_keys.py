@@ -185,6 +185,28 @@ def test_a_reboot_by_hand_is_saved_as_a_scenario_that_replays_to_the_same_log(da
     assert app.recorder.save_unsaved() is None
 
 
+def test_the_go_line_knows_views_ids_times_and_speeds(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    def note(app):
+        seen.append((app.screen.view.id, app.session.now_ms, app.screen.pacer.speed))
+
+    for text in ("tasks", "deal-7", "time 100", "speed 600", "speed nan", "no such thing"):
+        keys = [{" ": "space", "-": "minus"}.get(letter, letter) for letter in text]
+        drive(app, "colon", *keys, "enter", note)
+        app = dashboard_at(LATER_S)
+    assert [view for view, _, _ in seen[:2]] == ["tasks", "tasks"]
+    assert seen[2][1] == 100_000
+    assert seen[3][2] == 600
+    assert seen[4][2] == 60
+
+
+def test_files_on_a_node(dashboard_at):
+    lines = after(dashboard_at(LATER_S), "3", "f")
+    assert contains(lines, "Files on node", "shared/")
+
+
 def test_a_refused_command_shows_its_code(dashboard_at):
     app = dashboard_at(LATER_S)
     said = []

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
 from engine import BatchError
-from tui import format as fmt
-from tui.messages import Answered, Dismissed, GoTo, OpenNode, ShowView, Typed
-from tui.pacer import Pacer
+from tui.messages import Answered, Dismissed, OpenNode, ShowView, Typed
 from tui.panes.blade import Blade
 from tui.panes.header import Header
 from tui.panes.prompt import Prompt
 from tui.panes.watch import Watch
 from tui.screens.actions import ActionSheet
 from tui.screens.sheet import Sheet
+from tui.screens.timed import Timed
 from tui.viewmodels.actions import actions_for
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.events import EventsModel
+from tui.viewmodels.files import file_lines
 from tui.viewmodels.header import Tab, Transport
 from tui.viewmodels.help import help_lines
 from tui.viewmodels.instances import PreparationModel, ReleaseModel
@@ -69,22 +67,12 @@ _KINDS: dict[type[RowsModel], Kind] = {
     PreparationModel: "node",
     ReleaseModel: "node",
 }
-# While time goes by, a view is drawn anew when nine times what that took has passed: one part drawing in ten.
-_REST = 9
 
 
-class Deck(Screen[None]):
+class Deck(Timed):
     """One simulation on the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "play", "run, pause", id="time.play"),
-        Binding("full_stop", "step", "one event forward", id="time.step"),
-        Binding("comma", "back", "one event back", id="time.back"),
-        Binding("right_square_bracket", "faster", "faster", id="time.faster"),
-        Binding("left_square_bracket", "slower", "slower", id="time.slower"),
-        Binding("equals_sign", "speed(1)", "speed 1x", id="time.real"),
-        Binding("right_curly_bracket", "speed(0)", "as fast as it can", id="time.max"),
-        Binding("t", "ask_time", "go to a time", id="time.go"),
         *(Binding(tab.key, f"view('{tab.name}')", tab.title, id=f"view.{tab.name}") for tab in TABS),
         Binding("slash", "ask_filter", "filter", id="list.filter"),
         Binding("colon", "ask_line", "go line: view, id, time, speed", id="go.line"),
@@ -94,7 +82,7 @@ class Deck(Screen[None]):
         Binding("v", "with_all", "with nodes without a record", id="list.all"),
         Binding("a", "act", "act on the row", id="row.act"),
         Binding("A", "act_on_job", "act on the job", id="job.act"),
-        Binding("b", "branch", "branch here", id="time.branch"),
+        Binding("f", "files", "files on the node", id="row.files"),
         Binding("R", "save", "save the session as a scenario", id="session.save"),
         Binding("F", "follow", "follow the newest event", id="events.follow"),
         Binding("z", "zoom", "maximise the pane, restore", id="pane.zoom"),
@@ -107,13 +95,10 @@ class Deck(Screen[None]):
 
     def __init__(self, session: Session, recorder: Recorder, *, speed: float | None, plays: bool) -> None:
         """A deck over a session; time goes by at once if ``plays``."""
-        super().__init__()
+        super().__init__(session, speed=speed)
         self._recorder = recorder
-        self.session = session
-        self.pacer = Pacer(session.simulation, self._frame, speed=speed)
         self._plays = plays
         self._history: list[str] = []
-        self._next_look_s = 0.0
 
     # -- arrangement ---------------------------------------------------------------------------------------------
 
@@ -133,10 +118,6 @@ class Deck(Screen[None]):
         if self._plays:
             self.call_after_refresh(self.action_play)
 
-    def on_unmount(self) -> None:
-        """Time stands still when nobody looks."""
-        self.pacer.stop()
-
     def on_resize(self) -> None:
         """Everything is arranged anew."""
         self.call_after_refresh(self.look)
@@ -151,27 +132,15 @@ class Deck(Screen[None]):
     def look(self) -> None:
         """Bring everything on the screen up to date."""
         self.session.noted()
-        self._look_at_header()
+        self.look_at_header()
         self.view.look()
 
-    def _look_at_header(self) -> None:
+    def look_at_header(self) -> None:
+        """Bring clock, tabs and hints up to date."""
         simulation = self.session.simulation
         transport = Transport(self.pacer.playing, self.pacer.speed, simulation.finished)
         self.query_one(Header).show(self.view.id or "", self.view.title, transport)
         self.query_one(Prompt).show_hints(self._hints())
-
-    def _frame(self) -> None:
-        """Time has gone by: draw, unless drawing takes too much of the time."""
-        if not self.is_running:
-            return
-        began_s = time.perf_counter()
-        if self.pacer.playing and began_s < self._next_look_s:
-            self.session.noted()
-            self._look_at_header()
-            return
-        self.look()
-        ended_s = time.perf_counter()
-        self._next_look_s = ended_s + _REST * (ended_s - began_s)
 
     def _hints(self) -> list[tuple[str, str]]:
         playing = self.pacer.playing
@@ -183,55 +152,6 @@ class Deck(Screen[None]):
         if self.session.is_past:
             pairs.insert(0, ("b", "branch here"))
         return [*pairs, ("a", "act"), ("t", "go to time"), ("?", "help")]
-
-    # -- time ----------------------------------------------------------------------------------------------------
-
-    def action_play(self) -> None:
-        """Let time go by, or stop it."""
-        if self.pacer.playing:
-            self.pacer.stop()
-        else:
-            self.run_worker(self.pacer.play(), group="time", exclusive=True)
-
-    def _stand_still(self) -> None:
-        self.pacer.stop()
-
-    def action_step(self) -> None:
-        """One event forward."""
-        self._stand_still()
-        if not self.session.simulation.step():
-            self.notify("Nothing more can happen.", markup=False)
-        self.look()
-
-    def action_back(self) -> None:
-        """To the moment of the event before."""
-        when_ms = self.session.events.previous_ms()
-        self._seek(0 if when_ms is None else when_ms)
-
-    def _seek(self, when_ms: int) -> None:
-        self._stand_still()
-        self.session.noted()
-        self.session.simulation.seek(when_ms)
-        self.look()
-
-    def action_faster(self) -> None:
-        """The next speed up."""
-        self.pacer.faster()
-        self._look_at_header()
-
-    def action_slower(self) -> None:
-        """The next speed down."""
-        self.pacer.slower()
-        self._look_at_header()
-
-    def action_speed(self, speed: float) -> None:
-        """This speed; 0 is as fast as it can."""
-        self.pacer.speed = speed or None
-        self._look_at_header()
-
-    def on_go_to(self, message: GoTo) -> None:
-        """A moment was clicked."""
-        self._seek(message.when_ms)
 
     # -- views ---------------------------------------------------------------------------------------------------
 
@@ -357,10 +277,10 @@ class Deck(Screen[None]):
     def on_answered(self, message: Answered) -> None:
         """Something was typed to the end."""
         self.view.focus_first()
-        self._look_at_header()
+        self.look_at_header()
         match message.purpose:
             case "time":
-                self._go_to_time(message.text)
+                self.go_to_time(message.text)
             case "line":
                 self._go(message.text)
             case "save":
@@ -373,21 +293,6 @@ class Deck(Screen[None]):
             self.view.model.filter_text = ""
         self.look()
 
-    def _go_to_time(self, text: str) -> None:
-        simulation = self.session.simulation
-        if text.strip() == "end":
-            self._seek(
-                max(self.session.newest_ms, simulation.log.last_ms) if self.session.is_past else simulation.end_ms
-            )
-            if simulation.finished:
-                simulation.finish()
-                self.look()
-            return
-        try:
-            self._seek(fmt.parse_moment(text, simulation.scenario.start, simulation.now_ms))
-        except ValueError as error:
-            self.notify(str(error), severity="error", markup=False)
-
     def _go(self, text: str) -> None:
         """A view's name, the id of a job or pool, or a verb with what it needs."""
         verb, _, rest = text.strip().partition(" ")
@@ -395,17 +300,11 @@ class Deck(Screen[None]):
         if text.strip().lower() in views:
             self.show_view(views[text.strip().lower()])
         elif verb == "time":
-            self._go_to_time(rest)
+            self.go_to_time(rest)
         elif verb == "speed":
-            self._set_speed(rest)
+            self.set_speed(rest)
         else:
             self._go_to_id(text.strip())
-
-    def _set_speed(self, text: str) -> None:
-        try:
-            self.action_speed(0 if text == "max" else max(0.01, float(text.lstrip("x"))))
-        except ValueError:
-            self.notify(f"{text!r} is no speed: a number, or max", severity="error", markup=False)
 
     def _go_to_id(self, identity: str) -> None:
         for name in ("jobs", "pools", "nodes", "tasks"):
@@ -416,6 +315,7 @@ class Deck(Screen[None]):
             exact = (at for at in range(min(model.count, 1000)) if model.identity_of(model.key(at)).lower() == wanted)
             at = next(exact, 0 if model.count else None)
             if at is not None:
+                self._focus_on(model, model.key(at))
                 self.show_view(name, model.key(at))
                 return
         self.notify(f"Nothing is called {identity!r}.", severity="warning", markup=False)
@@ -427,7 +327,7 @@ class Deck(Screen[None]):
         if self.session.is_past:
             self.notify("This is the past. b branches here, then it can be changed.", severity="warning", markup=False)
             return
-        self._stand_still()
+        self.stand_still()
         subject = self._subject()
         actions = [] if subject is None else actions_for(self.session, *subject)
         if not actions:
@@ -453,7 +353,7 @@ class Deck(Screen[None]):
         if self.session.is_past:
             self.action_act()
         elif self.session.job_id:
-            self._stand_still()
+            self.stand_still()
             actions = actions_for(self.session, "job", self.session.job_id)
             self.app.push_screen(
                 ActionSheet(self.session, f"Act on job {self.session.job_id}", actions), self._carry_out
@@ -473,15 +373,6 @@ class Deck(Screen[None]):
             self.notify(f"{command.NAME} accepted. R saves what was done as a scenario.", markup=False)
         self.look()
 
-    def action_branch(self) -> None:
-        """Make the moment that is looked at the present."""
-        if not self.session.is_past:
-            self.notify("This is the present; , goes back.", markup=False)
-            return
-        self.session.simulation.branch()
-        self.notify("Branched: what came after this moment is forgotten, time goes on from here.", markup=False)
-        self.look()
-
     def action_save(self) -> None:
         """Save what was done by hand as a scenario."""
         self.query_one(Prompt).ask("save", "save the session as", str(self._recorder.proposal()))
@@ -494,6 +385,21 @@ class Deck(Screen[None]):
             self.notify(f"{path}: {error.strerror or error}", severity="error", markup=False)
         else:
             self.notify(f"saved {path}; batchdeck run {path} replays it", markup=False)
+
+    def _focus_on(self, model: RowsModel, key: int) -> None:
+        if isinstance(model, PoolsModel):
+            self.session.focus_pool(model.identity_of(key))
+        elif isinstance(model, JobsModel):
+            self.session.focus_job(model.identity_of(key))
+
+    def action_files(self) -> None:
+        """The files on the node under the cursor."""
+        subject = self._subject()
+        if subject is None or subject[0] != "node":
+            self.notify("f shows the files of a node: put the cursor on one.", markup=False)
+            return
+        session, node = self.session, int(subject[1])
+        self.app.push_screen(Sheet(session.text("Files on node"), lambda cells: file_lines(session, node, cells)))
 
     # -- help ----------------------------------------------------------------------------------------------------
 
@@ -508,7 +414,7 @@ class Deck(Screen[None]):
 
     async def action_quit(self) -> None:
         """Leave."""
-        self._stand_still()
+        self.stand_still()
         self.app.exit()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui import format as fmt
-from tui.viewmodels.text import Line, Role, Span, between, line, width
+from tui.viewmodels.text import Line, Role, Span, between, width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,11 +150,12 @@ def tab_at(tabs: Sequence[Tab], cell: int, cells: int) -> str | None:
 
 
 def hints(pairs: Sequence[tuple[str, str]], cells: int) -> Line:
-    """Keys and what they do, as many as fit."""
+    """Keys and what they do, as many as fit; the last one always."""
+    drawn = [(Span(key, Role.KEY), Span(f" {does}   ", Role.DIM)) for key, does in pairs]
+    room = cells + 2 - width(drawn[-1])
     spans: list[Span] = [Span(" ")]
-    for key, does in pairs:
-        pair = (Span(key, Role.KEY), Span(f" {does}   ", Role.DIM))
-        if width((*spans, *pair)) > cells + 2:
+    for pair in drawn[:-1]:
+        if width((*spans, *pair)) > room:
             break
         spans += pair
-    return line(*spans)
+    return (*spans, *drawn[-1])

@@ -66,8 +66,8 @@ class NodeMap(ScrollView):
 
     def _arrange(self) -> None:
         cells = self.size.width
-        legend = self.model.legend(cells, _LEGEND_LINES) if self.size.height > 6 else []
-        said = [self.model.description(self.cursor)] if self.size.height > 7 else []
+        legend = self.model.legend(cells, _LEGEND_LINES if self.size.height > 9 else 1) if self.size.height > 5 else []
+        said = [self.model.description(self.cursor)] if self.size.height > 9 else []
         self._below = [*legend, *said]
         rows = -(-len(self.model.nodes) // self._grid.columns)
         height = rows + len(self._below)
