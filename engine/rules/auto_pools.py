@@ -31,6 +31,8 @@ def auto_pool_verdict(world: World, auto: AutoPoolSpecification, pool_id: str) -
     if auto.pool is None:
         return BatchError("InvalidPropertyValue", "there is no pool specification")
     given = {name: getattr(auto.pool, name) for name in auto.pool.model_fields_set}
+    if not auto.pool.enable_auto_scale:
+        given = {"target_dedicated_nodes": 0} | given  # the service takes an auto pool without a target
     spec = PoolSpec.model_validate({"id": pool_id, **given}, by_name=True)
     refusals = pool_refusals(spec, world.account, classic_size_rules=world.options.classic_size_rules)
     return refusals[0].error() if refusals else spec

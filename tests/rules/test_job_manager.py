@@ -43,7 +43,7 @@ def test_jm_2_it_is_listed_with_the_tasks_and_starts_before_them() -> None:
     simulation = _run({"jobManagerTask": _manager(killJobOnCompletion=False), "tasks": _tasks(3)}, nodes=1)
     started = [line["taskId"] for line in _events(simulation, "TaskStateChanged", to="running")]
     assert started == ["boss", "t0", "t1", "t2"]
-    assert [task["id"] for task in document(simulation)["jobs"][0]["tasks"]][0] == "boss"
+    assert document(simulation)["jobs"][0]["tasks"][0]["id"] == "boss"
 
 
 def test_jm_4_the_job_ends_with_it_and_running_tasks_are_killed() -> None:
@@ -156,6 +156,15 @@ def test_auto_4_without_quota_for_the_pool_the_job_is_over_at_once() -> None:
     (job,) = document(simulation)["jobs"]
     assert job["state"] == "completed"
     assert job["executionInfo"]["schedulingError"]["code"] == "AutoPoolCreationFailedWithQuotaReached"
+
+
+def test_auto_4_a_pool_without_targets_is_taken_and_stays_empty() -> None:
+    job = _auto(pool={"vmSize": "standard_d2_v2", "cloudServiceConfiguration": {"osFamily": "5"}})
+    simulation = _run({}, job | {"tasks": _tasks(1)})
+    pools = {pool["id"]: pool for pool in document(simulation)["pools"]}
+    (auto,) = (pool for pool_id, pool in pools.items() if pool_id != "p")
+    assert auto["targetDedicatedNodes"] == 0
+    assert document(simulation)["jobs"][1]["state"] == "active"
 
 
 def test_auto_5_the_job_says_which_pool_it_has() -> None:
