@@ -121,7 +121,7 @@ class Calendar:
         return bool(queue) and queue[0][0] <= until_ms
 
     def pending(self) -> list[Pending]:
-        """What is due in order, entries no longer wanted included, but for the ends of tasks: these stand with the tasks."""
+        """What is due in order, void entries included, ends of tasks left out: those stand with the tasks."""
         entries: list[Any] = sorted(entry for entry in self.env._queue if entry[1])
         return [Pending(when_ms, kind, due.key, due.token) for when_ms, kind, _, due in entries]
 
@@ -129,7 +129,7 @@ class Calendar:
         return len(self.env._queue)
 
     def restore(self, now_ms: int, ends: Iterable[tuple[int, int, int, int]], others: Iterable[Pending]) -> None:
-        """Put entries back as of ``now_ms``: ends of tasks as (when in ms, anything, task, token), and others; in order."""
+        """Put entries back as of ``now_ms``, in order; an end of a task is (when in ms, anything, task, token)."""
         env = self.env
         env.__init__(initial_time=now_ms)  # type: ignore[misc]  # others hold on to this very environment
         queue, number = env._queue, env._eid

@@ -30,7 +30,7 @@ class ExpectationsCopy(NamedTuple):
 
 
 class Expectations:
-    """The expectations of one run. Those with ``at`` or ``within`` are looked at while it runs, the others at its end."""
+    """The expectations of one run: those with ``at`` or ``within`` are looked at while it runs, others at its end."""
 
     def __init__(self, expected: tuple[Expectation, ...]) -> None:
         """Begin with nothing seen."""

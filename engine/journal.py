@@ -87,7 +87,7 @@ class Journal:
         return [one for one in self.inputs if one.origin is Origin.HAND]
 
     def rewind(self, done: int, conditions: tuple[Input, ...]) -> None:
-        """Time goes back: what conditions brought about later is forgotten, the other inputs stay (``conditions`` too)."""
+        """Time goes back: of what conditions brought about only ``conditions`` stay; the other inputs all stay."""
         kept = [one for one in self.inputs if one.origin is not Origin.CONDITION] + list(conditions)
         self.inputs = sorted(kept, key=lambda one: one.order)
         self.done = done

@@ -13,7 +13,7 @@ from engine.terms import AllocationState, JobState, NodeState, PoolState, State,
 Moves = Mapping[tuple[State | None, State | None], str]
 
 
-def _moves(*groups: tuple[str, Iterable[State | None], Iterable[State | None]]) -> dict[tuple[State | None, State | None], str]:
+def _moves(*groups: tuple[str, Iterable[State | None], Iterable[State | None]]) -> Moves:
     return {(old, new): rule for rule, olds, news in groups for old in olds for new in news if old is not new}
 
 

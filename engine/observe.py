@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.errors import BatchError
 from engine.rules.commands import node_of
 from engine.scenario.model import Subject, SubjectKind
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
@@ -171,8 +172,6 @@ def _node(world: World, subject: Subject, wanted: Mapping[str, object]) -> dict[
     name = subject.node_id if subject.node_id is not None else subject.node_index
     if pool is None or name is None:
         return _ABSENT
-    from engine.errors import BatchError
-
     try:
         node = node_of(world, pool, name)
     except BatchError:

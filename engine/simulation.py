@@ -108,10 +108,7 @@ class Simulation:
         until_ms = min(until_ms, self.end_ms)
         calendar = self.world.calendar
         watches = bool(self._waiting) or self._expectations.watching
-        if watches:
-            more = self._advance_watching(until_ms, max_events)
-        else:
-            more = calendar.run(until_ms, max_events)
+        more = (self._advance_watching if watches else calendar.run)(until_ms, max_events)
         self.now_ms = max(self.now_ms, calendar.now_ms) if more else max(self.now_ms, until_ms)
         if self._can_go_back and self.checkpoints.is_due(len(self.log)):
             self.checkpoints.add(self._checkpoint())
@@ -151,7 +148,7 @@ class Simulation:
 
     @property
     def command_outcomes(self) -> tuple[Outcome, ...]:
-        """Commands that were refused, or were to be and were taken, one for each of ``refusals``: as it was announced?"""
+        """For each of ``refusals`` whether it came as announced: commands refused, or to be refused and taken."""
         return self._expectations.commands
 
     def _something_is_due(self) -> bool:

@@ -21,11 +21,9 @@ from engine.state.pools import Pool, PoolTable
 from engine.state.tasks import PREPARING, RUNNING, TaskBlock, TaskTable
 
 if TYPE_CHECKING:
-    from engine.environment import TaskKind
     from engine.rules.processes import HookProcess
     from engine.scenario.model import Scenario
     from engine.state.files import NodeFiles
-    from engine.terms import OsFamily
 
 
 class Fault(NamedTuple):

@@ -11,7 +11,7 @@ from engine.catalogue import DOWNLOAD_BYTES_PER_SECOND, PREP_RELEASE_DURATION_MS
 from engine.environment import TaskKind
 from engine.executors import small_shell
 from engine.executors.command_line import parse
-from engine.executors.protocol import Launch, Output, Plan, PlainProcess
+from engine.executors.protocol import Launch, Output, PlainProcess, Plan
 from engine.specs.simulate import Distribution, Simulate, SimulateStorage
 from engine.state.failures import FailureInfo, failure
 from engine.terms import OsFamily
@@ -117,11 +117,22 @@ class SimulatedExecutor:
             return PROCESS_START_MS, failure("CommandProgramNotFound", ("Message", launch.command_line))
         return PROCESS_START_MS + size * 1000 // DOWNLOAD_BYTES_PER_SECOND, None
 
+    def upload_failure(self, container_url: str, when_ms: int) -> FailureInfo | None:
+        """Why nothing can be uploaded to a container: storage does not answer, or it is missing (RETRY-1)."""
+        if self._outage_at(when_ms):
+            return failure("FileUploadTimedOut", ("Container", container_url))
+        container = self._found(container_url)
+        if container is not None and container.missing:
+            return failure("FileUploadContainerNotFound", ("Container", container_url))
+        return None
+
     def _outage_at(self, when_ms: int) -> bool:
         return any(start <= when_ms and (end is None or when_ms < end) for start, end in self.outages)
 
     def _blob(self, file: ResourceFile) -> SimulateStorage | None:
-        url = file.http_url or file.storage_container_url or file.auto_storage_container_name or ""
+        return self._found(file.http_url or file.storage_container_url or file.auto_storage_container_name or "")
+
+    def _found(self, url: str) -> SimulateStorage | None:
         return next((blob for glob, blob in self._storage if fnmatchcase(url, glob)), None)
 
 

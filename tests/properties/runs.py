@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -164,10 +165,8 @@ def play(simulation: Simulation, random: Random, commands: int) -> None:
         if until_ms >= simulation.end_ms:
             break
         play_until(simulation, until_ms)
-        try:
+        with suppress(BatchError):  # a refusal is an answer like any other
             simulation.submit(random_command(random))
-        except BatchError:
-            pass  # a refusal is an answer like any other
         check(simulation.world)
     play_until(simulation, simulation.end_ms)
 
