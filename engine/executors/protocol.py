@@ -98,6 +98,10 @@ class Executor(Protocol):
         """The process has ended by itself: its effects on the node's files, and its output."""
         ...
 
+    def upload_failure(self, container_url: str, when_ms: int) -> FailureInfo | None:
+        """Why output files cannot go to a container at this moment; None if they can (TASK-8)."""
+        ...
+
     def plain(self, launch: Launch) -> PlainProcess | None:
         """What is the same for all starts of this process; None if they must be looked at one by one."""
         ...

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
-from engine.rules import dependencies, jobs, processes, scheduling
+from engine.rules import dependencies, jobs, processes, scheduling, uploads
 from engine.state.columns import PAGE_BITS
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import Mark
@@ -152,12 +152,15 @@ def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> 
     tasks = world.tasks
     now_ms = world.now_ms
     extra = tasks.extra(task)
-    plan, exit_code = _ending(world, task, node, profile, extra)
+    plan = _ending(world, task, node, profile, extra)
+    exit_code = plan.exit_code
     if plan.failure is not None:
         _leave_node(world, task, node, profile, well=False)
-        stopped_code = STOPPED_EXIT_CODE if plan.ran else None
-        rule = "RETRY-8" if plan.ran else "RETRY-4"
-        complete_failed(world, task, profile, stopped_code, plan.failure, rule)
+        if exit_code is not None:
+            rule = "RETRY-10"
+        else:
+            exit_code, rule = (STOPPED_EXIT_CODE, "RETRY-8") if plan.ran else (None, "RETRY-4")
+        complete_failed(world, task, profile, exit_code, plan.failure, rule)
     elif exit_code == 0:
         _leave_node(world, task, node, profile, well=True)
         tasks.succeed(now_ms, task, node)
@@ -173,16 +176,20 @@ def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> 
         complete_failed(world, task, profile, exit_code, FAILURE_EXIT_CODE, "RETRY-9")
 
 
-def _ending(world: World, task: int, node: int, profile: TaskProfile, extra: TaskExtra) -> tuple[Plan, int]:
-    """The plan that has come true and the process's exit code, its files written."""
+def _ending(world: World, task: int, node: int, profile: TaskProfile, extra: TaskExtra) -> Plan:
+    """The plan that has come true, with the process's exit code if there is one; its files are written and uploaded.
+
+    RETRY-10 an upload that failed shows only after exit code 0.
+    """
     plan = _present_plan(world, task, profile, extra)
     if profile.process is not None or plan.failure is not None:
-        return plan, plan.exit_code or 0
+        return plan
     launch = processes.task_launch(world, task, node, extra.attempts, world.tasks.started[task])
     spec = world.tasks.spec(task)
     job = world.jobs[profile.job]
-    output = processes.finish(world, node, launch, plan, job, spec.id, spec.environment_settings)
-    return plan, output.exit_code
+    code = processes.finish(world, node, launch, plan, job, spec.id, spec.environment_settings).exit_code
+    failure = uploads.upload(world, node, launch.directory, spec.output_files, code)
+    return plan._replace(exit_code=code, failure=failure if code == 0 else None)
 
 
 def _present_plan(world: World, task: int, profile: TaskProfile, extra: TaskExtra) -> Plan:

@@ -157,7 +157,8 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
         TaskKind.TASK, spec.command_line, spec.simulate, (), 1, -1, os, world.now_ms, directory, spec.resource_files
     )
     limits = spec.constraints
-    process = world.executor.plain(launch) if pool is not None and spec.multi_instance_settings is None else None
+    special = pool is None or spec.multi_instance_settings is not None or bool(spec.output_files)
+    process = None if special else world.executor.plain(launch)
     profile = TaskProfile(
         job=job.row,
         required_slots=spec.required_slots,

@@ -329,6 +329,89 @@ def test_retry_12_output_begins_anew_and_the_working_directory_stays(start):
     assert file(sim, "workitems/j/job-1/t1/wd/kept") == "more\nmore\nmore\n"
 
 
+# -- output files ----------------------------------------------------------------------------------------------------
+
+
+def output(container="https://acc/out", **options):
+    """One entry of a task's outputFiles."""
+    destination = {"container": {"containerUrl": container, "path": "results"}}
+    return {"filePattern": "*.txt", "destination": destination} | ({"uploadOptions": options} if options else {})
+
+
+def uploading(start, *files, exit_code=0, missing="https://gone/*", timeline=(), **task):
+    body = a_task(exit_code=exit_code, outputFiles=list(files), **task)
+    storage = {"storage": {missing: {"missing": True}}}
+    sim = start(a_job(tasks=[body]), simulate=storage, timeline=list(timeline))
+    run_to_end(sim)
+    return sim
+
+
+OUT, ERR = "workitems/j/job-1/t1/fileuploadout.txt", "workitems/j/job-1/t1/fileuploaderr.txt"
+
+
+@pytest.mark.parametrize(
+    ("condition", "exit_code", "uploaded"),
+    [
+        (None, 0, True),
+        (None, 1, True),
+        ("tasksuccess", 0, True),
+        ("tasksuccess", 1, False),
+        ("taskfailure", 0, False),
+        ("taskfailure", 1, True),
+        ("taskcompletion", 1, True),
+    ],
+)
+def test_task_8_files_are_uploaded_by_the_exit_code(start, condition, exit_code, uploaded):
+    options = {} if condition is None else {"uploadCondition": condition}
+    sim = uploading(start, output(**options), exit_code=exit_code)
+    assert (file(sim, OUT) is not None) is (file(sim, ERR) is not None) is uploaded
+    if uploaded:
+        assert "*.txt -> https://acc/out/results" in file(sim, OUT)
+        assert file(sim, ERR) == ""
+
+
+def test_task_8_without_an_attempt_there_is_no_record_of_one(start):
+    sim = uploading(start)
+    assert (file(sim, OUT), file(sim, ERR)) == (None, None)
+
+
+def test_retry_10_a_failed_upload_fails_a_task_that_exited_0(start):
+    sim = uploading(start, output(), output("https://gone/out"), constraints={"maxTaskRetryCount": 3})
+    extra = task_extra(sim)
+    assert (extra.exit_code, extra.failure.code, extra.attempts) == (0, "FileUploadContainerNotFound", 1)
+    event = events(sim, "TaskStateChanged", to="completed")[0]
+    assert (event["exitCode"], event["result"], event["rule"]) == (0, "failure", "RETRY-10")
+    assert file(sim, ERR).startswith("FileUploadContainerNotFound")
+    assert sim.world.jobs.find("j").failed == 1
+
+
+def test_retry_10_after_a_nonzero_exit_the_failure_stays_what_it_was(start):
+    sim = uploading(start, output("https://gone/out"), exit_code=4)
+    assert (task_extra(sim).exit_code, task_extra(sim).failure.code) == (4, "FailureExitCode")
+
+
+def test_retry_10_an_outage_fails_uploads_too(start):
+    outage = {"at": READY_S + 10, "storageOutage": {"for": "PT5M"}}
+    sim = uploading(start, output(), timeline=[outage])
+    assert (task_extra(sim).failure.code, task_extra(sim).failure.category) == ("FileUploadTimedOut", "ServerError")
+
+
+def test_retry_10_such_a_task_is_not_reactivated(start):
+    sim = uploading(start, output("https://gone/out"))
+    assert refusal(sim, "reactivateTask", jobId="j", taskId="t1") == "TaskSucceeded"
+
+
+def test_exit_2_an_upload_error_has_its_own_condition(start):
+    conditions = {"fileUploadError": {"dependencyAction": "satisfy"}, "default": {"dependencyAction": "block"}}
+    parent = a_task("p", outputFiles=[output("https://gone/out")], exitConditions=conditions)
+    child = a_task("c", dependsOn={"taskIds": ["p"]})
+    job = a_job(tasks=[parent, child], usesTaskDependencies=True)
+    sim = start(job, simulate={"storage": {"https://gone/*": {"missing": True}}})
+    run_to_end(sim)
+    assert task_extra(sim, "p").failure.code == "FileUploadContainerNotFound"
+    assert task_state(sim, "c") == "completed"
+
+
 # -- exit conditions -------------------------------------------------------------------------------------------------
 
 

@@ -228,6 +228,13 @@ def test_task_9_no_run_is_kept_alive_by_the_age_of_its_tasks(start):
     assert sim.log.last_ms < 200_000
 
 
+def test_task_5_only_tasks_of_the_user_are_in_the_list(start):
+    sim = start(a_job(prep=a_line(1), release=a_line(1)), pool=a_pool(startTask=a_line(1)))
+    run_to(sim, minutes=5)
+    assert sim.world.jobs.find("j").total == 1
+    assert refusal(sim, "terminateTask", jobId="j", taskId="jobpreparation") == "TaskNotFound"
+
+
 # -- update ----------------------------------------------------------------------------------------------------------
 
 
