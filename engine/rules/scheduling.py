@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
 from engine.catalogue import SCHEDULING_LATENCY_MS
-from engine.rules import outcomes, preemption, preparation, starvation
+from engine.rules import node_operations, outcomes, preemption, preparation, starvation
 from engine.state.ready import ReadyQueue
 from engine.state.tasks import ACTIVE, TaskProfile
 from engine.terms import JobState, NodeFillType, NodeState, PoolState, SchedulingState
@@ -239,8 +239,6 @@ def settle(world: World, node: int) -> None:
     record = nodes[node]
     busy = nodes.busy(node)
     if record.operation is not None:
-        from engine.rules import node_operations
-
         node_operations.drained(world, node)
     elif record.scheduling is SchedulingState.DISABLED and not busy:
         nodes.set_state(world.now_ms, node, NodeState.OFFLINE)
