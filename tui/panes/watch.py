@@ -55,7 +55,7 @@ class Watch(Container):
         with Container(id="panes"):
             with Container(id="where"):
                 yield NodeMap(self._map, id="map")
-                yield Choices(id="attention")
+                yield Choices(self._session.glyphs.cursor, id="attention")
             with Container(id="which"):
                 yield Table(self._preparation, id="hooks")
                 yield LinesView(id="recent", classes="panel")
@@ -77,7 +77,7 @@ class Watch(Container):
         attention = self.query_one(Choices)
         concerns = len(self._attention.concerns)
         attention.border_title = Content(f"Needs attention ({concerns})" if concerns else "Needs attention")
-        attention.show(self._attention.lines(max(20, attention.size.width)))
+        attention.show(self._attention.lines(max(20, attention.size.width - Choices.MARK_CELLS)))
         self._look_at_events()
 
     def _look_at_hooks(self) -> None:

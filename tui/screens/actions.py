@@ -41,7 +41,7 @@ class ActionSheet(ModalScreen[Command | None]):
     def compose(self) -> ComposeResult:
         """Verbs or choices, a number where one is needed, and what would follow."""
         with Vertical(id="actions"):
-            yield Choices(id="choices")
+            yield Choices(self._session.glyphs.cursor, id="choices")
             entry = Input(id="number", compact=True, type="integer")
             entry.cursor_blink = False
             entry.display = False

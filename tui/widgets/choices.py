@@ -9,6 +9,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 
+from tui.viewmodels.text import Role, Span
 from tui.widgets.lines import strip_of, theme_of
 
 if TYPE_CHECKING:
@@ -49,9 +50,12 @@ class Choices(ScrollView):
             self.choices = choices
             self.number = number
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        """Nothing to choose until ``show``."""
+    MARK_CELLS = 2  # ahead of every line, for the mark of the cursor
+
+    def __init__(self, mark: str, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        """Nothing to choose until ``show``; ``mark`` is drawn beside the group under the cursor."""
         super().__init__(id=id)
+        self._mark = mark
         self._lines: list[tuple[int, Line]] = []
         self.number = 0
 
@@ -76,7 +80,8 @@ class Choices(ScrollView):
             return strip_of((), self.size.width, theme_of(self))
         number, spans = self._lines[at]
         is_cursor = self.has_focus and number == self.number and number >= 0
-        return strip_of(spans, self.size.width, theme_of(self), is_cursor=is_cursor)
+        mark = Span(f"{self._mark} " if is_cursor else "  ", Role.STRONG)
+        return strip_of((mark, *spans), self.size.width, theme_of(self), is_cursor=is_cursor)
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """The cursor is seen while the choices have the focus."""

@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 
 from tui.viewmodels.lists import layout
-from tui.viewmodels.text import Role, Span, fit
+from tui.viewmodels.text import Role, Span, fit, wrapped
 from tui.widgets.lines import strip_of, theme_of
 
 if TYPE_CHECKING:
@@ -133,11 +133,7 @@ class Table(ScrollView):
             return (Span("  "), *self._header(columns))
         at = y - _HEADER_LINES + self.scroll_offset.y
         if at >= self.model.count:
-            empty = self.model.nothing_shown() if not self.model.count else ()
-            number = y - _HEADER_LINES - 1
-            return (
-                (Span("  "), Span(self.model.session.text(empty[number]), Role.DIM)) if 0 <= number < len(empty) else ()
-            )
+            return self._nothing(y - _HEADER_LINES - 1) if not self.model.count else ()
         cells = self.model.cells(self.model.key(at))
         is_cursor = at == self._at
         mark = self.model.session.glyphs.cursor if is_cursor and self.has_focus else " "
@@ -147,6 +143,13 @@ class Table(ScrollView):
             text = fit(span.text, cells_wide, right=column.is_right).replace("…", self.model.session.glyphs.ellipsis)
             spans.append(span._replace(text=text + " "))
         return tuple(spans)
+
+    def _nothing(self, number: int) -> Line:
+        """Why there are no rows, line by line."""
+        cells = max(20, self.size.width - 4)
+        sentences = [self.model.session.text(each) for each in self.model.nothing_shown()]
+        lines = [each for sentence in sentences for each in wrapped(sentence, cells)]
+        return (Span("  "), Span(lines[number], Role.DIM)) if 0 <= number < len(lines) else ()
 
     def _header(self, columns: list[tuple[int, int]]) -> list[Span]:
         spans = []
