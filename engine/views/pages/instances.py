@@ -232,7 +232,8 @@ class InstancePage:
         view = self._view(node)
         job = self._job
         task = self.definition()
-        is_barred = job is not None and bool(job.barred >> record.position & 1) and record.gone_ms is None
+        instance = world.instances.row(job.row, node) if job is not None else -1
+        is_barred = instance >= 0 and bool(world.instances.mark[instance] & Mark.BARRED) and record.gone_ms is None
         return InstanceRow(
             node=node,
             node_id=record.id,
