@@ -1,4 +1,4 @@
-"""The environment of every kind of task (section 21): which variables it sees, and their values on its node."""
+"""The environment of every kind of task (section 21): which variables it sees (ENV-2), and their values."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _of_task(node: NodeFacts, task: TaskFacts) -> dict[str, str]:
     if task.kind is TaskKind.START:
         return found
     found |= {"AZ_BATCH_JOB_ID": task.job_id, "AZ_BATCH_TASK_ID": task.task_id}
-    if task.prep_directory is not None and task.kind is not TaskKind.PREP:
+    if task.prep_directory is not None and task.kind is not TaskKind.PREP:  # also for release (REL-17)
         found["AZ_BATCH_JOB_PREP_DIR"] = root.native(task.prep_directory)
         found["AZ_BATCH_JOB_PREP_WORKING_DIR"] = root.native(working_directory(task.prep_directory))
     return found

@@ -1,5 +1,7 @@
 """What has happened: an append-only log of packed entries, written out as JSON Lines.
 
+Its events are changes of state, which tell all that the service's own log does (EVT-1).
+
 An entry is a time, a shape and two row numbers. The *shape* holds everything that many entries share
 (the event's name, from and to, attempt, result, rule) and is stored once with its JSON text ready, so
 that an entry costs twenty bytes and a line of JSON costs one format string. The row numbers name the

@@ -100,7 +100,7 @@ class World:
         return self.pools.rows[self.nodes[node].pool]
 
     def jobs_of(self, pool: Pool) -> Iterator[Job]:
-        """The jobs bound to a pool, oldest first."""
+        """The jobs bound to a pool, oldest first; any number may share it (JOB-26)."""
         return (job for job in self.jobs.present() if job.pool == pool.row)
 
     def copy(self) -> WorldCopy:

@@ -1,4 +1,4 @@
-"""The small shell: runs a command line on a node's simulated files (TASK-4).
+"""The small shell: runs a command line on a node's simulated files (TASK-4, ENV-3).
 
 It knows the commands that samples are made of (``sh_commands``, ``cmd_commands``). Every other program is taken to
 exist and does what ``simulate:`` says, wherever in the line it stands: ``fetch-data > $AZ_BATCH_NODE_SHARED_DIR/x &&

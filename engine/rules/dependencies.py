@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def enter(world: World, job: Job, task: int, wanted: TaskDependencies) -> None:
-    """A new task depends on others: ids that do not exist yet block it too (DEP-4, DEP-5)."""
+    """A new task depends on others: ids that do not exist yet, and its own, block it too (DEP-4, DEP-5, DEP-7)."""
     book_of(world, job).add(task, wanted)
 
 
@@ -28,7 +28,10 @@ def book_of(world: World, job: Job) -> DependencyBook:
 
 
 def satisfied(world: World, job: Job, task: int) -> None:
-    """The task has completed and satisfies its dependents: those that wait for nothing more are ready (DEP-4)."""
+    """The task has completed and satisfies its dependents: those that wait for nothing more are ready (DEP-4).
+
+    DEP-6 that is after its last retry, or after it was reactivated; those that have run are left alone.
+    """
     if not job.spec.uses_task_dependencies:
         return
     tasks = world.tasks

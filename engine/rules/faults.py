@@ -42,7 +42,7 @@ def _wire(state: NodeState | None) -> str:
 
 
 def become_unusable(world: World, node: int, code: str | None, for_ms: int | None) -> None:
-    """NODE-11: with a known cause only a reboot helps, without one the service recovers it (NODE-14)."""
+    """NODE-11: with a known cause only a reboot helps (NODE-15), without one the service recovers it (NODE-14)."""
     record = world.nodes.edit(node)
     world.nodes.set_state(world.now_ms, node, _N.UNUSABLE)
     leaving = is_to_leave(record)
@@ -65,7 +65,7 @@ def become_unusable(world: World, node: int, code: str | None, for_ms: int | Non
         nodes.pass_on(world, node, recovers_ms)
 
 
-# ERR-N: what the service says of the causes it knows.
+# NODE-17, table ERR-N: what the service says of the causes it knows.
 _ERRORS = {
     "DiskFull": "The node has not enough free disk space.",
     "ApplicationPackageError": "An application package of the pool could not be installed.",

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 # RETRY-7: how often the service tries again by itself.
 MAX_INTERNAL_RETRIES = 10
 
-
 BY_USER = ended("the node was taken for another purpose")
 BY_SERVICE = ended("the node was lost", ErrorCategory.SERVER_ERROR)
 
@@ -49,7 +48,7 @@ def stop_preparing(world: World, node: int) -> None:
 
 
 def requeue_task(world: World, task: int, rule: str) -> None:
-    """A running task is stopped and queued again because a user asked for it (RETRY-6)."""
+    """A running task is stopped and queued again because a user asked for it (RETRY-6, EVT-4)."""
     extra = world.tasks.extra(task)
     extra = extra._replace(requeue_count=extra.requeue_count + 1, last_requeue_ms=world.now_ms, awaits_retry=False)
     _queue_again(world, task, extra, rule)
@@ -115,7 +114,7 @@ def refuse_task(world: World, task: int, rule: str, why: FailureInfo) -> None:
 
 
 def remove_job_files(world: World, job: Job) -> None:
-    """The job's directories on all nodes are deleted, whatever their retention (JOB-16, REL-18)."""
+    """The job's directories on all nodes go, whatever their retention (JOB-16, REL-18); `shared` never does (FILE-8)."""
     directory = job_directory(job.id)
     for node in world.disks.nodes():
         if world.disks[node].exists(directory):

@@ -47,7 +47,7 @@ def command_verdict(command: str, state: JobState) -> BatchError | None:
     """Why the service refuses a command on a job in this state; None if it takes it.
 
     JOB-11 disable in active, disabling, disabled. JOB-12 enable only in disabled. JOB-19 terminate until it is
-    under way, add and update until the end. JOB-16 delete always, but once.
+    under way, add and update until the end. JOB-13 add also while disabled. JOB-16 delete always, but once.
     """
     allowed = {
         "disable": (_J.ACTIVE, _J.DISABLING, _J.DISABLED),
@@ -185,7 +185,7 @@ def enable(world: World, job: Job) -> None:
 
 
 def _wait_in_state(world: World, job: Job) -> None:
-    """TIME-19: the intermediate state lasts at least this long."""
+    """The intermediate state lasts at least as long as TIME-19 says; the command has returned long ago (GEN-12)."""
     job.waits_until_ms = world.now_ms + JOB_TRANSITION_MS
     world.calendar.at(job.waits_until_ms, DueKind.JOB_STEP, job.row, job.token)
 
@@ -230,7 +230,10 @@ def _tasks(world: World, job: Job) -> Iterable[int]:
 
 
 def all_tasks_complete(world: World, job: Job) -> None:
-    """JOB-7: an active job whose tasks are all completed, or that has none, ends if it is told to."""
+    """JOB-7: an active job whose tasks are all completed, or that has none, ends if it is told to.
+
+    JOB-8 tasks that wait for ever keep it open.
+    """
     wants = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     if wants and job.state is _J.ACTIVE and job.counts[COMPLETED] == job.total:
         end(world, job, ALL_TASKS_COMPLETED)

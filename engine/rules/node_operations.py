@@ -200,7 +200,7 @@ def release_from_operation(world: World, node: int) -> None:
 
 
 def remove(world: World, node: int, option: Deallocation) -> None:
-    """The node is to leave its pool (RSZ-4, RSZ-7); whatever else was to be done with it is void."""
+    """The node is to leave its pool (NOP-5, RSZ-4, RSZ-7); whatever else was to be done with it is void."""
     world.nodes.edit(node).operation = None
     begin(world, node, REMOVE, option)
 

@@ -120,7 +120,7 @@ def boot(world: World, node: int) -> None:
 
 
 def booted(world: World, node: int) -> None:
-    """Batch runs on the node: the start task, if there is one, comes next (START-3, START-4, START-5)."""
+    """Batch runs on the node: the start task, if there is one, comes next (START-2 to START-5)."""
     spec = world.nodes[node].start_spec
     stay(world, node)
     if spec is not None and spec.wait_for_success:

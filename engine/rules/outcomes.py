@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engine.world import World
 
 UNLIMITED = -1
-# ERR-T: failures before the process; exit conditions call them preProcessingError (EXIT-2).
+# ERR-T: how the codes of failed uploads begin; exit conditions call them fileUploadError (EXIT-2).
 _CODES_OF_UPLOADS = "FileUpload"
 
 
@@ -179,7 +179,7 @@ def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> 
 def _ending(world: World, task: int, node: int, profile: TaskProfile, extra: TaskExtra) -> Plan:
     """The plan that has come true, with the process's exit code if there is one; its files are written and uploaded.
 
-    RETRY-10 an upload that failed shows only after exit code 0.
+    RETRY-2 the code is the process's own. RETRY-10 an upload that failed shows only after exit code 0.
     """
     plan = _present_plan(world, task, profile, extra)
     if profile.process is not None or plan.failure is not None:

@@ -118,7 +118,7 @@ def delete(world: World, pool: Pool) -> None:
 
 
 def look_at_deletion(world: World, pool: Pool) -> None:
-    """The pool disappears when its last node has (RSZ-10)."""
+    """The pool disappears when its last node has, however long that takes (RSZ-10, RSZ-11)."""
     if pool.victims:
         return
     world.pools.set_state(world.now_ms, pool.row, None)

@@ -89,7 +89,10 @@ def start_rule(mark: int, before: InstanceView | None) -> str:
 
 
 def assign(world: World, job: Job, task: int, node: int, profile: TaskProfile) -> None:
-    """A task of a job with preparation has been assigned to the node (PREP-3, PREP-6, PREP-13)."""
+    """A task of a job with preparation has been assigned to the node: only now it prepares (PREP-3, SCHED-14).
+
+    PREP-6 the task waits for it, or PREP-13 does not. PREP-21 either way it holds its slots.
+    """
     instances = world.instances
     row = instances.row(job.row, node)
     if row >= 0 and instances.mark[row] & Mark.VALID:
@@ -109,7 +112,7 @@ def assign(world: World, job: Job, task: int, node: int, profile: TaskProfile) -
 
 
 def start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
-    """The preparation's process starts on the node (PREP-4)."""
+    """The preparation's process starts on the node (PREP-4), beside those of other jobs (PREP-22)."""
     instances = world.instances
     hook = processes.prep_process(world, job)
     end_ms = processes.start_hook(world, job, hook, node, instances.prep_runs[row] + 1)

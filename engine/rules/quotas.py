@@ -35,7 +35,7 @@ def cores_in_use(world: World, *, dedicated: bool, series: str | None = None) ->
 
 
 def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> tuple[int, list[ResizeError]]:
-    """How many of the wanted nodes can be had, and why not more (ACC-6, ACC-8, POOL-12, NET-3, RSZ-12)."""
+    """How many of the wanted nodes can be had, and why not more (ACC-6, ACC-8, POOL-11, POOL-12, NET-3, RSZ-12)."""
     kind = "dedicated" if dedicated else "Spot/low-priority"
     limits = [
         *_quota_limits(world, pool, dedicated=dedicated),
@@ -123,5 +123,5 @@ def use_capacity(world: World, pool: Pool, count: int) -> None:
 
 
 def active_jobs_and_schedules(world: World) -> int:
-    """Jobs and job schedules that count for the quota: all that are not completed (ACC-9)."""
+    """Jobs and job schedules that count for the quota: all that are not completed (ACC-9, JOB-22)."""
     return sum(job.state is not JobState.COMPLETED for job in world.jobs.present())

@@ -194,7 +194,10 @@ def look_at_resize(world: World, pool: Pool) -> None:
 
 
 def finish(world: World, pool: Pool) -> None:
-    """The resize is over, with the errors gathered (RSZ-12, RSZ-13, RSZ-15)."""
+    """The resize is over, with the errors gathered (RSZ-12, RSZ-13, RSZ-15).
+
+    RSZ-14 what is missing of the dedicated nodes stays missing until the user resizes again.
+    """
     pool.token += 1
     pool.resize_errors = pool.gathered_errors
     world.pools.set_allocation(world.now_ms, pool.row, AllocationState.STEADY)

@@ -24,7 +24,7 @@ def start_retry_verdict(spec: StartTask, retries: int, exit_code: int | None) ->
 
 
 def start(world: World, node: int, rule: str, *, retries: int = 0) -> None:
-    """The start task's process starts; a retry keeps counting, a boot begins anew (START-8)."""
+    """The start task's process starts, in no slot (START-11); a retry keeps counting, a boot begins anew (START-8)."""
     now_ms = world.now_ms
     record = world.nodes.edit(node)
     record.start_runs += 1

@@ -1,4 +1,4 @@
-"""The bodies that create and change a pool (POOL-2)."""
+"""The bodies that create and change a pool (POOL-2), in the words of both generations (GEN-15)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Preparation and release instances: one row for each job and node that needed one (PREP-1, PREP-25).
 
+They are no tasks of the job: no list and no counter of tasks knows them (PREP-27).
+
 As with tasks, the end column holds the planned end while an instance runs.
 """
 

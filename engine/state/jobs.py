@@ -19,7 +19,7 @@ UNBOUND = -1
 
 
 class Job(Record):
-    """A job. What a PATCH may change stands beside ``spec``, which stays as it was added."""
+    """A job (JOB-1). What a PATCH may change stands beside ``spec``, which stays as it was added."""
 
     __slots__ = (
         "barred",

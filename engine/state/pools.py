@@ -32,7 +32,7 @@ class ResizeError(NamedTuple):
 
 
 class Pool(Record):
-    """A pool. What may change stands beside ``spec``, which stays as it was created."""
+    """A pool (POOL-1). What scheduling asks for often stands beside ``spec``, which holds the body as it is now."""
 
     __slots__ = (
         "addresses",

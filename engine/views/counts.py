@@ -1,4 +1,4 @@
-"""What the service counts, and what a run has come to (TASK-16, NODE-16)."""
+"""What the service counts, exactly (GEN-13), and what a run has come to (TASK-16, NODE-16)."""
 
 from __future__ import annotations
 

@@ -191,5 +191,5 @@ def _of_instance(
 
 
 def _is_over(directory: _Directory, now_ms: int) -> bool:
-    """FILE-7: a directory is deleted exactly when its retention time is over."""
+    """FILE-7, TIME-18: a directory is deleted exactly when its retention time is over."""
     return directory.expires_ms is not None and directory.expires_ms <= now_ms

@@ -71,7 +71,7 @@ def _execution_info(world: World, job: Job) -> dict[str, object]:
 
 
 def job_stats(world: World, job: Job, history: TaskHistory, now_ms: int) -> dict[str, object]:
-    """``stats`` of a job over the tasks that it has now (STAT-1).
+    """``stats`` of a job over the tasks that it has now, rolled up at once (STAT-1, TIME-17).
 
     A simulated process computes all the time that it runs and moves nothing: its CPU time is its wall clock time.
     """

@@ -1,4 +1,4 @@
-"""Tasks as the service answers them (TASK-2, TASK-10, TASK-11, GEN-6)."""
+"""Tasks as the service answers them (TASK-2, TASK-10, TASK-11, NOP-13, GEN-6)."""
 
 from __future__ import annotations
 
