@@ -92,6 +92,12 @@ def format_utc(start: datetime, ms: int) -> str:
     return f"{text}.{fraction:03d}".rstrip("0") + "Z" if fraction else text + "Z"
 
 
+def format_time(start: datetime, ms: int) -> str:
+    """The time of day ``ms`` milliseconds after ``start`` for people, ``10:42:58``; with the date on other days."""
+    moment = start + timedelta(milliseconds=ms)
+    return moment.strftime("%H:%M:%S" if moment.date() == start.date() else "%m-%d %H:%M:%S")
+
+
 def format_seconds(ms: int) -> str:
     """Seconds with at most three decimals and no trailing zeros: ``90``, ``0.25`` (contract, section 4)."""
     seconds, fraction = divmod(ms, SECOND_MS)

@@ -15,7 +15,7 @@ from engine.calendar import Due, DueKind
 from engine.catalogue import NODE_TIMINGS
 from engine.rules import faults, interruptions, node_operations, release, resizing, scheduling, start_task
 from engine.state.disks import Disk
-from engine.state.nodes import Node
+from engine.state.nodes import GONE, Node
 from engine.terms import Deallocation, NodeState, OsFamily, SchedulingState
 
 if TYPE_CHECKING:
@@ -182,4 +182,4 @@ def vanish(world: World, node: int) -> None:
 
 def present_nodes(world: World, pool: Pool) -> list[int]:
     """The pool's nodes that have not left it, in list order."""
-    return [node for node in pool.nodes if world.nodes.state_of(node) is not None]
+    return [node for node in pool.nodes if world.nodes.state[node] != GONE]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def preempted_nodes(world: World, pool: Pool) -> list[int]:
     """The pool's nodes whose VM was taken back, in list order."""
-    return [node for node in pool.nodes if world.nodes.state_of(node) is NodeState.PREEMPTED]
+    return [node for node in pool.nodes if world.nodes.state[node] == NodeState.PREEMPTED]
 
 
 def missing_nodes(world: World, pool: Pool) -> int:

@@ -117,6 +117,17 @@ class DependencyBook:
         """Whether something the task depends on is not satisfied."""
         return task in self._missing
 
+    @property
+    def waiting_count(self) -> int:
+        """How many tasks wait."""
+        return len(self._missing)
+
+    def unmet(self, wanted: TaskDependencies) -> tuple[list[str], int]:
+        """The ids that a task still waits for, in its order, and how many numbers of its ranges."""
+        ids = [task_id for task_id in wanted.task_ids if task_id.lower() not in self._satisfied_ids]
+        spans = dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
+        return ids, sum(self._ranges[span].missing for span in spans)
+
     def waiting(self) -> Iterable[int]:
         """All tasks that wait, in creation order."""
         return sorted(self._missing)

@@ -1,0 +1,50 @@
+"""What is due, read from the calendar by whose it is. Entries that are no longer wanted are left out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from engine.calendar import DueKind
+
+if TYPE_CHECKING:
+    from engine.world import World
+
+
+_IN_TABLES = frozenset({DueKind.PREPARATION_ENDED, DueKind.RELEASE_ENDED, DueKind.START_TASK_ENDED})
+
+
+class Agenda:
+    """When what will happen by itself; all moments in ms since the scenario's start.
+
+    The ends of tasks, preparation, release and start tasks stand in their tables.
+    """
+
+    def __init__(self, world: World) -> None:
+        """Read the calendar once, at the cost of its entries."""
+        self.node_steps: dict[int, int] = {}  # node -> when its state passes
+        self.job_steps: dict[int, int] = {}  # job -> when its intermediate state may end (TIME-19)
+        self.job_timeouts: dict[int, int] = {}  # job -> when its time is over (JOB-9)
+        self.resize_timeouts: dict[int, int] = {}  # pool -> when its resize is given up (RSZ-3)
+        self.allocations: dict[int, dict[int, int]] = defaultdict(dict)  # pool -> when each node asked for comes
+        self.release_timeouts: dict[int, int] = {}  # instance -> when its node has been out of reach for too long
+        self.tasks_seen: dict[int, int] = {}  # first task of a block -> when the scheduler sees the block (TIME-9)
+        nodes = world.nodes.records.rows
+        for when_ms, kind, key, token in world.calendar.pending():
+            if kind in _IN_TABLES:
+                continue
+            match kind:
+                case DueKind.NODE_STEP if nodes[key].token == token:
+                    self.node_steps[key] = when_ms
+                case DueKind.JOB_STEP if world.jobs[key].token == token:
+                    self.job_steps[key] = when_ms
+                case DueKind.JOB_TIMEOUT if world.jobs[key].max_wall_clock_ms == token:
+                    self.job_timeouts[key] = when_ms
+                case DueKind.RESIZE_TIMEOUT if world.pools[key].token == token:
+                    self.resize_timeouts[key] = when_ms
+                case DueKind.NODE_ALLOCATED if token in world.pools[key].pending:
+                    self.allocations[key][token] = when_ms
+                case DueKind.RELEASE_TIMEOUT if nodes[world.instances.node[key]].lost_ms == token:
+                    self.release_timeouts[key] = when_ms
+                case DueKind.TASKS_READY:
+                    self.tasks_seen[world.tasks.blocks[key].first] = when_ms

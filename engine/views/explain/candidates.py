@@ -1,0 +1,210 @@
+"""The nodes of a pool by the reason why a task cannot go there now; the cost is that of the nodes and what runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.state.nodes import GONE
+from engine.terms import InstanceState, NodeState, SchedulingState
+from engine.views.explain.explanation import Next, Reason, earliest, name_of, some
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engine.agenda import Agenda
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.state.tasks import TaskProfile
+    from engine.world import World
+
+_N = NodeState
+_READY = (_N.IDLE, _N.RUNNING)
+
+# What is said of a node that is not up, and the rule behind it.
+STATE_REASONS: dict[int, tuple[str, str]] = {
+    _N.CREATING: ("being created", "NODE-9"),
+    _N.STARTING: ("starting", "NODE-9"),
+    _N.WAITING_FOR_START_TASK: ("waiting for the start task", "START-4"),
+    _N.START_TASK_FAILED: ("start task failed: of no use until rebooted, reimaged or removed", "START-6"),
+    _N.REBOOTING: ("rebooting", "NOP-3"),
+    _N.REIMAGING: ("being reimaged", "NOP-4"),
+    _N.UPGRADING_OS: ("upgrading the operating system", "NODE-9"),
+    _N.UNUSABLE: ("unusable", "NODE-13"),
+    _N.UNKNOWN: ("out of contact", "NODE-9"),
+    _N.OFFLINE: ("scheduling disabled", "NOP-6"),
+    _N.LEAVING_POOL: ("leaving the pool", "RSZ-7"),
+    _N.PREEMPTED: ("preempted: waits for Spot capacity", "SPOT-3"),
+    _N.DEALLOCATING: ("being deallocated", "NOP-8"),
+    _N.DEALLOCATED: ("deallocated: until somebody starts it", "NOP-8"),
+}
+
+
+_Why = tuple[str, str]  # the reason and its rule
+_BARRED: _Why = ("barred: preparation failed there, until it is reimaged", "PREP-9")
+_SPOT: _Why = ("of Spot kind, the task asks for a dedicated one", "SPOT-6")
+_PREPARES: _Why = ("preparing for this job", "PREP-6")
+
+
+class Fit(NamedTuple):
+    """How the nodes of a pool stand to a task."""
+
+    present: int
+    fitting: int
+    reasons: tuple[Reason, ...]
+    next_change: Next | None
+
+
+def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: TaskProfile) -> Fit:
+    """The pool's nodes by reason, the most frequent first, and what will change that first."""
+    slots = pool.slots if profile.exclusive else profile.required_slots
+    nodes = world.nodes
+    states, opens, frees = nodes.state, nodes.open, nodes.free
+    preparations = _preparations(world, job)
+    closed: dict[_Why, list[tuple[int | None, int]]] = {}
+    full: list[int] = []
+    fitting = 0
+    for node in pool.nodes:
+        if not opens[node]:
+            if states[node] != GONE:
+                why, when_ms = _closed(world, agenda, node)
+                closed.setdefault(why, []).append((when_ms, node))
+        elif job.barred and job.barred >> nodes[node].position & 1:
+            closed.setdefault(_BARRED, []).append((None, node))
+        elif profile.dedicated_only and not nodes[node].dedicated:
+            closed.setdefault(_SPOT, []).append((None, node))
+        elif frees[node] >= slots:
+            fitting += 1
+        elif node in preparations:
+            closed.setdefault(_PREPARES, []).append((preparations[node], node))
+        else:
+            full.append(node)
+    if full:
+        short = (f"fewer than {slots} slots free" if slots > 1 else "no slot free", "SCHED-10")
+        closed[short] = [(None, node) for node in full[1:]] + [_first_room(world, full, slots)]
+    present = fitting + sum(map(len, closed.values()))
+    firsts = {why: _first(found) for why, found in closed.items()}
+    ordered = sorted(closed, key=lambda why: -len(closed[why]))
+    reasons = tuple(_reason(world, len(closed[why]), why, firsts[why]) for why in ordered)
+    changes = {why: _change(world, first, why[1]) for why, first in firsts.items() if first is not None}
+    # That a preparation ends gives no room to others, but if nothing else happens it is what there is to wait for.
+    preparing = changes.pop(_PREPARES, None)
+    return Fit(present, fitting, reasons, earliest([*changes.values(), _growth(agenda, pool)]) or preparing)
+
+
+def _preparations(world: World, job: Job) -> dict[int, int]:
+    """The nodes where tasks wait for the job's preparation, and when that ends there."""
+    instances, preparing = world.instances, world.nodes.preparing
+    return {
+        instances.node[row]: instances.prep_end[row]
+        for row in (instances.rows_of_job(job.row) if preparing else ())
+        if instances.prep_state[row] == InstanceState.RUNNING and instances.node[row] in preparing
+    }
+
+
+def _first(found: list[tuple[int | None, int]]) -> tuple[int, int] | None:
+    return min(((when_ms, node) for when_ms, node in found if when_ms is not None), default=None)
+
+
+def _reason(world: World, size: int, why: _Why, first: tuple[int, int] | None) -> Reason:
+    text, rule = why
+    text = f"{'node' if size == 1 else 'nodes'} {text}"
+    if first is None:
+        return Reason(size, text, None, rule)
+    return Reason(size, text, first[0], rule, name_of(world, first[1]))
+
+
+def _first_room(world: World, full: list[int], slots: int) -> tuple[int | None, int]:
+    """On which of these nodes there will be enough room first, and when."""
+    if slots == 1:
+        running, ended = world.nodes.running, world.tasks.ended
+        first = min(((ended[task], node) for node in full for task in running[node]), default=None)
+    else:
+        first = _first([(room_ms(world, node, slots), node) for node in full])
+    return (None, full[0]) if first is None else first
+
+
+def room_ms(world: World, node: int, slots: int) -> int | None:
+    """When enough of the tasks that run on the node have ended; None if what prepares there is in the way."""
+    running, ended = world.nodes.running[node], world.tasks.ended
+    free = world.nodes.free[node]
+    if len(running) == 1 or slots == free + 1:
+        return min([ended[task] for task in running], default=None)
+    for task in sorted(running, key=lambda task: ended[task]):
+        free += world.tasks.profile_of(task).required_slots
+        if free >= slots:
+            return ended[task]
+    return None
+
+
+def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
+    """Why no task may come to the node, in the order of ``scheduling.is_eligible`` (SCHED-8)."""
+    why = STATE_REASONS.get(world.nodes.state[node])
+    if why is not None:
+        return why, state_passes_ms(world, agenda, node)
+    record = world.nodes[node]
+    if record.scheduling is SchedulingState.DISABLED:
+        return STATE_REASONS[_N.OFFLINE], None
+    if record.operation is not None:
+        return (
+            f"taking no new tasks, to {record.operation.name} when its tasks have ended",
+            record.operation.rule,
+        ), None
+    return ("given to one task alone", "JM-5"), room_ms(world, node, 1)
+
+
+def state_passes_ms(world: World, agenda: Agenda, node: int) -> int | None:
+    """When the node's present state passes by itself; None if somebody has to do something."""
+    state = world.nodes.state[node]
+    if state == _N.WAITING_FOR_START_TASK:
+        task = world.nodes[node].start_task
+        return None if task is None else task.end_ms
+    if state == _N.UNKNOWN:
+        return world.nodes[node].recover_ms
+    return agenda.node_steps.get(node)
+
+
+def _change(world: World, first: tuple[int, int], rule: str) -> Next:
+    when_ms, node = first
+    state = world.nodes.state_of(node)
+    where = name_of(world, node)
+    if state is not None and state not in _READY:
+        return Next(f"{where} is no longer {state.wire}", when_ms, rule)
+    if rule == "PREP-6":
+        return Next(f"preparation ends on {where}", when_ms, "PREP-7")
+    task = min(
+        (task for task in world.nodes.running[node] if world.tasks.ended[task] == when_ms),
+        default=None,
+    )
+    assert task is not None  # room_ms has found it
+    job = world.jobs[world.tasks.profile_of(task).job]
+    return Next(f"task {world.tasks.task_id(task)} of job {job.id} ends on {where}", when_ms, "SCHED-15")
+
+
+def _growth(agenda: Agenda, pool: Pool) -> Next | None:
+    arrivals = agenda.allocations.get(pool.row, {})
+    if not arrivals:
+        return None
+    return Next(f"a new node comes to pool {pool.id}", min(arrivals.values()), "RSZ-2")
+
+
+def first_end(world: World, nodes: Iterable[int], job: Job) -> Next | None:
+    """The running task of the job that ends first; None if none runs."""
+    tasks = world.tasks
+    ends = (
+        (tasks.ended[task], task)
+        for node in nodes
+        for task in world.nodes.running[node]
+        if tasks.profiles[tasks.profile[task]].job == job.row
+    )
+    when_ms, task = min(ends, default=(0, -1))
+    if task < 0:
+        return None
+    where = name_of(world, tasks.node[task])
+    return Next(f"task {tasks.task_id(task)} of job {job.id} ends on {where}", when_ms, "TASK-7")
+
+
+def occupancy(world: World, node: int) -> str:
+    """What is on the node, in words."""
+    running, preparing = len(world.nodes.running[node]), len(world.nodes.preparing.get(node, ()))
+    words = [some(running, "task") + " running"] if running or not preparing else []
+    return ", ".join([*words, *([some(preparing, "task") + " preparing"] if preparing else [])])

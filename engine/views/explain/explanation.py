@@ -1,0 +1,103 @@
+"""An answer as data, and as plain text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.units import format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from engine.world import World
+
+
+class Check(NamedTuple):
+    """One condition in the order in which the rules look at them, and the value that decided."""
+
+    label: str
+    ok: bool
+    value: str
+    rule: str
+
+
+class Reason(NamedTuple):
+    """How many nodes, or release tasks, share a reason; which of them changes first, and when, where that is known."""
+
+    size: int
+    text: str
+    soonest_ms: int | None
+    rule: str
+    soonest_on: str = ""
+
+
+class Next(NamedTuple):
+    """The next event that can change the answer."""
+
+    text: str
+    when_ms: int
+    rule: str
+
+
+class Note(NamedTuple):
+    """A sentence that is no condition."""
+
+    text: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer to one question about a run that began at ``start``."""
+
+    start: datetime
+    question: str
+    checks: tuple[Check, ...] = ()
+    candidates: tuple[Reason, ...] = ()
+    next_change: Next | None = None
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def deciding(self) -> Check | None:
+        """The first condition that is not met; None if all are."""
+        return next((check for check in self.checks if not check.ok), None)
+
+    def lines(self) -> list[str]:
+        """The answer as plain text, each sentence with its rule."""
+        lines = [self.question]
+        wide = max((len(check.label) for check in self.checks), default=0)
+        lines += [f"{'✓' if ok else '✗'} {label:<{wide}}  {value} [{rule}]" for label, ok, value, rule in self.checks]
+        lines += [self._candidate(reason) for reason in self.candidates]
+        lines += [f"{note.text} [{note.rule}]" for note in self.notes]
+        if self.next_change is not None:
+            text, when_ms, rule = self.next_change
+            lines.append(f"Next: {text} at {format_time(self.start, when_ms)} [{rule}]")
+        return lines
+
+    def _candidate(self, reason: Reason) -> str:
+        soonest = ""
+        if reason.soonest_ms is not None:
+            soonest = f"; soonest {reason.soonest_on} at {format_time(self.start, reason.soonest_ms)}"
+        return f"{reason.size:>6} {reason.text}{soonest} [{reason.rule}]"
+
+
+def earliest(events: Iterable[Next | None]) -> Next | None:
+    """What happens first; None where nothing is to happen."""
+    return min((event for event in events if event is not None), key=lambda event: event.when_ms, default=None)
+
+
+def name_of(world: World, node: int) -> str:
+    """A node as scenarios name it, by its index in the pool: ``n3``."""
+    return f"n{world.nodes[node].position}"
+
+
+def moment(world: World, ms: int) -> str:
+    """A moment of the run, ``10:42:58``."""
+    return format_time(world.scenario.start, ms)
+
+
+def some(count: int, noun: str) -> str:
+    """``1 task``, ``2 tasks``, ``no task``."""
+    return f"{count or 'no'} {noun}{'s' if count > 1 else ''}"

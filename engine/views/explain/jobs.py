@@ -1,0 +1,231 @@
+"""Why a job has not ended, is still terminating, or has ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.agenda import Agenda
+from engine.rules import scheduling
+from engine.state.instances import Mark
+from engine.state.nodes import GONE
+from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.terms import InstanceState, JobState, OnAllTasksComplete
+from engine.views.explain.candidates import Fit, candidates, first_end
+from engine.views.explain.explanation import Check, Explanation, Next, Note, Reason, earliest, moment, name_of, some
+
+if TYPE_CHECKING:
+    from engine.state.jobs import Job
+    from engine.world import World
+
+_J = JobState
+
+
+def why_job(world: World, job: Job) -> Explanation:
+    """Why the job is in its state, and what it waits for."""
+    match job.state:
+        case _J.ACTIVE:
+            return _active(world, job)
+        case _J.DISABLING | _J.DISABLED | _J.ENABLING:
+            return _suspended(world, job)
+        case _J.TERMINATING | _J.DELETING:
+            return _ending(world, job)
+        case _J.COMPLETED:
+            return _completed(world, job)
+        case None:
+            note = Note("It has been deleted, with all its tasks.", "JOB-16")
+            return Explanation(world.scenario.start, f"Where is job {job.id}?", notes=(note,))
+
+
+def _active(world: World, job: Job) -> Explanation:
+    agenda = Agenda(world)
+    begun = job.busy or job.counts[COMPLETED]
+    ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
+    left = job.total - job.counts[COMPLETED]
+    progress = f"{job.counts[COMPLETED]} of {job.total} completed"
+    checks = [
+        Check("onAllTasksComplete", ends_itself, job.on_all_tasks_complete.value, "JOB-7"),
+        Check("tasks", not left, f"{progress}; {_counts(job)}" if left else progress, "JOB-7"),
+        _pool(world, job),
+    ]
+    checks += _obstacles(world, job)
+    nodes = world.pools[job.pool].nodes if job.pool >= 0 else []
+    seen = [agenda.tasks_seen.get(world.tasks.blocks[number].first) for number in job.blocks]
+    timeout_ms = agenda.job_timeouts.get(job.row)
+    fit = _room(world, agenda, job)
+    changes = [
+        first_end(world, nodes, job) if fit is None else fit.next_change,
+        _first_preparation(world, job),
+        *(Next("the scheduler sees new tasks", when_ms, "TIME-9") for when_ms in seen if when_ms is not None),
+        Next("the job's time is over", timeout_ms, "JOB-9") if timeout_ms is not None else None,
+    ]
+    verb = "ended" if begun else "started"
+    notes = [] if ends_itself else [Note("Nothing ends it but a user, or its time limit.", "JOB-7")]
+    return Explanation(
+        world.scenario.start,
+        f"Why has job {job.id} not {verb}?",
+        tuple(checks),
+        () if fit is None else fit.reasons,
+        earliest(changes),
+        tuple(notes),
+    )
+
+
+def _room(world: World, agenda: Agenda, job: Job) -> Fit | None:
+    """How the nodes stand to the task whose turn it is; None if no task waits for one."""
+    queues = scheduling.queues_in_order(job)
+    if job.pool < 0 or not queues:
+        return None
+    return candidates(world, agenda, world.pools[job.pool], job, world.tasks.profile_of(queues[0][1].head()))
+
+
+def _first_preparation(world: World, job: Job) -> Next | None:
+    instances = world.instances
+    ends = (
+        (instances.prep_end[row], instances.node[row])
+        for row in instances.rows_of_job(job.row)
+        if instances.prep_state[row] == InstanceState.RUNNING
+    )
+    when_ms, node = min(ends, default=(0, -1))
+    return None if node < 0 else Next(f"preparation ends on {name_of(world, node)}", when_ms, "PREP-5")
+
+
+def _counts(job: Job) -> str:
+    return f"{job.counts[ACTIVE]} active, {job.counts[PREPARING]} preparing, {job.counts[RUNNING]} running"
+
+
+def _pool(world: World, job: Job) -> Check:
+    if job.pool < 0:
+        return Check("pool", False, f"{job.pool_id} does not exist", "POOL-18")
+    pool = world.pools[job.pool]
+    ready = sum(bits.bit_count() for bits in pool.buckets)
+    present = sum(world.nodes.state[node] != GONE for node in pool.nodes)
+    return Check("pool", ready > 0, f"{pool.id}, {ready} of {present} nodes can take tasks", "SCHED-8")
+
+
+def _obstacles(world: World, job: Job) -> list[Check]:
+    """What can keep its tasks active for ever (JOB-8)."""
+    checks = []
+    book = world.dependencies.get(job.row)
+    if book is not None and book.waiting_count:
+        checks.append(Check("dependencies", False, f"{some(book.waiting_count, 'task')} waiting for others", "JOB-8"))
+    if job.pool >= 0:
+        pool = world.pools[job.pool]
+        too_large = sum(queue.size for slots, queue in job.ready.items() if slots > pool.slots)
+        if too_large:
+            value = f"{some(too_large, 'task')} larger than a node, never to run"
+            checks.append(Check("size", False, value, "SCHED-10"))
+        if job.barred:
+            here = [node for node in pool.nodes if world.nodes.state[node] != GONE]
+            barred = sum(job.barred >> world.nodes[node].position & 1 for node in here)
+            value = f"preparation failed for good on {barred} of {len(here)} nodes"
+            checks.append(Check("nodes", barred < len(here), value, "PREP-11" if barred == len(here) else "PREP-9"))
+    return checks
+
+
+def _suspended(world: World, job: Job) -> Explanation:
+    assert job.state is not None
+    agenda = Agenda(world)
+    checks = []
+    notes = []
+    nodes = world.pools[job.pool].nodes if job.pool >= 0 else []
+    step_ms = agenda.job_steps.get(job.row)
+    change = None
+    if job.state is _J.DISABLED:
+        notes.append(Note("Nothing of it runs until it is enabled.", "JOB-12"))
+    else:
+        waited = step_ms is None
+        checks.append(Check("shortest time in this state", waited, "over" if waited else "not over yet", "TIME-19"))
+        target = "disabled" if job.state is _J.DISABLING else "active"
+        change = Next(f"the job can be {target}", step_ms, "TIME-19") if step_ms is not None else None
+    if job.state is _J.DISABLING:
+        checks.append(Check("tasks on nodes", not job.busy, f"{job.busy} preparing or running", "JOB-11"))
+        change = earliest([change, first_end(world, nodes, job)])
+    question = f"Why is job {job.id} {job.state.wire}?"
+    return Explanation(world.scenario.start, question, tuple(checks), next_change=change, notes=tuple(notes))
+
+
+def _ending(world: World, job: Job) -> Explanation:
+    """Which release tasks hold the job, and until when (REL-6, REL-10, REL-13)."""
+    assert job.state is not None
+    agenda, instances = Agenda(world), world.instances
+    running: list[tuple[int, int]] = []
+    waiting: dict[str, list[tuple[int | None, int]]] = {}
+    for row in instances.rows_of_job(job.row):
+        node = instances.node[row]
+        if instances.release_state[row] == InstanceState.RUNNING:
+            running.append((instances.release_end[row], node))
+        elif instances.mark[row] & Mark.RELEASE_OWED:
+            state = world.nodes.state_of(node)
+            when_ms = agenda.release_timeouts.get(row, agenda.node_steps.get(node))
+            waiting.setdefault("gone" if state is None else state.wire, []).append((when_ms, node))
+    holds = bool(job.releases_open) and not job.forced
+    value = f"{job.releases_open} open" + (", not waited for: forced" if job.forced and job.releases_open else "")
+    step_ms = agenda.job_steps.get(job.row)
+    checks = (
+        Check("running tasks", not job.busy, "ended" if not job.busy else str(job.busy), "JOB-15"),
+        Check("shortest time in this state", step_ms is None, "over" if step_ms is None else "not over yet", "TIME-19"),
+        Check("release tasks", not holds, value, "JOB-18" if job.forced else "REL-6"),
+    )
+    notes = [Note(f"It was ended: {job.terminate_reason}.", "JOB-10")] if job.terminate_reason else []
+    if running:
+        last_ms, last = max(running)
+        notes.append(
+            Note(
+                f"The last release task that runs now ends on {name_of(world, last)} at {moment(world, last_ms)}.",
+                "REL-6",
+            )
+        )
+    return Explanation(
+        world.scenario.start,
+        f"Why is job {job.id} still {job.state.wire}?",
+        checks,
+        tuple(_release_reasons(world, running, waiting)),
+        earliest([*_release_changes(world, running, waiting), _step(job, step_ms)]),
+        tuple(notes),
+    )
+
+
+def _release_reasons(
+    world: World, running: list[tuple[int, int]], waiting: dict[str, list[tuple[int | None, int]]]
+) -> list[Reason]:
+    reasons = []
+    if running:
+        first_ms, node = min(running)
+        noun = "release task" if len(running) == 1 else "release tasks"
+        reasons.append(Reason(len(running), f"{noun} running", first_ms, "REL-6", name_of(world, node)))
+    for state, owed in sorted(waiting.items()):
+        known = sorted((when_ms, node) for when_ms, node in owed if when_ms is not None)
+        rule = "REL-10" if state == "rebooting" else "REL-13"
+        text = f"release {'task' if len(owed) == 1 else 'tasks'} waiting for a node that is {state}"
+        if known:
+            reasons.append(Reason(len(owed), text, known[0][0], rule, name_of(world, known[0][1])))
+        else:
+            reasons.append(Reason(len(owed), text, None, rule))
+    return reasons
+
+
+def _release_changes(
+    world: World, running: list[tuple[int, int]], waiting: dict[str, list[tuple[int | None, int]]]
+) -> list[Next]:
+    changes = [Next(f"release ends on {name_of(world, node)}", when_ms, "REL-6") for when_ms, node in running]
+    for state, owed in waiting.items():
+        for when_ms, node in owed:
+            if when_ms is not None:
+                what = "is given up" if state in ("unknown", "unusable") else f"is no longer {state}"
+                changes.append(Next(f"{name_of(world, node)} {what}", when_ms, "REL-13"))
+    return changes
+
+
+def _step(job: Job, step_ms: int | None) -> Next | None:
+    target = "completed" if job.state is _J.TERMINATING else "gone"
+    return None if step_ms is None else Next(f"the job can be {target}", step_ms, "TIME-19")
+
+
+def _completed(world: World, job: Job) -> Explanation:
+    assert job.end_ms is not None
+    checks = (Check("ended", True, f"{job.terminate_reason} at {moment(world, job.end_ms)}", "JOB-10"),)
+    notes = [Note("What is active stays so for ever.", "JOB-15")] if job.counts[ACTIVE] else []
+    if job.scheduling_error is not None:
+        _, code, message = job.scheduling_error
+        notes.append(Note(f"{code}: {message}", "JOB-20"))
+    return Explanation(world.scenario.start, f"Why has job {job.id} ended?", checks, notes=tuple(notes))

@@ -1,0 +1,143 @@
+"""Why a node is idle, busy, or of no use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.agenda import Agenda
+from engine.state.failures import FAILURE_EXIT_CODE
+from engine.state.instances import Mark
+from engine.terms import InstanceState, JobState, NodeState, SchedulingState
+from engine.views.explain.candidates import STATE_REASONS, occupancy, room_ms, state_passes_ms
+from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
+
+if TYPE_CHECKING:
+    from engine.state.jobs import Job
+    from engine.state.nodes import Node
+    from engine.world import World
+
+_N = NodeState
+_READY = (_N.IDLE, _N.RUNNING)
+_MOST_JOBS = 8  # so many jobs of the pool are spoken of
+
+# What would help a node that does not come back by itself.
+_REMEDIES = {
+    _N.START_TASK_FAILED: Note("Reboot, reimage or remove it.", "START-6"),
+    _N.OFFLINE: Note("Enable its scheduling to let tasks come.", "NOP-6"),
+    _N.DEALLOCATED: Note("Start it to use it again.", "NOP-8"),
+    _N.PREEMPTED: Note("Batch looks for capacity every five minutes.", "SPOT-5"),
+}
+
+
+def why_node(world: World, node: int) -> Explanation:
+    """Why the node in this row is in its state, and what tasks of which job may come."""
+    state = world.nodes.state_of(node)
+    where, pool = name_of(world, node), world.pool_of(node)
+    if state is None:
+        gone = Note(f"It left pool {pool.id} at {moment(world, world.nodes.since[node])}.", "RSZ-7")
+        return Explanation(world.scenario.start, f"Where is {where}?", notes=(gone,))
+    checks = [Check("state", state in _READY, f"{state.wire} since {moment(world, world.nodes.since[node])}", "NODE-8")]
+    checks += _node_checks(world, node, state)
+    notes = _owed(world, node)
+    if state in _READY:
+        jobs = list(world.jobs_of(pool))
+        checks += [_job_check(world, job, node) for job in jobs[:_MOST_JOBS]]
+        if not jobs:
+            notes.append(Note("No job uses the pool.", "NODE-9"))
+        if len(jobs) > _MOST_JOBS:
+            notes.append(Note(f"{some(len(jobs) - _MOST_JOBS, 'more job')} on the pool.", "SCHED-4"))
+    elif state in _REMEDIES:
+        notes.append(_REMEDIES[state])
+    elif state is _N.UNUSABLE:
+        notes.append(_remedy_of_unusable(world.nodes[node]))
+    return Explanation(
+        world.scenario.start,
+        f"Why is {where} of pool {pool.id} {state.wire}?",
+        tuple(checks),
+        next_change=_next(world, node, state),
+        notes=tuple(notes),
+    )
+
+
+def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
+    record = world.nodes[node]
+    enabled = record.scheduling is SchedulingState.ENABLED
+    checks = [Check("scheduling", enabled, record.scheduling.wire, "NODE-7")]
+    if record.operation is not None:
+        value = f"{record.operation.name} when its tasks have ended"
+        checks.append(Check("operation", False, value, record.operation.rule))
+    checks += [Check("error", False, f"{error.code}: {error.message}", "NODE-12") for error in record.errors]
+    task = record.start_task
+    if task is not None and (task.failure is not None or state is _N.WAITING_FOR_START_TASK):
+        cause = "" if task.failure in (None, FAILURE_EXIT_CODE) else f", {task.failure.code}"
+        code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
+        running = f"running since {moment(world, task.start_ms)}"
+        value = running if task.running else f"failed{code}{cause}"
+        checks.append(Check("start task", False, f"{value}, retried {task.retry_count} times", "START-4"))
+    if state in _READY:
+        free = world.nodes.free[node]
+        value = f"{free} of {world.pool_of(node).slots} free; {occupancy(world, node)}"
+        checks.append(Check("slots", free > 0, value, "SCHED-10"))
+    return checks
+
+
+def _job_check(world: World, job: Job, node: int) -> Check:
+    """Why no more tasks of the job are on the node."""
+    label = f"job {job.id}"
+    row = world.instances.row(job.row, node)
+    counts = f"{job.counts[0]} active, {job.busy} preparing or running"
+    if row >= 0 and world.instances.mark[row] & Mark.BARRED:
+        return Check(label, False, "barred: preparation failed here, until it is reimaged", "PREP-9")
+    if job.state is not JobState.ACTIVE:
+        return Check(label, False, "deleted" if job.state is None else job.state.wire, "SCHED-7")
+    if not job.counts[0]:
+        return Check(label, False, f"no task waits: {counts}", "SCHED-7")
+    if not job.ready_count:
+        return Check(label, False, f"its waiting tasks depend on others or are new: {counts}", "DEP-4")
+    if 0 <= job.max_parallel <= job.busy:
+        return Check(label, False, f"at its limit of {some(job.max_parallel, 'parallel task')}", "JOB-2")
+    smallest = min(slots for slots, queue in job.ready.items() if queue.size)
+    if smallest > world.nodes.free[node]:
+        return Check(
+            label, False, f"{some(job.ready_count, 'task')} waiting, each for {smallest} or more slots", "SCHED-10"
+        )
+    return Check(label, True, f"{some(job.ready_count, 'task')} waiting", "SCHED-7")
+
+
+def _owed(world: World, node: int) -> list[Note]:
+    """What preparation and release have to do with the node."""
+    notes = []
+    for row in world.instances.rows_on(node):
+        job = world.jobs[world.instances.job[row]]
+        if world.instances.prep_state[row] == InstanceState.RUNNING:
+            notes.append(Note(f"Preparation of job {job.id} is running here; it takes no slot.", "PREP-21"))
+        if world.instances.release_state[row] == InstanceState.RUNNING:
+            notes.append(Note(f"Release of job {job.id} is running here; it takes no slot.", "REL-11"))
+        elif world.instances.mark[row] & Mark.RELEASE_OWED:
+            notes.append(Note(f"Release of job {job.id} runs when the node is ready.", "REL-13"))
+    return notes
+
+
+def _remedy_of_unusable(record: Node) -> Note:
+    if record.recover_ms is None:
+        return Note("Batch knows the cause and does not recover it: reboot, reimage or remove it.", "NODE-11")
+    return Note("Batch recovers it by itself.", "NODE-14")
+
+
+def _next(world: World, node: int, state: NodeState) -> Next | None:
+    where = name_of(world, node)
+    if state not in _READY:
+        when_ms = state_passes_ms(world, Agenda(world), node)
+        rule = STATE_REASONS[state][1]
+        return Next(f"{where} is no longer {state.wire}", when_ms, rule) if when_ms is not None else None
+    running = world.nodes.running[node]
+    ends_ms = room_ms(world, node, world.nodes.free[node] + 1) if running else None
+    instances = world.instances
+    hooks = []
+    for row in instances.rows_on(node):
+        job = world.jobs[instances.job[row]]
+        if instances.prep_state[row] == InstanceState.RUNNING:
+            hooks.append(Next(f"preparation of job {job.id} ends", instances.prep_end[row], "PREP-5"))
+        if instances.release_state[row] == InstanceState.RUNNING:
+            hooks.append(Next(f"release of job {job.id} ends", instances.release_end[row], "REL-7"))
+    return earliest([Next(f"a task ends on {where}", ends_ms, "TASK-7") if ends_ms is not None else None, *hooks])

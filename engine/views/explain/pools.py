@@ -1,0 +1,137 @@
+"""Why a pool is resizing, or steady below its target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.agenda import Agenda
+from engine.rules import quotas, resizing, spot
+from engine.terms import AllocationState, NodeState, PoolState
+from engine.views.explain.candidates import room_ms
+from engine.views.explain.explanation import Check, Explanation, Next, Note, Reason, earliest, moment, name_of, some
+
+if TYPE_CHECKING:
+    from engine.state.pools import Pool
+    from engine.world import World
+
+_KINDS = ((True, "dedicated"), (False, "Spot"))
+
+
+def why_pool(world: World, pool: Pool) -> Explanation:
+    """Why the pool has the nodes that it has, what it waits for, and what it lacks."""
+    if pool.state is None:
+        note = Note(f"It was deleted; it was gone at {moment(world, pool.since_ms)}.", "RSZ-10")
+        return Explanation(world.scenario.start, f"Where is pool {pool.id}?", notes=(note,))
+    assert pool.allocation is not None
+    agenda = Agenda(world)
+    current = dict(zip((True, False), resizing.current_counts(world, pool), strict=True))
+    target = {True: pool.target_dedicated, False: pool.target_spot}
+    preempted = spot.preempted_nodes(world, pool) if pool.target_spot else []
+    current[False] -= len(preempted)  # they are counted, but there is no VM (SPOT-3)
+    short = {dedicated: target[dedicated] - current[dedicated] for dedicated, _ in _KINDS}
+    checks = [
+        Check("pool state", pool.state is PoolState.ACTIVE, pool.state.wire, "POOL-7"),
+        Check("allocation state", pool.allocation is AllocationState.STEADY, _allocation(world, pool), "RSZ-2"),
+    ]
+    checks += [
+        Check(f"{kind} nodes", not short[dedicated], f"{current[dedicated]} of {target[dedicated]}", "RSZ-2")
+        for dedicated, kind in _KINDS
+        if current[dedicated] or target[dedicated]
+    ]
+    checks += [
+        Check("resize error", False, _error_text(error.code, error.message, error.values), "RSZ-12")
+        for error in pool.resize_errors or pool.gathered_errors
+    ]
+    reasons, changes = _reasons(world, agenda, pool, preempted)
+    timeout_ms = agenda.resize_timeouts.get(pool.row)
+    if timeout_ms is not None and pool.allocation is AllocationState.RESIZING:
+        changes.append(Next("the resize is given up", timeout_ms, "RSZ-3"))
+    return Explanation(
+        world.scenario.start,
+        _question(pool, short),
+        tuple(checks),
+        tuple(reasons),
+        earliest(changes),
+        tuple(_notes(world, pool, short)),
+    )
+
+
+def _question(pool: Pool, short: dict[bool, int]) -> str:
+    if pool.state is PoolState.DELETING:
+        return f"Why is pool {pool.id} still being deleted?"
+    if pool.allocation is not AllocationState.STEADY:
+        return f"Why is pool {pool.id} resizing?"
+    if any(missing > 0 for missing in short.values()):
+        return f"Why is pool {pool.id} below its target?"
+    return f"Why does pool {pool.id} have the nodes that it has?"
+
+
+def _allocation(world: World, pool: Pool) -> str:
+    assert pool.allocation is not None
+    return f"{pool.allocation.wire} since {moment(world, pool.allocation_since_ms)}"
+
+
+def _error_text(code: str, message: str, values: tuple[tuple[str, str], ...]) -> str:
+    reason = dict(values).get("Reason")
+    return f"{code}: {reason or message}"
+
+
+def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> tuple[list[Reason], list[Next]]:
+    """Nodes to come and nodes to go."""
+    reasons: list[Reason] = []
+    changes: list[Next] = []
+    arrivals = agenda.allocations.get(pool.row, {})
+    for dedicated, kind in _KINDS:
+        times = sorted(when_ms for number, when_ms in arrivals.items() if pool.pending[number] is dedicated)
+        if times:
+            noun = "node" if len(times) == 1 else "nodes"
+            reasons.append(Reason(len(times), f"{kind} {noun} asked for, not there yet", times[0], "RSZ-2", "one"))
+            changes.append(Next(f"a {kind} node comes", times[0], "RSZ-2"))
+    if preempted:
+        noun = "node" if len(preempted) == 1 else "nodes"
+        first = name_of(world, preempted[0])
+        reasons.append(Reason(len(preempted), f"Spot {noun} preempted", pool.refill_at_ms, "SPOT-3", first))
+    if pool.refill_at_ms is not None:
+        changes.append(Next("Batch tries to get Spot nodes", pool.refill_at_ms, "SPOT-5"))
+    leaving, draining = [], []
+    for node in sorted(pool.victims):
+        if world.nodes.state[node] == NodeState.LEAVING_POOL:
+            leaving.append((agenda.node_steps[node], node))
+        else:
+            draining.append((room_ms(world, node, pool.slots), node))
+    if leaving:
+        when_ms, node = min(leaving)
+        noun = "node" if len(leaving) == 1 else "nodes"
+        reasons.append(Reason(len(leaving), f"{noun} leaving the pool", when_ms, "RSZ-7", name_of(world, node)))
+        changes.append(Next(f"{name_of(world, node)} has left", when_ms, "RSZ-7"))
+    if draining:
+        noun, verb = ("node", "its") if len(draining) == 1 else ("nodes", "their")
+        text = f"{noun} to leave when {verb} tasks have ended ({pool.drain_option})"
+        known = [(when_ms, node) for when_ms, node in draining if when_ms is not None]
+        if known:
+            when_ms, node = min(known)
+            reasons.append(Reason(len(draining), text, when_ms, "RSZ-5", name_of(world, node)))
+            changes.append(Next(f"the last task on {name_of(world, node)} ends", when_ms, "RSZ-5"))
+        else:
+            reasons.append(Reason(len(draining), text, None, "RSZ-5"))
+    return reasons, changes
+
+
+def _notes(world: World, pool: Pool, short: dict[bool, int]) -> list[Note]:
+    """What stands in the way of more nodes, and who would have to act."""
+    notes = []
+    if pool.state is PoolState.DELETING:
+        return [Note("It disappears with its last node.", "RSZ-10")]
+    if pool.allocation is not AllocationState.STEADY:
+        return [Note("No other resize is taken until it is steady.", "RSZ-1")]
+    for dedicated, kind in _KINDS:
+        if short[dedicated] <= 0:
+            continue
+        count, errors = quotas.granted(world, pool, short[dedicated], dedicated=dedicated)
+        why = "".join(f": {_error_text(error.code, error.message, error.values)}" for error in errors)
+        notes.append(Note(f"{count} of {some(short[dedicated], f'{kind} node')} could be had now{why}.", "ACC-8"))
+    if short[True] > 0:
+        notes.append(Note("A steady pool is not topped up by itself: resize it again.", "RSZ-14"))
+    if pool.auto_scale:
+        notes.append(Note("Its targets come from its autoscale formula.", "RSZ-1"))
+    return notes

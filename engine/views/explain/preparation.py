@@ -1,0 +1,167 @@
+"""Why preparation has run, has not run or runs again on a node, and what a task that came there now would meet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.agenda import Agenda
+from engine.rules import preparation
+from engine.rules.preparation import PrepVerdict
+from engine.state.instances import Mark
+from engine.terms import InstanceState, JobState, TaskResult
+from engine.views.explain.candidates import room_ms, state_passes_ms
+from engine.views.explain.explanation import Check, Explanation, Next, Note, moment, name_of, some
+
+if TYPE_CHECKING:
+    from engine.specs.job import JobPreparationTask
+    from engine.state.instances import InstanceView
+    from engine.state.jobs import Job
+    from engine.world import World
+
+# Why a run began, by the rule that the log names.
+_STARTS = {
+    "PREP-3": "A task of the job was assigned to the node, where it had not run before.",
+    "PREP-12": "The attempt before it exited nonzero and was retried.",
+    "PREP-15": "The run before it was stopped before it had completed.",
+    "PREP-16": "The node was rebooted after a success, and the job asks for another run then.",
+    "PREP-18": "The node has a new disk.",
+}
+_VERDICTS = {
+    PrepVerdict.GO: "runs at once",
+    PrepVerdict.PREPARE: "starts the preparation and waits for it",
+    PrepVerdict.PREPARE_AND_GO: "starts the preparation and runs beside it",
+    PrepVerdict.WAIT: "waits for the preparation",
+    PrepVerdict.REFUSE: "does not come here",
+}
+
+
+def why_preparation(world: World, job: Job, node: int) -> Explanation:
+    """How the job stands with the node: the last run of its preparation, or why there was none."""
+    where = name_of(world, node)
+    prep = job.spec.job_preparation_task
+    if prep is None:
+        question = f"Why has preparation of job {job.id} not run on {where}?"
+        note = Note("The job has no job preparation task.", "PREP-1")
+        return Explanation(world.scenario.start, question, notes=(note,))
+    row = world.instances.row(job.row, node)
+    view = world.instances.prep(row) if row >= 0 else None
+    if view is None:
+        return _never_ran(world, job, node)
+    mark = world.instances.mark[row]
+    is_running = view.state is InstanceState.RUNNING
+    verdict = preparation.prep_verdict(mark, view.state, prep)
+    checks = (
+        _outcome(world, view),
+        Check(
+            "next task of the job", verdict is not PrepVerdict.REFUSE, _VERDICTS[verdict], _rule_of(verdict, mark, view)
+        ),
+    )
+    ending = Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-5") if is_running else None
+    return Explanation(
+        world.scenario.start,
+        _question(job, where, view, mark),
+        checks,
+        next_change=ending,
+        notes=(*_start_notes(world, job, node, view), *_state_notes(world, job, node, prep, mark, view)),
+    )
+
+
+def _question(job: Job, where: str, view: InstanceView, mark: int) -> str:
+    if mark & Mark.BARRED:
+        return f"Why is {where} barred from job {job.id}?"
+    again = " again" if view.runs - view.retry_count > 1 else ""
+    verb = (
+        "is preparation of job {} running" if view.state is InstanceState.RUNNING else "did preparation of job {} run"
+    )
+    return f"Why {verb.format(job.id)}{again} on {where}?"
+
+
+def _outcome(world: World, view: InstanceView) -> Check:
+    since = moment(world, view.start_ms)
+    if view.state is InstanceState.RUNNING:
+        return Check("preparation", False, f"running since {since}, run {view.runs}", "PREP-5")
+    assert view.end_ms is not None
+    code = "" if view.exit_code is None else f" with exit code {view.exit_code}"
+    cause = f", {view.failure.code}" if view.failure is not None else ""
+    succeeded = view.result is TaskResult.SUCCESS
+    word = "succeeded" if succeeded else "failed"
+    return Check("preparation", succeeded, f"{word}{code} at {moment(world, view.end_ms)}{cause}", "PREP-5")
+
+
+def _rule_of(verdict: PrepVerdict, mark: int, view: InstanceView) -> str:
+    if verdict in (PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO):
+        return preparation.start_rule(mark, view)
+    if verdict is PrepVerdict.GO:
+        return "PREP-7" if mark & Mark.VALID and view.result is TaskResult.SUCCESS else "PREP-13"
+    return "PREP-6" if verdict is PrepVerdict.WAIT else "PREP-9"
+
+
+def _start_notes(world: World, job: Job, node: int, view: InstanceView) -> list[Note]:
+    rule = _rule_of_start(world, job, node, view.start_ms)
+    return [Note(_STARTS[rule], rule)] if rule in _STARTS else []
+
+
+def _rule_of_start(world: World, job: Job, node: int, start_ms: int) -> str:
+    """The rule that the log names for the start of a run; looks at the entries of that moment only."""
+    log = world.log
+    for index in range(log.index_at(start_ms - 1), log.index_at(start_ms)):
+        shape = log.shapes[log.shape_of[index]]
+        if shape.event == "JobPreparationTaskStateChanged" and (log.row_a[index], log.row_b[index]) == (job.row, node):
+            fields = dict(shape.fields)
+            if fields["to"] is InstanceState.RUNNING:
+                return str(fields["rule"])
+    return ""
+
+
+def _state_notes(
+    world: World, job: Job, node: int, prep: JobPreparationTask, mark: int, view: InstanceView
+) -> list[Note]:
+    if mark & Mark.BARRED:
+        most = prep.constraints.max_task_retry_count
+        return [
+            Note(f"{view.retry_count} of {most} retries were used; then the failure is final.", "PREP-12"),
+            Note("No task of the job comes here until the node is reimaged or replaced.", "PREP-9"),
+            Note("A reboot does not help.", "PREP-17"),
+        ]
+    if view.state is InstanceState.RUNNING:
+        waiting = len(preparation.waiting_tasks(world, job, node))
+        if not prep.wait_for_success:
+            return [Note("Tasks do not wait for it.", "PREP-13")]
+        return [Note(f"{some(waiting, 'task')} of the job {'wait' if waiting > 1 else 'waits'} for it here.", "PREP-6")]
+    if view.result is TaskResult.FAILURE and not prep.wait_for_success:
+        return [Note("The failure has no influence: the job does not wait for success.", "PREP-13")]
+    if mark & Mark.VALID and not prep.rerun_on_node_reboot_after_success:
+        return [Note("It stays valid after a reboot, as the job says.", "PREP-16")]
+    return []
+
+
+def _never_ran(world: World, job: Job, node: int) -> Explanation:
+    """What has to come together before preparation runs: a task of the job must be assigned to the node (PREP-3)."""
+    nodes, agenda = world.nodes, Agenda(world)
+    state = nodes.state_of(node)
+    is_member = nodes[node].pool == job.pool
+    can_take = bool(nodes.open[node]) and state is not None
+    waiting = job.ready_count
+    job_state = "deleted" if job.state is None else job.state.wire
+    if state is None:
+        at = f"gone since {moment(world, nodes.since[node])}"
+    else:
+        at = f"{state.wire}, scheduling {nodes[node].scheduling.wire}"
+    free = nodes.free[node]
+    checks = (
+        Check("job state", job.state is JobState.ACTIVE, job_state, "SCHED-7"),
+        Check("job pool", is_member, "the node's" if is_member else "not the node's", "PREP-3"),
+        Check("node takes tasks", can_take, at, "SCHED-8"),
+        Check("free slots", free > 0, f"{free} of {world.pool_of(node).slots}", "SCHED-10"),
+        Check("waiting tasks of the job", waiting > 0, f"{waiting}", "PREP-3"),
+    )
+    when_ms = state_passes_ms(world, agenda, node) if not can_take else room_ms(world, node, 1) if not free else None
+    where = name_of(world, node)
+    what = f"{where} is no longer {state.wire}" if state is not None and not can_take else f"a task ends on {where}"
+    return Explanation(
+        world.scenario.start,
+        f"Why has preparation of job {job.id} not run on {where}?",
+        checks,
+        next_change=Next(what, when_ms, "NODE-9" if not can_take else "SCHED-15") if when_ms is not None else None,
+        notes=(Note("It runs only where a task of the job has been assigned.", "PREP-3"),),
+    )

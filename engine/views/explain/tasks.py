@@ -1,0 +1,247 @@
+"""Why a task is where it is: waiting, preparing, running, completed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.agenda import Agenda
+from engine.rules import scheduling
+from engine.state.tasks import NEVER_MS
+from engine.terms import JobState, PoolState, TaskResult, TaskState
+from engine.views.explain.candidates import Fit, candidates, first_end
+from engine.views.explain.explanation import Check, Explanation, Next, Note, moment, name_of, some
+
+if TYPE_CHECKING:
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.state.tasks import TaskProfile
+    from engine.world import World
+
+_MOST_IDS = 3  # of the tasks that a task waits for, so many are named
+
+
+def why_task(world: World, task: int) -> Explanation:
+    """Why the task in this row is in its state."""
+    match world.tasks.state_of(task):
+        case TaskState.ACTIVE:
+            return _Waiting(world, task).explanation()
+        case TaskState.PREPARING:
+            return _preparing(world, task)
+        case TaskState.RUNNING:
+            return _running(world, task)
+        case TaskState.COMPLETED:
+            return _completed(world, task)
+        case None:
+            question = f"Where is task {world.tasks.task_id(task)}?"
+            return Explanation(world.scenario.start, question, notes=(Note("It has been deleted.", "TASK-14"),))
+
+
+# -- waiting ---------------------------------------------------------------------------------------------------------
+
+
+class _Waiting:
+    """The conditions of SCHED-7 for one active task, in the order in which the scheduler meets them."""
+
+    def __init__(self, world: World, task: int) -> None:
+        self.world, self.task = world, task
+        self.agenda = Agenda(world)
+        self.profile: TaskProfile = world.tasks.profile_of(task)
+        self.job: Job = world.jobs[self.profile.job]
+        self.pool: Pool | None = world.pools[self.job.pool] if self.job.pool >= 0 else None
+
+    def explanation(self) -> Explanation:
+        world, pool = self.world, self.pool
+        fit = None if pool is None else candidates(world, self.agenda, pool, self.job, self.profile)
+        checks = [self._job_state(), self._pool(), self._seen(), self._dependencies(), self._limit(), self._size()]
+        checks += [self._turn(), self._room(fit)]
+        found = tuple(check for check in checks if check is not None)
+        return Explanation(
+            world.scenario.start,
+            f"Why is task {world.tasks.task_id(self.task)} of job {self.job.id} waiting?",
+            found,
+            () if fit is None else fit.reasons,
+            self._next(found, fit),
+            tuple(self._notes(found)),
+        )
+
+    def _job_state(self) -> Check:
+        state = self.job.state
+        value = "deleted" if state is None else state.wire
+        return Check("job state", state is JobState.ACTIVE, value, "SCHED-7")
+
+    def _pool(self) -> Check:
+        pool = self.pool
+        if pool is None:
+            ended = self.job.state is JobState.COMPLETED
+            value = "left when the job ended" if ended else f"{self.job.pool_id} does not exist"
+            return Check("job pool", False, value, "JOB-15" if ended else "POOL-18")
+        allocation = "" if pool.allocation is None else f", allocation state {pool.allocation.wire}"
+        if pool.state is not PoolState.ACTIVE:
+            return Check("job pool", False, f"{pool.id} is being deleted", "POOL-19")
+        return Check("job pool", True, f"{pool.id}{allocation}", "SCHED-7")
+
+    def _seen(self) -> Check | None:
+        when_ms = self.agenda.tasks_seen.get(self.world.tasks.block_of(self.task).first)
+        if when_ms is None:
+            return None
+        return Check("known to the scheduler", False, f"at {moment(self.world, when_ms)}", "TIME-9")
+
+    def _dependencies(self) -> Check:
+        wanted = self.world.tasks.spec(self.task).depends_on if self.job.spec.uses_task_dependencies else None
+        book = self.world.dependencies.get(self.job.row)
+        if wanted is None or book is None:
+            return Check("dependencies", True, "none", "DEP-4")
+        if not book.is_waiting(self.task):
+            return Check("dependencies", True, "satisfied", "DEP-4")
+        ids, numbers = book.unmet(wanted)
+        named = [f"{task_id} ({self._state_of(task_id)})" for task_id in ids[:_MOST_IDS]]
+        more = [f"{len(ids) - _MOST_IDS} more"] if len(ids) > _MOST_IDS else []
+        ranged = [f"{some(numbers, 'number')} of its ranges"] if numbers else []
+        return Check("dependencies", False, "waits for " + ", ".join([*named, *more, *ranged]), "DEP-4")
+
+    def _state_of(self, task_id: str) -> str:
+        tasks = self.world.tasks
+        row = tasks.find(self.job.row, task_id)
+        if row is None:
+            return "does not exist"
+        return "failed" if tasks.result(row) is TaskResult.FAILURE else TaskState(tasks.state[row]).wire
+
+    def _limit(self) -> Check:
+        job = self.job
+        if job.max_parallel < 0:
+            return Check("job parallel limit", True, "not set", "SCHED-7")
+        value = f"{job.busy} of {job.max_parallel} preparing or running"
+        return Check("job parallel limit", job.busy < job.max_parallel, value, "SCHED-7")
+
+    def _size(self) -> Check | None:
+        needed = self.profile.required_slots
+        if self.pool is None or needed <= self.pool.slots:
+            return None
+        return Check("size", False, f"needs {needed} slots, a node has {self.pool.slots}: it never runs", "SCHED-10")
+
+    def _turn(self) -> Check | None:
+        """Of the tasks that need as many slots only the first is looked at."""
+        queue = self.job.ready.get(self.profile.required_slots)
+        if queue is None or not queue.size:
+            return None
+        head = queue.head()
+        if head == self.task:
+            return Check("turn in the job", True, f"first of {queue.size}", "SCHED-6")
+        value = f"{self.world.tasks.task_id(head)} is first of {queue.size}"
+        return Check("turn in the job", False, value, "SCHED-6")
+
+    def _room(self, fit: Fit | None) -> Check | None:
+        if fit is None:
+            return None
+        slots = self.profile.required_slots
+        label = "a node to itself" if self.profile.exclusive else f"a node with {some(slots, 'free slot')}"
+        return Check(label, fit.fitting > 0, f"{fit.fitting} of {fit.present} nodes", "SCHED-8")
+
+    def _next(self, checks: tuple[Check, ...], fit: Fit | None) -> Next | None:
+        """What can change the first condition that is not met."""
+        deciding = next((check.label for check in checks if not check.ok), "")
+        job = self.job
+        if deciding == "job state":
+            when_ms = self.agenda.job_steps.get(job.row)
+            is_enabling = job.state is JobState.ENABLING and when_ms is not None
+            return Next(f"job {job.id} is active again", when_ms or 0, "TIME-19") if is_enabling else None
+        if deciding == "known to the scheduler":
+            when_ms = self.agenda.tasks_seen[self.world.tasks.block_of(self.task).first]
+            return Next("the scheduler sees the task", when_ms, "TIME-9")
+        if deciding in ("dependencies", "job parallel limit") and self.pool is not None:
+            return first_end(self.world, self.pool.nodes, job)
+        if deciding in ("", "job pool", "size") or fit is None:
+            return None
+        return fit.next_change
+
+    def _notes(self, checks: tuple[Check, ...]) -> list[Note]:
+        world, extra = self.world, self.world.tasks.extra(self.task)
+        notes = []
+        if all(check.ok for check in checks):
+            notes.append(Note("It starts at the end of this instant.", "SCHED-15"))
+        if self.job.state in (JobState.TERMINATING, JobState.COMPLETED):
+            notes.append(Note("Tasks that are active when their job ends stay so for ever.", "JOB-15"))
+        if self.job.state is JobState.DISABLED:
+            notes.append(Note("Enable the job to let its tasks run.", "JOB-12"))
+        node = scheduling.preferred_node(world, self.task, self.profile) if self.pool is not None else -1
+        if node >= 0:
+            rule = "RETRY-5" if extra.awaits_retry else "RETRY-7" if extra.node_retries else "SCHED-13"
+            notes.append(Note(f"It would like {name_of(world, node)} best, if that has room.", rule))
+        if self.pool is not None:
+            ahead = [job for job in world.jobs_of(self.pool) if job.in_turn and job.priority > self.job.priority]
+            if ahead:
+                notes.append(
+                    Note(f"{some(len(ahead), 'job')} of higher priority on the pool: first {ahead[0].id}.", "SCHED-2")
+                )
+        return notes
+
+
+# -- on a node -------------------------------------------------------------------------------------------------------
+
+
+def _preparing(world: World, task: int) -> Explanation:
+    tasks = world.tasks
+    job, node = world.jobs[tasks.profile_of(task).job], tasks.node[task]
+    row = world.instances.row(job.row, node)
+    where = name_of(world, node)
+    return Explanation(
+        world.scenario.start,
+        f"Why is task {tasks.task_id(task)} of job {job.id} preparing?",
+        (
+            Check("node", True, f"assigned to {where}", "SCHED-9"),
+            Check("preparation on the node", False, f"running, attempt {world.instances.prep_runs[row]}", "PREP-6"),
+        ),
+        next_change=Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-7"),
+    )
+
+
+def _running(world: World, task: int) -> Explanation:
+    tasks = world.tasks
+    profile = tasks.profile_of(task)
+    node = tasks.node[task]
+    extra = tasks.extra(task)
+    fill = world.pool_of(node).fill.value
+    notes = [Note(f"Nodes are chosen by fill type {fill}, then prepared ones, then in list order.", "SCHED-9")]
+    if extra.attempts > 1:
+        notes.append(Note(_counters(extra.retry_count, extra.requeue_count, extra.system_retries), "RETRY-6"))
+    return Explanation(
+        world.scenario.start,
+        f"Why is task {tasks.task_id(task)} of job {world.jobs[profile.job].id} running?",
+        (Check("node", True, f"{name_of(world, node)} since {moment(world, tasks.started[task])}", "SCHED-9"),),
+        next_change=Next("it ends", tasks.ended[task], "TASK-7"),
+        notes=tuple(notes),
+    )
+
+
+def _counters(retries: int, requeues: int, by_service: int) -> str:
+    return f"It was retried {retries}, requeued {requeues} and tried again by the service {by_service} times."
+
+
+def _completed(world: World, task: int) -> Explanation:
+    tasks = world.tasks
+    profile, extra = tasks.profile_of(task), tasks.extra(task)
+    job = world.jobs[profile.job]
+    failed = tasks.result(task) is TaskResult.FAILURE
+    verb = "fail" if failed else "succeed"
+    started = tasks.started[task] != NEVER_MS
+    code = extra.exit_code if failed else 0
+    checks = [Check("started", started, name_of(world, tasks.node[task]) if started else "never", "TASK-7")]
+    if started and code is not None:
+        checks.append(Check("exit code", code == 0, str(code), "RETRY-2"))
+    notes = []
+    if failed and extra.failure is not None:
+        notes.append(Note(f"{extra.failure.code}: {extra.failure.message}", "RETRY-1"))
+        details = ", ".join(value for _, value in extra.failure.details)
+        if details:
+            notes.append(Note(f"Cause: {details}.", "RETRY-1"))
+        if extra.failure.code == "FailureExitCode":
+            most = job.max_retries if profile.max_retries is None else profile.max_retries
+            checks.append(Check("retries left", False, f"{extra.retry_count} of {most} used", "RETRY-3"))
+        else:
+            notes.append(Note("Only nonzero exit codes are retried.", "RETRY-4"))
+    return Explanation(
+        world.scenario.start,
+        f"Why did task {tasks.task_id(task)} of job {job.id} {verb}?",
+        tuple(checks),
+        notes=tuple(notes),
+    )
