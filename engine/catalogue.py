@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from engine.specs.simulate import Distribution
 from engine.terms import OsFamily
-from engine.units import HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.units import MINUTE_MS, SECOND_MS
 
 # --- VM sizes -------------------------------------------------------------------------------------------------------
 
@@ -309,23 +309,12 @@ NODE_TIMINGS: dict[OsFamily, NodeTimings] = {
     OsFamily.CLOUD_SERVICE: _timings(ready=_seconds(90, 30), reboot=_seconds(120, 30)),
 }
 
-RESIZE_TIMEOUT_MS = 15 * MINUTE_MS  # TIME-1
-MIN_RESIZE_TIMEOUT_MS = 5 * MINUTE_MS  # TIME-1
 SCHEDULING_LATENCY_MS = 1 * SECOND_MS  # TIME-9
 PROCESS_START_MS = 1 * SECOND_MS  # TIME-10
 DOWNLOAD_BYTES_PER_SECOND = 50_000_000  # TIME-10
 PREP_RELEASE_DURATION_MS = 5 * SECOND_MS  # TIME-11
 TASK_DURATION_MS = 60 * SECOND_MS  # a command line that nobody says anything about
-EVICTION_NOTICE_MS = 30 * SECOND_MS  # TIME-12
 SPOT_REFILL_INTERVAL_MS = 5 * MINUTE_MS  # TIME-13
 RECOVERY_MS = 20 * MINUTE_MS  # TIME-14
-AUTOSCALE_INTERVAL_MS = 15 * MINUTE_MS  # TIME-15
-MIN_AUTOSCALE_INTERVAL_MS = 5 * MINUTE_MS  # TIME-15
-MAX_AUTOSCALE_INTERVAL_MS = 168 * HOUR_MS  # TIME-15
-STATISTICS_INTERVAL_MS = 5 * MINUTE_MS  # TIME-15
-ENABLE_AUTOSCALE_SPACING_MS = 30 * SECOND_MS  # TIME-16
 JOB_TRANSITION_MS = 2 * SECOND_MS  # TIME-19
-CLIENT_TASKS_LIMIT_MS = 30 * MINUTE_MS  # TIME-20, the sample client waits for the tasks
-CLIENT_JOB_LIMIT_MS = 2 * MINUTE_MS  # TIME-20, and for the job's completion
-CLIENT_POLL_MS = 10 * SECOND_MS  # TIME-20
 NSG_BLOCK_NOTICED_MS = 10 * MINUTE_MS  # TIME-21

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.world import World
 
-Facts = "Mapping[str, object]"
 
 _ABSENT: dict[str, object] = {"state": None}
 

@@ -28,6 +28,7 @@ SCENARIO = "job-prep-release-sample"
 SHARED_FILE = r"shared\job_prep_and_release.txt"
 
 # TIME-20
+# TIME-20
 POLL_MS = 10 * SECOND_MS
 TASKS_LIMIT_MS = 30 * MINUTE_MS
 JOB_LIMIT_MS = 2 * MINUTE_MS

@@ -11,7 +11,7 @@ from engine.catalogue import DOWNLOAD_BYTES_PER_SECOND, PREP_RELEASE_DURATION_MS
 from engine.environment import TaskKind
 from engine.executors import small_shell
 from engine.executors.command_line import parse
-from engine.executors.protocol import Launch, Output, PlainProcess, Plan
+from engine.executors.protocol import Executor, Launch, Output, PlainProcess, Plan
 from engine.specs.simulate import Distribution, Simulate, SimulateStorage
 from engine.state.failures import FailureInfo, failure
 from engine.terms import OsFamily
@@ -46,7 +46,7 @@ def line_facts(command_line: str, os: OsFamily) -> LineFacts:
     return LineFacts(small_shell.is_found(command_line, os), understood_ms, leaves_nothing)
 
 
-class SimulatedExecutor:
+class SimulatedExecutor(Executor):
     """Plans by keyed chance: the same seed, subject and attempt always have the same plan."""
 
     def __init__(self, seed: int, tasks: Simulate, storage: tuple[tuple[str, SimulateStorage], ...]) -> None:

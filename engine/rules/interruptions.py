@@ -62,11 +62,7 @@ def lose_tasks(world: World, node: int, rule: str) -> None:
             continue
         extra = world.tasks.extra(task)
         if extra.system_retries >= MAX_INTERNAL_RETRIES:
-            profile = world.tasks.profile_of(task)
-            outcomes.take_off_node(world, task)
-            why = failure("MaxInternalRetryCountReached")
-            outcomes.complete_failed(world, task, profile, STOPPED_EXIT_CODE, why, "RETRY-7")
-            scheduling.slots_came_free(world, node, profile.required_slots)
+            terminate_task(world, task, "RETRY-7", failure("MaxInternalRetryCountReached"))
             continue
         extra = extra._replace(
             system_retries=extra.system_retries + 1, node_retries=extra.node_retries + 1, awaits_retry=False
@@ -114,7 +110,7 @@ def refuse_task(world: World, task: int, rule: str, why: FailureInfo) -> None:
 
 
 def remove_job_files(world: World, job: Job) -> None:
-    """The job's directories on all nodes go, whatever their retention (JOB-16, REL-18); `shared` never does (FILE-8)."""
+    """The job's directories go from all nodes, whatever their retention (JOB-16, REL-18); `shared` stays (FILE-8)."""
     directory = job_directory(job.id)
     for node in world.disks.nodes():
         if world.disks[node].exists(directory):

@@ -112,14 +112,14 @@ class PoolSpecification(Spec):
     vm_size: Text
     virtual_machine_configuration: VirtualMachineConfiguration | None = None
     cloud_service_configuration: CloudServiceConfiguration | None = None
-    resize_timeout: FiniteDuration = 15 * MINUTE_MS
+    resize_timeout: FiniteDuration = 15 * MINUTE_MS  # TIME-1
     target_dedicated_nodes: Int | None = Field(
         default=None, validation_alias=AliasChoices("targetDedicatedNodes", "targetDedicated")
     )
     target_low_priority_nodes: Int | None = None
     enable_auto_scale: Bool = False
     auto_scale_formula: Text | None = None
-    auto_scale_evaluation_interval: FiniteDuration = 15 * MINUTE_MS
+    auto_scale_evaluation_interval: FiniteDuration = 15 * MINUTE_MS  # TIME-15
     enable_inter_node_communication: Bool = False
     network_configuration: NetworkConfiguration | None = None
     start_task: StartTask | None = None

@@ -31,7 +31,7 @@ class Mark:
 
 
 class Ending(NamedTuple):
-    """How a process ended, beyond exit code 0."""
+    """How a process ended; without an exit code there was none."""
 
     exit_code: int | None = None
     failure: FailureInfo | None = None
@@ -146,7 +146,7 @@ class InstanceTable(Columns):
         self.prep_end[row] = end_ms
         self.prep_retries[row] = self.prep_retries[row] + 1 if retry else 0
         self.prep_runs[row] += 1
-        self.sparse_drop(2 * row)
+        self._page(row).pop(2 * row, None)  # how the run before this one ended
         self.touch(row)
         self._log(now_ms, "JobPreparationTaskStateChanged", row, InstanceState.RUNNING, self.prep_runs[row], None, rule)
 
@@ -208,7 +208,7 @@ class InstanceTable(Columns):
             self.release_runs[row],
         )
 
-    # ------------------------------------------------------------------------------------------------------------
+    # -- endings -------------------------------------------------------------------------------------------------
 
     def _view(
         self, key: int, row: int, state: InstanceState, start: int, end: int, retries: int, runs: int
@@ -227,10 +227,6 @@ class InstanceTable(Columns):
         else:
             self._page(row)[key] = ending
         self.touch(row)
-
-    def sparse_drop(self, key: int) -> None:
-        """Forget how the run before this one ended."""
-        self._page(key >> 1).pop(key, None)
 
     def _log(
         self, now_ms: int, event: str, row: int, to: InstanceState, attempt: int, ending: Ending | None, rule: str

@@ -27,7 +27,6 @@ class Job(Record):
         "counts",
         "created_ms",
         "deleted",
-        "disable_option",
         "end_ms",
         "failed",
         "forced",
@@ -87,7 +86,6 @@ class Job(Record):
         self.has_release = spec.job_release_task is not None
         self.terminate_reason: str | None = None
         self.scheduling_error: tuple[str, str, str] | None = None  # category, code, message
-        self.disable_option: str | None = None
         self.forced = False
         self.token = 0  # calendar entries of the job with another token are void
         self.waits_until_ms = 0  # TIME-19: not before this moment out of the intermediate state

@@ -149,7 +149,7 @@ class NodeTable(Columns):
         return self.records.edit(node)
 
     def add(self, record: Node, slots: int) -> int:
-        """A new node in state ``creating``; returns its row. The caller logs nothing: this does."""
+        """A new node in state ``creating``, which is logged; returns its row."""
         self.state.append(CREATING)
         self.open.append(0)
         self.free.append(slots)
@@ -170,7 +170,7 @@ class NodeTable(Columns):
         state = self.state[node]
         return None if state == GONE else NodeState(state)
 
-    def set_state(self, now_ms: int, node: int, new: NodeState | None, reason: str | None = None) -> None:
+    def set_state(self, now_ms: int, node: int, new: NodeState | None) -> None:
         """Change the state (NODE-9), keep the bill (ACC-10), log it. The move must be a legal one."""
         old = self.state_of(node)
         rule = NODE.get((old, new))
@@ -181,14 +181,7 @@ class NodeTable(Columns):
         self.touch(node)
         if new is None or new in UNBILLED or old in UNBILLED:
             self._bill(now_ms, node, billed=new is not None and new not in UNBILLED)
-        shape = self.log.shape(
-            "NodeStateChanged",
-            Subject.NODE,
-            ("from", old),
-            ("to", new),
-            *((("reason", reason),) if reason else ()),
-            ("rule", rule),
-        )
+        shape = self.log.shape("NodeStateChanged", Subject.NODE, ("from", old), ("to", new), ("rule", rule))
         self.log.append(now_ms, shape, -1, node)
 
     def _bill(self, now_ms: int, node: int, *, billed: bool) -> None:
@@ -211,13 +204,9 @@ class NodeTable(Columns):
         record.scheduling = new
         self.log.append(now_ms, shape, -1, node)
 
-    def set_start_task(
-        self, now_ms: int, node: int, task: StartTaskRecord, attempt: int, rule: str, *, quiet: bool = False
-    ) -> None:
-        """Record how the start task is getting on (START-7); ``quiet`` when nothing worth an event happened."""
+    def set_start_task(self, now_ms: int, node: int, task: StartTaskRecord, attempt: int, rule: str) -> None:
+        """Record how the start task is getting on (START-7), and log it."""
         self.edit(node).start_task = task
-        if quiet:
-            return
         ending = () if task.running else _ending(task.exit_code, task.result, task.failure)
         shape = self.log.shape(
             "StartTaskStateChanged",

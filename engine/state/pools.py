@@ -174,20 +174,14 @@ class PoolTable(Records[Pool]):
             del self._by_id[pool.id.lower()]
         self.log.append(now_ms, shape, row)
 
-    def set_allocation(self, now_ms: int, row: int, new: AllocationState, reason: str | None = None) -> None:
+    def set_allocation(self, now_ms: int, row: int, new: AllocationState) -> None:
         """Change the allocation state (POOL-7) and log it. The move must be a legal one."""
         pool = self.edit(row)
         rule = ALLOCATION.get((pool.allocation, new))
         if rule is None:
             raise BrokenInvariant(f"pool {pool.id}: {pool.allocation!r} -> {new!r} is no legal move (POOL-7)")
-        shape = self.log.shape(
-            "PoolAllocationStateChanged",
-            Subject.POOL,
-            ("from", pool.allocation),
-            ("to", new),
-            *((("reason", reason),) if reason else ()),
-            ("rule", rule),
-        )
+        move = (("from", pool.allocation), ("to", new))
+        shape = self.log.shape("PoolAllocationStateChanged", Subject.POOL, *move, ("rule", rule))
         pool.allocation = new
         pool.allocation_since_ms = now_ms
         self.log.append(now_ms, shape, row)
