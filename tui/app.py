@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.filter import NoColor
 
@@ -16,7 +17,7 @@ from tui.screens.deck import Deck
 from tui.viewmodels.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from textual.filter import LineFilter
     from textual.screen import Screen
@@ -72,6 +73,18 @@ class Dashboard(App[None]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without colours nothing that is drawn has one, whatever drew it."""
         return [NoColor()] if self.theme == palette.NO_COLOUR else super().get_line_filters()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The command palette finds what the keys of the deck do."""
+        if isinstance(screen, Deck):
+            bindings = {one.binding.id: one.binding for one in screen.active_bindings.values() if one.node is screen}
+            for identity, binding in bindings.items():
+                if identity and identity not in ("quit", "go.back"):
+                    action = partial(screen.run_action, binding.action)
+                    yield SystemCommand(binding.description.capitalize(), binding.key, action)
+        for name in palette.THEME_NAMES:
+            yield SystemCommand(f"Theme {name}", "how everything is drawn", partial(setattr, self, "theme", name))
+        yield SystemCommand("Quit", "leave the dashboard", self.action_quit)
 
     def action_leave(self) -> None:
         """Ctrl+C ends the dashboard, as it ends any command."""

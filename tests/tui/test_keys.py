@@ -202,6 +202,55 @@ def test_the_go_line_knows_views_ids_times_and_speeds(dashboard_at):
     assert seen[4][2] == 60
 
 
+def test_the_command_palette_finds_what_the_keys_do(dashboard_at):
+    app = dashboard_at(LATER_S)
+    found = []
+    drive(app, lambda app: found.extend(command.title for command in app.get_system_commands(app.screen)))
+    assert {"Pools", "Go to a time", "Theme light", "Save the session as a scenario"} <= set(found)
+    assert len(found) == len(set(found))
+
+
+def test_the_mouse_selects_opens_sorts_and_jumps(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            await pilot.click("#tabs", offset=(12, 0))
+            await pilot.pause()
+            seen.append(app.screen.view.id)
+            await pilot.press("6")
+            await pilot.pause()
+            table = app.screen.view.table
+            await pilot.click(table, offset=(8, 3))
+            await pilot.pause()
+            seen.append(table.key)
+            await pilot.click(table, offset=(8, 1))
+            await pilot.pause()
+            seen.append(table.model.sort_column)
+            await pilot.click("#scrubber", offset=(30, 0))
+            await pilot.pause()
+            seen.append(app.session.is_past)
+
+    asyncio.run(run())
+    assert seen[0] == "pools"
+    assert seen[1] == 3
+    assert seen[2] == "Node"
+    assert seen[3] is True
+
+
+def test_too_small_a_terminal_says_what_is_needed(dashboard_at):
+    assert contains(after(dashboard_at(LATER_S), size=(50, 12)), "needs at least 60x16, has 50x12")
+    assert contains(after(dashboard_at(LATER_S), size=(120, 12)), "needs at least 60x16, has 120x12")
+
+
+def test_ctrl_c_leaves_with_the_status_of_an_interrupt(dashboard_at):
+    app = dashboard_at(LATER_S)
+    drive(app, "ctrl+c")
+    assert app.return_code == 130
+
+
 def test_files_on_a_node(dashboard_at):
     lines = after(dashboard_at(LATER_S), "3", "f")
     assert contains(lines, "Files on node", "shared/")

@@ -21,12 +21,13 @@ from tui.viewmodels.actions import actions_for
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.files import file_lines
-from tui.viewmodels.header import Tab, Transport
+from tui.viewmodels.header import Tab, Transport, too_small
 from tui.viewmodels.help import help_lines
 from tui.viewmodels.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.jobs import JobsModel, PoolsModel
 from tui.viewmodels.nodes import NodesModel
 from tui.viewmodels.tasks import TasksModel
+from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
 
@@ -105,6 +106,7 @@ class Deck(Timed):
     def compose(self) -> ComposeResult:
         """Header, views, hints."""
         yield Header(self.session, TABS)
+        yield LinesView(id="too-small")
         with ContentSwitcher(initial="watch", id="views"):
             yield Watch(self.session)
             for name, model in _MODELS.items():
@@ -141,6 +143,7 @@ class Deck(Timed):
         transport = Transport(self.pacer.playing, self.pacer.speed, simulation.finished)
         self.query_one(Header).show(self.view.id or "", self.view.title, transport)
         self.query_one(Prompt).show_hints(self._hints())
+        self.query_one("#too-small", LinesView).show(too_small(self.size.width, self.size.height))
 
     def _hints(self) -> list[tuple[str, str]]:
         playing = self.pacer.playing

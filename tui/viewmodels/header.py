@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
 
 
+# Tabs have their short titles from here on, and four letters below.
+_ROOMY = 72
+
+
 class Transport(NamedTuple):
     """How time goes by at the moment."""
 
@@ -130,7 +134,7 @@ def tab_line(tabs: Sequence[Tab], current: str, cells: int) -> Line:
     spans: list[Span] = [Span(" ")]
     is_narrow = cells < 118
     for tab in tabs:
-        title = tab.short if is_narrow else tab.title
+        title = tab.title if not is_narrow else tab.short if cells >= _ROOMY else tab.short[:4]
         is_current = tab.name == current
         spans.append(Span(tab.key, Role.KEY))
         spans.append(Span(f" {title} ", Role.STRONG if is_current else Role.DIM, False, is_current))
@@ -159,3 +163,8 @@ def hints(pairs: Sequence[tuple[str, str]], cells: int) -> Line:
             break
         spans += pair
     return (*spans, *drawn[-1])
+
+
+def too_small(cells: int, lines: int) -> list[Line]:
+    """What is said where nothing can be drawn."""
+    return [(Span(f" needs at least 60x16, has {cells}x{lines}", Role.ALERT),)]

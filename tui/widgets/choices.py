@@ -113,7 +113,8 @@ class Choices(ScrollView):
 
     def on_click(self, event: events.Click) -> None:
         """A click selects, a second click chooses."""
-        at = event.y + int(self.scroll_offset.y)
+        place = event.get_content_offset(self)
+        at = len(self._lines) if place is None else place.y + int(self.scroll_offset.y)
         if at < len(self._lines) and self._lines[at][0] >= 0:
             self._choose(self._lines[at][0])
             if event.chain > 1:

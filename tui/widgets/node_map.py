@@ -155,10 +155,13 @@ class NodeMap(ScrollView):
     def on_click(self, event: events.Click) -> None:
         """A click selects a node, a second click opens it."""
         layout = self._grid
-        column, row = (event.x - _LABEL_CELLS) // layout.pitch, event.y + int(self.scroll_offset.y)
+        place = event.get_content_offset(self)
+        if place is None:
+            return
+        column, row = (place.x - _LABEL_CELLS) // layout.pitch, place.y + int(self.scroll_offset.y)
         if layout.columns == 1:
             column = 0
-        if event.y >= self._map_lines or not 0 <= column < layout.columns:
+        if place.y >= self._map_lines or not 0 <= column < layout.columns:
             return
         self.move_to(row * layout.columns + column)
         if event.chain > 1:

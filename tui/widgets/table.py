@@ -229,11 +229,13 @@ class Table(ScrollView):
 
     def on_click(self, event: events.Click) -> None:
         """A click selects, a click on the selected row opens, a click on the header sorts."""
-        y = event.y
-        if y < _HEADER_LINES:
-            self._sort_at(event.x)
+        place = event.get_content_offset(self)
+        if place is None:
             return
-        at = y - _HEADER_LINES + int(self.scroll_offset.y)
+        if place.y < _HEADER_LINES:
+            self._sort_at(place.x)
+            return
+        at = place.y - _HEADER_LINES + int(self.scroll_offset.y)
         if at >= self.model.count:
             return
         if at == self._at and event.chain > 1:
