@@ -40,7 +40,7 @@ NOT_SHOWN = {
 
 
 def rules_the_engine_can_log():
-    """Rule ids that stand alone in a string of the engine's code; in docstrings they stand among words. Views log none."""
+    """Rule ids that stand alone in a string of the code that logs; in docstrings they stand among words."""
     found = set()
     for path in sorted(set(ROOT.rglob("*.py")) - set((ROOT / "views").rglob("*.py"))):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
