@@ -1,8 +1,9 @@
 """The command line: thin commands over the engine's face.
 
 Results go to stdout, everything else to stderr. Exit status: 0 done and every expectation held; 1 an expectation
-failed, or the result could not be written; 2 the input or the call is wrong and nothing was run; 130 interrupted.
-The engine is imported by the commands that need it, so that help and completion answer at once.
+failed, a formula did not evaluate, or the result could not be written; 2 the input or the call is wrong and nothing
+was run; 130 interrupted. The engine is imported by the commands that need it, so that help and completion answer at
+once.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def cli(context: click.Context) -> None:
     \b
     Exit status:
       0  done, and every expectation of the scenario held
-      1  an expectation failed, or a command was refused unexpectedly
+      1  an expectation failed, a command was refused unexpectedly, or a formula did not evaluate
       2  the scenario or the call is wrong; nothing was run
       130  interrupted
     """
@@ -254,6 +255,38 @@ def sample(yes: bool) -> int:
 
     with _results():
         play(answer_yes=yes)
+    return DONE
+
+
+@cli.command()
+@click.argument("formula", type=click.Path(allow_dash=True))
+@click.option("--samples", metavar="FILE", type=click.Path(), help="JSON with now, variables and samples of metrics.")
+@click.option("--at", metavar="TIME", help="Evaluate at this UTC time instead of the file's now.")
+def autoscale(formula: str, samples: str | None, at: str | None) -> int:
+    r"""Evaluate the autoscale formula in the file FORMULA (- is stdin).
+
+    Prints the results string of the service. A formula that is refused or fails is status 1, with the line, the
+    column and a caret.
+
+    \b
+    A samples file has seconds before now and values; what it leaves out is unknown:
+      {"now": "2026-01-05T09:00:00Z", "variables": {"$TargetDedicatedNodes": 4},
+       "samples": {"$PendingTasks": [[60, 12], [30, 9], [0, 7]]}}
+
+    \b
+    Examples:
+      batchdeck autoscale formula.txt --samples samples.json
+      echo '$TargetDedicatedNodes = time().hour < 18 ? 8 : 1;' | batchdeck autoscale - --at 2026-01-05T20:00:00Z
+    """
+    from tui.autoscale_command import FormulaFailed, results
+
+    try:
+        text = results(formula, samples, at)
+    except FormulaFailed as failure:
+        click.echo(str(failure), err=True)
+        return FAILED
+    with _results():
+        click.echo(text)
     return DONE
 
 

@@ -217,7 +217,7 @@ def test_gen_17_a_pool_a_job_and_a_task_are_all_it_needs(start):
 STATUS = {
     400: "EmptyMetadataKey InvalidMetadata MetadataTooLarge InvalidPropertyValue MissingRequiredProperty "
     "OutOfRangePriority InvalidConstraintValue InvalidAutoScalingSettings AutoScalingFormulaSyntaxError "
-    "AutoScaleFormulaTooLong OSVersionNotFound OSVersionDisabled OSVersionExpired PoolVersionEqualsUpgradeVersion "
+    "AutoScalingFormulaTooLong OSVersionNotFound OSVersionDisabled OSVersionExpired PoolVersionEqualsUpgradeVersion "
     "PoolNotEligibleForOSVersionUpgrade TaskDependenciesNotSpecifiedOnJob TaskDependencyListTooLong "
     "TaskDependencyRangesTooLong UnsupportedConstraint InvalidRequestBody OutOfRangeInput UnsupportedProperty "
     "UnsupportedRequestVersion",

@@ -175,7 +175,7 @@ def test_pool_9_a_pool_needs_a_target_or_a_formula():
     assert refused(**scaled | {"autoScaleEvaluationInterval": "PT4M"}) == [
         ("InvalidPropertyValue", "autoScaleEvaluationInterval")
     ]
-    assert refused(**scaled | {"autoScaleFormula": " " * 8193}) == [("AutoScaleFormulaTooLong", "autoScaleFormula")]
+    assert refused(**scaled | {"autoScaleFormula": " " * 8193}) == [("AutoScalingFormulaTooLong", "autoScaleFormula")]
 
 
 def test_auto_1_the_pool_of_an_auto_pool_needs_no_target_and_no_id():
@@ -338,7 +338,7 @@ def test_rsz_8_one_to_a_hundred_nodes(count, accepted):
 def test_pool_20_formula_and_interval():
     assert auto_scale_refusals(EnablePoolAutoScale(pool_id="p")) == []
     long = EvaluatePoolAutoScale(pool_id="p", auto_scale_formula="x" * 8193)
-    assert found(auto_scale_refusals(long)) == [("AutoScaleFormulaTooLong", "autoScaleFormula")]
+    assert found(auto_scale_refusals(long)) == [("AutoScalingFormulaTooLong", "autoScaleFormula")]
     often = EnablePoolAutoScale.from_wire({"poolId": "p", "autoScaleEvaluationInterval": "PT169H"})
     assert found(auto_scale_refusals(often)) == [("InvalidPropertyValue", "autoScaleEvaluationInterval")]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from engine import autoscale
 from engine.catalogue import allowed_by_classic_size_rules, nearest_sizes, vm_size
 from engine.specs.account import Account, PoolAllocationMode
 from engine.specs.base import wire_name
@@ -28,7 +29,6 @@ from engine.terms import OsFamily
 from engine.units import HOUR_MS, MINUTE_MS, format_duration
 
 _LICENSES = ("maya", "vray", "3dsmax", "arnold")
-_FORMULA_MAX = 8192
 _START_TASK_MAX = 32_768
 
 
@@ -82,7 +82,7 @@ def remove_nodes_refusals(command: RemoveNodes) -> list[Refusal]:
 
 
 def auto_scale_refusals(command: EnablePoolAutoScale | EvaluatePoolAutoScale) -> list[Refusal]:
-    """The limits of formula and interval (POOL-9, ACC-5); what the formula says is not looked at."""
+    """The limits of formula and interval (POOL-9, ACC-5), and the grammar of the formula (AS-72)."""
     refusals = list(_formula(command.auto_scale_formula))
     if isinstance(command, EnablePoolAutoScale) and command.auto_scale_evaluation_interval is not None:
         refusals += _interval(command.auto_scale_evaluation_interval)
@@ -124,7 +124,7 @@ def _scale(spec: PoolSpecification) -> Iterator[Refusal]:
     yield from _targets(spec)
     yield from _timeout(spec.resize_timeout)
     yield from _interval(spec.auto_scale_evaluation_interval)
-    yield from _formula(spec.auto_scale_formula)
+    yield from _formula(spec.auto_scale_formula or None)
     targets = ("target_dedicated_nodes", "target_low_priority_nodes")
     given = [wire_name(name) for name in targets if getattr(spec, name) is not None]
     if spec.enable_auto_scale:
@@ -160,9 +160,13 @@ def _interval(interval_ms: int) -> Iterator[Refusal]:
 
 
 def _formula(formula: str | None) -> Iterator[Refusal]:
-    if formula is not None and len(formula) > _FORMULA_MAX:
-        reason = f"has {len(formula)} characters, {_FORMULA_MAX} are allowed"
-        yield Refusal("AutoScaleFormulaTooLong", ("autoScaleFormula",), reason)
+    """AS-72: text and size are looked at on arrival, everything else when the formula runs."""
+    if formula is None:
+        return
+    try:
+        autoscale.parse(formula)
+    except autoscale.FormulaError as error:
+        yield Refusal(error.code, ("autoScaleFormula",), str(error))
 
 
 def _cloud_service(spec: PoolSpecification, account: Account) -> Iterator[Refusal]:

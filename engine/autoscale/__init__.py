@@ -1,0 +1,26 @@
+"""The autoscale formula language of the service: parse a formula once, evaluate it on samples (autoscale.md, AS-1 ff.).
+
+Pure: a formula is a function of its inputs. It knows no pool, no calendar and no file. Rule ids AS-n are those of
+the autoscale chapter of the specification.
+"""
+
+from engine.autoscale.dialect import Dialect
+from engine.autoscale.errors import FormulaError, Position, RunError
+from engine.autoscale.formula import Formula, Results, parse
+from engine.autoscale.inputs import Inputs, Series
+from engine.autoscale.names import LIVE, METRICS, TARGETS
+
+__all__ = [
+    "LIVE",
+    "METRICS",
+    "TARGETS",
+    "Dialect",
+    "Formula",
+    "FormulaError",
+    "Inputs",
+    "Position",
+    "Results",
+    "RunError",
+    "Series",
+    "parse",
+]

@@ -1,0 +1,94 @@
+"""A formula, ready to be evaluated, and what an evaluation comes to (AS-1 to AS-5, AS-65 to AS-70)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from engine.autoscale.errors import SYNTAX, TOO_LONG, Fault, FormulaError, Position, RunError
+from engine.autoscale.evaluate import Evaluation
+from engine.autoscale.functions import Stop
+from engine.autoscale.inputs import Inputs
+from engine.autoscale.names import DEDICATED, LOW_PRIORITY, OPTION, REQUEUE
+from engine.autoscale.program import Program
+from engine.autoscale.values import Value, text_of
+
+MOST_CHARACTERS = 8192
+MOST_STATEMENTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What an evaluation wants. After an error the targets are those in force, and nothing is to be applied (AS-66)."""
+
+    target_dedicated: int
+    target_low_priority: int
+    deallocation_option: str
+    variables: Mapping[str, Value]
+    error: RunError | None = None
+
+    @property
+    def text(self) -> str:
+        """The results string of the service (AS-68 to AS-70)."""
+        items = [
+            f"{DEDICATED}={self.target_dedicated}",
+            f"{LOW_PRIORITY}={self.target_low_priority}",
+            f"{OPTION}={self.deallocation_option}",
+        ]
+        items += (f"{name}={text_of(value)}" for name, value in sorted(self.variables.items()))
+        return ";".join(items)
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula whose text is in order."""
+
+    text: str
+    statements: Sequence[Program]
+
+    def evaluate(self, inputs: Inputs) -> Results:
+        """The targets that the formula sets on these inputs, or the error that ended it (AS-65, AS-66)."""
+        evaluation = Evaluation(inputs)
+        in_force = inputs.target(DEDICATED), inputs.target(LOW_PRIORITY)
+        try:
+            stopped = self._run(evaluation)
+            if stopped and not inputs.dialect.stop_applies:
+                return Results(*in_force, REQUEUE, evaluation.variables)
+            targets = evaluation.target(DEDICATED), evaluation.target(LOW_PRIORITY)
+        except Fault as fault:
+            error = RunError(fault.code, evaluation.position, str(fault))
+            return Results(*in_force, REQUEUE, evaluation.variables, error)
+        return Results(*targets, evaluation.option, evaluation.variables)
+
+    def _run(self, evaluation: Evaluation) -> bool:
+        """Carry out the statements in order; returns whether ``stop()`` ended them (AS-62)."""
+        try:
+            for statement in self.statements:
+                evaluation.run(statement)
+        except Stop:
+            return True
+        return False
+
+
+@lru_cache(maxsize=256)
+def parse(text: str) -> Formula:
+    """The formula of a text; the last ones are remembered. Raises FormulaError (AS-2, AS-5, AS-72)."""
+    # A scenario without a formula does not pay for the parser.
+    from engine.autoscale.grammar import compile_formula
+
+    if len(text) > MOST_CHARACTERS:
+        reason = f"The formula has {len(text)} characters, {MOST_CHARACTERS} are allowed"
+        raise FormulaError(TOO_LONG, _place_of(text, MOST_CHARACTERS), reason)
+    statements = compile_formula(text)
+    if not statements:
+        raise FormulaError(SYNTAX, Position(1, 1), "The formula has no statement")
+    if len(statements) > MOST_STATEMENTS:
+        reason = f"The formula has {len(statements)} statements, {MOST_STATEMENTS} are allowed"
+        raise FormulaError(TOO_LONG, statements[MOST_STATEMENTS][-1].position, reason)
+    return Formula(text, statements)
+
+
+def _place_of(text: str, offset: int) -> Position:
+    line = text.count("\n", 0, offset) + 1
+    return Position(line, offset - text.rfind("\n", 0, offset))

@@ -1,0 +1,51 @@
+"""What an evaluation sees of the world: the instant, values of the moment, samples and chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from engine.autoscale.dialect import STANDARD, Dialect
+from engine.autoscale.values import TICKS_PER_MS, Timestamp
+
+
+class Series(NamedTuple):
+    """The samples of one metric, oldest first and none later than the instant: times in ms and values (AS-52)."""
+
+    times_ms: Sequence[int] = ()
+    values: Sequence[float] = ()
+
+
+def _no_chance() -> float:
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The inputs of one evaluation at ``now_ms`` milliseconds after ``start`` (UTC).
+
+    ``variables`` are values of the moment by the service's names: the targets in force and the state of the pool
+    (AS-36, AS-46). ``samples`` are by the name of the metric. ``chance`` gives the next number of ``rand()`` (AS-62).
+    """
+
+    start: datetime
+    now_ms: int = 0
+    variables: Mapping[str, float] = field(default_factory=dict)
+    samples: Mapping[str, Series] = field(default_factory=dict)
+    chance: Callable[[], float] = _no_chance
+    dialect: Dialect = STANDARD
+
+    @property
+    def now(self) -> Timestamp:
+        """The instant of the evaluation."""
+        return self.at(self.now_ms)
+
+    def at(self, when_ms: int) -> Timestamp:
+        """The instant of a sample's time."""
+        return Timestamp.of(self.start, when_ms * TICKS_PER_MS)
+
+    def target(self, name: str) -> int:
+        """The pool's target in force; 0 if nothing is known of it (AS-36)."""
+        return int(self.variables.get(name, 0))

@@ -1,0 +1,148 @@
+"""The methods of a sampled variable (AS-44 to AS-51)."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from engine.autoscale.errors import Fault, TooFewSamples
+from engine.autoscale.inputs import Inputs, Series
+from engine.autoscale.names import METRICS
+from engine.autoscale.values import TICKS_PER_MS, Interval, Timestamp, Value, Vector, single, types_of, whole_text
+
+SAMPLE_PERIOD_MS = 30_000
+_PERIOD_TICKS = SAMPLE_PERIOD_MS * TICKS_PER_MS
+_DEFAULT_PERCENT = 70.0  # AS-51
+_NO_SAMPLES = Series()
+
+
+class Window(NamedTuple):
+    """The samples in a stretch of time, and how many there could be (AS-49)."""
+
+    values: Sequence[float]
+    possible: int
+
+    @property
+    def percent(self) -> float:
+        """The part that is available, 0 to 100."""
+        return min(100.0, 100 * len(self.values) / self.possible)
+
+
+class Metric(NamedTuple):
+    """A sampled variable at the instant, by the name under which the formula knows it."""
+
+    name: str
+    inputs: Inputs
+
+    @property
+    def series(self) -> Series:
+        """Its samples; none if it has never been sampled."""
+        return self.inputs.samples.get(METRICS[self.name], _NO_SAMPLES)
+
+    def bare(self) -> float:
+        """Its value of the moment where the pool knows one, else the newest sample, else NaN (AS-46)."""
+        value = self.inputs.variables.get(METRICS[self.name])
+        if value is not None:
+            return float(value)
+        values = self.series.values
+        return float(values[-1]) if values else math.nan
+
+    def window(self, start: Value, end: Value) -> Window:
+        """The samples after the earlier and up to the later of the two bounds (AS-45, AS-49)."""
+        first, last = sorted((self._ticks(start), self._ticks(end)))
+        times_ms, values = self.series
+        # t_ms * TICKS_PER_MS <= ticks exactly when t_ms <= ticks // TICKS_PER_MS.
+        inside = slice(bisect_right(times_ms, first // TICKS_PER_MS), bisect_right(times_ms, last // TICKS_PER_MS))
+        return Window(values[inside], max(1, (last - first) // _PERIOD_TICKS))
+
+    def in_order(self, values: Sequence[float]) -> Vector:
+        """Samples as a vector (AS-48)."""
+        return tuple(map(float, values if self.inputs.dialect.oldest_first else reversed(values)))
+
+    def _ticks(self, bound: Value) -> int:
+        """Ticks since the start of a bound: an interval is that long before now (AS-45)."""
+        if isinstance(bound, Timestamp):
+            return bound.ticks - self.inputs.at(0).ticks
+        assert isinstance(bound, Interval)
+        return self.inputs.now_ms * TICKS_PER_MS - round(bound.ticks)
+
+
+def _get_sample(metric: Metric, arguments: Sequence[Value]) -> Value:
+    """The overloads are told apart by the types of their arguments (AS-45)."""
+    match arguments:
+        case [float(count)]:
+            return _newest(metric, count)
+        case [(Interval() | Timestamp()) as start]:
+            return _required(metric, start, Interval(0), _DEFAULT_PERCENT)
+        case [(Interval() | Timestamp()) as start, float(percent)]:
+            return _required(metric, start, Interval(0), percent)
+        case [(Interval() | Timestamp()) as start, (Interval() | Timestamp()) as end]:
+            return _required(metric, start, end, _DEFAULT_PERCENT)
+        case [(Interval() | Timestamp()) as start, (Interval() | Timestamp()) as end, float(percent)]:
+            return _required(metric, start, end, percent)
+    raise Fault(
+        f"Wrong arguments of GetSample: ({types_of(arguments)}); it takes a count, or one or two times and a percentage"
+    )
+
+
+def _newest(metric: Metric, count: float) -> Vector:
+    """AS-47."""
+    if not count > -1:  # NaN is not; what lies between is cut to 0
+        raise Fault(f"Wrong arguments of GetSample: a count of {whole_text(count)} samples")
+    values = metric.series.values
+    return metric.in_order(values[len(values) - math.trunc(min(count, len(values))) :])
+
+
+def _required(metric: Metric, start: Value, end: Value, percent: float) -> Vector:
+    """AS-50."""
+    window = metric.window(start, end)
+    if window.percent < percent:
+        wanted, received = whole_text(percent), whole_text(window.percent)
+        raise TooFewSamples(f"Insufficient data from data set: {metric.name} wanted {wanted}%, received {received}%")
+    return metric.in_order(window.values)
+
+
+def _get_sample_percent(metric: Metric, arguments: Sequence[Value]) -> Value:
+    match arguments:
+        case [(Interval() | Timestamp()) as start]:
+            return metric.window(start, Interval(0)).percent
+        case [(Interval() | Timestamp()) as start, (Interval() | Timestamp()) as end]:
+            return metric.window(start, end).percent
+    raise Fault(f"Wrong arguments of GetSamplePercent: ({types_of(arguments)}); it takes one or two times")
+
+
+def _get_sample_period(_: Metric, arguments: Sequence[Value]) -> Value:
+    _none("GetSamplePeriod", arguments)
+    return Interval(_PERIOD_TICKS)
+
+
+def _count(metric: Metric, arguments: Sequence[Value]) -> Value:
+    _none("Count", arguments)
+    return float(len(metric.series.values))
+
+
+def _history_begin_time(metric: Metric, arguments: Sequence[Value]) -> Value:
+    _none("HistoryBeginTime", arguments)
+    times_ms = metric.series.times_ms
+    return metric.inputs.at(times_ms[0] if times_ms else metric.inputs.now_ms)
+
+
+def _none(name: str, arguments: Sequence[Value]) -> None:
+    if arguments:
+        raise Fault(f"Wrong arguments of {name}: ({types_of(arguments)}); it takes none")
+
+
+METHODS: dict[str, Callable[[Metric, Sequence[Value]], Value]] = {
+    "GetSample": _get_sample,
+    "GetSamplePercent": _get_sample_percent,
+    "GetSamplePeriod": _get_sample_period,
+    "Count": _count,
+    "HistoryBeginTime": _history_begin_time,
+}
+
+
+def call_method(metric: Metric, name: str, arguments: Sequence[Value]) -> Value:
+    """Call a method; vectors of one element stand for that element (AS-22)."""
+    return METHODS[name](metric, [single(argument) for argument in arguments])

@@ -1,0 +1,130 @@
+"""The values of the language (AS-16 to AS-25) and how results show them (AS-69).
+
+A double is a ``float``, a doubleVec a ``tuple`` of them, a string a ``str``; there is no boolean (AS-17).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from engine.autoscale.errors import Fault
+
+Vector = tuple[float, ...]
+
+TICKS_PER_MS = 10_000
+_TICKS_PER_SECOND = 10_000_000
+_FIRST = datetime(1, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_LAST_TICK = (datetime.max.replace(tzinfo=UTC) - _FIRST) // _MICROSECOND * 10 + 9
+_LONGEST = 2**63  # an interval is a signed number of 64 bits
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """A UTC instant in ticks of 100 ns since the year 1 (AS-19)."""
+
+    ticks: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.ticks <= _LAST_TICK:
+            raise Fault("The timestamp lies outside the years 1 to 9999")
+
+    @classmethod
+    def of(cls, moment: datetime, ticks: int = 0) -> Timestamp:
+        """The instant of ``moment``, and so many ticks later."""
+        return cls((moment - _FIRST) // _MICROSECOND * 10 + ticks)
+
+    @property
+    def moment(self) -> datetime:
+        """The same instant, digits beyond the microsecond cut off."""
+        return _FIRST + timedelta(microseconds=self.ticks // 10)
+
+    def __str__(self) -> str:
+        """``2026-03-11T10:00:00.000Z`` (AS-69)."""
+        return self.moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Interval:
+    """A signed duration in ticks of 100 ns, fractions of which are kept (AS-19)."""
+
+    ticks: float
+
+    def __post_init__(self) -> None:
+        if not abs(self.ticks) < _LONGEST:
+            raise Fault("The time interval is too long, or not a number")
+
+    def __str__(self) -> str:
+        """``[-][days.]hh:mm:ss[.fffffff]`` (AS-69)."""
+        ticks = round(self.ticks)
+        seconds, fraction = divmod(abs(ticks), _TICKS_PER_SECOND)
+        minutes, second = divmod(seconds, 60)
+        hours, minute = divmod(minutes, 60)
+        days, hour = divmod(hours, 24)
+        text = ("-" if ticks < 0 else "") + (f"{days}." if days else "") + f"{hour:02d}:{minute:02d}:{second:02d}"
+        return f"{text}.{fraction:07d}" if fraction else text
+
+
+Value = float | Vector | str | Timestamp | Interval
+
+_TYPE_NAMES = {float: "double", tuple: "doubleVec", str: "string", Timestamp: "timestamp", Interval: "timeinterval"}
+
+
+def type_name(value: object) -> str:
+    """The name of a value's type in the language (AS-16)."""
+    return _TYPE_NAMES.get(type(value), "value")
+
+
+def types_of(values: Iterable[object]) -> str:
+    """The types of arguments, ``double, string``."""
+    return ", ".join(map(type_name, values))
+
+
+def single(value: Value) -> Value:
+    """A vector of one element as that element, anything else as it is (AS-22)."""
+    return value[0] if type(value) is tuple and len(value) == 1 else value
+
+
+def to_number(value: Value) -> float:
+    """The double that stands where one is required (AS-22)."""
+    value = single(value)
+    if type(value) is float:
+        return value
+    if type(value) is tuple:
+        raise Fault(f"A doubleVec of {len(value)} elements cannot be used where a double is needed")
+    raise Fault(f"A {type_name(value)} cannot be used where a double is needed")
+
+
+def to_vector(values: Iterable[Value]) -> Vector:
+    """Doubles and vectors one after the other: a doubleVecList, or one of both as a vector (AS-18, AS-23, AS-24)."""
+    elements: list[float] = []
+    for value in values:
+        if type(value) is float:
+            elements.append(value)
+        elif type(value) is tuple:
+            elements += value
+        else:
+            raise Fault(f"A {type_name(value)} cannot be an element of a list of numbers")
+    return tuple(elements)
+
+
+def text_of(value: Value) -> str:
+    """A value as results show it (AS-69)."""
+    if type(value) is float:
+        return _number_text(value)
+    if type(value) is tuple:
+        return f"[{','.join(map(_number_text, value))}]"
+    return str(value)
+
+
+def _number_text(value: float) -> str:
+    text = f"{value:g}"
+    return "0" if text == "-0" else text
+
+
+def whole_text(value: float) -> str:
+    """To the nearest whole number, halves up (AS-73)."""
+    return str(math.floor(value + 0.5)) if math.isfinite(value) else _number_text(value)

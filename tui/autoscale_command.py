@@ -1,0 +1,170 @@
+"""``batchdeck autoscale``: a formula evaluated on samples from a file (contract, sections 1 and 5)."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from engine import draws
+from engine.autoscale import LIVE, METRICS, TARGETS, FormulaError, Inputs, Position, Series, parse
+from engine.scenario.model import DEFAULT_START
+from engine.scenario.times import parse_time
+from engine.scenario.wording import nearest
+from engine.units import SECOND_MS, parse_utc
+
+_STDIN = "-"
+_KEYS = ("now", "variables", "samples")
+_VARIABLES = METRICS | {name: full for name, (full, _) in TARGETS.items()}
+_WIDEST = 100  # of a line of a formula that is shown
+
+
+class FormulaFailed(Exception):
+    """The formula was refused or did not evaluate; the message is for the user."""
+
+
+def results(formula: str, samples: str | None, at: str | None) -> str:
+    """The results string of the formula in a file, or in stdin.
+
+    Raises FormulaFailed, or click.BadParameter for a file or time that cannot be used.
+    """
+    text = _read(formula, "FORMULA")
+    inputs = _inputs(samples, at)
+    try:
+        found = parse(text).evaluate(inputs)
+    except FormulaError as error:
+        raise FormulaFailed(_failure(text, error.code, error.position, error.reason)) from None
+    if found.error is not None:
+        raise FormulaFailed(_failure(text, *found.error))
+    return found.text
+
+
+def _failure(text: str, code: str, position: Position, reason: str) -> str:
+    """What is wrong, and the line with a caret below the place."""
+    lines = text.split("\n")
+    line = lines[position.line - 1] if position.line <= len(lines) else ""
+    line = "".join(character if character.isprintable() else " " for character in line.rstrip("\r"))
+    column = position.column - 1
+    first = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
+    return f"{position}: {reason} ({code})\n  {line[first : first + _WIDEST]}\n  {' ' * (column - first)}^"
+
+
+def _inputs(samples: str | None, at: str | None) -> Inputs:
+    now, variables, series = _samples(samples) if samples is not None else (None, {}, {})
+    if at is not None:
+        now = _moment(at, now or DEFAULT_START)
+    numbers = itertools.count()
+    return Inputs(
+        start=now or DEFAULT_START,
+        variables=_of_an_empty_pool(series) | variables,
+        samples=series,
+        chance=lambda: draws.uniform(0, "autoscale", next(numbers)),
+    )
+
+
+def _of_an_empty_pool(series: dict[str, Series]) -> dict[str, float]:
+    """What is so of the pool where neither the file's variables nor its samples say anything else."""
+    return {name: 1.0 if name == "$TaskSlotsPerNode" else 0.0 for name in LIVE if name not in series}
+
+
+def _moment(text: str, start: datetime) -> datetime:
+    """A TIME: by the calendar, or from ``start`` on."""
+    try:
+        return parse_utc(text) if "-" in text[1:] else start + timedelta(milliseconds=parse_time(text, start))
+    except (ValueError, OverflowError) as error:
+        raise click.BadParameter(str(error), param_hint="--at") from None
+
+
+# -- the samples file ------------------------------------------------------------------------------------------------
+
+
+def _samples(name: str) -> tuple[datetime | None, dict[str, float], dict[str, Series]]:
+    try:
+        document = json.loads(_read(name, "--samples"))
+    except json.JSONDecodeError as error:
+        _refuse(f"{name}:{error.lineno}:{error.colno}", f"this is no JSON: {error.msg}")
+    except RecursionError:
+        _refuse(name, "this is nested too deeply")
+    if not isinstance(document, dict):
+        _refuse(name, 'a samples file is an object such as {"now": ..., "variables": {...}, "samples": {...}}')
+    for key in document:
+        if key not in _KEYS:
+            _refuse(f"{name}: {key}", f"there is no such key{_did_you_mean(key, _KEYS)}")
+    variables = {
+        _known(f"{name}: variables", key, _VARIABLES): _number(f"{name}: variables.{key}", value)
+        for key, value in _members(f"{name}: variables", document.get("variables", {}))
+    }
+    series = {
+        _known(f"{name}: samples", key, METRICS): _series(f"{name}: samples.{key}", value)
+        for key, value in _members(f"{name}: samples", document.get("samples", {}))
+    }
+    return _now(f"{name}: now", document.get("now")), variables, series
+
+
+def _now(place: str, value: object) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        return parse_utc(value if isinstance(value, str) else json.dumps(value))
+    except ValueError as error:
+        _refuse(place, str(error))
+
+
+def _members(place: str, value: object) -> Iterator[tuple[str, object]]:
+    if not isinstance(value, dict):
+        _refuse(place, "should be an object with the names of variables as keys")
+    return iter(value.items())
+
+
+def _known(place: str, name: str, names: dict[str, str]) -> str:
+    if name not in names:
+        _refuse(f"{place}.{name}", f"there is no such variable{_did_you_mean(name, names)}")
+    return names[name]
+
+
+def _series(place: str, value: object) -> Series:
+    """Samples in the order of their times, which are given in seconds before now."""
+    if not isinstance(value, list):
+        _refuse(place, "should be a list of [seconds before now, value]")
+    samples = []
+    for index, sample in enumerate(value):
+        here = f"{place}[{index}]"
+        if not isinstance(sample, list) or len(sample) != 2:
+            _refuse(here, "should be [seconds before now, value]")
+        before_s = _number(here, sample[0])
+        if before_s < 0:
+            _refuse(here, f"lies {-before_s:g} s after now; the seconds count backwards")
+        samples.append((-round(before_s * SECOND_MS), _number(here, sample[1])))
+    samples.sort(key=lambda sample: sample[0])
+    return Series([when_ms for when_ms, _ in samples], [number for _, number in samples])
+
+
+def _number(place: str, value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
+        _refuse(place, f"{json.dumps(value)[:40]} is no number that can be used")
+    return float(value)
+
+
+def _read(name: str, parameter: str) -> str:
+    try:
+        raw = sys.stdin.buffer.read() if name == _STDIN else Path(name).read_bytes()
+        return raw.decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None)
+        hint = f"{name!r} cannot be read: {reason or error}; give a file, or - for standard input"
+        raise click.BadParameter(hint, param_hint=parameter) from None
+
+
+def _did_you_mean(name: str, names: dict[str, str] | tuple[str, ...]) -> str:
+    near = nearest(name, names)
+    return f"; did you mean {near}?" if near else f"; there are {', '.join(names)}"
+
+
+def _refuse(place: str, reason: str) -> NoReturn:
+    raise click.BadParameter(f"{place}: {reason}", param_hint="--samples")
