@@ -121,7 +121,7 @@ def contact_is_over(world: World, node: int) -> None:
 
 
 def evict_node(world: World, node: int) -> None:
-    """A Spot node's VM is taken back (SPOT-3, SPOT-4)."""
+    """A Spot node's VM is taken back, for want of capacity only (SPOT-2, SPOT-3, SPOT-4)."""
     state = world.nodes.state_of(node)
     record = world.nodes.edit(node)
     if record.dedicated or state in (None, _N.PREEMPTED, _N.LEAVING_POOL):

@@ -41,7 +41,10 @@ def task_of(manager: JobManagerTask) -> TaskSpec:
 
 
 def add(world: World, job: Job) -> None:
-    """The job's manager is queued with the job, ahead of its other tasks (JOB-6, JM-2, SCHED-6)."""
+    """The job's manager is queued with the job, ahead of its other tasks (JOB-6, JM-2, SCHED-6).
+
+    From then on it is a task like any other: the job's preparation comes before it (JM-9), counters count it (JM-10).
+    """
     manager = job.spec.job_manager_task
     if manager is None:
         return

@@ -48,7 +48,7 @@ def resize_verdict(pool: Pool) -> BatchError | None:
 
 
 def members(world: World, pool: Pool, *, dedicated: bool) -> list[int]:
-    """The pool's nodes of one kind that are not leaving, those that are to leave included."""
+    """The pool's nodes of one kind (SPOT-1) that are not leaving, those that are to leave included."""
     leaving = (None, _N.LEAVING_POOL)
     return [
         node

@@ -116,7 +116,7 @@ class PoolSpecification(Spec):
     target_dedicated_nodes: Int | None = Field(
         default=None, validation_alias=AliasChoices("targetDedicatedNodes", "targetDedicated")
     )
-    target_low_priority_nodes: Int | None = None
+    target_low_priority_nodes: Int | None = None  # Spot nodes, under the older name (SPOT-8)
     enable_auto_scale: Bool = False
     auto_scale_formula: Text | None = None
     auto_scale_evaluation_interval: FiniteDuration = 15 * MINUTE_MS  # TIME-15

@@ -89,6 +89,25 @@ def test_sample_3_anything_but_no_deletes_job_and_pool(sample, answer, deleted):
     assert any("deletePool" in line for line in accepted) is deleted
 
 
+def test_sample_1_two_nodes_of_one_slot_on_which_the_first_is_filled_first(sample):
+    _, _, scenario = sample
+    pool = scenario.pools[0].spec
+    assert (pool.id, pool.target_dedicated_nodes, pool.task_slots_per_node) == ("JobPrepReleaseSamplePool", 2, 1)
+    assert pool.task_scheduling_policy.node_fill_type == "pack"
+    assert scenario.jobs[0].spec.id == "JobPrepReleaseSampleJob"
+    assert scenario.options.classic_node_ids
+
+
+def test_sample_6_the_file_is_gone_after_release_and_the_status_stays(sample, capsys):
+    program, simulation, _ = sample
+    program.main(lambda _: "no")
+    world = simulation.world
+    assert "Contents of" in capsys.readouterr().out
+    assert [world.disks[node].read("shared/job_prep_and_release.txt") for node in range(2)] == [None, None]
+    views = [(world.instances.prep(row), world.instances.release(row)) for row in range(2)]
+    assert [(prep.exit_code, release.exit_code) for prep, release in views] == [(0, 0), (0, 0)]
+
+
 def test_sample_7_deleting_the_job_runs_no_second_release(sample):
     program, simulation, _ = sample
     program.main(lambda _: "yes")

@@ -22,6 +22,7 @@ from tests.builders import (
 
 ON_NODE = {"poolId": "p", "node": 0}
 JOB = "workitems/j/job-1"
+START = a_shell("echo started > here.txt")
 WINDOWS = {
     "imageReference": {"publisher": "MicrosoftWindowsServer", "offer": "WindowsServer", "sku": "2022-datacenter"},
     "nodeAgentSKUId": "batch.node.windows amd64",
@@ -102,6 +103,15 @@ def test_retry_12_a_new_attempt_truncates_the_output_and_keeps_the_working_direc
     run_to_end(sim)
     assert file(sim, f"{JOB}/t1/stdout.txt") == "again\n"
     assert file(sim, f"{JOB}/t1/wd/log.txt") == "line\nline\n"
+
+
+def test_file_5_a_process_starts_in_its_working_directory(start):
+    prep = a_shell("echo prepared > here.txt")
+    sim = start(a_job(tasks=[a_shell_task("t1", "echo worked > here.txt")], prep=prep), pool=a_pool(startTask=START))
+    run_to_end(sim)
+    assert file(sim, "startup/wd/here.txt") == "started\n"
+    assert file(sim, f"{JOB}/jobpreparation/wd/here.txt") == "prepared\n"
+    assert file(sim, f"{JOB}/t1/wd/here.txt") == "worked\n"
 
 
 def test_file_8_shared_is_for_everybody_and_cleaned_by_nobody(start):

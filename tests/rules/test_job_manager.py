@@ -123,6 +123,52 @@ def test_jm_9_preparation_runs_on_its_node_first() -> None:
     assert started["seq"] > prepared["seq"]
 
 
+def test_jm_8_its_node_goes_last_when_the_pool_shrinks() -> None:
+    resize = {"at": "PT45S", "resizePool": {"poolId": "p", "targetDedicatedNodes": 1}}
+    body = {
+        "scenario": "manager",
+        "simulate": _READY,
+        "pools": [{"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 3}],
+        "jobs": [{"id": "j", "poolInfo": {"poolId": "p"}, "jobManagerTask": _manager(), "tasks": _tasks(2, 300)}],
+        "timeline": [resize],
+    }
+    simulation = Simulation(load_scenario("manager.yaml", text=json.dumps(body)))
+    simulation.run_until(simulation.end_ms)
+    (begun,) = _events(simulation, "TaskStateChanged", taskId="boss", to="running")
+    (ended,) = _events(simulation, "TaskStateChanged", taskId="boss", to="completed")
+    assert ended["nodeId"] == begun["nodeId"]
+    left = {line["nodeId"] for line in _events(simulation, "NodeStateChanged", to="leavingpool")}
+    assert len(left) == 2
+    assert begun["nodeId"] not in left
+
+
+def test_jm_10_it_counts_among_the_jobs_tasks_and_on_its_node() -> None:
+    simulation = _run({"jobManagerTask": _manager(killJobOnCompletion=False), "tasks": _tasks(1)}, nodes=1)
+    job = simulation.world.jobs[0]
+    assert (job.total, job.counts) == (2, [0, 0, 0, 2])
+    assert list(simulation.world.nodes.ran) == [2]
+
+
+def test_spot_6_it_may_insist_on_a_dedicated_node() -> None:
+    # Spot nodes are first in the list, for the dedicated one comes later.
+    pool = {"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 0, "targetLowPriorityNodes": 1}
+    body = {
+        "scenario": "manager",
+        "simulate": _READY,
+        "pools": [pool],
+        "jobs": [
+            {"id": "j", "poolInfo": {"poolId": "p"}, "jobManagerTask": _manager(allowLowPriorityNode=False)},
+            {"id": "k", "poolInfo": {"poolId": "p"}, "jobManagerTask": _manager()},
+        ],
+        "timeline": [{"at": "PT5M", "resizePool": {"poolId": "p", "targetDedicatedNodes": 1}}],
+    }
+    simulation = Simulation(load_scenario("manager.yaml", text=json.dumps(body)))
+    simulation.run_until(simulation.end_ms)
+    started = _events(simulation, "TaskStateChanged", taskId="boss", to="running")
+    assert [(line["jobId"], line["t"] > 300) for line in started] == [("k", False), ("j", True)]
+    assert [line["nodeId"][-2:] for line in started] == ["_p", "_d"]
+
+
 def _auto(**more: Any) -> dict[str, Any]:
     pool = {"vmSize": "standard_d2s_v3", "targetDedicatedNodes": 1}
     auto = {"autoPoolIdPrefix": "night", "poolLifetimeOption": "job", "pool": pool, **more}
