@@ -79,7 +79,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
         else:
             full.append(node)
     if full:
-        short = (f"fewer than {slots} slots free" if slots > 1 else "no slot free", "SCHED-10")
+        short = (f"with fewer than {slots} free slots" if slots > 1 else "without a free slot", "SCHED-10")
         closed[short] = [(None, node) for node in full[1:]] + [_first_room(world, full, slots)]
     present = fitting + sum(map(len, closed.values()))
     firsts = {why: _first(found) for why, found in closed.items()}

@@ -99,7 +99,7 @@ def _pool(world: World, job: Job) -> Check:
     pool = world.pools[job.pool]
     ready = sum(bits.bit_count() for bits in pool.buckets)
     present = sum(world.nodes.state[node] != GONE for node in pool.nodes)
-    return Check("pool", ready > 0, f"{pool.id}, {ready} of {present} nodes can take tasks", "SCHED-8")
+    return Check("nodes that take tasks", ready > 0, f"{ready} of {present} in pool {pool.id}", "SCHED-8")
 
 
 def _obstacles(world: World, job: Job) -> list[Check]:
@@ -117,8 +117,10 @@ def _obstacles(world: World, job: Job) -> list[Check]:
         if job.barred:
             here = [node for node in pool.nodes if world.nodes.state[node] != GONE]
             barred = sum(job.barred >> world.nodes[node].position & 1 for node in here)
-            value = f"preparation failed for good on {barred} of {len(here)} nodes"
-            checks.append(Check("nodes", barred < len(here), value, "PREP-11" if barred == len(here) else "PREP-9"))
+            value = f"{barred} of {len(here)}: preparation failed there for good"
+            checks.append(
+                Check("barred nodes", barred < len(here), value, "PREP-11" if barred == len(here) else "PREP-9")
+            )
     return checks
 
 
@@ -180,7 +182,7 @@ def _ending(world: World, job: Job) -> Explanation:
         f"Why is job {job.id} still {job.state.wire}?",
         checks,
         tuple(_release_reasons(world, running, waiting)),
-        earliest([*_release_changes(world, running, waiting), _step(job, step_ms)]),
+        earliest(_release_changes(world, running, waiting)) if holds else _step(job, step_ms),
         tuple(notes),
     )
 

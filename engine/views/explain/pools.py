@@ -26,6 +26,8 @@ def why_pool(world: World, pool: Pool) -> Explanation:
     agenda = Agenda(world)
     current = dict(zip((True, False), resizing.current_counts(world, pool), strict=True))
     target = {True: pool.target_dedicated, False: pool.target_spot}
+    if pool.state is PoolState.DELETING:
+        target = dict.fromkeys(target, 0)  # RSZ-10
     preempted = spot.preempted_nodes(world, pool) if pool.target_spot else []
     current[False] -= len(preempted)  # they are counted, but there is no VM (SPOT-3)
     short = {dedicated: target[dedicated] - current[dedicated] for dedicated, _ in _KINDS}

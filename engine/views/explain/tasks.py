@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.agenda import Agenda
-from engine.rules import scheduling
+from engine.rules import dependencies, scheduling
 from engine.state.tasks import NEVER_MS
 from engine.terms import JobState, PoolState, TaskResult, TaskState
 from engine.views.explain.candidates import Fit, candidates, first_end
@@ -94,10 +94,13 @@ class _Waiting:
         if not book.is_waiting(self.task):
             return Check("dependencies", True, "satisfied", "DEP-4")
         ids, numbers = book.unmet(wanted)
-        named = [f"{task_id} ({self._state_of(task_id)})" for task_id in ids[:_MOST_IDS]]
+        parents = {task_id: self._state_of(task_id) for task_id in ids[:_MOST_IDS]}
+        for_ever = any(state in ("failed", "does not exist") for state in parents.values())
+        named = [f"{task_id} ({state})" for task_id, state in parents.items()]
         more = [f"{len(ids) - _MOST_IDS} more"] if len(ids) > _MOST_IDS else []
         ranged = [f"{some(numbers, 'number')} of its ranges"] if numbers else []
-        return Check("dependencies", False, "waits for " + ", ".join([*named, *more, *ranged]), "DEP-4")
+        value = "waits for " + ", ".join([*named, *more, *ranged])
+        return Check("dependencies", False, value, "DEP-5" if for_ever else "DEP-4")
 
     def _state_of(self, task_id: str) -> str:
         tasks = self.world.tasks
@@ -122,7 +125,7 @@ class _Waiting:
     def _turn(self) -> Check | None:
         """Of the tasks that need as many slots only the first is looked at."""
         queue = self.job.ready.get(self.profile.required_slots)
-        if queue is None or not queue.size:
+        if queue is None or not queue.size or dependencies.is_blocked(self.world, self.job, self.task):
             return None
         head = queue.head()
         if head == self.task:
@@ -135,7 +138,7 @@ class _Waiting:
             return None
         slots = self.profile.required_slots
         label = "a node to itself" if self.profile.exclusive else f"a node with {some(slots, 'free slot')}"
-        return Check(label, fit.fitting > 0, f"{fit.fitting} of {fit.present} nodes", "SCHED-8")
+        return Check(label, fit.fitting > 0, f"{fit.fitting} of {fit.present} qualify", "SCHED-8")
 
     def _next(self, checks: tuple[Check, ...], fit: Fit | None) -> Next | None:
         """What can change the first condition that is not met."""
@@ -238,7 +241,7 @@ def _completed(world: World, task: int) -> Explanation:
             most = job.max_retries if profile.max_retries is None else profile.max_retries
             checks.append(Check("retries left", False, f"{extra.retry_count} of {most} used", "RETRY-3"))
         else:
-            notes.append(Note("Only nonzero exit codes are retried.", "RETRY-4"))
+            notes.append(Note("A failure of this kind is not retried.", "RETRY-4"))
     return Explanation(
         world.scenario.start,
         f"Why did task {tasks.task_id(task)} of job {job.id} {verb}?",

@@ -1,0 +1,28 @@
+"""What the explanations of a run say, as text."""
+
+from engine.views.explain.jobs import why_job
+from engine.views.explain.nodes import why_node
+from engine.views.explain.pools import why_pool
+from engine.views.explain.preparation import why_preparation
+from engine.views.explain.tasks import why_task
+from tests.builders import node_row, task_row
+
+
+def why_task_says(sim, task="t1", job="j"):
+    return why_task(sim.world, task_row(sim, task, job)).lines()
+
+
+def why_node_says(sim, index=0):
+    return why_node(sim.world, node_row(sim, index)).lines()
+
+
+def why_preparation_says(sim, index=0, job="j"):
+    return why_preparation(sim.world, sim.world.jobs.find(job), node_row(sim, index)).lines()
+
+
+def why_job_says(sim, job="j"):
+    return why_job(sim.world, sim.world.jobs.find(job)).lines()
+
+
+def why_pool_says(sim, row=0):
+    return why_pool(sim.world, sim.world.pools[row]).lines()

@@ -1,0 +1,113 @@
+"""Why a job has not ended, or is still ending."""
+
+from tests.builders import a_job, a_line, a_pool, do, node, run, run_to, run_to_end, simulation
+from tests.views.explaining import why_job_says, why_node_says
+
+
+def test_not_started():
+    sim = simulation(a_job(tasks=2, onAllTasksComplete="terminatejob"), pool=a_pool(nodes=2))
+    run_to(sim, seconds=30)
+    assert why_job_says(sim) == [
+        "Why has job j not started?",
+        "✓ onAllTasksComplete     terminatejob [JOB-7]",
+        "✗ tasks                  0 of 2 completed; 2 active, 0 preparing, 0 running [JOB-7]",
+        "✗ nodes that take tasks  0 of 2 in pool p [SCHED-8]",
+        "     2 nodes starting; soonest n0 at 08:00:50 [NODE-9]",
+        "Next: n0 is no longer starting at 08:00:50 [NODE-9]",
+    ]
+
+
+def test_job_7_all_tasks_are_completed_and_the_job_goes_on():
+    sim = simulation(a_job(constraints={"maxWallClockTime": "PT10M"}))
+    run_to(sim, minutes=3)
+    assert why_job_says(sim) == [
+        "Why has job j not ended?",
+        "✗ onAllTasksComplete     noaction [JOB-7]",
+        "✓ tasks                  1 of 1 completed [JOB-7]",
+        "✓ nodes that take tasks  1 of 1 in pool p [SCHED-8]",
+        "Nothing ends it but a user, or its time limit. [JOB-7]",
+        "Next: the job's time is over at 08:10:00 [JOB-9]",
+    ]
+
+
+def test_prep_11_barred_everywhere():
+    sim = simulation(a_job(prep=a_line(10, exit_code=1), onAllTasksComplete="terminatejob"))
+    run_to(sim, minutes=3)
+    assert why_job_says(sim) == [
+        "Why has job j not started?",
+        "✓ onAllTasksComplete     terminatejob [JOB-7]",
+        "✗ tasks                  0 of 1 completed; 1 active, 0 preparing, 0 running [JOB-7]",
+        "✓ nodes that take tasks  1 of 1 in pool p [SCHED-8]",
+        "✗ barred nodes           1 of 1: preparation failed there for good [PREP-11]",
+        "     1 node barred: preparation failed there, until it is reimaged [PREP-9]",
+    ]
+
+
+def test_job_8_what_can_never_run():
+    tasks = [
+        {"id": "big", "commandLine": "work", "requiredSlots": 2},
+        {"id": "late", "commandLine": "work", "dependsOn": {"taskIds": ["nobody"]}},
+    ]
+    sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True))
+    run_to(sim, minutes=3)
+    assert why_job_says(sim)[4:6] == [
+        "✗ dependencies           1 task waiting for others [JOB-8]",
+        "✗ size                   1 task larger than a node, never to run [SCHED-10]",
+    ]
+
+
+def test_disabling_disabled():
+    sim = simulation(a_job())
+    run_to(sim, seconds=60)
+    do(sim, "disableJob", jobId="j", disableTasks="wait")
+    assert why_job_says(sim) == [
+        "Why is job j disabling?",
+        "✗ shortest time in this state  not over yet [TIME-19]",
+        "✗ tasks on nodes               1 preparing or running [JOB-11]",
+        "Next: the job can be disabled at 08:01:02 [TIME-19]",
+    ]
+    run(sim, seconds=3)
+    assert why_job_says(sim)[-1] == "Next: task t1 of job j ends on n0 at 08:01:51 [TASK-7]"
+    run(sim, minutes=1)
+    assert why_job_says(sim) == ["Why is job j disabled?", "Nothing of it runs until it is enabled. [JOB-12]"]
+
+
+def test_which_release_tasks_hold_a_job():
+    sim = simulation(a_job(tasks=4, prep=a_line(1), release=a_line(20)), pool=a_pool(nodes=4))
+    run_to(sim, seconds=70)
+    do(sim, "rebootNode", poolId="p", nodeId=node(sim, 1).id)
+    do(sim, "failNode", poolId="p", nodeId=node(sim, 2).id, state="unusable", code="DiskFull")
+    do(sim, "terminateJob", jobId="j")
+    run(sim, seconds=5)
+    assert why_job_says(sim) == [
+        "Why is job j still terminating?",
+        "✓ running tasks                ended [JOB-15]",
+        "✓ shortest time in this state  over [TIME-19]",
+        "✗ release tasks                4 open [REL-6]",
+        "     2 release tasks running; soonest n0 at 08:01:31 [REL-6]",
+        "     1 release task waiting for a node that is rebooting; soonest n1 at 08:02:10 [REL-10]",
+        "     1 release task waiting for a node that is unusable; soonest n2 at 08:16:10 [REL-13]",
+        "It was ended: UserTerminate. [JOB-10]",
+        "The last release task that runs now ends on n3 at 08:01:31. [REL-6]",
+        "Next: release ends on n0 at 08:01:31 [REL-6]",
+    ]
+    assert why_node_says(sim)[-2:] == [
+        "Release of job j is running here; it takes no slot. [REL-11]",
+        "Next: release of job j ends at 08:01:31 [REL-7]",
+    ]
+    run(sim, minutes=5)
+    assert why_job_says(sim)[-1] == "Next: n2 is given up at 08:16:10 [REL-13]"
+    run_to_end(sim)
+    assert why_job_says(sim) == [
+        "Why has job j ended?",
+        "✓ ended  UserTerminate at 08:16:10 [JOB-10]",
+        "What is active stays so for ever. [JOB-15]",
+    ]
+
+
+def test_job_18_forced():
+    sim = simulation(a_job(prep=a_line(1), release=a_line(20)))
+    run_to(sim, seconds=70)
+    do(sim, "terminateJob", jobId="j", force=True)
+    assert why_job_says(sim)[3] == "✓ release tasks                1 open, not waited for: forced [JOB-18]"
+    assert why_job_says(sim)[-1] == "Next: the job can be completed at 08:01:12 [TIME-19]"

@@ -1,0 +1,168 @@
+"""Why a node is idle, busy or of no use, and how preparation stands there."""
+
+from tests.builders import a_job, a_line, a_pool, do, node, run, run_to, simulation
+from tests.views.explaining import why_node_says, why_preparation_says
+from tests.views.test_explain_tasks import broken_pool
+
+
+def test_a_node_for_each_reason():
+    sim = broken_pool()
+    assert why_node_says(sim, 0) == [
+        "Why is n0 of pool p idle?",
+        "✓ state       idle since 08:01:01 [NODE-8]",
+        "✓ scheduling  enabled [NODE-7]",
+        "✓ slots       1 of 1 free; no task running [SCHED-10]",
+        "✗ job j       barred: preparation failed here, until it is reimaged [PREP-9]",
+    ]
+    assert why_node_says(sim, 1) == [
+        "Why is n1 of pool p rebooting?",
+        "✗ state       rebooting since 08:01:10 [NODE-8]",
+        "✓ scheduling  enabled [NODE-7]",
+        "Next: n1 is no longer rebooting at 08:02:10 [NOP-3]",
+    ]
+    assert why_node_says(sim, 2) == [
+        "Why is n2 of pool p offline?",
+        "✗ state       offline since 08:01:10 [NODE-8]",
+        "✗ scheduling  disabled [NODE-7]",
+        "Enable its scheduling to let tasks come. [NOP-6]",
+    ]
+    assert why_node_says(sim, 3) == [
+        "Why is n3 of pool p unusable?",
+        "✗ state       unusable since 08:01:10 [NODE-8]",
+        "✓ scheduling  enabled [NODE-7]",
+        "✗ error       DiskFull: The node has not enough free disk space. [NODE-12]",
+        "Batch knows the cause and does not recover it: reboot, reimage or remove it. [NODE-11]",
+    ]
+    assert why_node_says(sim, 4)[-1] == "Next: n4 is no longer unknown at 08:03:10 [NODE-9]"
+    assert why_node_says(sim, 5) == [
+        "Why is n5 of pool p running?",
+        "✓ state       running since 08:00:50 [NODE-8]",
+        "✓ scheduling  enabled [NODE-7]",
+        "✗ operation   reboot when its tasks have ended [NOP-3]",
+        "✗ slots       0 of 1 free; 1 task running [SCHED-10]",
+        "✗ job j       7 tasks waiting, each for 1 or more slots [SCHED-10]",
+        "Next: a task ends on n5 at 08:02:02 [TASK-7]",
+    ]
+
+
+def test_an_idle_node_by_job():
+    limited = a_job(tasks=3, maxParallelTasks=1)
+    sim = simulation(limited, a_job("k", tasks=0), pool=a_pool(nodes=2))
+    run_to(sim, seconds=55)
+    assert why_node_says(sim, 1) == [
+        "Why is n1 of pool p idle?",
+        "✓ state       idle since 08:00:50 [NODE-8]",
+        "✓ scheduling  enabled [NODE-7]",
+        "✓ slots       1 of 1 free; no task running [SCHED-10]",
+        "✗ job j       at its limit of 1 parallel task [JOB-2]",
+        "✗ job k       no task waits: 0 active, 0 preparing or running [SCHED-7]",
+    ]
+
+
+def test_the_start_task():
+    sim = simulation(pool=a_pool(startTask=a_line(20, exit_code=2, maxTaskRetryCount=1)))
+    run_to(sim, seconds=60)
+    assert why_node_says(sim)[-2:] == [
+        "✗ start task  running since 08:00:50, retried 0 times [START-4]",
+        "Next: n0 is no longer waitingforstarttask at 08:01:11 [START-4]",
+    ]
+    run_to(sim, minutes=3)
+    assert why_node_says(sim) == [
+        "Why is n0 of pool p starttaskfailed?",
+        "✗ state       starttaskfailed since 08:01:32 [NODE-8]",
+        "✓ scheduling  enabled [NODE-7]",
+        "✗ start task  failed with exit code 2, retried 1 times [START-4]",
+        "Reboot, reimage or remove it. [START-6]",
+    ]
+
+
+def test_a_node_that_is_gone():
+    sim = simulation()
+    run_to(sim, minutes=1)
+    do(sim, "resizePool", poolId="p", targetDedicatedNodes=0)
+    run(sim, minutes=1)
+    assert why_node_says(sim) == ["Where is n0?", "It left pool p at 08:01:20. [RSZ-7]"]
+
+
+def test_prep_9_barred():
+    assert why_preparation_says(broken_pool(), 0) == [
+        "Why is n0 barred from job j?",
+        "✗ preparation           failed with exit code 3 at 08:01:01, FailureExitCode [PREP-5]",
+        "✗ next task of the job  does not come here [PREP-9]",
+        "A task of the job was assigned to the node, where it had not run before. [PREP-3]",
+        "0 of 0 retries were used; then the failure is final. [PREP-12]",
+        "No task of the job comes here until the node is reimaged or replaced. [PREP-9]",
+        "A reboot does not help. [PREP-17]",
+    ]
+
+
+def test_prep_16_again_after_a_reboot():
+    sim = broken_pool()
+    assert why_preparation_says(sim, 1)[:3] == [
+        "Why did preparation of job j run on n1?",
+        "✓ preparation           succeeded with exit code 0 at 08:01:01 [PREP-5]",
+        "✓ next task of the job  starts the preparation and waits for it [PREP-16]",
+    ]
+    run_to(sim, seconds=145)
+    assert why_preparation_says(sim, 1) == [
+        "Why is preparation of job j running again on n1?",
+        "✗ preparation           running since 08:02:20, run 2 [PREP-5]",
+        "✓ next task of the job  waits for the preparation [PREP-6]",
+        "The node was rebooted after a success, and the job asks for another run then. [PREP-16]",
+        "1 task of the job waits for it here. [PREP-6]",
+        "Next: preparation ends on n1 at 08:02:31 [PREP-5]",
+    ]
+
+
+def test_prep_16_not_again_if_the_job_says_so():
+    sim = simulation(a_job(prep=a_line(10, rerunOnNodeRebootAfterSuccess=False)))
+    run_to(sim, seconds=70)
+    do(sim, "rebootNode", poolId="p", nodeId=node(sim).id)
+    assert why_preparation_says(sim)[2:] == [
+        "✓ next task of the job  runs at once [PREP-7]",
+        "A task of the job was assigned to the node, where it had not run before. [PREP-3]",
+        "It stays valid after a reboot, as the job says. [PREP-16]",
+    ]
+
+
+def test_prep_13_a_failure_without_influence():
+    sim = simulation(a_job(prep=a_line(10, exit_code=1, waitForSuccess=False)))
+    run_to(sim, seconds=55)
+    assert "Tasks do not wait for it. [PREP-13]" in why_preparation_says(sim)
+    run_to(sim, seconds=70)
+    assert why_preparation_says(sim)[1:] == [
+        "✗ preparation           failed with exit code 1 at 08:01:01, FailureExitCode [PREP-5]",
+        "✓ next task of the job  runs at once [PREP-13]",
+        "A task of the job was assigned to the node, where it had not run before. [PREP-3]",
+        "The failure has no influence: the job does not wait for success. [PREP-13]",
+    ]
+
+
+def test_prep_3_it_has_not_run_here():
+    sim = simulation(a_job(prep=a_line(10)), pool=a_pool(nodes=2))
+    run_to(sim, seconds=30)
+    assert why_preparation_says(sim, 1) == [
+        "Why has preparation of job j not run on n1?",
+        "✓ job state                 active [SCHED-7]",
+        "✓ job pool                  the node's [PREP-3]",
+        "✗ node takes tasks          starting, scheduling enabled [SCHED-8]",
+        "✓ free slots                1 of 1 [SCHED-10]",
+        "✓ waiting tasks of the job  1 [PREP-3]",
+        "It runs only where a task of the job has been assigned. [PREP-3]",
+        "Next: n1 is no longer starting at 08:00:50 [NODE-9]",
+    ]
+    run_to(sim, seconds=60)
+    assert why_preparation_says(sim, 1)[3:6] == [
+        "✓ node takes tasks          idle, scheduling enabled [SCHED-8]",
+        "✓ free slots                1 of 1 [SCHED-10]",
+        "✗ waiting tasks of the job  0 [PREP-3]",
+    ]
+
+
+def test_prep_1_no_preparation():
+    sim = simulation(a_job())
+    run_to(sim, seconds=60)
+    assert why_preparation_says(sim) == [
+        "Why has preparation of job j not run on n0?",
+        "The job has no job preparation task. [PREP-1]",
+    ]

@@ -1,0 +1,109 @@
+"""Why a pool is resizing, or below its target; and what explanations cost."""
+
+import time
+
+from engine.views.explain.pools import why_pool
+from engine.views.explain.tasks import why_task
+from tests.builders import a_job, a_pool, do, node, run, run_to, simulation
+from tests.views.explaining import why_pool_says
+
+
+def quota(cores):
+    return {"name": "contoso", "location": "westeurope", "quotas": {"dedicatedCores": cores}}
+
+
+def test_rsz_5_a_node_that_waits_for_its_tasks():
+    sim = simulation(a_job(tasks=2), pool=a_pool(nodes=2))
+    run_to(sim, seconds=70)
+    do(sim, "resizePool", poolId="p", targetDedicatedNodes=1, nodeDeallocationOption="taskcompletion")
+    assert why_pool_says(sim) == [
+        "Why is pool p resizing?",
+        "✓ pool state        active [POOL-7]",
+        "✗ allocation state  resizing since 08:01:10 [RSZ-2]",
+        "✗ dedicated nodes   2 of 1 [RSZ-2]",
+        "     1 node to leave when its tasks have ended (taskcompletion); soonest n0 at 08:01:51 [RSZ-5]",
+        "No other resize is taken until it is steady. [RSZ-1]",
+        "Next: the last task on n0 ends at 08:01:51 [RSZ-5]",
+    ]
+    run_to(sim, seconds=115)
+    assert why_pool_says(sim)[4:] == [
+        "     1 node leaving the pool; soonest n0 at 08:02:11 [RSZ-7]",
+        "No other resize is taken until it is steady. [RSZ-1]",
+        "Next: n0 has left at 08:02:11 [RSZ-7]",
+    ]
+    run_to(sim, minutes=4)
+    assert why_pool_says(sim) == [
+        "Why does pool p have the nodes that it has?",
+        "✓ pool state        active [POOL-7]",
+        "✓ allocation state  steady since 08:02:11 [RSZ-2]",
+        "✓ dedicated nodes   1 of 1 [RSZ-2]",
+    ]
+
+
+def test_acc_8_quota():
+    sim = simulation(account=quota(6))
+    run_to(sim, minutes=1)
+    do(sim, "resizePool", poolId="p", targetDedicatedNodes=5)
+    assert why_pool_says(sim) == [
+        "Why is pool p resizing?",
+        "✓ pool state        active [POOL-7]",
+        "✗ allocation state  resizing since 08:01:00 [RSZ-2]",
+        "✗ dedicated nodes   1 of 5 [RSZ-2]",
+        "✗ resize error      AccountCoreQuotaReached: 2 of 6 dedicated cores are in use [RSZ-12]",
+        "     2 dedicated nodes asked for, not there yet; soonest one at 08:01:10 [RSZ-2]",
+        "No other resize is taken until it is steady. [RSZ-1]",
+        "Next: a dedicated node comes at 08:01:10 [RSZ-2]",
+    ]
+    run(sim, minutes=1)
+    assert why_pool_says(sim)[-2:] == [
+        "0 of 2 dedicated nodes could be had now: AccountCoreQuotaReached: 6 of 6 dedicated cores are in use. [ACC-8]",
+        "A steady pool is not topped up by itself: resize it again. [RSZ-14]",
+    ]
+
+
+def test_rsz_10_deletion():
+    sim = simulation()
+    run_to(sim, minutes=1)
+    do(sim, "deletePool", poolId="p")
+    assert why_pool_says(sim) == [
+        "Why is pool p still being deleted?",
+        "✗ pool state        deleting [POOL-7]",
+        "✓ allocation state  steady since 08:00:10 [RSZ-2]",
+        "✗ dedicated nodes   1 of 0 [RSZ-2]",
+        "     1 node leaving the pool; soonest n0 at 08:01:20 [RSZ-7]",
+        "It disappears with its last node. [RSZ-10]",
+        "Next: n0 has left at 08:01:20 [RSZ-7]",
+    ]
+    run(sim, minutes=1)
+    assert why_pool_says(sim) == ["Where is pool p?", "It was deleted; it was gone at 08:01:20. [RSZ-10]"]
+
+
+def test_spot_5_a_preempted_node_is_sought():
+    sim = simulation(pool=a_pool(nodes=0, targetLowPriorityNodes=2))
+    run_to(sim, seconds=70)
+    do(sim, "evictNode", poolId="p", nodeId=node(sim, 0).id)
+    assert why_pool_says(sim) == [
+        "Why is pool p below its target?",
+        "✓ pool state        active [POOL-7]",
+        "✓ allocation state  steady since 08:00:10 [RSZ-2]",
+        "✗ Spot nodes        1 of 2 [RSZ-2]",
+        "     1 Spot node preempted; soonest n0 at 08:06:10 [SPOT-3]",
+        "1 of 1 Spot node could be had now. [ACC-8]",
+        "Next: Batch tries to get Spot nodes at 08:06:10 [SPOT-5]",
+    ]
+
+
+def test_looking_changes_nothing_and_does_not_look_at_all_tasks():
+    swept = {"type": "parametricSweep", "parameterSets": [{"start": 1, "end": 200_000}]}
+    factory = swept | {"repeatTask": {"id": "t{0}", "commandLine": "work", "simulate": {"duration": 60}}}
+    sim = simulation(a_job(tasks=[], taskFactory=factory), pool=a_pool(nodes=500), account=quota(1000))
+    run_to(sim, minutes=3)
+    before = sim.world.copy()
+    began_s = time.process_time()
+    for task in (0, 100_000, 199_999):
+        why_task(sim.world, task)
+    why_pool(sim.world, sim.world.pools[0])
+    took_s = time.process_time() - began_s
+    assert took_s < 0.1  # a look at 200 000 tasks each time would take several times as long
+    after = sim.world.copy()
+    assert (after.log_length, after.pending, after.tasks) == (before.log_length, before.pending, before.tasks)

@@ -1,0 +1,205 @@
+"""Why a task waits, prepares, runs, or has ended."""
+
+from engine.rules.scheduling import choose_node
+from engine.views.explain.tasks import why_task
+from tests.builders import a_job, a_line, a_pool, a_task, do, node, run, run_to, simulation, some_tasks, task_row
+from tests.views.explaining import why_task_says
+
+
+def broken_pool():
+    """Six nodes, each of no use to job j for another reason."""
+    prep = a_line(10, simulate={"onNode": {0: {"exitCode": 3}}})
+    sim = simulation(a_job(tasks=9, prep=prep), pool=a_pool(nodes=6))
+    run_to(sim, seconds=70)
+    do(sim, "rebootNode", poolId="p", nodeId=node(sim, 1).id)
+    do(sim, "disableNodeScheduling", poolId="p", nodeId=node(sim, 2).id)
+    do(sim, "failNode", poolId="p", nodeId=node(sim, 3).id, state="unusable", code="DiskFull")
+    do(sim, "failNode", poolId="p", nodeId=node(sim, 4).id, state="unknown", **{"for": "PT2M"})
+    do(sim, "rebootNode", poolId="p", nodeId=node(sim, 5).id, nodeRebootOption="taskcompletion")
+    return sim
+
+
+def test_every_node_by_its_reason():
+    assert why_task_says(broken_pool(), "t9") == [
+        "Why is task t9 of job j waiting?",
+        "✓ job state                active [SCHED-7]",
+        "✓ job pool                 p, allocation state steady [SCHED-7]",
+        "✓ dependencies             none [DEP-4]",
+        "✓ job parallel limit       not set [SCHED-7]",
+        "✗ turn in the job          t1 is first of 7 [SCHED-6]",
+        "✗ a node with 1 free slot  0 of 6 qualify [SCHED-8]",
+        "     1 node barred: preparation failed there, until it is reimaged [PREP-9]",
+        "     1 node rebooting; soonest n1 at 08:02:10 [NOP-3]",
+        "     1 node scheduling disabled [NOP-6]",
+        "     1 node unusable [NODE-13]",
+        "     1 node out of contact; soonest n4 at 08:03:10 [NODE-9]",
+        "     1 node taking no new tasks, to reboot when its tasks have ended [NOP-3]",
+        "Next: n1 is no longer rebooting at 08:02:10 [NOP-3]",
+    ]
+
+
+def test_the_nodes_that_qualify_are_those_among_which_the_scheduler_chooses():
+    sim = broken_pool()
+    world = sim.world
+    job, task = world.jobs.find("j"), task_row(sim, "t9")
+    for _ in range(1000):
+        room = why_task(world, task)
+        if world.tasks.state[task] != 0:
+            break
+        fits = choose_node(world, world.pools[0], job, world.tasks.profile_of(task)) >= 0
+        assert room.checks[-1].ok is fits
+        run(sim, seconds=1)
+    else:
+        raise AssertionError("the task never left the queue")
+
+
+def test_a_full_node_and_one_that_prepares():
+    prepared = a_job(tasks=6, prep=a_line(10))
+    sim = simulation(prepared, a_job("k", tasks=3, priority=10), pool=a_pool(nodes=4))
+    run_to(sim, seconds=52)
+    assert why_task_says(sim, "t2")[5:] == [
+        "✓ turn in the job          first of 5 [SCHED-6]",
+        "✗ a node with 1 free slot  0 of 4 qualify [SCHED-8]",
+        "     3 nodes without a free slot; soonest n0 at 08:01:51 [SCHED-10]",
+        "     1 node preparing for this job; soonest n3 at 08:01:01 [PREP-6]",
+        "Next: task t1 of job k ends on n0 at 08:01:51 [SCHED-15]",
+    ]
+    assert why_task_says(sim, "t1") == [
+        "Why is task t1 of job j preparing?",
+        "✓ node                     assigned to n3 [SCHED-9]",
+        "✗ preparation on the node  running, attempt 1 [PREP-6]",
+        "Next: preparation ends on n3 at 08:01:01 [PREP-7]",
+    ]
+
+
+def test_nobody_has_seen_it_yet():
+    sim = simulation(a_job())
+    run_to(sim, seconds=0)
+    assert why_task_says(sim) == [
+        "Why is task t1 of job j waiting?",
+        "✓ job state                active [SCHED-7]",
+        "✓ job pool                 p, allocation state resizing [SCHED-7]",
+        "✗ known to the scheduler   at 08:00:01 [TIME-9]",
+        "✓ dependencies             none [DEP-4]",
+        "✓ job parallel limit       not set [SCHED-7]",
+        "✗ a node with 1 free slot  0 of 0 qualify [SCHED-8]",
+        "Next: the scheduler sees the task at 08:00:01 [TIME-9]",
+    ]
+
+
+def test_a_job_of_higher_priority_and_a_pool_that_grows():
+    sim = simulation(a_job(), a_job("k", priority=10))
+    run_to(sim, seconds=5)
+    assert why_task_says(sim)[-2:] == [
+        "1 job of higher priority on the pool: first k. [SCHED-2]",
+        "Next: a new node comes to pool p at 08:00:10 [RSZ-2]",
+    ]
+
+
+def test_dependencies():
+    dependent = a_task("c", dependsOn={"taskIds": ["a", "b", "zz"], "taskIdRanges": [{"start": 1, "end": 3}]})
+    tasks = [a_task("a"), a_task("b", exit_code=1), a_task("1"), dependent]
+    sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True), pool=a_pool(nodes=2))
+    run_to(sim, seconds=55)
+    lines = why_task_says(sim, "c")
+    waits = "waits for a (running), b (running), zz (does not exist), 3 numbers of its ranges [DEP-5]"
+    assert lines[3] == f"✗ dependencies             {waits}"
+    assert lines[-1] == "Next: task a of job j ends on n0 at 08:01:51 [TASK-7]"
+    run_to(sim, minutes=5)
+    assert why_task_says(sim, "c") == [
+        "Why is task c of job j waiting?",
+        "✓ job state                active [SCHED-7]",
+        "✓ job pool                 p, allocation state steady [SCHED-7]",
+        "✗ dependencies             waits for b (failed), zz (does not exist), 2 numbers of its ranges [DEP-5]",
+        "✓ job parallel limit       not set [SCHED-7]",
+        "✓ a node with 1 free slot  2 of 2 qualify [SCHED-8]",
+    ]
+    assert why_task_says(sim, "b") == [
+        "Why did task b of job j fail?",
+        "✓ started       n1 [TASK-7]",
+        "✗ exit code     1 [RETRY-2]",
+        "✗ retries left  0 of 0 used [RETRY-3]",
+        "FailureExitCode: The task exited with an exit code representing a failure [RETRY-1]",
+    ]
+
+
+def test_the_parallel_limit_of_the_job():
+    sim = simulation(a_job(tasks=3, maxParallelTasks=1), pool=a_pool(nodes=2))
+    run_to(sim, seconds=55)
+    assert why_task_says(sim, "t2")[4:] == [
+        "✗ job parallel limit       1 of 1 preparing or running [SCHED-7]",
+        "✓ turn in the job          first of 2 [SCHED-6]",
+        "✓ a node with 1 free slot  1 of 2 qualify [SCHED-8]",
+        "     1 node without a free slot; soonest n0 at 08:01:51 [SCHED-10]",
+        "Next: task t1 of job j ends on n0 at 08:01:51 [TASK-7]",
+    ]
+
+
+def test_several_slots_come_free_when_enough_tasks_have_ended():
+    tasks = [a_task("s1", 30), a_task("s2", 90), a_task("big", requiredSlots=2), a_task("huge", requiredSlots=3)]
+    sim = simulation(a_job(tasks=tasks), pool=a_pool(taskSlotsPerNode=2))
+    run_to(sim, seconds=55)
+    assert why_task_says(sim, "big")[-3:] == [
+        "✗ a node with 2 free slots  0 of 1 qualify [SCHED-8]",
+        "     1 node with fewer than 2 free slots; soonest n0 at 08:02:21 [SCHED-10]",
+        "Next: task s2 of job j ends on n0 at 08:02:21 [SCHED-15]",
+    ]
+    assert "✗ size                      needs 3 slots, a node has 2: it never runs [SCHED-10]" in why_task_says(
+        sim, "huge"
+    )
+    assert why_task(sim.world, task_row(sim, "huge")).next_change is None
+
+
+def test_no_pool_and_a_job_that_is_not_active():
+    sim = simulation(a_job(pool="nowhere"))
+    run_to(sim, seconds=3)
+    assert why_task_says(sim) == [
+        "Why is task t1 of job j waiting?",
+        "✓ job state           active [SCHED-7]",
+        "✗ job pool            nowhere does not exist [POOL-18]",
+        "✓ dependencies        none [DEP-4]",
+        "✓ job parallel limit  not set [SCHED-7]",
+        "✓ turn in the job     first of 1 [SCHED-6]",
+    ]
+    do(sim, "disableJob", jobId="j", disableTasks="requeue")
+    run(sim, seconds=3)
+    lines = why_task_says(sim)
+    assert (lines[1], lines[-1]) == (
+        "✗ job state           disabled [SCHED-7]",
+        "Enable the job to let its tasks run. [JOB-12]",
+    )
+    do(sim, "enableJob", jobId="j")
+    assert why_task_says(sim)[-1] == "Next: job j is active again at 08:00:08 [TIME-19]"
+    do(sim, "terminateJob", jobId="j")
+    run(sim, seconds=3)
+    lines = why_task_says(sim)
+    assert lines[1:3] == [
+        "✗ job state           completed [SCHED-7]",
+        "✗ job pool            left when the job ended [JOB-15]",
+    ]
+    assert lines[-1] == "Tasks that are active when their job ends stay so for ever. [JOB-15]"
+
+
+def test_a_task_that_runs_again():
+    sim = simulation(a_job(tasks=some_tasks(1)), pool=a_pool(nodes=2))
+    run_to(sim, seconds=60)
+    do(sim, "rebootNode", poolId="p", nodeId=node(sim, 0).id)
+    run(sim, seconds=1)
+    assert why_task_says(sim) == [
+        "Why is task t1 of job j running?",
+        "✓ node  n1 since 08:01:00 [SCHED-9]",
+        "Nodes are chosen by fill type spread, then prepared ones, then in list order. [SCHED-9]",
+        "It was retried 0, requeued 1 and tried again by the service 0 times. [RETRY-6]",
+        "Next: it ends at 08:02:01 [TASK-7]",
+    ]
+    do(sim, "terminateTask", jobId="j", taskId="t1")
+    assert why_task_says(sim) == [
+        "Why did task t1 of job j fail?",
+        "✓ started    n1 [TASK-7]",
+        "✗ exit code  -1073741510 [RETRY-2]",
+        "TaskEnded: task ended [RETRY-1]",
+        "Cause: the task was terminated by the user. [RETRY-1]",
+        "A failure of this kind is not retried. [RETRY-4]",
+    ]
+    do(sim, "deleteTask", jobId="j", taskId="t1")
+    assert why_task(sim.world, 0).lines() == ["Where is task t1?", "It has been deleted. [TASK-14]"]
