@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 def show_dashboard(simulation: Simulation, *, speed: float | None, plays: bool, theme: str, ascii_only: bool) -> int:
     """Open the dashboard until it is left; returns the exit status. What was done by hand is never lost."""
     gc.freeze()  # the scenario stays: the collector need not look at it while somebody waits for a key
+    ascii_only = ascii_only or not _draws_unicode()
     app = Dashboard(simulation, speed=speed, plays=plays, theme=theme, ascii_only=ascii_only)
     try:
         app.run()
@@ -36,6 +38,11 @@ def show_dashboard(simulation: Simulation, *, speed: float | None, plays: bool, 
         if path is not None:
             print(f"What was done by hand is saved in {path}; batchdeck run {path} replays it.", file=sys.stderr)  # noqa: T201
     return app.return_code or 0
+
+
+def _draws_unicode() -> bool:
+    """Whether the terminal can be expected to draw more than ASCII."""
+    return sys.stdout.encoding.lower().startswith("utf") and os.environ.get("TERM") != "dumb"
 
 
 class Dashboard(App[None]):

@@ -69,10 +69,13 @@ def _hooks(page: InstancePage) -> list[Concern]:
         cause = f"exit code {row.exit_code}" if code in ("", "FailureExitCode") else code
         groups.setdefault(cause, []).append(node)
         since[cause] = max(since.get(cause, 0), row.end_ms or 0)
+    is_over = page.job_state not in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
     barred = any(page.row(nodes[0]).is_barred for nodes in groups.values())
     effect = "barred from this job until reimaged (PREP-9)" if barred else "the job completes all the same (REL-7)"
     if hook is Hook.PREPARATION and not barred:
         effect = "no influence on scheduling (PREP-13)"
+    if hook is Hook.PREPARATION and is_over:
+        effect = ""
     return [
         Concern(
             hook.value.lower(), f"{hook.value.lower()} task {cause}", effect, len(nodes), tuple(nodes), since[cause]

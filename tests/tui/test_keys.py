@@ -240,6 +240,15 @@ def test_the_mouse_selects_opens_sorts_and_jumps(dashboard_at):
     assert seen[3] is True
 
 
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_ascii_is_ascii_on_the_whole_screen(dashboard_at, size):
+    lines = []
+    keys = [tab.key for tab in TABS] + ["a", "escape", "question_mark", "escape", "z", "slash", "escape"]
+    steps = [step for key in keys for step in (key, lambda app: lines.extend(text_of(app)))]
+    drive(dashboard_at(LATER_S, ascii_only=True), *steps, size=size)
+    assert {letter for each in lines for letter in each if not letter.isascii()} == set()
+
+
 def test_too_small_a_terminal_says_what_is_needed(dashboard_at):
     assert contains(after(dashboard_at(LATER_S), size=(50, 12)), "needs at least 60x16, has 50x12")
     assert contains(after(dashboard_at(LATER_S), size=(120, 12)), "needs at least 60x16, has 120x12")

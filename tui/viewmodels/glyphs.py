@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from engine.terms import AllocationState, JobState, NodeState, PoolState, TaskResult, TaskState
 from engine.views.pages.instances import Hook, HookStatus
 from tui.viewmodels.text import Role, Span
@@ -44,12 +46,18 @@ class GlyphSet:
         return Span(self.of(glyph), glyph.role)
 
     def text(self, text: str) -> str:
-        """Text without what the set cannot draw."""
-        if not self.ascii_only:
-            return text
-        for symbol, letter in (("…", "~"), ("›", ">"), ("→", "->"), ("·", "-"), ("×", "x"), ("–", "-")):
-            text = text.replace(symbol, letter)
-        return text.encode("ascii", "replace").decode("ascii")
+        """Text without what the set cannot draw; it stays as wide as it was."""
+        return to_ascii(text) if self.ascii_only else text
+
+
+def to_ascii(text: str) -> str:
+    """The text in ASCII, cell for cell: the nearest character, or a question mark for each cell of what has none."""
+    if text.isascii():
+        return text
+    return "".join(letter if letter.isascii() else _NEAREST.get(letter) or "?" * cell_len(letter) for letter in text)
+
+
+_NEAREST = {"…": "~", "›": ">", "→": ">", "·": "-", "×": "x", "–": "-"}
 
 
 NODE: dict[NodeState | None, Glyph] = {

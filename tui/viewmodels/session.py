@@ -50,11 +50,13 @@ class Session:
 
     @property
     def job_id(self) -> str:
-        """The job in focus; the first one until another is chosen. Empty while there is none."""
-        if not self._job_id:
-            jobs = [job for job in job_ids(self.simulation) if pool_of_job(self.simulation, job) == self._pool_id]
-            return next(iter(jobs or job_ids(self.simulation)), "")
-        return self._job_id
+        """The job in focus; until one is chosen, the pool's first, those with a preparation task ahead of others."""
+        if self._job_id:
+            return self._job_id
+        jobs = job_ids(self.simulation)
+        here = [job for job in jobs if pool_of_job(self.simulation, job) == self._pool_id] if self._pool_id else jobs
+        prepared = (job for job in here if self.pages(job)[0].definition() is not None)
+        return next(prepared, next(iter(here or jobs), ""))
 
     @property
     def pool_id(self) -> str:

@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 
 from tui.viewmodels.text import Role, Span
-from tui.widgets.lines import strip_of, theme_of
+from tui.widgets.lines import strip_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,11 +77,11 @@ class Choices(ScrollView):
         """One line of the screen."""
         at = y + int(self.scroll_offset.y)
         if at >= len(self._lines):
-            return strip_of((), self.size.width, theme_of(self))
+            return strip_of(self, ())
         number, spans = self._lines[at]
         is_cursor = self.has_focus and number == self.number and number >= 0
         mark = Span(f"{self._mark} " if is_cursor else "  ", Role.STRONG)
-        return strip_of((mark, *spans), self.size.width, theme_of(self), is_cursor=is_cursor)
+        return strip_of(self, (mark, *spans), is_cursor=is_cursor)
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """The cursor is seen while the choices have the focus."""

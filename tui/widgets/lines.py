@@ -11,29 +11,24 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui import palette
+from tui.viewmodels.glyphs import to_ascii
 from tui.viewmodels.text import Role, width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.style import Style
-
     from tui.viewmodels.text import Line
 
 
-def theme_of(widget: ScrollView) -> str:
-    """The name of our theme under which a widget is drawn."""
-    name = widget.app.theme
-    return name if name in palette.THEME_NAMES else palette.DARK
-
-
-def strip_of(spans: Line, cells: int, theme: str, *, is_cursor: bool = False, fill: Style | None = None) -> Strip:
-    """A line as Textual draws it: exactly so many cells, every piece with a background."""
-    segments = [Segment(span.text, palette.span_style(theme, span, is_cursor=is_cursor)) for span in spans if span.text]
+def strip_of(widget: ScrollView, spans: Line, *, is_cursor: bool = False) -> Strip:
+    """A line as a widget draws it: exactly as wide as the widget, every piece with a background."""
+    theme = widget.app.theme if widget.app.theme in palette.THEME_NAMES else palette.DARK
+    cells = widget.size.width
+    read = to_ascii if widget.app.has_class("-ascii") else str
+    segments = [Segment(read(span.text), palette.span_style(theme, span, is_cursor=is_cursor)) for span in spans]
     rest = cells - width(spans)
-    blank = fill or palette.style(theme, Role.PLAIN, is_cursor=is_cursor)
     if rest > 0:
-        segments.append(Segment(" " * rest, blank))
+        segments.append(Segment(" " * rest, palette.style(theme, Role.PLAIN, is_cursor=is_cursor)))
     strip = Strip(segments, max(width(spans), cells))
     return strip if rest >= 0 else strip.crop(0, cells)
 
@@ -63,4 +58,4 @@ class LinesView(ScrollView):
         """One line of the screen."""
         at = y + self.scroll_offset.y
         spans = self.lines[at] if at < len(self.lines) else ()
-        return strip_of(spans, self.size.width, theme_of(self))
+        return strip_of(self, spans)

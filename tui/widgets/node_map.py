@@ -12,7 +12,7 @@ from textual.scroll_view import ScrollView
 from tui.messages import OpenNode
 from tui.viewmodels.node_map import Grid, NodeMapModel, grid
 from tui.viewmodels.text import Role, Span, cut
-from tui.widgets.lines import strip_of, theme_of
+from tui.widgets.lines import strip_of
 
 if TYPE_CHECKING:
     from textual import events
@@ -84,7 +84,7 @@ class NodeMap(ScrollView):
 
     def render_line(self, y: int) -> Strip:
         """One row of cells, or a line of the legend."""
-        return strip_of(self._line(y), self.size.width, theme_of(self))
+        return strip_of(self, self._line(y))
 
     def _line(self, y: int) -> Line:
         if not self.model.nodes:

@@ -11,7 +11,7 @@ from textual.scroll_view import ScrollView
 
 from tui.viewmodels.lists import layout
 from tui.viewmodels.text import Role, Span, fit, wrapped
-from tui.widgets.lines import strip_of, theme_of
+from tui.widgets.lines import strip_of
 
 if TYPE_CHECKING:
     from textual import events
@@ -125,7 +125,7 @@ class Table(ScrollView):
         """The header, or one row."""
         at = y - _HEADER_LINES + self.scroll_offset.y
         is_cursor = y >= _HEADER_LINES and at == self._at and self.model.count > 0
-        return strip_of(self._line(y), self.size.width, theme_of(self), is_cursor=is_cursor)
+        return strip_of(self, self._line(y), is_cursor=is_cursor)
 
     def _line(self, y: int) -> Line:
         columns = layout(self.model.columns, self.size.width - 2)
