@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
+from engine.log import Subject
 from engine.rules import dependencies, jobs, processes, scheduling, uploads
 from engine.state.columns import PAGE_BITS
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.world import World
 
-UNLIMITED = -1
 # ERR-T: how the codes of failed uploads begin; exit conditions call them fileUploadError (EXIT-2).
 _CODES_OF_UPLOADS = "FileUpload"
 
@@ -46,7 +46,7 @@ def retry_verdict(profile: TaskProfile, job: Job, extra: TaskExtra, exit_code: i
     if not exit_code:
         return False
     limit = profile.max_retries if profile.max_retries is not None else job.max_retries
-    return limit == UNLIMITED or extra.retry_count < limit
+    return processes.may_retry(limit, extra.retry_count)
 
 
 def exit_options(
@@ -124,6 +124,12 @@ def limit_anew(world: World, task: int, profile: TaskProfile) -> None:
         end_ms = min(end_ms, world.latest_ms)
         tasks.move_end(task, end_ms)
         world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
+
+
+def not_scheduled(world: World, task: int, why: FailureInfo, rule: str, node: int = -1) -> None:
+    """Say why a task finds no place, or not on this node: ``TaskScheduleFail`` (PREP-10, SCHED-10, SCHED-11)."""
+    fields = (("category", why.category), ("code", why.code), ("message", why.message), ("rule", rule))
+    world.log.append(world.now_ms, world.log.shape("TaskScheduleFail", Subject.TASK, *fields), task, node)
 
 
 # -- end -------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
-from engine.log import Subject
 from engine.rules import outcomes, processes, scheduling
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, failure
 from engine.state.instances import Ending, InstanceTable, Mark
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.world import World
-
-UNLIMITED = -1
 
 
 # -- decisions -------------------------------------------------------------------------------------------------------
@@ -58,8 +55,7 @@ def prep_verdict(mark: int, state: int, prep: JobPreparationTask) -> PrepVerdict
 
 def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:
     """PREP-12: whether a preparation that exited nonzero runs again on its node; the job's own count does not apply."""
-    limit = prep.constraints.max_task_retry_count
-    return limit == UNLIMITED or retries < limit
+    return processes.may_retry(prep.constraints.max_task_retry_count, retries)
 
 
 def stays_valid_after_reboot(mark: int, state: int, prep: JobPreparationTask) -> bool:
@@ -169,18 +165,9 @@ def failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: st
         return
     instances.set_mark(row, Mark.BARRED)
     job.barred |= _bit(world, job, node)
-    refusal = failure("JobPreparationTaskFailed")
-    shape = world.log.shape(
-        "TaskScheduleFail",
-        Subject.TASK,
-        ("category", refusal.category),
-        ("code", refusal.code),
-        ("message", refusal.message),
-        ("rule", "PREP-10"),
-    )
     for task in waiting_tasks(world, job, node):
         give_back(world, task, rule="PREP-8")
-        world.log.append(world.now_ms, shape, task, node)
+        outcomes.not_scheduled(world, task, failure("JobPreparationTaskFailed"), "PREP-10", node)
 
 
 def waiting_tasks(world: World, job: Job, node: int) -> list[int]:

@@ -41,6 +41,11 @@ def task_launch(world: World, task: int, node: int, attempt: int, started_ms: in
     )
 
 
+def may_retry(most: int, retries: int) -> bool:
+    """Whether a process that has been retried so often may be retried once more; -1 is no limit (RETRY-3)."""
+    return most < 0 or retries < most
+
+
 class HookProcess(NamedTuple):
     """The preparation or release task of a job as a process; ``plain`` if all its starts are alike."""
 

@@ -15,12 +15,10 @@ if TYPE_CHECKING:
     from engine.specs.pool import StartTask
     from engine.world import World
 
-UNLIMITED = -1
-
 
 def start_retry_verdict(spec: StartTask, retries: int, exit_code: int | None) -> bool:
     """START-4: whether a start task that has just ended runs again; only a nonzero exit is retried."""
-    return bool(exit_code) and (spec.max_task_retry_count == UNLIMITED or retries < spec.max_task_retry_count)
+    return bool(exit_code) and processes.may_retry(spec.max_task_retry_count, retries)
 
 
 def start(world: World, node: int, rule: str, *, retries: int = 0) -> None:

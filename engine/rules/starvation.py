@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
-from engine.log import Subject
-from engine.rules import scheduling
-from engine.state.failures import failure
+from engine.rules import outcomes, scheduling
+from engine.state.failures import FailureInfo, failure
 from engine.units import MINUTE_MS
 
 if TYPE_CHECKING:
@@ -15,6 +14,10 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.state.tasks import TaskProfile
     from engine.world import World
+
+
+_NEVER_FITS = failure("TaskSchedulingConstraintFailed")
+_STARVES = _NEVER_FITS._replace(message="No node has enough free task slots at once.")
 
 
 def starves(pool: Pool, job: Job, profile: TaskProfile) -> bool:
@@ -34,9 +37,9 @@ def report(world: World, pool: Pool, job: Job, task: int, profile: TaskProfile) 
     """Say that a task finds no node: once if it can never fit (SCHED-10), once a minute while it starves (SCHED-11)."""
     if profile.required_slots > pool.slots:
         if task not in world.starving:
-            _say(world, task, failure("TaskSchedulingConstraintFailed").message, "SCHED-10")
+            _say(world, task, _NEVER_FITS, "SCHED-10")
     elif profile.required_slots > 1 and _is_due(world, task) and starves(pool, job, profile):
-        _say(world, task, "No node has enough free task slots at once.", "SCHED-11")
+        _say(world, task, _STARVES, "SCHED-11")
         world.calendar.at(world.now_ms + MINUTE_MS, DueKind.STARVING, pool.row)
 
 
@@ -52,15 +55,6 @@ def _is_due(world: World, task: int) -> bool:
     return last_ms is None or world.now_ms - last_ms >= MINUTE_MS
 
 
-def _say(world: World, task: int, message: str, rule: str) -> None:
+def _say(world: World, task: int, why: FailureInfo, rule: str) -> None:
     world.starving[task] = world.now_ms
-    why = failure("TaskSchedulingConstraintFailed")
-    shape = world.log.shape(
-        "TaskScheduleFail",
-        Subject.TASK,
-        ("category", why.category),
-        ("code", why.code),
-        ("message", message),
-        ("rule", rule),
-    )
-    world.log.append(world.now_ms, shape, task)
+    outcomes.not_scheduled(world, task, why, rule)
