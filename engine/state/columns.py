@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-# Rows of a page, as a shift: 1024 rows, which is about what a thousand nodes touch between two checkpoints.
-PAGE_BITS = 10
+# Rows of a page, as a shift: few enough that the windows of twenty jobs at work do not drag much else along.
+PAGE_BITS = 9
 PAGE_ROWS = 1 << PAGE_BITS
 
 # The type of columns that hold times; how wide they are depends on how long the run may be, see ``time_limits``.

@@ -105,7 +105,7 @@ class TaskTable(Columns):
         "planned": TIME,  # how long the first attempt takes
         "code": "i",  # the exit code of the first attempt
     }
-    FIXED = frozenset({"planned", "code"})
+    FIXED = frozenset({"profile", "planned", "code"})
     state: array[int]
     satisfied: array[int]
     profile: array[int]
@@ -366,7 +366,7 @@ class TaskTable(Columns):
     def set_profile(self, task: int, profile: TaskProfile) -> None:
         """Replace what the scheduler knows of the task: its constraints were updated (TASK-12)."""
         self.profile[task] = self.profile_number(profile)
-        self.touch(task)
+        self.touch_fixed(task)
 
     def plan(self, task: int, total_ms: int, code: int) -> None:
         """Replace how long the first attempt takes, and its exit code."""
