@@ -21,7 +21,7 @@ from engine.state.pools import Pool, PoolTable
 from engine.state.tasks import PREPARING, RUNNING, TaskBlock, TaskTable
 
 if TYPE_CHECKING:
-    from engine.rules.processes import HookProcess
+    from engine.executors.protocol import HookProcess
     from engine.scenario.model import Scenario
     from engine.state.files import NodeFiles
 
@@ -75,8 +75,8 @@ class World:
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
         self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.simulate.storage)
         # What has been found out about preparation and release tasks, by job; forgotten when a row may mean another.
-        self.preparations: dict[int, HookProcess] = {}
-        self.releases: dict[int, HookProcess] = {}
+        self.prep_hooks: dict[int, HookProcess] = {}
+        self.release_hooks: dict[int, HookProcess] = {}
         self.faults = Fault()
         self.starving: dict[int, int] = {}  # task -> when its waiting was last reported (SCHED-11)
 
@@ -131,8 +131,8 @@ class World:
         self.tasks.restore_blocks(copy.tasks, copy.blocks)
         self.instances.restore(copy.instances)
         self.disks.restore(copy.disks)
-        self.preparations.clear()
-        self.releases.clear()
+        self.prep_hooks.clear()
+        self.release_hooks.clear()
         self.faults = copy.faults
         self.starving = copy.starving.copy()
         self.executor.outages = list(copy.faults.outages)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engine.paths import NodeRoot
-    from engine.specs.common import ResourceFile
+    from engine.specs.common import CommandLine, ResourceFile
     from engine.specs.simulate import Distribution, ExitCodes, Simulate
     from engine.state.files import NodeFiles
 
@@ -83,6 +83,17 @@ class PlainProcess(NamedTuple):
         if isinstance(code, tuple):
             code = draws.pick_code(code, draws.uniform(seed, "exit code", *subject, attempt))
         return Plan(total_ms, code)
+
+
+class HookProcess(NamedTuple):
+    """The preparation or release task of a job as a process; ``plain`` if all its starts are alike."""
+
+    kind: TaskKind
+    task_id: str
+    spec: CommandLine
+    wall_clock_ms: int | None
+    plain: PlainProcess | None = None
+    fixed: Plan | None = None  # the plan of every start, where chance has no say
 
 
 class Executor(Protocol):

@@ -109,9 +109,7 @@ def _stop_resize(world: World, command: c.StopPoolResize, _: Extras) -> None:
 def _remove_nodes(world: World, command: c.RemoveNodes, _: Extras) -> None:
     pool = pools.find(world, command.pool_id)
     _refuse(refusals.remove_nodes_refusals(command))
-    refusal = resizing.resize_verdict(pool)
-    if refusal is not None:
-        raise refusal
+    resizing.check(pool)
     victims = list(dict.fromkeys(node_of(world, pool, name) for name in command.node_list))
     resizing.remove_nodes(world, pool, victims, command.resize_timeout, command.node_deallocation_option)
 

@@ -63,8 +63,8 @@ def bind(world: World, job: Job) -> None:
 def unbind(world: World, job: Job) -> None:
     """The job's pool is gone, or the job is to go elsewhere: its tasks wait (POOL-19)."""
     world.jobs.edit(job.row).pool = UNBOUND
-    world.preparations.pop(job.row, None)
-    world.releases.pop(job.row, None)
+    world.prep_hooks.pop(job.row, None)
+    world.release_hooks.pop(job.row, None)
     job.in_turn = False
     job.prepared = job.barred = 0
 

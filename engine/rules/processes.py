@@ -6,17 +6,17 @@ is decided elsewhere: ``outcomes`` for tasks, ``preparation``, ``release``, ``st
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine.environment import NodeFacts, TaskFacts, TaskKind, settings_of, variables
-from engine.executors.protocol import Launch, Output, PlainProcess, Plan
+from engine.executors.protocol import HookProcess, Launch, Output, PlainProcess, Plan
 from engine.paths import STARTUP, task_directory
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE
 from engine.state.instances import ENDED_WELL, Ending
 from engine.terms import OsFamily
 
 if TYPE_CHECKING:
-    from engine.specs.common import CommandLine, EnvironmentSetting
+    from engine.specs.common import EnvironmentSetting
     from engine.state.jobs import Job
     from engine.world import World
 
@@ -46,37 +46,26 @@ def may_retry(most: int, retries: int) -> bool:
     return most < 0 or retries < most
 
 
-class HookProcess(NamedTuple):
-    """The preparation or release task of a job as a process; ``plain`` if all its starts are alike."""
-
-    kind: TaskKind
-    task_id: str
-    spec: CommandLine
-    wall_clock_ms: int | None
-    plain: PlainProcess | None = None
-    fixed: Plan | None = None  # the plan of every start, where chance has no say
-
-
 def prep_process(world: World, job: Job) -> HookProcess:
     """The job's preparation task, looked at once."""
-    known = world.preparations.get(job.row)
+    known = world.prep_hooks.get(job.row)
     if known is None:
         prep = job.spec.job_preparation_task
         assert prep is not None
         limit_ms = prep.constraints.max_wall_clock_time
-        known = world.preparations[job.row] = _hook(world, job, HookProcess(TaskKind.PREP, prep.id, prep, limit_ms))
+        known = world.prep_hooks[job.row] = _hook(world, job, HookProcess(TaskKind.PREP, prep.id, prep, limit_ms))
     return known
 
 
 def release_process(world: World, job: Job) -> HookProcess:
     """The job's release task, looked at once."""
-    known = world.releases.get(job.row)
+    known = world.release_hooks.get(job.row)
     if known is None:
         release = job.spec.job_release_task
         assert release is not None
         limit_ms = release.max_wall_clock_time
         hook = HookProcess(TaskKind.RELEASE, release.id, release, limit_ms)
-        known = world.releases[job.row] = _hook(world, job, hook)
+        known = world.release_hooks[job.row] = _hook(world, job, hook)
     return known
 
 

@@ -88,6 +88,13 @@ def shrink_victims(world: World, pool: Pool, count: int, *, dedicated: bool) -> 
 # -- begin -----------------------------------------------------------------------------------------------------------
 
 
+def check(pool: Pool) -> None:
+    """Refuse what begins a resize unless the pool is ready for it (RSZ-1, RSZ-8)."""
+    refusal = resize_verdict(pool)
+    if refusal is not None:
+        raise refusal
+
+
 def resize(
     world: World,
     pool: Pool,
@@ -97,9 +104,7 @@ def resize(
     option: Deallocation,
 ) -> None:
     """The resize operation: refused unless steady and not autoscaled (RSZ-1)."""
-    refusal = resize_verdict(pool)
-    if refusal is not None:
-        raise refusal
+    check(pool)
     if pool.auto_scale:
         raise BatchError("OperationInvalidForCurrentState", "autoscale is enabled on the pool")
     pool.modified_ms = world.now_ms
@@ -126,10 +131,7 @@ def begin_resize(world: World, pool: Pool, timeout_ms: int, option: Deallocation
 
 
 def remove_nodes(world: World, pool: Pool, victims: Sequence[int], timeout_ms: int, option: Deallocation) -> None:
-    """Remove these nodes; the targets drop by as many (RSZ-8). Those that are leaving anyway do not count again."""
-    refusal = resize_verdict(pool)
-    if refusal is not None:
-        raise refusal
+    """Remove nodes of a steady pool; the targets drop by as many (RSZ-8). Those leaving anyway do not count again."""
     victims = [node for node in victims if world.nodes.state_of(node) is not _N.LEAVING_POOL]
     for node in victims:
         if world.nodes[node].dedicated:

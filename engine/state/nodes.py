@@ -16,7 +16,7 @@ from engine.terms import NodeState, SchedulingState, TaskResult
 if TYPE_CHECKING:
     from engine.specs.pool import StartTask
 
-CREATING, STARTING, IDLE, RUNNING = NodeState.CREATING, NodeState.STARTING, NodeState.IDLE, NodeState.RUNNING
+CREATING = NodeState.CREATING
 GONE = len(NodeState)  # in the column: the node has left its pool
 
 # ACC-7, ACC-10: states in which the VM is neither counted nor billed.
