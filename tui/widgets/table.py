@@ -81,12 +81,22 @@ class Table(ScrollView):
         """Look at the model again and draw what has changed."""
         self.model.refresh()
         self._find_cursor()
-        count = self.model.count + _HEADER_LINES
-        if self.virtual_size.height != count:
-            self.virtual_size = Size(self.size.width, count)
+        self._set_height(self.model.count + _HEADER_LINES)
         if self.follows:
             self._follow()
         self._draw_changes()
+
+    def _set_height(self, lines: int) -> None:
+        """There are so many lines. Only when the scrollbar comes or goes must the screen be laid out again."""
+        if self.virtual_size.height == lines:
+            return
+        size = Size(self.size.width, lines)
+        if self.show_vertical_scrollbar != (lines > self.size.height):
+            self.virtual_size = size
+            return
+        self.set_reactive(Table.virtual_size, size)
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = lines
 
     def _find_cursor(self) -> None:
         count = self.model.count
