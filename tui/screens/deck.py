@@ -17,6 +17,7 @@ from tui.panes.watch import Watch
 from tui.screens.actions import ActionSheet
 from tui.screens.sheet import Sheet
 from tui.screens.timed import Timed
+from tui.screens.why import Why
 from tui.viewmodels.actions import actions_for
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.events import EventsModel
@@ -27,6 +28,7 @@ from tui.viewmodels.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.jobs import JobsModel, PoolsModel
 from tui.viewmodels.nodes import NodesModel
 from tui.viewmodels.tasks import TasksModel
+from tui.viewmodels.why import answers_to
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
@@ -83,6 +85,7 @@ class Deck(Timed):
         Binding("v", "with_all", "with nodes without a record", id="list.all"),
         Binding("a", "act", "act on the row", id="row.act"),
         Binding("A", "act_on_job", "act on the job", id="job.act"),
+        Binding("w", "why", "why is it so?", id="row.why"),
         Binding("f", "files", "files on the node", id="row.files"),
         Binding("R", "save", "save the session as a scenario", id="session.save"),
         Binding("F", "follow", "follow the newest event", id="events.follow"),
@@ -154,7 +157,7 @@ class Deck(Timed):
             pairs += [("tab", "next pane"), ("l", "lens"), ("enter", "open")]
         if self.session.is_past:
             pairs.insert(0, ("b", "branch here"))
-        return [*pairs, ("a", "act"), ("t", "go to time"), ("?", "help")]
+        return [*pairs, ("w", "why"), ("a", "act"), ("t", "go to time"), ("?", "help")]
 
     # -- views ---------------------------------------------------------------------------------------------------
 
@@ -394,6 +397,17 @@ class Deck(Timed):
             self.session.focus_pool(model.identity_of(key))
         elif isinstance(model, JobsModel):
             self.session.focus_job(model.identity_of(key))
+
+    def action_why(self) -> None:
+        """Why what is under the cursor is as it is; where a pool has no nodes, why not."""
+        view, subject = self.view.id or "", self._subject()
+        if view in ("nodes", "pools") and (subject is None or subject[0] == "job"):
+            subject = "pool", self.session.pool_id
+        answers = [] if subject is None else answers_to(self.session, *subject, view)
+        if answers:
+            self.app.push_screen(Why(self.session, answers, self.seek))
+        else:
+            self.notify("There is nothing here to explain.", markup=False)
 
     def action_files(self) -> None:
         """The files on the node under the cursor."""

@@ -37,11 +37,12 @@ class Sheet(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,question_mark", "dismiss", "close")]
 
-    def __init__(self, title: str, lines: Callable[[int], Sequence[Line]]) -> None:
-        """``lines`` makes the text for so many cells."""
+    def __init__(self, title: str, lines: Callable[[int], Sequence[Line]], *, keys: str = "esc close") -> None:
+        """``lines`` makes the text for so many cells; ``keys`` says what can be pressed."""
         super().__init__()
         self._title = title
         self._lines = lines
+        self._keys = keys
 
     def compose(self) -> ComposeResult:
         """A framed page."""
@@ -52,7 +53,7 @@ class Sheet(ModalScreen[None]):
         """The text for the size of this terminal."""
         page = self.query_one(_Page)
         page.border_title = Content(self._title)
-        page.border_subtitle = "esc close"
+        page.border_subtitle = self._keys
         page.focus()
         self.call_after_refresh(self._fill)
 

@@ -1,0 +1,40 @@
+"""What there is to be said about whatever somebody points at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.views.explain.jobs import why_job
+from engine.views.explain.nodes import why_node
+from engine.views.explain.pools import why_pool
+from engine.views.explain.preparation import why_preparation
+from engine.views.explain.tasks import why_task
+
+if TYPE_CHECKING:
+    from engine.views.explain.explanation import Explanation
+    from engine.world import World
+
+
+def about_task(world: World, task: int) -> list[Explanation]:
+    """Why a task is in its state."""
+    return [why_task(world, task)]
+
+
+def about_node(world: World, node: int, job_id: str) -> list[Explanation]:
+    """Why a node is in its state, and how preparation of this job stands there if it has one."""
+    job = world.jobs.find(job_id)
+    if job is None or not job.has_prep:
+        return [why_node(world, node)]
+    return [why_node(world, node), why_preparation(world, job, node)]
+
+
+def about_job(world: World, job_id: str) -> list[Explanation]:
+    """Why a job has not ended, or has; nothing while there is none of this id."""
+    job = world.jobs.find(job_id)
+    return [] if job is None else [why_job(world, job)]
+
+
+def about_pool(world: World, pool_id: str) -> list[Explanation]:
+    """Why a pool has the nodes that it has; nothing while there is none of this id."""
+    pool = world.pools.find(pool_id)
+    return [] if pool is None else [why_pool(world, pool)]
