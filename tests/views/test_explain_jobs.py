@@ -85,7 +85,7 @@ def test_which_release_tasks_hold_a_job():
         "✓ shortest time in this state  over [TIME-19]",
         "✗ release tasks                4 open [REL-6]",
         "     2 release tasks running; soonest n0 at 08:01:31 [REL-6]",
-        "     1 release task waiting for a node that is rebooting; soonest n1 at 08:02:10 [REL-10]",
+        "     1 release task waiting for a node that is rebooting; soonest n1 at 08:02:10 [REL-13]",
         "     1 release task waiting for a node that is unusable; soonest n2 at 08:16:10 [REL-13]",
         "It was ended: UserTerminate. [JOB-10]",
         "The last release task that runs now ends on n3 at 08:01:31. [REL-6]",

@@ -10,7 +10,7 @@ from engine.state.instances import Mark
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.terms import InstanceState, JobState, OnAllTasksComplete
-from engine.views.explain.candidates import Fit, candidates, first_end
+from engine.views.explain.candidates import Fit, candidates, first_end, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, Reason, earliest, moment, name_of, some
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from engine.world import World
 
 _J = JobState
+# Nodes that owe a release, and until when, by the node's state and the rule by which the job waits.
+_Waiting = dict[tuple[str, str], list[tuple[int | None, int]]]
 
 
 def why_job(world: World, job: Job) -> Explanation:
@@ -151,15 +153,16 @@ def _ending(world: World, job: Job) -> Explanation:
     assert job.state is not None
     agenda, instances = Agenda(world), world.instances
     running: list[tuple[int, int]] = []
-    waiting: dict[str, list[tuple[int | None, int]]] = {}
+    waiting: _Waiting = {}
     for row in instances.rows_of_job(job.row):
         node = instances.node[row]
         if instances.release_state[row] == InstanceState.RUNNING:
             running.append((instances.release_end[row], node))
         elif instances.mark[row] & Mark.RELEASE_OWED:
             state = world.nodes.state_of(node)
-            when_ms = agenda.release_timeouts.get(row, agenda.node_steps.get(node))
-            waiting.setdefault("gone" if state is None else state.wire, []).append((when_ms, node))
+            when_ms = agenda.release_timeouts.get(row, state_passes_ms(world, agenda, node))
+            why = "gone" if state is None else state.wire, "REL-10" if instances.release_runs[row] else "REL-13"
+            waiting.setdefault(why, []).append((when_ms, node))
     holds = bool(job.releases_open) and not job.forced
     value = f"{job.releases_open} open" + (", not waited for: forced" if job.forced and job.releases_open else "")
     step_ms = agenda.job_steps.get(job.row)
@@ -187,17 +190,14 @@ def _ending(world: World, job: Job) -> Explanation:
     )
 
 
-def _release_reasons(
-    world: World, running: list[tuple[int, int]], waiting: dict[str, list[tuple[int | None, int]]]
-) -> list[Reason]:
+def _release_reasons(world: World, running: list[tuple[int, int]], waiting: _Waiting) -> list[Reason]:
     reasons = []
     if running:
         first_ms, node = min(running)
         noun = "release task" if len(running) == 1 else "release tasks"
         reasons.append(Reason(len(running), f"{noun} running", first_ms, "REL-6", name_of(world, node)))
-    for state, owed in sorted(waiting.items()):
+    for (state, rule), owed in sorted(waiting.items()):
         known = sorted((when_ms, node) for when_ms, node in owed if when_ms is not None)
-        rule = "REL-10" if state == "rebooting" else "REL-13"
         text = f"release {'task' if len(owed) == 1 else 'tasks'} waiting for a node that is {state}"
         if known:
             reasons.append(Reason(len(owed), text, known[0][0], rule, name_of(world, known[0][1])))
@@ -206,15 +206,13 @@ def _release_reasons(
     return reasons
 
 
-def _release_changes(
-    world: World, running: list[tuple[int, int]], waiting: dict[str, list[tuple[int | None, int]]]
-) -> list[Next]:
+def _release_changes(world: World, running: list[tuple[int, int]], waiting: _Waiting) -> list[Next]:
     changes = [Next(f"release ends on {name_of(world, node)}", when_ms, "REL-6") for when_ms, node in running]
-    for state, owed in waiting.items():
+    for (state, rule), owed in waiting.items():
         for when_ms, node in owed:
             if when_ms is not None:
                 what = "is given up" if state in ("unknown", "unusable") else f"is no longer {state}"
-                changes.append(Next(f"{name_of(world, node)} {what}", when_ms, "REL-13"))
+                changes.append(Next(f"{name_of(world, node)} {what}", when_ms, rule))
     return changes
 
 

@@ -1,0 +1,61 @@
+"""Whatever happens in a run, at every moment there is an answer to every question, and looking changes nothing."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine import Simulation
+from engine.state.tasks import ACTIVE
+from engine.views.explain.jobs import why_job
+from engine.views.explain.nodes import why_node
+from engine.views.explain.pools import why_pool
+from engine.views.explain.preparation import why_preparation
+from engine.views.explain.tasks import why_task
+from tests.properties.runs import play, random_scenario
+
+MOMENTS = 8
+
+
+def all_answers(simulation):
+    world = simulation.world
+    for task in range(world.tasks.length):
+        yield why_task(world, task)
+    for node in range(world.nodes.length):
+        yield why_node(world, node)
+        for job in world.jobs:
+            yield why_preparation(world, job, node)
+    for job in world.jobs:
+        yield why_job(world, job)
+    for pool in world.pools:
+        yield why_pool(world, pool)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.integers(0, 2**32).map(Random))
+def test_every_question_has_an_answer_at_every_moment(random: Random) -> None:
+    simulation = Simulation(random_scenario(random))
+    play(simulation, random, commands=25)
+    recorded = list(simulation.json_lines())
+    for _ in range(MOMENTS):
+        simulation.seek(random.randrange(simulation.end_ms))
+        for answer in all_answers(simulation):
+            assert answer.lines()[0].endswith("?")
+            assert answer.next_change is None or answer.next_change.when_ms >= simulation.world.now_ms
+    simulation.seek(simulation.end_ms)
+    assert list(simulation.json_lines()) == recorded
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.integers(0, 2**32).map(Random))
+def test_a_task_waits_because_a_condition_is_not_met(random: Random) -> None:
+    simulation = Simulation(random_scenario(random))
+    play(simulation, random, commands=25)
+    for _ in range(MOMENTS):
+        simulation.seek(random.randrange(simulation.end_ms))
+        tasks = simulation.world.tasks
+        for task in range(tasks.length):
+            if tasks.state[task] == ACTIVE:
+                assert why_task(simulation.world, task).deciding is not None
