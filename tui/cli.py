@@ -46,7 +46,7 @@ def _complete_scenario(_context: click.Context, _parameter: click.Parameter, inc
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    r"""Simulate Azure Batch: pools, jobs, tasks, job preparation and release, in simulated time.
+    """Simulate Azure Batch: pools, jobs, tasks, job preparation and release, in simulated time.
 
     A scenario is a YAML file with the service's own REST bodies. The same scenario and seed give the same run.
     Without a command, in a terminal, the dashboard opens on the bundled sample.
@@ -91,7 +91,7 @@ def cli(context: click.Context) -> None:
 def run(
     scenario: str, until: str | None, seed: int | None, events: str | None, files: str | None, output: str, quiet: bool
 ) -> int:
-    r"""Replay SCENARIO, a file or the name of a bundled one, as fast as it can.
+    """Replay SCENARIO, a file or the name of a bundled one, as fast as it can.
 
     Prints what became of jobs, pools and expectations. With --events - stdout holds the events and nothing else; the
     table then goes to stderr. Files appear under the names asked for when the run is over, complete.
@@ -159,7 +159,7 @@ def open_dashboard(
     theme: str = "dark",
     ascii_only: bool = False,
 ) -> int:
-    r"""Open the dashboard on SCENARIO, a file or the name of a bundled one.
+    """Open the dashboard on SCENARIO, a file or the name of a bundled one.
 
     Space runs and pauses, . goes one event forward and , back, a acts, ? helps. What was done by hand can be saved as
     a scenario that replays to the same events.
@@ -185,7 +185,7 @@ def open_dashboard(
 @cli.command()
 @click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO...", shell_complete=_complete_scenario)
 def check(scenarios: tuple[str, ...]) -> int:
-    r"""Validate each SCENARIO without running it.
+    """Validate each SCENARIO without running it.
 
     Every mistake of every file is printed as file:line:column: path: what is wrong.
 
@@ -227,7 +227,7 @@ def scenarios() -> int:
 
 @cli.command()
 def schema() -> int:
-    r"""Print the JSON Schema of the scenario file.
+    """Print the JSON Schema of the scenario file.
 
     Editors complete and check scenarios with it.
 
@@ -263,7 +263,7 @@ def sample(yes: bool) -> int:
 @click.option("--samples", metavar="FILE", type=click.Path(), help="JSON with now, variables and samples of metrics.")
 @click.option("--at", metavar="TIME", help="Evaluate at this UTC time instead of the file's now.")
 def autoscale(formula: str, samples: str | None, at: str | None) -> int:
-    r"""Evaluate the autoscale formula in the file FORMULA (- is stdin).
+    """Evaluate the autoscale formula in the file FORMULA (- is stdin).
 
     Prints the results string of the service. A formula that is refused or fails is status 1, with the line, the
     column and a caret.
