@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import BatchError
 from engine.rules.commands import node_of
+from engine.rules.directories import read_file
 from engine.scenario.model import Subject, SubjectKind
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.terms import InstanceState, NodeState, TaskResult
@@ -32,12 +33,12 @@ def observe(world: World, subject: Subject, wanted: Mapping[str, object], now_ms
             pool = _latest_pool(world, subject.pool_id)
             facts = _pool(world, pool, now_ms) if pool is not None else _ABSENT
         case SubjectKind.JOB:
-            job = world.jobs.find(subject.job_id or "")
+            job = _latest_job(world, subject.job_id)
             facts = _job(world, job) if job is not None else _ABSENT
         case SubjectKind.TASK:
             facts = _task(world, subject)
         case SubjectKind.NODE:
-            facts = _node(world, subject, wanted)
+            facts = _node(world, subject, wanted, now_ms)
     return {name: facts.get(name) for name in wanted}
 
 
@@ -45,6 +46,12 @@ def _latest_pool(world: World, pool_id: str | None) -> Pool | None:
     """The pool of this id, or the last one that had it: its cost and errors are still of interest."""
     wanted = (pool_id or "").lower()
     return next((pool for pool in reversed(world.pools.rows) if pool.id.lower() == wanted), None)
+
+
+def _latest_job(world: World, job_id: str | None) -> Job | None:
+    """The job of this id, or the last one that had it: how its tasks ended is still of interest."""
+    wanted = (job_id or "").lower()
+    return world.jobs.find(wanted) or next((job for job in reversed(world.jobs.rows) if job.id.lower() == wanted), None)
 
 
 def pool_cost_usd(world: World, pool: Pool, now_ms: int) -> float:
@@ -111,17 +118,21 @@ def _pool(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
 def _job(world: World, job: Job) -> dict[str, object]:
     instances = world.instances
     rows = instances.rows_of_job(job.row)
+    # With the job its tasks are deleted (JOB-16): of a job that is gone it counts how they had ended.
+    deleted = job.deleted if job.state is None else {}
+    succeeded = job.counts[COMPLETED] - job.failed + deleted.get(TaskResult.SUCCESS, 0)
+    failed = job.failed + deleted.get(TaskResult.FAILURE, 0)
     return {
         "state": job.state.wire if job.state is not None else None,
         "terminateReason": job.terminate_reason,
         "tasks": {
-            "active": job.counts[ACTIVE],
+            "active": job.counts[ACTIVE] + deleted.get(None, 0),
             "preparing": job.counts[PREPARING],
             "running": job.counts[RUNNING],
-            "completed": job.counts[COMPLETED],
-            "succeeded": job.counts[COMPLETED] - job.failed,
-            "failed": job.failed,
-            "total": job.total,
+            "completed": succeeded + failed,
+            "succeeded": succeeded,
+            "failed": failed,
+            "total": job.total + sum(deleted.values()),
         },
         "preparationTasks": _instance_counts([view for row in rows if (view := instances.prep(row))]),
         "releaseTasks": _instance_counts([view for row in rows if (view := instances.release(row))]),
@@ -166,7 +177,7 @@ def _task(world: World, subject: Subject) -> dict[str, object]:
     }
 
 
-def _node(world: World, subject: Subject, wanted: Mapping[str, object]) -> dict[str, object]:
+def _node(world: World, subject: Subject, wanted: Mapping[str, object], now_ms: int) -> dict[str, object]:
     pool = _latest_pool(world, subject.pool_id)
     name = subject.node_id if subject.node_id is not None else subject.node_index
     if pool is None or name is None:
@@ -179,6 +190,5 @@ def _node(world: World, subject: Subject, wanted: Mapping[str, object]) -> dict[
     facts: dict[str, object] = {"state": state.wire if state is not None else None}
     asked = wanted.get("file")
     if isinstance(asked, dict):
-        files = world.disks[node]
-        facts["file"] = {path: files.read(path.replace("\\", "/").lstrip("/")) for path in asked}
+        facts["file"] = {path: read_file(world, node, path, now_ms) for path in asked}
     return facts

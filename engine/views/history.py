@@ -113,17 +113,6 @@ def recent_tasks(world: World, nodes: Iterable[int]) -> dict[int, list[int]]:
     return {node: list(tasks) for node, tasks in found.items()}
 
 
-def starts_since(world: World, since_ms: dict[int, int]) -> dict[int, list[int]]:
-    """The tasks that started on each of these nodes after the moment given for it, in the order of first starts."""
-    log = world.log
-    found: dict[int, dict[int, None]] = {node: {} for node in since_ms}
-    starts = [_kind(shape) == RUNNING for shape in log.shapes]
-    for when_ms, shape, task, node in zip(log.when, log.shape_of, log.row_a, log.row_b, strict=True):
-        if starts[shape] and node in found and when_ms > since_ms[node]:
-            found[node][task] = None
-    return {node: list(tasks) for node, tasks in found.items()}
-
-
 def ready_ms(world: World, now_ms: int) -> dict[int, int]:
     """How long each node has been idle or running, in ms."""
     log = world.log

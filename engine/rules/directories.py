@@ -1,0 +1,144 @@
+"""The directories of processes on a node, and what is in them (FILE-3, FILE-4, FILE-7).
+
+A node's disk holds what was written there. Processes that write nothing leave no trace on it, though each of them has
+its directory with two empty files (FILE-4): these follow from the tables. And a directory whose retention time is over
+is gone, though nobody deleted it (FILE-7).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.paths import WORKITEMS, parent, task_directory
+from engine.state.tasks import COMPLETED, GONE
+from engine.terms import InstanceState, TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.state.instances import InstanceView
+    from engine.state.jobs import Job
+    from engine.world import World
+
+OUTPUTS = ("stdout.txt", "stderr.txt")
+# workitems/<job>/job-1/<task>: so many names lead to the directory of a task (FILE-3).
+_TASK_DEPTH = 4
+
+
+class FileEntry(NamedTuple):
+    """A file or directory by its path below the node's root, slashes between; ``text`` is None for a directory."""
+
+    path: str
+    text: str | None
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it is a directory."""
+        return self.text is None
+
+    @property
+    def size(self) -> int:
+        """The length in bytes of UTF-8."""
+        return len((self.text or "").encode("utf-8", "surrogatepass"))
+
+
+class Directory(NamedTuple):
+    """The directory of a process, and when it is deleted; None is never, or not known yet."""
+
+    path: str
+    expires_ms: int | None
+
+
+def files_of(world: World, node: int, now_ms: int) -> list[FileEntry]:
+    """Every file and directory on a node, sorted by path; none on a node that is gone."""
+    if world.nodes.state_of(node) is None:
+        return []
+    return entries_of(world, node, tasks_on(world, [node])[node], now_ms)
+
+
+def read_file(world: World, node: int, path: str, now_ms: int) -> str | None:
+    """The text of a file on a node, its path relative to the root, with either separator; None if there is none."""
+    key = key_of(path)
+    if key.startswith(f"{WORKITEMS}/"):
+        return dict(files_of(world, node, now_ms)).get(key)
+    return world.disks[node].read(key) if key in world.disks[node].walk() else None
+
+
+def key_of(path: str) -> str:
+    """The path as the disk has it: slashes between, none around."""
+    return path.replace("\\", "/").strip("/")
+
+
+def tasks_on(world: World, nodes: Sequence[int]) -> dict[int, list[int]]:
+    """The tasks that have a directory on each of these nodes: they started there on its present disk."""
+    log = world.log
+    found: dict[int, dict[int, None]] = {node: {} for node in nodes}
+    starts = [shape.event == "TaskStateChanged" and ("to", TaskState.RUNNING) in shape.fields for shape in log.shapes]
+    for when_ms, shape, task, node in zip(log.when, log.shape_of, log.row_a, log.row_b, strict=True):
+        if starts[shape] and node in found and when_ms > world.nodes[node].disk_since_ms:
+            found[node][task] = None
+    return {node: list(tasks) for node, tasks in found.items()}
+
+
+def entries_of(world: World, node: int, tasks: Sequence[int], now_ms: int) -> list[FileEntry]:
+    """Every file and directory on a node that is there, sorted by path; ``tasks`` are those of ``tasks_on``."""
+    files = world.disks[node]
+    directories = [directory_of(world, task) for task in tasks if world.tasks.state[task] != GONE]
+    directories += _instance_directories(world, node)
+    expired = {directory.path for directory in directories if is_over(directory, now_ms)}
+    entries = {path: files.read(path) for path in files.walk() if _process_directory(path) not in expired}
+    for path in (directory.path for directory in directories):
+        if path not in expired and path not in entries:
+            entries.update({f"{path}/{name}": "" for name in OUTPUTS})
+            above = f"{path}/wd"
+            while above and above not in entries:
+                entries[above] = None
+                above = parent(above)
+    return [FileEntry(path, entries[path]) for path in sorted(entries)]
+
+
+def _process_directory(path: str) -> str:
+    """The directory of the process that a path belongs to."""
+    return "/".join(path.split("/", _TASK_DEPTH)[:_TASK_DEPTH])
+
+
+def directory_of(world: World, task: int) -> Directory:
+    """The directory of a task (FILE-3) and until when it stays there (FILE-7)."""
+    tasks = world.tasks
+    profile = tasks.profile_of(task)
+    path = task_directory(world.jobs[profile.job].id, tasks.task_id(task))
+    if tasks.state[task] != COMPLETED or profile.retention_ms is None:
+        return Directory(path, None)
+    return Directory(path, tasks.ended[task] + profile.retention_ms)
+
+
+def _instance_directories(world: World, node: int) -> list[Directory]:
+    """The directories of preparations and releases that started on the node's present disk."""
+    instances = world.instances
+    found: list[Directory] = []
+    for row in instances.rows_on(node):
+        job = world.jobs[instances.job[row]]
+        if job.state is None:
+            continue
+        prep, release = job.spec.job_preparation_task, job.spec.job_release_task
+        if prep is not None:
+            found += _of_instance(world, job, node, instances.prep(row), prep.id, prep.constraints.retention_time)
+        if release is not None:
+            found += _of_instance(world, job, node, instances.release(row), release.id, release.retention_time)
+    return found
+
+
+def _of_instance(
+    world: World, job: Job, node: int, view: InstanceView | None, task_id: str, retention_ms: int | None
+) -> list[Directory]:
+    if view is None or view.start_ms <= world.nodes[node].disk_since_ms:
+        return []
+    path = task_directory(job.id, task_id)
+    if view.state is InstanceState.RUNNING or view.end_ms is None or retention_ms is None:
+        return [Directory(path, None)]
+    return [Directory(path, view.end_ms + retention_ms)]
+
+
+def is_over(directory: Directory, now_ms: int) -> bool:
+    """FILE-7, TIME-18: a directory is deleted exactly when its retention time is over."""
+    return directory.expires_ms is not None and directory.expires_ms <= now_ms
