@@ -32,9 +32,11 @@ class DueKind(IntEnum):
     DATA_EXPIRED = 13
     LIFETIME_OVER = 14
     SPOT_REFILL = 15
-    TASKS_READY = 16
-    STARVING = 17
-    PASS = 18
+    AUTOSCALE_SAMPLE = 16
+    AUTOSCALE = 17
+    TASKS_READY = 18
+    STARVING = 19
+    PASS = 20
 
 
 class Due:

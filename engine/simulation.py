@@ -18,6 +18,7 @@ from engine.log import Json, Subject, to_json
 from engine.names import Names
 from engine.observe import observe
 from engine.rules import (
+    autoscaling,
     commands,
     hand_over,
     jobs,
@@ -140,6 +141,7 @@ class Simulation:
         if self.scenario.until_ms is None:
             self.now_ms = min(self.now_ms, self.log.last_ms)
         self._expectations.settle(self.world, self.now_ms)
+        self._miss_refusals()
 
     @property
     def expectations(self) -> list[Outcome]:
@@ -224,7 +226,18 @@ class Simulation:
             announced = refused is not None and one.refused == refused.code
             error = refused or BatchError("OperationInvalidForCurrentState", f"{one.refused} was expected")
             self.refusals.append(Refusal(world.now_ms, one.command, error, announced))
-            self._expectations.refused(one, refused)
+            self._expectations.refused(one.command, one.refused, "accepted" if refused is None else refused.code)
+
+    def _miss_refusals(self) -> None:
+        """What was to be refused and never had its turn is a failure too; said once, however often the run ends."""
+        pending = [(one.when_ms, one.command, one.refused) for one in self.journal.pending()]
+        waiting = [(self.now_ms, entry.command, entry.refused) for entry in self._waiting]
+        for when_ms, command, code in pending + waiting:
+            if code is None or any(known.command is command for known in self.refusals):
+                continue
+            error = BatchError("OperationInvalidForCurrentState", f"{code} was expected")
+            self.refusals.append(Refusal(when_ms, command, error, announced=False))
+            self._expectations.refused(command, code, "never given")
 
     def _log_refusal(self, one: Input, error: BatchError, body: Json) -> None:
         shape = self.world.log.shape(
@@ -316,6 +329,8 @@ class Simulation:
             DueKind.DATA_EXPIRED: node_operations.data_expired,
             DueKind.LIFETIME_OVER: tasks.lifetime_is_over,
             DueKind.SPOT_REFILL: spot.refill,
+            DueKind.AUTOSCALE_SAMPLE: autoscaling.take_sample,
+            DueKind.AUTOSCALE: autoscaling.evaluate_when_due,
             DueKind.TASKS_READY: scheduling.tasks_are_ready,
             DueKind.STARVING: starvation.look_again,
             DueKind.PASS: scheduling.run_pass,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.errors import BatchError
-from engine.rules import faults, jobs, node_operations, pools, resizing, spot, tasks
+from engine.rules import autoscaling, faults, jobs, node_operations, pools, resizing, spot, tasks
 from engine.specs import commands as c
 from engine.specs import faults as f
 from engine.specs import refusals
@@ -104,6 +104,25 @@ def _resize_pool(world: World, command: c.ResizePool, _: Extras) -> None:
 
 def _stop_resize(world: World, command: c.StopPoolResize, _: Extras) -> None:
     resizing.stop(world, pools.find(world, command.pool_id))
+
+
+def _enable_auto_scale(world: World, command: c.EnablePoolAutoScale, _: Extras) -> None:
+    pool = pools.find(world, command.pool_id)
+    _refuse(refusals.auto_scale_refusals(command))
+    autoscaling.enable(world, pool, command)
+
+
+def _disable_auto_scale(world: World, command: c.DisablePoolAutoScale, _: Extras) -> None:
+    autoscaling.disable(world, pools.find(world, command.pool_id))
+
+
+def _evaluate_auto_scale(world: World, command: c.EvaluatePoolAutoScale, _: Extras) -> None:
+    """A trial changes nothing (AS-87): what it comes to is for who looks, ``autoscaling.evaluate``."""
+    pool = pools.find(world, command.pool_id)
+    _refuse(refusals.auto_scale_refusals(command))
+    refusal = autoscaling.evaluate_verdict(pool)
+    if refusal is not None:
+        raise refusal
 
 
 def _remove_nodes(world: World, command: c.RemoveNodes, _: Extras) -> None:
@@ -270,6 +289,9 @@ _RULES: dict[type, Callable[[World, Any, Extras], None]] = {
     c.UpdatePool: _update_pool,
     c.ResizePool: _resize_pool,
     c.StopPoolResize: _stop_resize,
+    c.EnablePoolAutoScale: _enable_auto_scale,
+    c.DisablePoolAutoScale: _disable_auto_scale,
+    c.EvaluatePoolAutoScale: _evaluate_auto_scale,
     c.RemoveNodes: _remove_nodes,
     c.RebootNode: _reboot,
     c.ReimageNode: _reimage,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.catalogue import vm_size
 from engine.errors import BatchError
-from engine.rules import node_operations, nodes, preparation, resizing, scheduling
+from engine.rules import autoscaling, node_operations, nodes, preparation, resizing, scheduling
 from engine.state.jobs import UNBOUND
 from engine.state.pools import Pool
 from engine.terms import AllocationState, Deallocation, JobDefaultOrder, JobState, NodeState, PoolState
@@ -39,12 +39,14 @@ def create(world: World, spec: PoolSpec) -> Pool:
     size = vm_size(spec.vm_size)
     assert size is not None  # the body was looked at before
     pool = Pool(len(world.pools), spec, size, spec.os_family, world.now_ms)
-    grows = bool(pool.target_dedicated or pool.target_spot)
+    grows = bool(pool.target_dedicated or pool.target_spot or pool.auto_scale)
     world.pools.create(world.now_ms, pool, AllocationState.RESIZING if grows else AllocationState.STEADY)
     for job in world.jobs.present():
         if job.pool == UNBOUND and job.pool_id.lower() == pool.id.lower():
             bind(world, job)
-    if grows:
+    if pool.auto_scale:
+        autoscaling.begin(world, pool)
+    elif grows:
         resizing.begin_resize(world, pool, spec.resize_timeout, Deallocation.REQUEUE)
     return pool
 

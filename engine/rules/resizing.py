@@ -118,7 +118,8 @@ def begin_resize(world: World, pool: Pool, timeout_ms: int, option: Deallocation
     victims: list[int] = []
     growth: list[tuple[bool, int]] = []
     for dedicated, target in ((True, pool.target_dedicated), (False, pool.target_spot)):
-        missing = target - len(members(world, pool, dedicated=dedicated))
+        on_the_way = sum(kind is dedicated for kind in pool.pending.values())
+        missing = target - len(members(world, pool, dedicated=dedicated)) - on_the_way
         if missing < 0:
             victims += shrink_victims(world, pool, -missing, dedicated=dedicated)
         elif missing:
@@ -128,6 +129,19 @@ def begin_resize(world: World, pool: Pool, timeout_ms: int, option: Deallocation
         ask_for_nodes(world, pool, missing, dedicated=dedicated)
     send_away(world, pool, victims, option)
     look_at_resize(world, pool)
+
+
+def change_course(world: World, pool: Pool) -> None:
+    """New targets while the pool is being resized: what was asked for comes as far as it is wanted (AS-81).
+
+    Nodes that wait for their tasks before they leave stay, until it is decided anew who goes.
+    """
+    for dedicated, target in ((True, pool.target_dedicated), (False, pool.target_spot)):
+        room = max(0, target - len(members(world, pool, dedicated=dedicated)))
+        asked = [number for number, kind in pool.pending.items() if kind is dedicated]
+        for number in asked[room:]:
+            del pool.pending[number]
+    _keep_waiting(world, pool)
 
 
 def remove_nodes(world: World, pool: Pool, victims: Sequence[int], timeout_ms: int, option: Deallocation) -> None:
@@ -248,6 +262,11 @@ def stopped(world: World, due: Due) -> None:
 def _call_off(world: World, pool: Pool) -> list[int]:
     """Give up what is pending; nodes that only wait for their tasks stay. Returns those that stay."""
     pool.pending.clear()
+    return _keep_waiting(world, pool)
+
+
+def _keep_waiting(world: World, pool: Pool) -> list[int]:
+    """Let the nodes stay that only wait for their tasks before they leave; returns them."""
     kept = sorted(node for node in pool.victims if world.nodes.state_of(node) is not _N.LEAVING_POOL)
     for node in kept:
         pool.victims.discard(node)

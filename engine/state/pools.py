@@ -12,6 +12,7 @@ from engine.state.columns import Record, Records
 from engine.terms import AllocationState, JobDefaultOrder, NodeFillType, OsFamily, PoolState
 
 if TYPE_CHECKING:
+    from engine.autoscale import RunError
     from engine.catalogue import VmSize
     from engine.specs.pool import PoolSpec
 
@@ -29,6 +30,24 @@ class ResizeError(NamedTuple):
         if self.values:
             body["values"] = [{"name": name, "value": value} for name, value in self.values]
         return body
+
+
+class AutoScaleRun(NamedTuple):
+    """The last evaluation of a pool's formula (AS-67)."""
+
+    when_ms: int
+    results: str
+    error: RunError | None
+
+
+class Scaling(NamedTuple):
+    """How a pool scales itself (AS-83): when it is evaluated and sampled next, and what the last evaluation gave."""
+
+    formula: str
+    interval_ms: int
+    next_ms: int
+    next_sample_ms: int
+    run: AutoScaleRun | None = None
 
 
 class Pool(Record):
@@ -65,6 +84,9 @@ class Pool(Record):
         "resize_errors",
         "resize_started_ms",
         "row",
+        "samples",
+        "scaling",
+        "scaling_asked_ms",
         "served",
         "short_since_ms",
         "since_ms",
@@ -115,6 +137,10 @@ class Pool(Record):
         self.gathered_errors: tuple[ResizeError, ...] = ()  # of the resize under way
         self.short_since_ms: int | None = None  # since when Spot nodes are missing (SPOT-5)
         self.refill_at_ms: int | None = None  # the next attempt to get them
+        # Autoscale: how, since when it was last asked for, and samples as the time and the values of each.
+        self.scaling: Scaling | None = None
+        self.scaling_asked_ms: int | None = None
+        self.samples: list[tuple[float, ...]] = []
         # Nodes by position, over all the pool ever had, and the addresses in use (NODE-4).
         self.nodes: list[int] = []
         self.addresses = 0  # ever used at once

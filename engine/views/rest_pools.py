@@ -9,7 +9,7 @@ from engine.terms import AllocationState
 from engine.views.addresses import etag, pool_url, utc
 
 if TYPE_CHECKING:
-    from engine.state.pools import Pool
+    from engine.state.pools import AutoScaleRun, Pool
     from engine.world import World
 
 
@@ -39,9 +39,17 @@ def pool_body(world: World, pool: Pool) -> dict[str, object]:
         "targetDedicatedNodes": pool.target_dedicated,
         "targetLowPriorityNodes": pool.target_spot,
     }
+    if pool.scaling is not None and pool.scaling.run is not None:
+        body["autoScaleRun"] = auto_scale_run(world, pool.scaling.run)
     if pool.resize_errors and pool.allocation is AllocationState.STEADY:
         body["resizeErrors"] = [error.wire() for error in pool.resize_errors]
     return body
+
+
+def auto_scale_run(world: World, run: AutoScaleRun) -> dict[str, object]:
+    """``autoScaleRun``, the last evaluation (AS-67)."""
+    body: dict[str, object] = {"timestamp": utc(world, run.when_ms), "results": run.results}
+    return body if run.error is None else body | {"error": run.error.wire()}
 
 
 def machine(pool: Pool) -> dict[str, object]:

@@ -44,7 +44,6 @@ CHAPTERS = {
 HTTP = "about requests over HTTP: the engine takes commands and answers with bodies"
 ADVICE = "advice to users, or a word on what things are good for"
 DEFINITION = "a definition, or what follows from other rules"
-AUTOSCALE = "formulas are evaluated by `batchdeck autoscale`; pools do not follow them"
 
 NOTHING_TO_DECIDE = {
     "GEN-2": "there are no job schedules that an id could collide with",
@@ -57,10 +56,8 @@ NOTHING_TO_DECIDE = {
     "ACC-1": DEFINITION,
     "ACC-3": "storage accounts are not simulated; containers are known by whether they are there",
     "POOL-13": ADVICE,
-    "POOL-21": AUTOSCALE,
     "POOL-22": "no command upgrades the operating system of nodes; the moves are there",
     "POOL-23": "the policy is accepted and kept; no command upgrades the operating system of nodes",
-    "POOL-25": AUTOSCALE,
     "NODE-1": DEFINITION,
     "NOP-10": "no command asks for remote login settings",
     "NOP-11": "no command uploads service logs",
@@ -82,7 +79,6 @@ NOTHING_TO_DECIDE = {
     "FILE-12": "users and their rights are not simulated",
     "ERR-3": ADVICE,
     "TIME-12": "the notice inside the VM changes nothing that Batch does",
-    "TIME-16": AUTOSCALE,
     "TIME-21": "blocked ports are not simulated",
     "MET-1": "counts are taken at any moment; nobody collects them by the minute",
     "SAMPLE-8": "the sample is the console program; its Python variant is not played",

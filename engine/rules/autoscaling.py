@@ -1,0 +1,256 @@
+"""Pools that set their own targets by a formula (autoscale.md, sections 8, 10, 13 to 17; POOL-20, POOL-21, POOL-25).
+
+A pool with autoscale has a ``scaling`` and takes samples of itself every 30 s; evaluations lie on a grid of the
+interval. Both go on for as long as the pool is there, since a formula may ask for the time of day: a run with such
+a pool ends at its ``until``.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+from engine import autoscale, draws
+from engine.autoscale import Inputs, Results, Series
+from engine.autoscale.samples import SAMPLE_PERIOD_MS
+from engine.calendar import Due, DueKind
+from engine.errors import BatchError
+from engine.log import Subject
+from engine.rules import nodes, resizing
+from engine.state.pools import AutoScaleRun, Scaling
+from engine.state.tasks import COMPLETED
+from engine.terms import AllocationState, Deallocation, JobState, NodeState, PoolState
+from engine.units import DAY_MS, MINUTE_MS, SECOND_MS
+
+if TYPE_CHECKING:
+    from engine.specs.commands import EnablePoolAutoScale
+    from engine.state.pools import Pool
+    from engine.world import World
+
+RESIZE_TIMEOUT_MS = 15 * MINUTE_MS  # AS-80, POOL-21
+_DEFAULT_INTERVAL_MS = 15 * MINUTE_MS  # AS-83, TIME-15
+_SPACING_MS = 30 * SECOND_MS  # TIME-16
+_MOST_SAMPLES = DAY_MS // SAMPLE_PERIOD_MS  # AS-55
+_USABLE = (NodeState.IDLE, NodeState.RUNNING)
+
+# What a sample consists of, after its time (AS-41).
+_SAMPLED = (
+    "$ActiveTasks",
+    "$RunningTasks",
+    "$PendingTasks",
+    "$SucceededTasks",
+    "$FailedTasks",
+    "$CurrentDedicatedNodes",
+    "$CurrentLowPriorityNodes",
+    "$PreemptedNodeCount",
+    "$UsableNodeCount",
+    "$TaskSlotsPerNode",
+    "$CPUPercent",
+)
+
+
+# -- decisions -------------------------------------------------------------------------------------------------------
+
+
+def enable_verdict(pool: Pool, command: EnablePoolAutoScale, now_ms: int) -> BatchError | None:
+    """Why the service does not switch autoscale on, or change it (AS-72, AS-85); None if it does."""
+    if pool.state is PoolState.DELETING:
+        return BatchError("PoolBeingDeleted")
+    if pool.scaling_asked_ms is not None and now_ms - pool.scaling_asked_ms < _SPACING_MS:
+        return BatchError("TooManyEnableAutoScaleRequests")
+    if pool.scaling is None and command.auto_scale_formula is None:
+        return BatchError("InvalidAutoScalingSettings", "a formula is needed where autoscale is off")
+    if command.auto_scale_formula is None and command.auto_scale_evaluation_interval is None:
+        return BatchError("InvalidAutoScalingSettings", "a formula or an interval is needed")
+    if pool.scaling is None and pool.allocation is not AllocationState.STEADY:
+        return BatchError("PoolBeingResized")
+    return None
+
+
+def evaluate_verdict(pool: Pool) -> BatchError | None:
+    """Why the service does not try out a formula on the pool (AS-72, AS-87); None if it does."""
+    if pool.scaling is None:
+        return BatchError("OperationInvalidForCurrentState", "autoscale is not enabled on the pool")
+    return None
+
+
+# -- on and off ------------------------------------------------------------------------------------------------------
+
+
+def begin(world: World, pool: Pool) -> None:
+    """A pool is created with autoscale: the first evaluation has no samples and gives the first targets (AS-84)."""
+    formula = pool.spec.auto_scale_formula
+    assert formula is not None  # the body was looked at before
+    _switch_on(world, pool, formula, pool.spec.auto_scale_evaluation_interval)
+    option = _evaluate(world, pool)
+    resizing.begin_resize(world, pool, RESIZE_TIMEOUT_MS, option or Deallocation.REQUEUE)
+
+
+def enable(world: World, pool: Pool, command: EnablePoolAutoScale) -> None:
+    """Switch autoscale on, or change formula or interval; every such request evaluates at once (AS-85)."""
+    refusal = enable_verdict(pool, command, world.now_ms)
+    if refusal is not None:
+        raise refusal
+    formula, interval_ms = command.auto_scale_formula, command.auto_scale_evaluation_interval
+    scaling = pool.scaling
+    if scaling is None:
+        assert formula is not None
+        _switch_on(world, pool, formula, _DEFAULT_INTERVAL_MS if interval_ms is None else interval_ms)
+    else:
+        pool.scaling = scaling = scaling._replace(formula=formula or scaling.formula)
+        if interval_ms is not None:
+            pool.scaling = scaling._replace(interval_ms=interval_ms, next_ms=world.now_ms + interval_ms)
+            world.calendar.at(world.now_ms + interval_ms, DueKind.AUTOSCALE, pool.row)
+    pool.scaling_asked_ms = pool.modified_ms = world.now_ms
+    _show_settings(pool)
+    _evaluate_and_resize(world, pool)
+
+
+def disable(world: World, pool: Pool) -> None:
+    """Switch autoscale off: targets and nodes stay, samples are forgotten (AS-52, AS-86)."""
+    if pool.state is PoolState.DELETING:
+        raise BatchError("PoolBeingDeleted")
+    pool.scaling = None
+    pool.auto_scale = False
+    pool.samples = []
+    pool.modified_ms = world.now_ms
+    _show_settings(pool)
+
+
+def _switch_on(world: World, pool: Pool, formula: str, interval_ms: int) -> None:
+    now_ms = world.now_ms
+    pool.auto_scale = True
+    pool.scaling = Scaling(formula, interval_ms, now_ms + interval_ms, now_ms + SAMPLE_PERIOD_MS)
+    world.calendar.at(now_ms + interval_ms, DueKind.AUTOSCALE, pool.row)
+    world.calendar.at(now_ms + SAMPLE_PERIOD_MS, DueKind.AUTOSCALE_SAMPLE, pool.row)
+
+
+def _show_settings(pool: Pool) -> None:
+    scaling = pool.scaling
+    pool.spec = pool.spec.model_copy(
+        update={
+            "enable_auto_scale": scaling is not None,
+            "auto_scale_formula": None if scaling is None else scaling.formula,
+            "auto_scale_evaluation_interval": _DEFAULT_INTERVAL_MS if scaling is None else scaling.interval_ms,
+        }
+    )
+
+
+# -- samples ---------------------------------------------------------------------------------------------------------
+
+
+def take_sample(world: World, due: Due) -> None:
+    """Every 30 s, before an evaluation of the same moment (AS-52, AS-53)."""
+    pool = world.pools.edit(due.key)
+    scaling, now_ms = pool.scaling, world.now_ms
+    if scaling is None or scaling.next_sample_ms != now_ms or pool.state is not PoolState.ACTIVE:
+        return
+    pool.samples.append((now_ms, *_tasks(world, pool), *_nodes(world, pool)))
+    del pool.samples[:-_MOST_SAMPLES]
+    pool.scaling = scaling._replace(next_sample_ms=now_ms + SAMPLE_PERIOD_MS)
+    world.calendar.rearm(due, now_ms + SAMPLE_PERIOD_MS, DueKind.AUTOSCALE_SAMPLE, pool.row)
+
+
+def _tasks(world: World, pool: Pool) -> tuple[int, ...]:
+    """Active, running, pending, succeeded and failed tasks (AS-41, AS-42)."""
+    active = running = succeeded = failed = 0
+    for job in world.jobs_of(pool):
+        if job.state is JobState.ACTIVE:
+            active += job.ready_count
+        running += job.busy
+        succeeded += job.counts[COMPLETED] - job.failed
+        failed += job.failed
+    return active, running, active + running, succeeded, failed
+
+
+def _nodes(world: World, pool: Pool) -> tuple[float, ...]:
+    """Dedicated, Spot, preempted and usable nodes, task slots of each, and CPU use in percent (AS-41).
+
+    DECISION: a task slot in use keeps its share of the node's CPU busy, an idle one none of it.
+    """
+    states = [(node, world.nodes.state_of(node)) for node in nodes.present_nodes(world, pool)]
+    usable = [node for node, state in states if state in _USABLE]
+    free = sum(world.nodes.free[node] for node in usable)
+    slots = pool.slots * len(usable)
+    return (
+        *resizing.current_counts(world, pool),
+        sum(state is NodeState.PREEMPTED for _, state in states),
+        len(usable),
+        pool.slots,
+        100 * (slots - free) / slots if slots else 0.0,
+    )
+
+
+# -- evaluation ------------------------------------------------------------------------------------------------------
+
+
+def evaluate_when_due(world: World, due: Due) -> None:
+    """An evaluation of the grid (AS-84); only while the pool is active (AS-89)."""
+    pool = world.pools.edit(due.key)
+    scaling, now_ms = pool.scaling, world.now_ms
+    if scaling is None or scaling.next_ms != now_ms or pool.state is not PoolState.ACTIVE:
+        return
+    pool.scaling = scaling._replace(next_ms=now_ms + scaling.interval_ms)
+    world.calendar.rearm(due, now_ms + scaling.interval_ms, DueKind.AUTOSCALE, pool.row)
+    _evaluate_and_resize(world, pool)
+
+
+def evaluate(world: World, pool: Pool, formula: str) -> Results:
+    """What a formula comes to on the pool as it is now; nothing changes (AS-36, AS-46, AS-87)."""
+    times_ms, *columns = zip(*pool.samples, strict=True) if pool.samples else ((), *(() for _ in _SAMPLED))
+    dedicated, spot, preempted, usable, slots, _ = _nodes(world, pool)
+    draw = count()
+    inputs = Inputs(
+        start=world.scenario.start,
+        now_ms=world.now_ms,
+        variables={
+            "$TargetDedicatedNodes": pool.target_dedicated,
+            "$TargetLowPriorityNodes": pool.target_spot,
+            "$CurrentDedicatedNodes": dedicated,
+            "$CurrentLowPriorityNodes": spot,
+            "$PreemptedNodeCount": preempted,
+            "$UsableNodeCount": usable,
+            "$TaskSlotsPerNode": slots,
+        },
+        samples={name: Series(times_ms, column) for name, column in zip(_SAMPLED, columns, strict=True)},
+        chance=lambda: draws.uniform(world.seed, "rand", pool.id.lower(), world.now_ms, next(draw)),
+    )
+    return autoscale.parse(formula).evaluate(inputs)
+
+
+def _evaluate_and_resize(world: World, pool: Pool) -> None:
+    """AS-80, AS-81. DECISION: a resize that is just being stopped is left alone until the next evaluation."""
+    before = pool.target_dedicated, pool.target_spot
+    option = _evaluate(world, pool)
+    if option is None or (pool.target_dedicated, pool.target_spot) == before:
+        return
+    if pool.allocation is AllocationState.STOPPING:
+        pool.target_dedicated, pool.target_spot = before
+        return
+    if pool.allocation is AllocationState.RESIZING:
+        resizing.change_course(world, pool)
+    resizing.begin_resize(world, pool, RESIZE_TIMEOUT_MS, option)
+
+
+def _evaluate(world: World, pool: Pool) -> Deallocation | None:
+    """Evaluate, remember and log it, and set the targets; None after an error, which leaves them (AS-66, AS-67)."""
+    scaling = pool.scaling
+    assert scaling is not None
+    results = evaluate(world, pool, scaling.formula)
+    pool.scaling = scaling._replace(run=AutoScaleRun(world.now_ms, results.text, results.error))
+    pool.target_dedicated, pool.target_spot = results.target_dedicated, results.target_low_priority
+    dedicated, spot = resizing.current_counts(world, pool)
+    shape = world.log.shape(
+        "AutoScaleEvaluated",
+        Subject.POOL,
+        ("currentDedicatedNodes", dedicated),
+        ("targetDedicatedNodes", pool.target_dedicated),
+        ("currentLowPriorityNodes", spot),
+        ("targetLowPriorityNodes", pool.target_spot),
+        ("formula", scaling.formula),
+        ("results", results.text),
+        ("error", results.error),
+        ("rule", "AS-90"),
+    )
+    world.log.append(world.now_ms, shape, pool.row)
+    return None if results.error else Deallocation(results.deallocation_option)
