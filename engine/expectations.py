@@ -8,9 +8,8 @@ from engine.observe import observe
 from engine.scenario.expect import matches
 
 if TYPE_CHECKING:
-    from engine.errors import BatchError
-    from engine.journal import Input
     from engine.scenario.model import Expectation, Plain
+    from engine.specs.commands import Command
     from engine.world import World
 
 
@@ -61,11 +60,9 @@ class Expectations:
             elif one.at_ms is not None and now_ms <= one.at_ms and (upcoming is None or upcoming > one.at_ms):
                 self._settled[one.index] = _compare(world, one, one.at_ms)
 
-    def refused(self, given: Input, error: BatchError | None) -> None:
-        """An input was refused, or was to be refused and was not: that counts as an expectation of its own."""
-        wanted = given.refused
-        seen = error.code if error is not None else "accepted"
-        written: dict[str, Plain] = {given.command.NAME: given.command.wire(), "refused": wanted}
+    def refused(self, command: Command, wanted: str | None, seen: str) -> None:
+        """A command was refused, or was to be refused and was not: that counts as an expectation of its own."""
+        written: dict[str, Plain] = {command.NAME: command.wire(), "refused": wanted}
         self._commands += (Outcome(written, wanted == seen, seen),)
 
     @property

@@ -56,7 +56,7 @@ class PoolRow:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRow:
-    """A command that was refused, or that was to be and was taken: then ``code`` is ``accepted``."""
+    """A command that was refused, or that was to be: ``code`` is ``accepted`` or ``never given`` if it was not."""
 
     at_ms: int
     command: str

@@ -1,4 +1,6 @@
-"""What a scenario expects of its run (contract, section 2): files on nodes, and jobs that are gone."""
+"""What a scenario expects of its run (contract, section 2): files on nodes, jobs that are gone, announced refusals."""
+
+import pytest
 
 from tests.builders import a_job, a_shell, a_task, simulation
 
@@ -58,3 +60,18 @@ def test_job_16_a_new_job_of_the_same_id_is_the_one_that_is_looked_at():
     )
     [(met, seen)] = outcomes(sim)
     assert met, seen
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [{"at": "P9D"}, {"when": {"jobId": "j", "state": "disabled"}}],
+    ids=["its time does not come", "its condition does not come true"],
+)
+def test_a_refusal_that_was_announced_and_never_comes_is_a_failure(turn):
+    refused = turn | {"terminateJob": {"jobId": "j"}, "refused": "JobCompleted"}
+    sim = simulation(a_job(), timeline=[refused])
+    outcomes(sim)
+    sim.finish()
+    [refusal] = sim.refusals
+    assert not refusal.announced
+    assert [(outcome.met, outcome.seen) for outcome in sim.command_outcomes] == [(False, "never given")]
