@@ -22,6 +22,7 @@ _CODES = {
     "InvalidApplicationPackageReferences": "InvalidApplicationPackageReferencesInAutoPool",
     "InvalidCertificateReferences": "InvalidCertificatesInAutoPool",
     "AutoScalingFormulaSyntaxError": "InvalidAutoScaleFormulaInAutoPool",
+    "AutoScalingFormulaTooLong": "InvalidAutoScaleFormulaInAutoPool",
     "InvalidAutoScalingSettings": "InvalidAutoScaleFormulaInAutoPool",
 }
 

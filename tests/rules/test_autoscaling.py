@@ -360,3 +360,15 @@ pools:
     assert (problem.line, problem.column, problem.path) == (6, 23, "pools[0].autoScaleFormula")
     assert "AutoScalingFormulaSyntaxError" in problem.message
     assert "Line 1, Col 8" in problem.message
+
+
+@pytest.mark.parametrize("formula", ["x = 1 +", "x=1;".ljust(8193)])
+def test_as_88_a_bad_formula_of_an_auto_pool_fails_the_job(formula):
+    pool = {"vmSize": "standard_d2s_v3", "enableAutoScale": True, "autoScaleFormula": formula}
+    sim = simulation(pool=fixed())
+    run_to(sim, seconds=1)
+    auto = {"autoPoolSpecification": {"poolLifetimeOption": "job", "pool": pool}}
+    do(sim, "createJob", id="j", poolInfo=auto)
+    job = sim.world.jobs.find("j")
+    assert job_state(sim) == "completed"
+    assert job.scheduling_error[1] == "InvalidAutoScaleFormulaInAutoPool"
