@@ -1,4 +1,4 @@
-"""The autoscale formula language of the service: parse a formula once, evaluate it on samples (autoscale.md, AS-1 ff.).
+"""The autoscale formula language of the service: parse a formula once, evaluate it on samples (AS-1 ff.).
 
 Pure: a formula is a function of its inputs. It knows no pool, no calendar and no file. Rule ids AS-n are those of
 the autoscale chapter of the specification.

@@ -1,4 +1,4 @@
-"""Pools that set their own targets by a formula (autoscale.md, sections 8, 10, 13 to 17; POOL-20, POOL-21, POOL-25).
+"""Pools that set their own targets by a formula (AS-40 to AS-90; POOL-20, POOL-21, POOL-25).
 
 A pool with autoscale has a ``scaling`` and takes samples of itself every 30 s; evaluations lie on a grid of the
 interval. Both go on for as long as the pool is there, since a formula may ask for the time of day: a run with such

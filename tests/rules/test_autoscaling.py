@@ -1,4 +1,4 @@
-"""Pools that scale themselves (autoscale.md, sections 9, 10 and 13 to 17; POOL-20, POOL-21, POOL-25)."""
+"""Pools that scale themselves (AS-40 to AS-90; POOL-20, POOL-21, POOL-25)."""
 
 from __future__ import annotations
 
