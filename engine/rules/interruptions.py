@@ -13,10 +13,12 @@ from engine.rules import outcomes, preparation, release, scheduling
 from engine.state.disks import Disk
 from engine.state.failures import STOPPED_EXIT_CODE, FailureInfo, ended, failure
 from engine.state.instances import Mark
-from engine.state.tasks import PREPARING, TaskExtra
+from engine.state.tasks import PREPARING, RUNNING, TaskExtra
 from engine.terms import Deallocation, ErrorCategory, InstanceState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from engine.state.jobs import Job
     from engine.world import World
 
@@ -32,13 +34,18 @@ def stop_tasks(world: World, node: int, option: Deallocation, rule: str) -> None
 
     NOP-14 those that prepare are active again, no counter changes. RETRY-6 a requeue by the user counts.
     """
-    for task in world.nodes.tasks_on(node):
+    for task in each_still_there(world, world.nodes.tasks_on(node)):
         if world.tasks.state[task] == PREPARING:
             preparation.give_back(world, task, rule="NOP-14")
         elif option is Deallocation.TERMINATE:
             terminate_task(world, task, rule)
         else:
             requeue_task(world, task, rule)
+
+
+def each_still_there(world: World, tasks: Iterable[int]) -> Iterator[int]:
+    """Each of these tasks that is on its node when its turn comes: the end of one may end others (EXIT-5, JM-4)."""
+    return (task for task in tasks if world.tasks.state[task] in {PREPARING, RUNNING})
 
 
 def stop_preparing(world: World, node: int) -> None:
@@ -56,7 +63,7 @@ def requeue_task(world: World, task: int, rule: str) -> None:
 
 def lose_tasks(world: World, node: int, rule: str) -> None:
     """The node fails or is preempted: the service runs its tasks again elsewhere (NODE-13, SPOT-4, RETRY-7)."""
-    for task in world.nodes.tasks_on(node):
+    for task in each_still_there(world, world.nodes.tasks_on(node)):
         if world.tasks.state[task] == PREPARING:
             preparation.give_back(world, task, rule="PREP-19")
             continue

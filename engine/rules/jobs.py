@@ -162,7 +162,7 @@ def disable(world: World, job: Job, option: DisableTasks) -> None:
         world.jobs.set_state(world.now_ms, job.row, _J.DISABLING)
         _wait_in_state(world, job)
         _leave_turns(world, job)
-    for task in _tasks_on_nodes(world, job):
+    for task in interruptions.each_still_there(world, _tasks_on_nodes(world, job)):
         if world.tasks.state[task] == PREPARING:
             preparation.give_back(world, task, rule="JOB-11")
         elif option is DisableTasks.REQUEUE:

@@ -552,3 +552,20 @@ def test_exit_2_an_action_for_exit_code_zero_is_performed(start, more):
     sim = start(a_job(tasks=[a_task(exitConditions=conditions), a_task("t2")], **PERFORM, **more))
     run_to_end(sim)
     assert (job_state(sim), task_state(sim, "t2")) == ("completed", "active")
+
+
+@pytest.mark.parametrize(
+    ("command", "fields"),
+    [
+        ("disableJob", {"jobId": "j", "disableTasks": "terminate"}),
+        ("disableNodeScheduling", {"poolId": "p", "node": 0, "nodeDisableSchedulingOption": "terminate"}),
+        ("rebootNode", {"poolId": "p", "node": 0, "nodeRebootOption": "terminate"}),
+    ],
+)
+def test_exit_5_the_end_of_one_task_may_end_the_others_of_the_same_command(start, command, fields):
+    sim = start(a_job(tasks=3, **PERFORM), pool=a_pool(taskSlotsPerNode=3))
+    run_to(sim, seconds=READY_S + 5)
+    do(sim, command, **fields)
+    assert [task_state(sim, f"t{number}") for number in (1, 2, 3)] == ["completed"] * 3
+    run_to_end(sim)
+    assert (job_state(sim), sim.world.jobs.find("j").terminate_reason) == ("completed", "TaskFailed")
