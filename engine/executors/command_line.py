@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -179,20 +180,20 @@ def _read(script: str, reader: type[_Reader]) -> tuple[AndOr, ...] | None:
         return None
 
 
-class _Reader:
+class _Reader(ABC):
     """The grammar both shells share: lists of and-or chains of pipelines of commands."""
 
     def __init__(self, script: str) -> None:
         self.script = script
         self.at = 0
 
+    @abstractmethod
     def command(self) -> Command | None:
         """The next simple command; None where there is none."""
-        raise NotImplementedError
 
+    @abstractmethod
     def operator(self) -> str:
         """The operator after a command, "" at the end."""
-        raise NotImplementedError
 
     def chains(self) -> tuple[AndOr, ...]:
         found: list[AndOr] = []
