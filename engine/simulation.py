@@ -185,6 +185,8 @@ class Simulation:
         for job in scenario.jobs:
             command = c.CreateJob.from_wire(job.spec.written())
             self._enter(job.at_ms, command, Extras(job.tasks, job.factory))
+        for schedule in scenario.job_schedules:
+            self._enter(schedule.at_ms, c.CreateJobSchedule.from_wire(schedule.spec.written()))
         for entry in scenario.timeline:
             if entry.at_ms is not None:
                 self._enter_entry(entry, entry.at_ms, Origin.SCENARIO)
