@@ -98,12 +98,6 @@ def format_time(start: datetime, ms: int) -> str:
     return moment.strftime("%H:%M:%S" if moment.date() == start.date() else "%m-%d %H:%M:%S")
 
 
-def format_seconds(ms: int) -> str:
-    """Seconds with at most three decimals and no trailing zeros: ``90``, ``0.25`` (contract, section 4)."""
-    seconds, fraction = divmod(ms, SECOND_MS)
-    return f"{seconds}.{fraction:03d}".rstrip("0") if fraction else str(seconds)
-
-
 def format_clock(ms: int) -> str:
     """Elapsed time for people, ``+00:42:17`` or ``+1d 02:03:04``."""
     days, rest = divmod(ms, DAY_MS)

@@ -195,9 +195,14 @@ def take_slots(world: World, pool: Pool, node: int, slots: int) -> None:
     nodes.free[node] = before - slots
     nodes.touch(node)
     if nodes.open[node]:
-        bit = 1 << nodes[node].position
-        pool.buckets[before] ^= bit
-        pool.buckets[before - slots] ^= bit
+        _change_bucket(world, pool, node, before)
+
+
+def _change_bucket(world: World, pool: Pool, node: int, before: int) -> None:
+    """An open node that had ``before`` free slots stands in the bucket of those that it has now."""
+    bit = 1 << world.nodes.records.rows[node].position
+    pool.buckets[before] ^= bit
+    pool.buckets[world.nodes.free[node]] ^= bit
 
 
 def slots_came_free(world: World, node: int, slots: int) -> None:
@@ -218,9 +223,7 @@ def slots_came_free(world: World, node: int, slots: int) -> None:
     exclusively = at_once and bool(pool.turns) and fill_node(world, pool, node)
     free = nodes.free[node]
     if free != before:
-        bit = 1 << nodes.records.rows[node].position
-        pool.buckets[before] ^= bit
-        pool.buckets[free] ^= bit
+        _change_bucket(world, pool, node, before)
     if exclusively:
         open_node(world, node)
     elif not at_once:

@@ -200,7 +200,6 @@ PROPERTIES: Mapping[SubjectKind, Mapping[str, Reader]] = {
     SubjectKind.NODE: {"state": _word(NODE_STATES, may_be_absent=True), "file": _files},
     SubjectKind.RUN: {"events": _counts(EVENTS), "makespan": _seconds, "cost": _number},
 }
-SUBJECT_KEYS = ("poolId", "nodeId", "node", "jobId", "taskId")
 
 
 Asked = list[tuple[Place, Subject]]

@@ -51,7 +51,6 @@ class Job(Record):
         "ready_count",
         "releases_open",
         "row",
-        "schedule",
         "scheduling_error",
         "served",
         "since_ms",
@@ -63,12 +62,11 @@ class Job(Record):
         "waits_until_ms",
     )
 
-    def __init__(self, row: int, spec: JobSpec, now_ms: int, *, schedule: int = -1) -> None:
+    def __init__(self, row: int, spec: JobSpec, now_ms: int) -> None:
         """A job that has just been added."""
         self.row = row
         self.spec = spec
         self.id: str = spec.id
-        self.schedule = schedule  # the job schedule that made it, or -1
         self.state: JobState | None = None
         self.previous: tuple[JobState, int] | None = None  # the state before and since when
         self.since_ms = self.created_ms = self.modified_ms = now_ms

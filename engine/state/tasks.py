@@ -79,7 +79,6 @@ class TaskProfile(NamedTuple):
     manager: bool = False
     exclusive: bool = False
     dedicated_only: bool = False
-    instances: int = 0  # more than 0: a multi-instance task
 
 
 class TaskBlock(NamedTuple):

@@ -35,12 +35,6 @@ def job_url(world: World, job_id: str) -> str:
     return f"{account_url(world)}/jobs/{job_id}"
 
 
-def task_url(world: World, task: int) -> str:
-    """The address of a task."""
-    job = world.jobs[world.tasks.profile_of(task).job]
-    return f"{job_url(world, job.id)}/tasks/{world.tasks.task_id(task)}"
-
-
 def utc(world: World, ms: int) -> str:
     """A moment of the run as the service writes it."""
     return format_utc(world.scenario.start, ms)

@@ -63,10 +63,6 @@ class EventPage:
             self._last = (log.when[-1], log.shape_of[-1])
         return self._failures
 
-    def first_at(self, when_ms: int) -> int:
-        """How many entries happened before ``when_ms``."""
-        return self._simulation.log.index_at(when_ms - 1)
-
     def when_ms(self, index: int) -> int:
         """When an entry happened, in ms since the start."""
         return self._simulation.log.when[index]
