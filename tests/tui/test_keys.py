@@ -8,7 +8,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from tests.tui.screen_text import after, contains, text_of
-from tui.screens.deck import TABS
+from tui.viewmodels.tabs import TABS
 from tui.widgets.table import Table
 
 LATER_S = 330
@@ -190,7 +190,7 @@ def test_the_go_line_knows_views_ids_times_and_speeds(dashboard_at):
     seen = []
 
     def note(app):
-        seen.append((app.screen.view.id, app.session.now_ms, app.screen.pacer.speed))
+        seen.append((app.screen.view.id, app.session.now_ms, app.screen.playback.pacer.speed))
 
     for text in ("tasks", "deal-7", "time 100", "speed 600", "speed nan", "no such thing"):
         keys = [{" ": "space", "-": "minus"}.get(letter, letter) for letter in text]

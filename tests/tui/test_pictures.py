@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.screens.deck import TABS
+from tui.viewmodels.tabs import TABS
 
 LATER_S = 330
 SIZES = [(120, 40), (80, 24)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Vertical
 
 from tui.messages import GoTo, ShowView
-from tui.viewmodels.header import Tab, Transport, breadcrumb, scrubber, scrubber_ms, tab_at, tab_line
+from tui.viewmodels.header import Transport, breadcrumb, scrubber, scrubber_ms, tab_at, tab_line
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from tui.viewmodels.session import Session
+    from tui.viewmodels.tabs import Tab
 
 
 class _Scrubber(LinesView):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.specs.commands import COMMANDS
 from engine.terms import JobState, NodeState, SchedulingState, TaskState
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from engine.specs.commands import Command
     from engine.views.pages.nodes import NodeRow
     from tui.viewmodels.session import Session
-
-Kind = Literal["node", "task", "job", "pool"]
+    from tui.viewmodels.subject import Kind
 
 
 class Choice(NamedTuple):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tui.viewmodels.session import Session
+    from tui.viewmodels.tabs import Tab
 
 
 # Tabs have their short titles from here on, and four letters below.
@@ -23,15 +24,6 @@ class Transport(NamedTuple):
     is_playing: bool
     speed: float | None
     is_finished: bool
-
-
-class Tab(NamedTuple):
-    """A view and the key that opens it."""
-
-    key: str
-    name: str
-    title: str
-    short: str
 
 
 def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -> Line:

@@ -35,6 +35,7 @@ class InstancesModel(RowsModel):
     """Preparation or release of the job in focus, node by node."""
 
     hook: ClassVar[Hook]
+    kind = "node"
 
     def __init__(self, session: Session) -> None:
         """An empty list; rows come with ``refresh``."""

@@ -28,6 +28,7 @@ class JobsModel(RowsModel):
     """Jobs, oldest first."""
 
     title = "Jobs"
+    kind = "job"
     columns = (
         Column("", 1),
         Column("Job", 16, stretch=True),
@@ -162,6 +163,7 @@ class PoolsModel(RowsModel):
     """Pools, oldest first."""
 
     title = "Pools"
+    kind = "pool"
     columns = (
         Column("", 1),
         Column("Pool", 16, stretch=True),

@@ -6,12 +6,14 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tui.viewmodels.filters import Term, field_name, matches, parse_filter
+from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tui.viewmodels.session import Session
+    from tui.viewmodels.subject import Kind
 
 
 class Column(NamedTuple):
@@ -44,6 +46,7 @@ class RowsModel(ABC):
     columns: ClassVar[tuple[Column, ...]]
     identity: ClassVar[int] = 1  # the column that tells rows apart
     help_text: ClassVar[str] = ""
+    kind: ClassVar[Kind | None] = None  # what can be acted on in a row
 
     def __init__(self, session: Session) -> None:
         """A list of this session's simulation; empty until ``refresh``."""
@@ -102,6 +105,12 @@ class RowsModel(ABC):
             return (not text, float(number), "")
         except ValueError:
             return (not text, 0.0, text)
+
+    def subject_of(self, key: int) -> Subject | None:
+        """What is acted on in a row, or asked about; None where that is nothing."""
+        if self.kind is None:
+            return None
+        return Subject(self.kind, key if self.kind in ("node", "task") else self.identity_of(key))
 
     # -- what all lists have in common ---------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ class NodesModel(RowsModel):
     """Compute nodes; trouble first, those that left the pool last."""
 
     title = "Nodes"
+    kind = "node"
     columns = (
         Column("", 1),
         Column("Node", 12, stretch=True),

@@ -21,6 +21,7 @@ class TasksModel(RowsModel):
     """Tasks; failed ones first, then those that run."""
 
     title = "Tasks"
+    kind = "task"
     columns = (
         Column("", 1),
         Column("Task", 16, stretch=True),

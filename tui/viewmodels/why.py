@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.views.explain.explanation import Check, Explanation, Next, Reason
-    from tui.viewmodels.actions import Kind
     from tui.viewmodels.session import Session
+    from tui.viewmodels.subject import Kind
 
 _COUNT_CELLS = 7
 

@@ -11,6 +11,7 @@ from textual.scroll_view import ScrollView
 
 from tui.messages import OpenNode
 from tui.viewmodels.node_map import Grid, NodeMapModel, grid
+from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, Span, cut
 from tui.widgets.lines import strip_of
 
@@ -53,6 +54,11 @@ class NodeMap(ScrollView):
         """The node under the cursor; None where there is none."""
         nodes = self.model.nodes
         return nodes[self.cursor] if self.cursor < len(nodes) else None
+
+    @property
+    def subject(self) -> Subject | None:
+        """The node under the cursor."""
+        return None if self.key is None else Subject("node", self.key)
 
     def look(self) -> None:
         """Look at the model again and draw what has changed."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from tui.viewmodels.lists import RowsModel
+    from tui.viewmodels.subject import Subject
     from tui.viewmodels.text import Line
 
 _HEADER_LINES = 1
@@ -76,6 +77,11 @@ class Table(ScrollView):
     def key(self) -> int | None:
         """The row under the cursor; None where there are no rows."""
         return self._key
+
+    @property
+    def subject(self) -> Subject | None:
+        """What is acted on in the row under the cursor."""
+        return None if self._key is None else self.model.subject_of(self._key)
 
     def look(self) -> None:
         """Look at the model again and draw what has changed."""

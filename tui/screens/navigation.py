@@ -1,0 +1,134 @@
+"""Navigation: which view is shown, and the ways in and out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding
+from textual.widgets import ContentSwitcher
+
+from tui.panes.blade import Blade
+from tui.viewmodels.jobs import JobsModel, PoolsModel
+from tui.viewmodels.nodes import NodesModel
+from tui.viewmodels.tabs import TABS
+from tui.viewmodels.tasks import TasksModel
+
+if TYPE_CHECKING:
+    from tui.screens.deck import Deck
+    from tui.viewmodels.lists import RowsModel
+    from tui.viewmodels.session import Session
+
+# Where an id is looked for, in this order.
+_SEARCHED: dict[str, type[RowsModel]] = {
+    "jobs": JobsModel,
+    "pools": PoolsModel,
+    "nodes": NodesModel,
+    "tasks": TasksModel,
+}
+_MOST_SEARCHED = 1000
+
+
+class Navigation:
+    """Views by key, by name and by what is opened, and back again."""
+
+    KEYS: ClassVar[tuple[Binding, ...]] = (
+        *(Binding(tab.key, f"go('show', '{tab.name}')", tab.title, id=f"view.{tab.name}") for tab in TABS),
+        Binding("colon", "go('ask')", "go line: view, id, time, speed", id="go.line"),
+        Binding("escape", "go('out')", "out, back", id="go.out"),
+        Binding("minus", "go('out')", "previous view", show=False, id="go.back"),
+        Binding("z", "go('zoom')", "maximise the pane, restore", id="pane.zoom"),
+    )
+
+    def __init__(self, deck: Deck, session: Session) -> None:
+        """On this deck, where the first view is shown."""
+        self._deck = deck
+        self._session = session
+        self._visited: list[str] = []
+
+    def show(self, name: str, key: int | None = None) -> None:
+        """Show a view, with the cursor on a row where one is named."""
+        current = self._deck.view.id
+        if current is not None and current != name:
+            self._visited.append(current)
+            self._switch(name)
+        self._deck.look()
+        view = self._deck.view
+        if key is not None and isinstance(view, Blade):
+            view.table.move_to_key(key)
+
+    def _switch(self, name: str) -> None:
+        if self._deck.maximized is not None:
+            self._deck.minimize()
+        self._deck.query_one(ContentSwitcher).current = name
+        self._deck.view.focus_first()
+        self._deck.call_after_refresh(self._deck.look)
+
+    def out(self) -> None:
+        """Close what is open: a maximised pane, a filter, at last the view."""
+        view = self._deck.view
+        if self._deck.maximized is not None:
+            self._deck.minimize()
+        elif isinstance(view, Blade) and view.model.clear_filter():
+            self._deck.look()
+        elif self._visited:
+            self._switch(self._visited.pop())
+            self._deck.look()
+
+    def zoom(self) -> None:
+        """Give the whole screen to the pane with the focus, or take it back."""
+        if self._deck.maximized is not None:
+            self._deck.minimize()
+        elif self._deck.focused is not None:
+            self._deck.maximize(self._deck.focused)
+        self._deck.call_after_refresh(self._deck.look)
+
+    def into(self, model: RowsModel, key: int) -> bool:
+        """A pool or job comes into focus and is shown; returns whether the row is one of those."""
+        if not self._focus_on(model, key):
+            return False
+        self.show("nodes" if isinstance(model, PoolsModel) else "watch")
+        return True
+
+    def _focus_on(self, model: RowsModel, key: int) -> bool:
+        identity = model.identity_of(key)
+        if isinstance(model, PoolsModel):
+            self._session.focus_pool(identity)
+        elif isinstance(model, JobsModel):
+            self._session.focus_job(identity)
+        else:
+            return False
+        return True
+
+    # -- by name -------------------------------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Ask for the name of something."""
+        self._deck.ask("line", ": view, id, time 10:51, speed 60")
+
+    def go_to(self, text: str) -> None:
+        """A view's name, the id of a job or pool, or a verb with what it needs."""
+        verb, _, rest = text.strip().partition(" ")
+        views = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
+        if text.strip().lower() in views:
+            self.show(views[text.strip().lower()])
+        elif verb == "time":
+            self._deck.playback.go_to(rest)
+        elif verb == "speed":
+            self._deck.playback.set_speed(rest)
+        else:
+            self._go_to_id(text.strip())
+
+    def _go_to_id(self, identity: str) -> None:
+        for name, model_type in _SEARCHED.items():
+            model = model_type(self._session)
+            model.filter_text = identity
+            model.refresh()
+            wanted = identity.lower()
+            looked_at = range(min(model.count, _MOST_SEARCHED))
+            exact = (at for at in looked_at if model.identity_of(model.key(at)).lower() == wanted)
+            at = next(exact, 0 if model.count else None)
+            if at is not None:
+                self._focus_on(model, model.key(at))
+                self.show(name, model.key(at))
+                return
+        self._deck.say(f"Nothing is called {identity!r}.", "warning")

@@ -1,0 +1,139 @@
+"""Playback: time goes by, stands still, is taken back."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding
+
+from tui import format as fmt
+from tui.pacer import FASTEST, Pacer
+
+if TYPE_CHECKING:
+    from tui.screens.deck import Deck
+    from tui.viewmodels.session import Session
+
+# While time goes by, a view is drawn anew when nine times what that took has passed: one part drawing in ten.
+_REST = 9
+
+
+class Playback:
+    """Play, step, back, speed, go to a time, branch."""
+
+    KEYS: ClassVar[tuple[Binding, ...]] = (
+        Binding("space", "time('play')", "run, pause", id="time.play"),
+        Binding("full_stop", "time('step')", "one event forward", id="time.step"),
+        Binding("comma", "time('back')", "one event back", id="time.back"),
+        Binding("right_square_bracket", "time('faster')", "faster", id="time.faster"),
+        Binding("left_square_bracket", "time('slower')", "slower", id="time.slower"),
+        Binding("equals_sign", "time('speed', 1)", "speed 1x", id="time.real"),
+        Binding("right_curly_bracket", "time('speed', 0)", "as fast as it can", id="time.max"),
+        Binding("t", "time('ask')", "go to a time", id="time.go"),
+        Binding("b", "time('branch')", "branch here", id="time.branch"),
+    )
+
+    def __init__(self, deck: Deck, session: Session, *, speed: float | None) -> None:
+        """Of the session on this deck, standing still."""
+        self._deck = deck
+        self._session = session
+        self.pacer = Pacer(session.simulation, self._frame, speed=speed)
+        self._next_look_s = 0.0
+
+    def _frame(self) -> None:
+        """Time has gone by: draw, unless drawing takes too much of the time."""
+        if not self._deck.is_running:
+            return
+        began_s = time.perf_counter()
+        if self.pacer.playing and began_s < self._next_look_s:
+            self._session.noted()
+            self._deck.look_at_header()
+            return
+        self._deck.look()
+        ended_s = time.perf_counter()
+        self._next_look_s = ended_s + _REST * (ended_s - began_s)
+
+    def play(self) -> None:
+        """Let time go by, or stop it."""
+        if self.pacer.playing:
+            self.pacer.stop()
+        else:
+            self._deck.run_worker(self.pacer.play(), group="time", exclusive=True)
+
+    def stand_still(self) -> None:
+        """Let time stand still after the present slice."""
+        self.pacer.stop()
+
+    def step(self) -> None:
+        """One event forward."""
+        self.stand_still()
+        if not self._session.simulation.step():
+            self._deck.say("Nothing more can happen.")
+        self._deck.look()
+
+    def back(self) -> None:
+        """To the moment of the event before."""
+        when_ms = self._session.events.previous_ms()
+        self.seek(0 if when_ms is None else when_ms)
+
+    def seek(self, when_ms: int) -> None:
+        """Look at a moment, in ms since the start."""
+        self.stand_still()
+        self._session.noted()
+        self._session.simulation.seek(when_ms)
+        self._deck.look()
+
+    def faster(self) -> None:
+        """The next speed up."""
+        self.pacer.faster()
+        self._deck.look_at_header()
+
+    def slower(self) -> None:
+        """The next speed down."""
+        self.pacer.slower()
+        self._deck.look_at_header()
+
+    def speed(self, speed: float) -> None:
+        """This speed; 0 is as fast as it can."""
+        self.pacer.speed = speed or None
+        self._deck.look_at_header()
+
+    def ask(self) -> None:
+        """Ask for a time."""
+        self._deck.ask("time", "go to: +5m, -30s, 10:42, PT5M, end")
+
+    def go_to(self, text: str) -> None:
+        """The moment as it was typed."""
+        simulation = self._session.simulation
+        if text.strip() == "end":
+            self.seek(
+                max(self._session.newest_ms, simulation.log.last_ms) if self._session.is_past else simulation.end_ms
+            )
+            if simulation.finished:
+                simulation.finish()
+                self._deck.look()
+            return
+        try:
+            self.seek(fmt.parse_moment(text, simulation.scenario.start, simulation.now_ms))
+        except ValueError as error:
+            self._deck.say(str(error), "error")
+
+    def set_speed(self, text: str) -> None:
+        """The speed as it was typed."""
+        try:
+            speed = float(text.strip().lower().lstrip("x").replace("max", "0"))
+        except ValueError:
+            speed = -1
+        if 0 <= speed <= FASTEST:
+            self.speed(speed)
+        else:
+            self._deck.say(f"{text!r} is no speed: a number, or max", "error")
+
+    def branch(self) -> None:
+        """Make the moment that is looked at the present."""
+        if not self._session.is_past:
+            self._deck.say("This is the present; , goes back.")
+            return
+        self._session.simulation.branch()
+        self._deck.say("Branched: what came after this moment is forgotten, time goes on from here.")
+        self._deck.look()

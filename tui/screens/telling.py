@@ -1,0 +1,125 @@
+"""Telling: sheets above the deck about what is under the cursor, and the help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding
+
+from tui.panes.blade import Blade
+from tui.screens.sheet import Sheet
+from tui.screens.why import Why
+from tui.viewmodels.details import block_lines
+from tui.viewmodels.files import file_lines
+from tui.viewmodels.help import help_lines
+from tui.viewmodels.nodes import NodesModel
+from tui.viewmodels.subject import Subject
+from tui.viewmodels.why import answers_to
+
+if TYPE_CHECKING:
+    from textual.dom import DOMNode
+
+    from tui.screens.deck import Deck
+    from tui.viewmodels.lists import RowsModel
+    from tui.viewmodels.session import Session
+
+
+class Telling:
+    """Details, reasons, files and keys."""
+
+    KEYS: ClassVar[tuple[Binding, ...]] = (
+        Binding("question_mark,f1", "tell('help')", "help", id="help"),
+        Binding("w", "tell('why')", "why is it so?", id="row.why"),
+        Binding("f", "tell('files')", "files on the node", id="row.files"),
+        Binding("y", "tell('copy')", "copy the id", id="row.copy"),
+    )
+
+    def __init__(self, deck: Deck, session: Session) -> None:
+        """Of the session on this deck."""
+        self._deck = deck
+        self._session = session
+
+    def details(self, model: RowsModel, key: int) -> None:
+        """All that is known of a row."""
+        title = model.title.removesuffix("s") if model.title != "Events" else "Event"
+        text = self._session.text
+        self._deck.app.push_screen(
+            Sheet(
+                title,
+                lambda cells: [
+                    tuple(span._replace(text=text(span.text)) for span in each)
+                    for each in block_lines(model.details(key), cells)
+                ],
+            )
+        )
+
+    def node(self, node: int) -> None:
+        """All that is known of a node."""
+        model = NodesModel(self._session)
+        model.refresh()
+        self.details(model, node)
+
+    def why(self) -> None:
+        """Why what is under the cursor is as it is; where a pool has no nodes, why not."""
+        view, subject = self._deck.view.id or "", self._deck.subject
+        if view in ("nodes", "pools") and (subject is None or subject.kind == "job"):
+            subject = Subject("pool", self._session.pool_id)
+        answers = [] if subject is None else answers_to(self._session, *subject, view)
+        if answers:
+            self._deck.app.push_screen(Why(self._session, answers, self._deck.playback.seek))
+        else:
+            self._deck.say("There is nothing here to explain.")
+
+    def files(self) -> None:
+        """The files on the node under the cursor."""
+        subject = self._deck.subject
+        if subject is None or subject.kind != "node":
+            self._deck.say("f shows the files of a node: put the cursor on one.")
+            return
+        session, node = self._session, int(subject.key)
+        self._deck.app.push_screen(Sheet(session.text("Files on node"), lambda cells: file_lines(session, node, cells)))
+
+    def copy(self) -> None:
+        """Copy the id of the row under the cursor."""
+        view = self._deck.view
+        if isinstance(view, Blade) and view.table.key is not None:
+            identity = view.model.identity_of(view.table.key)
+            self._deck.app.copy_to_clipboard(identity)
+            self._deck.say(f"copied {identity}")
+
+    def help(self) -> None:
+        """The keys of what has the focus, and what the view shows."""
+        deck = self._deck
+        here = _keys_of(deck.focused) if deck.focused is not None else []
+        everywhere = _keys_of(deck)
+        text, glyphs = deck.view.help_text, self._session.glyphs
+        deck.app.push_screen(
+            Sheet(f"Help: {deck.view.title}", lambda cells: help_lines(text, here, everywhere, glyphs, cells))
+        )
+
+
+def _keys_of(node: DOMNode) -> list[tuple[str, str]]:
+    """Keys and what they do, as a pane declares them."""
+    found: dict[str, list[str]] = {}
+    for _, binding in node._bindings:
+        if binding.description:
+            found.setdefault(binding.description, []).append(_KEY_NAMES.get(binding.key, binding.key))
+    return [(" ".join(keys), description) for description, keys in found.items()]
+
+
+_KEY_NAMES = {
+    "full_stop": ".",
+    "comma": ",",
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+    "equals_sign": "=",
+    "right_curly_bracket": "}",
+    "slash": "/",
+    "colon": ":",
+    "question_mark": "?",
+    "escape": "esc",
+    "minus": "-",
+    "exclamation_mark": "!",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+}

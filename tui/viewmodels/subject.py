@@ -1,0 +1,14 @@
+"""What is under the cursor: a node, task, job or pool, whatever view shows it."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Kind = Literal["node", "task", "job", "pool"]
+
+
+class Subject(NamedTuple):
+    """What is acted on or asked about: nodes and tasks by row number, jobs and pools by id."""
+
+    kind: Kind
+    key: int | str
