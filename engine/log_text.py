@@ -37,7 +37,7 @@ _SUBJECTS = {
 # Parts of a line that have their own place in it.
 _SAID = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule"}
 _SAID |= {"command", "body", "code", "category", "message"}
-_RESIZE = {
+_POOL = {
     "nodeDeallocationOption",
     "currentDedicatedNodes",
     "targetDedicatedNodes",
@@ -50,6 +50,10 @@ _RESIZE = {
     "resultCode",
     "resultMessage",
     "resizeErrors",
+    "formula",
+    "results",
+    "error",
+    "trial",
 }
 
 
@@ -116,7 +120,7 @@ def _happened(event: str, fields: Mapping[str, object]) -> list[str]:
         case "TaskScheduleFail":
             return ["cannot be scheduled"]
         case "AutoScaleEvaluated":
-            return _counts(fields, "→")
+            return _evaluation(fields)
         case "CommandRefused":
             return [*_arguments(fields), "refused"]
         case "CommandAccepted" | "FaultInjected":
@@ -146,7 +150,7 @@ def _details(fields: Mapping[str, object]) -> list[str]:
     if "code" in fields:
         parts.append(str(fields["code"]) + (f" ({fields['category']})" if "category" in fields else ""))
     for name, value in fields.items():
-        if name not in _SAID and name not in _RESIZE:
+        if name not in _SAID and name not in _POOL:
             parts.append(f"{name}={_short(plain(value))}")
     return parts
 
@@ -155,6 +159,15 @@ def _counts(fields: Mapping[str, object], between: str) -> list[str]:
     kinds = (("dedicated", "Dedicated"), ("Spot", "LowPriority"))
     pairs = [(kind, fields.get(f"current{name}Nodes"), fields.get(f"target{name}Nodes")) for kind, name in kinds]
     return [f"{kind} {current} {between} {target}" for kind, current, target in pairs if current or target]
+
+
+def _evaluation(fields: Mapping[str, object]) -> list[str]:
+    """What a formula came to: targets, its own variables, and why it failed."""
+    own = str(fields["results"]).split(";", 3)[3:]  # behind the three of the service (AS-68)
+    error = plain(fields["error"])
+    failure = [str(error["code"]), str(error["values"][0]["value"])] if isinstance(error, dict) else []
+    trial = ["tried out"] if "trial" in fields else []
+    return [*trial, *(_counts(fields, "→") or ["no nodes"]), *own, *failure]
 
 
 def _resize_errors(fields: Mapping[str, object]) -> list[str]:

@@ -6,13 +6,14 @@ the autoscale chapter of the specification.
 
 from engine.autoscale.dialect import Dialect
 from engine.autoscale.errors import FormulaError, Position, RunError
-from engine.autoscale.formula import Formula, Results, parse
+from engine.autoscale.formula import Formula, Results, joined, parse
 from engine.autoscale.inputs import Inputs, Series
-from engine.autoscale.names import LIVE, METRICS, TARGETS
+from engine.autoscale.names import LIVE, METRICS, OPTION, TARGETS
 
 __all__ = [
     "LIVE",
     "METRICS",
+    "OPTION",
     "TARGETS",
     "Dialect",
     "Formula",
@@ -22,5 +23,6 @@ __all__ = [
     "Results",
     "RunError",
     "Series",
+    "joined",
     "parse",
 ]

@@ -29,15 +29,24 @@ class Results:
     error: RunError | None = None
 
     @property
+    def items(self) -> tuple[tuple[str, str], ...]:
+        """The items of the results string, name and text: the service's three, then the user's (AS-68 to AS-70)."""
+        return (
+            (DEDICATED, str(self.target_dedicated)),
+            (LOW_PRIORITY, str(self.target_low_priority)),
+            (OPTION, self.deallocation_option),
+            *((name, text_of(value)) for name, value in sorted(self.variables.items())),
+        )
+
+    @property
     def text(self) -> str:
-        """The results string of the service (AS-68 to AS-70)."""
-        items = [
-            f"{DEDICATED}={self.target_dedicated}",
-            f"{LOW_PRIORITY}={self.target_low_priority}",
-            f"{OPTION}={self.deallocation_option}",
-        ]
-        items += (f"{name}={text_of(value)}" for name, value in sorted(self.variables.items()))
-        return ";".join(items)
+        """The results string of the service."""
+        return joined(self.items)
+
+
+def joined(items: Sequence[tuple[str, str]]) -> str:
+    """Items as the service writes them in one string (AS-68)."""
+    return ";".join(f"{name}={value}" for name, value in items)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ a pool ends at its ``until``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast, overload
 
 from engine import autoscale, draws
-from engine.autoscale import Inputs, Results, Series
+from engine.autoscale import OPTION, Inputs, Series
 from engine.autoscale.samples import SAMPLE_PERIOD_MS
 from engine.calendar import Due, DueKind
 from engine.errors import BatchError
@@ -23,7 +24,9 @@ from engine.terms import AllocationState, Deallocation, JobState, NodeState, Poo
 from engine.units import DAY_MS, MINUTE_MS, SECOND_MS
 
 if TYPE_CHECKING:
-    from engine.specs.commands import EnablePoolAutoScale
+    from collections.abc import Hashable
+
+    from engine.specs.commands import EnablePoolAutoScale, EvaluatePoolAutoScale
     from engine.state.pools import Pool
     from engine.world import World
 
@@ -31,6 +34,7 @@ RESIZE_TIMEOUT_MS = 15 * MINUTE_MS  # AS-80, POOL-21
 _DEFAULT_INTERVAL_MS = 15 * MINUTE_MS  # AS-83, TIME-15
 _SPACING_MS = 30 * SECOND_MS  # TIME-16
 _MOST_SAMPLES = DAY_MS // SAMPLE_PERIOD_MS  # AS-55
+_MOST_RUNS = 100  # evaluations that a pool remembers; the log knows them all
 _USABLE = (NodeState.IDLE, NodeState.RUNNING)
 
 # What a sample consists of, after its time (AS-41).
@@ -151,6 +155,32 @@ def take_sample(world: World, due: Due) -> None:
     world.calendar.rearm(due, now_ms + SAMPLE_PERIOD_MS, DueKind.AUTOSCALE_SAMPLE, pool.row)
 
 
+class _Column(Sequence[float]):
+    """One column of the samples. A day of them is long: only what a formula asks for is looked at."""
+
+    def __init__(self, samples: Sequence[tuple[float, ...]], column: int) -> None:
+        self._samples = samples
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    @overload
+    def __getitem__(self, at: int) -> float: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[float]: ...
+    def __getitem__(self, at: int | slice) -> float | Sequence[float]:
+        if isinstance(at, slice):
+            return [sample[self._column] for sample in self._samples[at]]
+        return self._samples[at][self._column]
+
+
+def samples_of(pool: Pool) -> dict[str, Series]:
+    """The samples of each metric (AS-41)."""
+    times_ms = cast("Sequence[int]", _Column(pool.samples, 0))  # the one column of whole numbers
+    return {name: Series(times_ms, _Column(pool.samples, 1 + column)) for column, name in enumerate(_SAMPLED)}
+
+
 def _tasks(world: World, pool: Pool) -> tuple[int, ...]:
     """Active, running, pending, succeeded and failed tasks (AS-41, AS-42)."""
     active = running = succeeded = failed = 0
@@ -195,14 +225,13 @@ def evaluate_when_due(world: World, due: Due) -> None:
     _evaluate_and_resize(world, pool)
 
 
-def evaluate(world: World, pool: Pool, formula: str) -> Results:
-    """What a formula comes to on the pool as it is now; nothing changes (AS-36, AS-46, AS-87)."""
-    times_ms, *columns = zip(*pool.samples, strict=True) if pool.samples else ((), *(() for _ in _SAMPLED))
+def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRun:
+    """What a formula comes to on the pool as it is; nothing changes (AS-36, AS-46, AS-87). Raises FormulaError."""
     dedicated, spot, preempted, usable, slots, _ = _nodes(world, pool)
     draw = count()
     inputs = Inputs(
         start=world.scenario.start,
-        now_ms=world.now_ms,
+        now_ms=now_ms,
         variables={
             "$TargetDedicatedNodes": pool.target_dedicated,
             "$TargetLowPriorityNodes": pool.target_spot,
@@ -212,10 +241,21 @@ def evaluate(world: World, pool: Pool, formula: str) -> Results:
             "$UsableNodeCount": usable,
             "$TaskSlotsPerNode": slots,
         },
-        samples={name: Series(times_ms, column) for name, column in zip(_SAMPLED, columns, strict=True)},
-        chance=lambda: draws.uniform(world.seed, "rand", pool.id.lower(), world.now_ms, next(draw)),
+        samples=samples_of(pool),
+        chance=lambda: draws.uniform(world.seed, "rand", pool.id.lower(), now_ms, next(draw)),
     )
-    return autoscale.parse(formula).evaluate(inputs)
+    results = autoscale.parse(formula).evaluate(inputs)
+    targets = results.target_dedicated, results.target_low_priority
+    return AutoScaleRun(now_ms, results.items, results.error, *targets, *resizing.current_counts(world, pool))
+
+
+def try_out(world: World, pool: Pool, command: EvaluatePoolAutoScale) -> None:
+    """The evaluate operation: the answer is an event and nothing else (AS-87)."""
+    refusal = evaluate_verdict(pool)
+    if refusal is not None:
+        raise refusal
+    run = evaluate(world, pool, command.auto_scale_formula, world.now_ms)
+    _log(world, pool, command.auto_scale_formula, run, ("trial", True), ("rule", "AS-87"))
 
 
 def _evaluate_and_resize(world: World, pool: Pool) -> None:
@@ -236,21 +276,24 @@ def _evaluate(world: World, pool: Pool) -> Deallocation | None:
     """Evaluate, remember and log it, and set the targets; None after an error, which leaves them (AS-66, AS-67)."""
     scaling = pool.scaling
     assert scaling is not None
-    results = evaluate(world, pool, scaling.formula)
-    pool.scaling = scaling._replace(run=AutoScaleRun(world.now_ms, results.text, results.error))
-    pool.target_dedicated, pool.target_spot = results.target_dedicated, results.target_low_priority
-    dedicated, spot = resizing.current_counts(world, pool)
+    run = evaluate(world, pool, scaling.formula, world.now_ms)
+    pool.scaling = scaling._replace(runs=(*scaling.runs, run)[-_MOST_RUNS:])
+    pool.target_dedicated, pool.target_spot = run.target_dedicated, run.target_spot
+    _log(world, pool, scaling.formula, run, ("rule", "AS-90"))
+    return None if run.error else Deallocation(dict(run.items)[OPTION])
+
+
+def _log(world: World, pool: Pool, formula: str, run: AutoScaleRun, *more: tuple[str, Hashable]) -> None:
     shape = world.log.shape(
         "AutoScaleEvaluated",
         Subject.POOL,
-        ("currentDedicatedNodes", dedicated),
-        ("targetDedicatedNodes", pool.target_dedicated),
-        ("currentLowPriorityNodes", spot),
-        ("targetLowPriorityNodes", pool.target_spot),
-        ("formula", scaling.formula),
-        ("results", results.text),
-        ("error", results.error),
-        ("rule", "AS-90"),
+        ("currentDedicatedNodes", run.current_dedicated),
+        ("targetDedicatedNodes", run.target_dedicated),
+        ("currentLowPriorityNodes", run.current_spot),
+        ("targetLowPriorityNodes", run.target_spot),
+        ("formula", formula),
+        ("results", run.results),
+        ("error", run.error),
+        *more,
     )
     world.log.append(world.now_ms, shape, pool.row)
-    return None if results.error else Deallocation(results.deallocation_option)

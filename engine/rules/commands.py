@@ -117,12 +117,9 @@ def _disable_auto_scale(world: World, command: c.DisablePoolAutoScale, _: Extras
 
 
 def _evaluate_auto_scale(world: World, command: c.EvaluatePoolAutoScale, _: Extras) -> None:
-    """A trial changes nothing (AS-87): what it comes to is for who looks, ``autoscaling.evaluate``."""
     pool = pools.find(world, command.pool_id)
     _refuse(refusals.auto_scale_refusals(command))
-    refusal = autoscaling.evaluate_verdict(pool)
-    if refusal is not None:
-        raise refusal
+    autoscaling.try_out(world, pool, command)
 
 
 def _remove_nodes(world: World, command: c.RemoveNodes, _: Extras) -> None:

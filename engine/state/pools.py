@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.autoscale import joined
 from engine.errors import BrokenInvariant
 from engine.lifecycles import ALLOCATION, POOL
 from engine.log import EventLog, Subject
@@ -33,21 +34,35 @@ class ResizeError(NamedTuple):
 
 
 class AutoScaleRun(NamedTuple):
-    """The last evaluation of a pool's formula (AS-67)."""
+    """An evaluation of a formula (AS-67): the targets that it set or would set, and the nodes that there were."""
 
     when_ms: int
-    results: str
+    items: tuple[tuple[str, str], ...]  # of the results string
     error: RunError | None
+    target_dedicated: int
+    target_spot: int
+    current_dedicated: int
+    current_spot: int
+
+    @property
+    def results(self) -> str:
+        """The results string of the service (AS-68)."""
+        return joined(self.items)
 
 
 class Scaling(NamedTuple):
-    """How a pool scales itself (AS-83): when it is evaluated and sampled next, and what the last evaluation gave."""
+    """How a pool scales itself (AS-83): when it is evaluated and sampled next, and its last evaluations in order."""
 
     formula: str
     interval_ms: int
     next_ms: int
     next_sample_ms: int
-    run: AutoScaleRun | None = None
+    runs: tuple[AutoScaleRun, ...] = ()
+
+    @property
+    def run(self) -> AutoScaleRun | None:
+        """The last evaluation."""
+        return self.runs[-1] if self.runs else None
 
 
 class Pool(Record):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.autoscale import Position, RunError
 from engine.log import Entry, EventLog, Json, Subject
 from engine.log_text import elapsed, line
 from engine.scenario.model import DEFAULT_START
@@ -97,6 +98,28 @@ def test_a_refusal_names_its_code():
 
 
 def test_what_has_no_place_of_its_own_is_told_by_name():
-    fields = (("targetDedicatedNodes", 3), ("currentDedicatedNodes", 1), ("results", "$TargetDedicatedNodes=3"))
-    text = a_line("AutoScaleEvaluated", Subject.POOL, *fields)
-    assert text.endswith("autoscale of p0  dedicated 1 → 3  results=$TargetDedicatedNodes=3")
+    fields = (("targetDedicatedNodes", 3), ("currentDedicatedNodes", 1), ("weather", "fine"))
+    assert a_line("PoolResizeStart", Subject.POOL, *fields).endswith(
+        "resize of p0  starts  dedicated 1 → 3  weather=fine"
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "error", "more", "said"),
+    [
+        ("", None, (), "dedicated 1 → 3"),
+        (";n=2.5;s=a;b", None, (), "dedicated 1 → 3  n=2.5;s=a;b"),
+        (";n=2", None, (("trial", True), ("rule", "AS-87")), "tried out  dedicated 1 → 3  n=2  AS-87"),
+        (
+            "",
+            RunError("InsufficientSampleData", Position(2, 7), "Insufficient data"),
+            (),
+            "dedicated 1 → 3  InsufficientSampleData  Line 2, Col 7: Insufficient data",
+        ),
+    ],
+)
+def test_an_evaluation_tells_targets_variables_and_what_went_wrong(own, error, more, said):
+    results = f"$TargetDedicatedNodes=3;$TargetLowPriorityNodes=0;$NodeDeallocationOption=requeue{own}"
+    counts = (("currentDedicatedNodes", 1), ("targetDedicatedNodes", 3))
+    evaluated = (("formula", "x =\n 1"), ("results", results), ("error", error), *more)
+    assert a_line("AutoScaleEvaluated", Subject.POOL, *counts, *evaluated).endswith(f"autoscale of p0  {said}")

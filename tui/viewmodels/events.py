@@ -156,6 +156,8 @@ def what(event: EventRow) -> str:
         return " ".join(f"{name} {_short(value)}" for name, value in body.items()) if isinstance(body, dict) else ""
     if event.event in ("CommandRefused", "TaskScheduleFail"):
         return f"{fields.get('code')}: {fields.get('message', '')}"
+    if event.event == "AutoScaleEvaluated":
+        return _evaluation(fields)
     if "to" in fields:
         old, new = fields.get("from"), fields["to"]
         if new is None:
@@ -177,6 +179,18 @@ def what(event: EventRow) -> str:
     if "targetDedicatedNodes" in fields:
         words.append(f"{fields.get('currentDedicatedNodes')} of {fields['targetDedicatedNodes']} dedicated")
     return " ".join(words)
+
+
+def _evaluation(fields: dict[str, object]) -> str:
+    error = fields.get("error")
+    if isinstance(error, dict):
+        said = f"{error['code']}: {error['values'][0]['value']}"
+    else:
+        said = ", ".join(
+            f"{fields[f'current{name}Nodes']} → {fields[f'target{name}Nodes']} {kind}"
+            for kind, name in (("dedicated", "Dedicated"), ("Spot", "LowPriority"))
+        )
+    return f"tried out: {said}" if "trial" in fields else said
 
 
 def _short(value: object) -> str:

@@ -133,7 +133,7 @@ def is_failure(shape: Shape) -> bool:
     if shape.event in ("CommandRefused", "TaskScheduleFail", "FaultInjected"):
         return True
     fields = dict(shape.fields)
-    if plain(fields.get("result")) == "failure":
+    if plain(fields.get("result")) == "failure" or fields.get("error") is not None:
         return True
     return shape.event == "NodeStateChanged" and plain(fields.get("to")) in _BAD_NODE_STATES
 

@@ -1,0 +1,104 @@
+"""What an evaluation leaves behind: formulas that are tried out (AS-87), and what a pool remembers (AS-67, AS-90)."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.views.rest_pools import pool_body
+from tests.builders import a_job, do, events, node_states, refusal, run_to, simulation
+
+
+def scaled(formula="$TargetDedicatedNodes = 2", **more):
+    own = {"enableAutoScale": True, "autoScaleFormula": formula, "autoScaleEvaluationInterval": "PT5M"}
+    return {"id": "p", "vmSize": "standard_d2s_v3"} | own | more
+
+
+def scaling_of(sim):
+    return sim.world.pools.find("p").scaling
+
+
+def try_out(sim, formula):
+    """The event that tells what a formula that is tried out comes to."""
+    do(sim, "evaluatePoolAutoScale", poolId="p", autoScaleFormula=formula)
+    return events(sim, "AutoScaleEvaluated")[-1]
+
+
+def test_as_87_what_a_trial_comes_to_is_an_event():
+    sim = simulation(a_job(tasks=5), pool=scaled())
+    run_to(sim, minutes=4)
+    formula = "n = max($PendingTasks.GetSample(3));\n$TargetDedicatedNodes = n + 2;"
+    event = try_out(sim, formula)
+    assert (event["poolId"], event["trial"], event["formula"], event["rule"]) == ("p", True, formula, "AS-87")
+    assert event["results"].startswith("$TargetDedicatedNodes=")
+    assert event["results"].split(";")[3] == f"n={event['targetDedicatedNodes'] - 2}"
+    assert (event["currentDedicatedNodes"], event["error"], event["time"]) == (2, None, "2026-01-05T08:04:00.001Z")
+
+
+def test_as_87_a_trial_that_fails_tells_why_and_the_targets_in_force():
+    sim = simulation(pool=scaled())
+    run_to(sim, minutes=4)
+    event = try_out(sim, "a = 1;\n$TargetDedicatedNodes = nowhere")
+    assert event["error"]["code"] == "AutoScalingFormulaEvaluationError"
+    assert event["error"]["values"] == [{"name": "Message", "value": "Line 2, Col 25: Unknown variable nowhere"}]
+    assert event["targetDedicatedNodes"] == 2
+    assert event["results"].endswith(";$NodeDeallocationOption=requeue;a=1")
+
+
+def test_as_87_a_trial_changes_neither_pool_nor_schedule():
+    sim = simulation(pool=scaled())
+    run_to(sim, minutes=4)
+    before, remembered, nodes = pool_body(sim.world, sim.world.pools[0]), scaling_of(sim), node_states(sim)
+    try_out(sim, "$TargetDedicatedNodes = 9; $NodeDeallocationOption = terminate")
+    assert (pool_body(sim.world, sim.world.pools[0]), scaling_of(sim), node_states(sim)) == (before, remembered, nodes)
+    run_to(sim, minutes=10)
+    assert [event["t"] for event in events(sim, "AutoScaleEvaluated") if "trial" not in event] == [0, 300, 600]
+
+
+@pytest.mark.parametrize("formula", ["", "x = ", "x=1;" * 101])
+def test_as_87_a_trial_that_is_refused_is_no_event(formula):
+    sim = simulation(pool=scaled())
+    run_to(sim, minutes=4)
+    assert refusal(sim, "evaluatePoolAutoScale", poolId="p", autoScaleFormula=formula).startswith("AutoScalingFormula")
+    assert len(events(sim, "AutoScaleEvaluated")) == 1
+
+
+def test_as_67_a_pool_remembers_its_evaluations_with_targets_and_nodes():
+    sim = simulation(pool=scaled("m = time().minute; $TargetDedicatedNodes = m < 5 ? 1 : m < 10 ? 3 : nowhere"))
+    run_to(sim, minutes=16)
+    runs = scaling_of(sim).runs
+    assert [(run.when_ms, run.current_dedicated, run.target_dedicated) for run in runs] == [
+        (0, 0, 1),
+        (300_000, 1, 3),
+        (600_000, 3, 3),
+        (900_000, 3, 3),
+    ]
+    assert [run.error is None for run in runs] == [True, True, False, False]
+    assert dict(runs[1].items)["m"] == "5"
+    assert scaling_of(sim).run == runs[-1]
+
+
+def test_as_67_the_last_hundred_are_remembered_and_the_log_knows_all():
+    sim = simulation(pool=scaled())
+    run_to(sim, minutes=5 * 120)
+    runs = scaling_of(sim).runs
+    assert len(runs) == 100
+    assert (runs[0].when_ms, runs[-1].when_ms) == (21 * 300_000, 120 * 300_000)
+    assert len(events(sim, "AutoScaleEvaluated")) == 121
+
+
+def test_as_86_what_was_remembered_goes_when_autoscale_is_switched_off():
+    sim = simulation(pool=scaled())
+    run_to(sim, minutes=11)
+    do(sim, "disablePoolAutoScale", poolId="p")
+    do(sim, "enablePoolAutoScale", poolId="p", autoScaleFormula="x = 1")
+    assert len(scaling_of(sim).runs) == 1
+
+
+def test_what_is_remembered_goes_back_in_time_with_the_pool():
+    sim = simulation(a_job(tasks=20), pool=scaled("$TargetDedicatedNodes = 1 + (time().minute >= 20)"))
+    run_to(sim, minutes=60)
+    later = scaling_of(sim)
+    sim.seek(12 * 60_000)
+    assert [run.when_ms for run in scaling_of(sim).runs] == [0, 300_000, 600_000]
+    sim.seek(60 * 60_000)
+    assert scaling_of(sim) == later
