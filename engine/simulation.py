@@ -20,6 +20,7 @@ from engine.observe import observe
 from engine.rules import (
     autoscaling,
     commands,
+    faults,
     hand_over,
     jobs,
     node_operations,
@@ -212,7 +213,8 @@ class Simulation:
         world = self.world
         body = Json(to_json(one.command.wire()))
         event = "FaultInjected" if one.kind is DueKind.FAULT else "CommandAccepted"
-        shape = world.log.shape(event, Subject.RUN, ("command", one.command.NAME), ("body", body))
+        rule = () if one.command.RULE is None else (("rule", one.command.RULE),)
+        shape = world.log.shape(event, Subject.RUN, ("command", one.command.NAME), ("body", body), *rule)
         mark = len(world.log)
         world.log.append(world.now_ms, shape)
         refused: BatchError | None = None
@@ -323,6 +325,7 @@ class Simulation:
             DueKind.START_TASK_ENDED: start_task.start_task_ended,
             DueKind.NODE_STEP: nodes.node_step,
             DueKind.NODE_ALLOCATED: resizing.node_allocated,
+            DueKind.EVICTION: faults.notice_is_over,
             DueKind.JOB_STEP: jobs.job_step,
             DueKind.POOL_STEP: resizing.stopped,
             DueKind.JOB_TIMEOUT: jobs.job_timeout,

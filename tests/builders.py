@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from engine.state.nodes import Node
 
 ALLOCATION_S, STARTING_S, BOOT_S, REBOOT_S, REIMAGE_S, REMOVAL_S = 10, 10, 30, 60, 120, 20
+NOTICE_S = 30  # TIME-12
 READY_S = ALLOCATION_S + STARTING_S + BOOT_S
 REBOOTED_S = REBOOT_S + BOOT_S // 3  # from the command until the node is up again, without a start task
 REIMAGED_S = REIMAGE_S + BOOT_S
@@ -134,6 +135,12 @@ def do(sim: Simulation, name: str, /, **fields: Any) -> None:
     """Carry out an operation or a fault by its name on the wire; raises BatchError when it is refused."""
     command = COMMANDS[name].from_wire(fields)
     sim.submit(command, Extras(tuple(getattr(command, "tasks", ()))))
+
+
+def evict(sim: Simulation, index: int = 0, pool: str = "p") -> None:
+    """Take a Spot node's VM back and let the time of the notice pass; it is preempted now (SPOT-7)."""
+    do(sim, "evictNode", poolId=pool, node=index)
+    run(sim, seconds=NOTICE_S)
 
 
 def refusal(sim: Simulation, name: str, /, **fields: Any) -> str | None:

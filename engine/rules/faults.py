@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.catalogue import RECOVERY_MS
+from engine.calendar import Due, DueKind
+from engine.catalogue import EVICTION_NOTICE_MS, RECOVERY_MS
 from engine.errors import BatchError
-from engine.rules import interruptions, node_operations, nodes, release, scheduling, start_task
+from engine.rules import interruptions, node_operations, nodes, release, scheduling, spot, start_task
 from engine.specs.faults import Capacity, FailNode, NodeFault, StorageOutage
 from engine.state.disks import Disk
 from engine.state.nodes import Node, NodeError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _N = NodeState
 _UP = (_N.WAITING_FOR_START_TASK, _N.START_TASK_FAILED, _N.IDLE, _N.RUNNING, _N.OFFLINE)
+_WITHOUT_VM = (None, _N.PREEMPTED, _N.LEAVING_POOL)
 _CAN_FAIL = (_N.CREATING, _N.STARTING, *_UP, _N.UNKNOWN)
 
 # NODE-9: how long contact may be lost before the node counts as unusable.
@@ -120,12 +122,31 @@ def contact_is_over(world: World, node: int) -> None:
     nodes.become_ready(world, node)
 
 
+def eviction_verdict(state: NodeState | None, record: Node) -> BatchError | None:
+    """Why a node's VM cannot be taken back (SPOT-2); None if it can."""
+    why = "dedicated" if record.dedicated else _wire(state) if state in _WITHOUT_VM else None
+    if why is None and record.evicted_ms is not None:
+        why = "about to be evicted"
+    return None if why is None else BatchError("OperationNotValidOnNode", f"the node is {why}")
+
+
 def evict_node(world: World, node: int) -> None:
-    """A Spot node's VM is taken back, for want of capacity only (SPOT-2, SPOT-3, SPOT-4)."""
-    state = world.nodes.state_of(node)
+    """The VM of a Spot node is told that it will be taken back in half a minute; Batch does nothing yet (SPOT-7)."""
+    refusal = eviction_verdict(world.nodes.state_of(node), world.nodes[node])
+    if refusal is not None:
+        raise refusal
+    when_ms = world.now_ms + EVICTION_NOTICE_MS
+    world.nodes.edit(node).evicted_ms = when_ms
+    world.calendar.at(when_ms, DueKind.EVICTION, node)
+
+
+def notice_is_over(world: World, due: Due) -> None:
+    """The VM is taken back, for want of capacity only, unless its node is leaving anyway (SPOT-2, SPOT-3, SPOT-4)."""
+    node = due.key
+    if world.nodes[node].evicted_ms != world.now_ms:
+        return
     record = world.nodes.edit(node)
-    if record.dedicated or state in (None, _N.PREEMPTED, _N.LEAVING_POOL):
-        raise BatchError("OperationNotValidOnNode", f"the node is {'dedicated' if record.dedicated else _wire(state)}")
+    record.evicted_ms = None
     world.nodes.set_state(world.now_ms, node, _N.PREEMPTED)
     leaving = is_to_leave(record)
     record.operation = None
@@ -141,6 +162,7 @@ def evict_node(world: World, node: int) -> None:
     nodes.stay(world, node)
     if leaving:
         nodes.leave(world, node, Deallocation.REQUEUE)
+    spot.seek(world, world.pool_of(node))
 
 
 def set_capacity(world: World, fault: Capacity) -> None:

@@ -159,6 +159,7 @@ def leave(world: World, node: int, option: Deallocation) -> None:
     pool = world.pool_of(node)
     record = world.nodes.edit(node)
     record.operation = None
+    record.evicted_ms = None
     start_task.stop(world, node)
     world.nodes.set_state(world.now_ms, node, NodeState.LEAVING_POOL)
     scheduling.open_node(world, node)

@@ -10,9 +10,10 @@ from engine.specs.base import Int, Spec, Text
 
 
 class Entry(Spec):
-    """Base of the commands; ``NAME`` is the operation's name on the wire."""
+    """Base of the commands; ``NAME`` is the operation's name on the wire, ``RULE`` what its event in the log cites."""
 
     NAME: ClassVar[str]
+    RULE: ClassVar[str | None] = None
 
     def wire(self) -> dict[str, Any]:
         """What was given, under its wire names; ``from_wire`` makes an equal command of it."""

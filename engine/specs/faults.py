@@ -31,9 +31,10 @@ class FailNode(OnNode):
 
 
 class EvictNode(OnNode):
-    """SPOT-3."""
+    """The notice that a Spot node's VM will be taken back (SPOT-3, SPOT-7)."""
 
     NAME = "evictNode"
+    RULE = "SPOT-7"
 
 
 class Capacity(Entry):

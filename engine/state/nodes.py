@@ -77,6 +77,7 @@ class Node(Record):
         "dedicated",
         "disk_since_ms",
         "errors",
+        "evicted_ms",
         "gone_ms",
         "id",
         "ip",
@@ -114,6 +115,7 @@ class Node(Record):
         self.lost_state = NodeState.IDLE  # what `unknown` goes back to
         self.lost_ms: int | None = None  # since when the node is unknown or unusable, both together
         self.recover_ms: int | None = None  # when an unusable node is expected back (NODE-14)
+        self.evicted_ms: int | None = None  # when the VM will be taken back, once that is known (SPOT-7)
         self.billed_since_ms: int | None = now_ms
         self.billed_ms = 0
         self.gone_ms: int | None = None

@@ -17,6 +17,7 @@ from tests.builders import (
     a_task,
     do,
     events,
+    evict,
     from_yaml,
     refusal,
     run,
@@ -102,7 +103,7 @@ def eventful(start):
     sim = start(a_job(tasks=tasks, prep=bad, release=a_line(5)), a_job("other", 6, priority=-1), pool=pool)
     run_to(sim, seconds=READY_S + 20)
     do(sim, "disableNodeScheduling", poolId="p", node=0)
-    do(sim, "evictNode", poolId="p", node=next(i for i in range(4) if not sim.world.nodes[i].dedicated))
+    evict(sim, next(i for i in range(4) if not sim.world.nodes[i].dedicated))
     do(sim, "rebootNode", poolId="p", node=1)
     run(sim, minutes=5)
     do(sim, "enableNodeScheduling", poolId="p", node=0)

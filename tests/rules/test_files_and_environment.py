@@ -11,6 +11,7 @@ from tests.builders import (
     a_shell,
     a_task,
     do,
+    evict,
     file,
     job_state,
     node,
@@ -144,7 +145,7 @@ def test_file_9_a_fault_keeps_files_a_preemption_destroys_them(start):
     run_to(sim, minutes=4)
     spot = next(index for index in (0, 1) if not node(sim, index).dedicated)
     do(sim, "failNode", poolId="p", node=1 - spot, **{"for": "PT1M"})
-    do(sim, "evictNode", poolId="p", node=spot)
+    evict(sim, spot)
     assert (file(sim, "shared/x", 1 - spot), file(sim, "shared/x", spot)) == ("x\n", None)
 
 

@@ -15,6 +15,7 @@ from tests.builders import (
     a_task,
     do,
     events,
+    evict,
     file,
     node,
     node_state,
@@ -132,7 +133,7 @@ def test_nop_7_disabled_scheduling_survives(start, operation):
 def test_nop_7_a_preempted_node_starts_enabled(start):
     sim = idle(start, pool=SPOT)
     operate(sim, "disableNodeScheduling")
-    do(sim, "evictNode", **ON_NODE)
+    evict(sim)
     assert (node_state(sim), scheduling_state(sim)) == ("preempted", "enabled")
     assert events(sim, "NodeSchedulingStateChanged", to="enabled")[0]["rule"] == "NOP-7"
 

@@ -13,6 +13,7 @@ from tests.builders import (
     a_pool,
     a_task,
     do,
+    evict,
     node,
     node_state,
     node_states,
@@ -289,7 +290,7 @@ def test_node_9_what_is_rebooting_cannot_lose_contact(start):
 
 def test_spot_3_an_evicted_node_is_listed_and_its_tasks_are_requeued(start):
     sim = busy(start, pool=SPOT)
-    do(sim, "evictNode", **ON_NODE)
+    evict(sim)
     assert (node_state(sim), task_state(sim)) == ("preempted", "active")
     extra = task_extra(sim)
     assert (extra.retry_count, extra.requeue_count, extra.system_retries) == (0, 0, 1)  # SPOT-4
@@ -303,6 +304,6 @@ def test_spot_3_a_dedicated_node_is_not_evicted(start):
 def test_rsz_5_a_node_that_waits_to_leave_leaves_when_it_is_evicted(start):
     sim = busy(start, pool=SPOT)
     do(sim, "resizePool", poolId="p", targetLowPriorityNodes=0, nodeDeallocationOption="taskcompletion")
-    do(sim, "evictNode", **ON_NODE)
+    evict(sim)
     run(sim, seconds=REMOVAL_S + 1)
     assert node_state(sim) is None

@@ -20,6 +20,7 @@ from tests.builders import (
     a_task,
     do,
     events,
+    evict,
     node,
     node_state,
     node_states,
@@ -109,7 +110,7 @@ def test_node_10_the_counts_begin_anew_with_a_preemption(start):
     sim = start(a_job(), pool=SPOT)
     run_to(sim, minutes=5)
     assert sim.world.nodes.ran[0] == 1
-    do(sim, "evictNode", **ON_NODE)
+    evict(sim)
     assert (sim.world.nodes.ran[0], sim.world.nodes.succeeded[0]) == (0, 0)
 
 

@@ -13,6 +13,7 @@ from tests.builders import (
     a_pool,
     do,
     events,
+    evict,
     job_state,
     node,
     node_rows,
@@ -112,7 +113,7 @@ def test_pool_3_resize_errors_are_shown_while_the_pool_is_steady(start):
 def test_pool_3_preempted_nodes_count_among_the_current_ones(start):
     sim = start(pool=a_pool(nodes=0, targetLowPriorityNodes=2))
     run_to(sim, seconds=READY_S)
-    do(sim, "evictNode", poolId="p", node=0)
+    evict(sim)
     do(sim, "resizePool", poolId="p", targetLowPriorityNodes=3)
     assert events(sim, "PoolResizeStart")[-1]["currentLowPriorityNodes"] == 2
 

@@ -20,6 +20,7 @@ from tests.builders import (
     a_task,
     do,
     events,
+    evict,
     node_state,
     prep,
     prep_events,
@@ -285,7 +286,7 @@ def test_prep_19_a_fault_is_the_services_error(start):
 def test_prep_19_a_preemption_is_the_services_error(start):
     sim = start(a_job(prep=a_prep(100)), pool=SPOT)
     run_to(sim, seconds=READY_S + 10)
-    do(sim, "evictNode", **ON_NODE)
+    evict(sim)
     assert (prep(sim).failure.code, prep(sim).failure.category) == ("TaskEnded", ErrorCategory.SERVER_ERROR)
     assert task_state(sim) == "active"
 

@@ -15,6 +15,7 @@ from tests.builders import (
     a_pool,
     do,
     events,
+    evict,
     node_rows,
     node_state,
     refusal,
@@ -120,7 +121,7 @@ def test_acc_7_every_state_counts_but_preempted_and_deallocated(start):
     do(sim, "failNode", poolId="p", node=dedicated[0])
     do(sim, "disableNodeScheduling", poolId="p", node=dedicated[1])
     assert (cores(sim), cores(sim, dedicated=False)) == (8, 4)
-    do(sim, "evictNode", poolId="p", node=spot)
+    evict(sim, spot)
     do(sim, "deallocateNode", poolId="p", node=dedicated[2])
     assert (cores(sim), cores(sim, dedicated=False)) == (8, 2)
     run(sim, seconds=61)
@@ -279,7 +280,7 @@ def test_acc_10_a_preempted_node_costs_nothing(start):
         timeline=[{"at": 1, "capacity": {"vmSize": "standard_d2s_v3", "nodes": 0}}],
     )
     run_to(sim, seconds=ALLOCATION_S + 600)
-    do(sim, "evictNode", poolId="p", node=0)
+    evict(sim)
     run(sim, minutes=60)
     assert sim.world.nodes.billed_ms(node_rows(sim)[0], sim.now_ms) == pytest.approx(600_000, abs=40_000)
 

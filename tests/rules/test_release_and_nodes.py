@@ -15,6 +15,7 @@ from tests.builders import (
     a_task,
     do,
     events,
+    evict,
     job_state,
     node_state,
     prep,
@@ -130,7 +131,7 @@ def test_rel_4_a_new_disk_ends_it_for_good(start, operation):
 
 def test_rel_14_a_preemption_ends_it(start):
     sim = releasing(start, pool=SPOT)
-    do(sim, "evictNode", **ON_NODE)
+    evict(sim)
     assert job_state(sim) == "completed"
     assert release(sim).failure.category is ErrorCategory.SERVER_ERROR
 
@@ -290,7 +291,7 @@ def test_rel_13_skips_a_node_that_has_gone(start):
 
 def test_rel_13_skips_a_preempted_node(start):
     sim = worked(start, pool=SPOT)
-    do(sim, "evictNode", **ON_NODE)
+    evict(sim)
     do(sim, "terminateJob", jobId="j")
     run(sim, seconds=3)
     assert (release(sim), job_state(sim)) == (None, "completed")

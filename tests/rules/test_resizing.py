@@ -16,6 +16,7 @@ from tests.builders import (
     a_task,
     do,
     events,
+    evict,
     file,
     from_yaml,
     job_state,
@@ -369,7 +370,7 @@ def test_rsz_6_dedicated_and_spot_are_shrunk_separately(start):
 
 def test_rsz_6_a_preempted_spot_node_is_the_first_to_go(start):
     sim = ready(start, nodes=0, targetLowPriorityNodes=3)
-    do(sim, "evictNode", poolId="p", node=1)
+    evict(sim, 1)
     assert victims(sim, 1, dedicated=False) == [1]
     do(sim, "resizePool", poolId="p", targetLowPriorityNodes=2)
     run(sim, minutes=1)

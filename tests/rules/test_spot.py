@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import (
     BOOT_S,
+    NOTICE_S,
     READY_S,
     STARTING_S,
     a_job,
@@ -14,6 +15,7 @@ from tests.builders import (
     a_task,
     do,
     events,
+    evict,
     from_yaml,
     node,
     node_row,
@@ -42,7 +44,7 @@ def evicted(start, *jobs, nodes=1, index=0, seconds=5, **more):
     """A run in which a Spot node has just been taken back."""
     sim = start(*jobs, pool=spot_pool(nodes), **more)
     run_to(sim, seconds=READY_S + seconds)
-    do(sim, "evictNode", poolId="p", node=index)
+    evict(sim, index)
     return sim
 
 
@@ -117,7 +119,7 @@ def test_spot_5_it_passes_its_start_task_and_the_preparation_again(start):
     job = a_job(tasks=[a_task(seconds=900)], prep=a_line(5))
     sim = start(job, pool=spot_pool(startTask=a_line(5)))
     run_to(sim, minutes=3)
-    do(sim, "evictNode", poolId="p", node=0)
+    evict(sim)
     run_to_end(sim)
     assert task_state(sim) == "completed"
     assert len(events(sim, "StartTaskStateChanged", to="completed")) == 2
@@ -140,7 +142,7 @@ def test_spot_5_what_can_be_had_comes_the_rest_later(start):
     run_to(sim, seconds=READY_S)
     for index in (2, 0, 1):
         do(sim, "evictNode", poolId="p", node=index)
-    run(sim, seconds=301)
+    run(sim, seconds=NOTICE_S + 301)
     assert states(sim) == ["creating", "preempted", "preempted"]
     do(sim, "capacity", vmSize=SIZE, nodes=9)
     run(sim, seconds=300)
@@ -163,7 +165,7 @@ def test_spot_5_nodes_that_never_came_are_sought_too(start):
 def test_spot_5_the_quota_holds_for_a_refill(start):
     sim = start(pools=[spot_pool(2), a_pool("q", nodes=0)], account={"quotas": {"lowPriorityCores": 4}})
     run_to(sim, seconds=READY_S)
-    do(sim, "evictNode", poolId="p", node=0)
+    evict(sim)
     do(sim, "resizePool", poolId="q", targetLowPriorityNodes=1)
     run(sim, minutes=30)
     assert states(sim) == ["preempted", "idle"]
@@ -198,7 +200,7 @@ def test_spot_5_while_the_pool_is_resizing_the_search_waits(start):
     slow = {"nodes": {"allocation": {"choice": [10, 500]}}}
     sim = start(pool=spot_pool(1), simulate=slow, seed=2)
     run_to(sim, minutes=12)
-    do(sim, "evictNode", poolId="p", node=0)
+    evict(sim)
     run(sim, minutes=4)
     do(sim, "resizePool", poolId="p", targetDedicatedNodes=6)
     run_to_end(sim)
@@ -210,7 +212,7 @@ def test_spot_5_while_the_pool_is_resizing_the_search_waits(start):
 def test_spot_5_a_second_eviction_is_sought_from_its_own_moment(start):
     sim = evicted(start)
     run(sim, minutes=10)
-    do(sim, "evictNode", poolId="p", node=0)
+    evict(sim)
     run_to_end(sim)
     gone = times(sim, "NodeStateChanged", to="preempted")
     assert times(sim, "NodeStateChanged", from_="preempted") == [moment + 300 for moment in gone]
@@ -243,7 +245,7 @@ def test_spot_5_attempts_that_were_left_out_do_not_move_the_others():
     later = [*quiet, {"at": 48 * 60 + 0.001, "capacity": {"vmSize": SIZE, "nodes": 1}}]
     replayed = simulation(pool=spot_pool(1), timeline=later)
     run_to_end(replayed)
-    assert times(by_hand, "NodeStateChanged", from_="preempted") == [60 + 10 * 300]
+    assert times(by_hand, "NodeStateChanged", from_="preempted") == [60 + NOTICE_S + 10 * 300]
     assert list(by_hand.json_lines()) == list(replayed.json_lines())
 
 
@@ -251,7 +253,7 @@ def test_spot_5_going_back_in_time_changes_nothing():
     sim = simulation(a_job(tasks=20), pool=spot_pool(3))
     run_to(sim, seconds=READY_S + 5)
     for index in (0, 2):
-        do(sim, "evictNode", poolId="p", node=index)
+        evict(sim, index)
     run_to_end(sim)
     lines = list(sim.json_lines())
     sim.seek(200_000)
@@ -273,6 +275,44 @@ def test_node_10_a_node_that_comes_back_has_run_nothing(start):
     assert sim.world.nodes.ran[node_row(sim)] == 0
     run_to_end(sim)
     assert sim.world.nodes.ran[node_row(sim)] == 1
+
+
+def test_spot_7_the_log_shows_the_notice_half_a_minute_before(start):
+    sim = start(pool=spot_pool(1), timeline=[{"at": 200, "evictNode": {"poolId": "p", "node": 0}}])
+    run_to_end(sim)
+    notice = events(sim, "FaultInjected")[0]
+    assert (notice["t"], notice["command"], notice["rule"]) == (200, "evictNode", "SPOT-7")
+    assert times(sim, "NodeStateChanged", to="preempted") == [230]
+
+
+def test_spot_7_and_time_12_batch_does_nothing_for_thirty_seconds(start):
+    """A task that ends in time has ended, and another begins."""
+    tasks = [a_task("t1", seconds=20), a_task("t2", seconds=300)]
+    sim = start(a_job(tasks=tasks), pool=spot_pool(1))
+    run_to(sim, seconds=READY_S + 2)
+    do(sim, "evictNode", poolId="p", node=0)
+    run(sim, seconds=NOTICE_S - 0.001)
+    assert (node_state(sim), task_state(sim, "t1"), task_state(sim, "t2")) == ("running", "completed", "running")
+    run(sim, seconds=0.001)
+    assert (node_state(sim), task_state(sim, "t2")) == ("preempted", "active")
+
+
+def test_spot_7_there_is_one_notice_for_a_vm(start):
+    sim = start(pool=spot_pool(1))
+    run_to(sim, seconds=READY_S)
+    do(sim, "evictNode", poolId="p", node=0)
+    run(sim, seconds=10)
+    assert refusal(sim, "evictNode", poolId="p", node=0) == "OperationNotValidOnNode"
+
+
+def test_spot_7_a_node_that_leaves_meanwhile_is_not_preempted(start):
+    sim = start(pool=spot_pool(1))
+    run_to(sim, seconds=READY_S)
+    do(sim, "evictNode", poolId="p", node=0)
+    run(sim, seconds=20)
+    do(sim, "resizePool", poolId="p", targetLowPriorityNodes=0)
+    run_to_end(sim)
+    assert node_states(sim) == ["creating", "starting", "idle", "leavingpool", None]
 
 
 def test_spot_8_a_scenario_may_call_them_low_priority_nodes():

@@ -45,6 +45,21 @@ def test_a_node_for_each_reason():
     ]
 
 
+def test_spot_7_a_node_whose_vm_will_be_taken_back():
+    sim = simulation(pool=a_pool(nodes=0, targetLowPriorityNodes=1))
+    run_to(sim, seconds=70)
+    do(sim, "evictNode", poolId="p", node=0)
+    assert why_node_says(sim, 0) == [
+        "Why is n0 of pool p idle?",
+        "✓ state       idle since 08:00:50 [NODE-8]",
+        "✓ scheduling  enabled [NODE-7]",
+        "✗ eviction    its VM is taken back at 08:01:40 [SPOT-7]",
+        "✓ slots       1 of 1 free; no task running [SCHED-10]",
+        "No job uses the pool. [NODE-9]",
+        "Next: n0 is preempted at 08:01:40 [SPOT-3]",
+    ]
+
+
 def test_an_idle_node_by_job():
     limited = a_job(tasks=3, maxParallelTasks=1)
     sim = simulation(limited, a_job("k", tasks=0), pool=a_pool(nodes=2))

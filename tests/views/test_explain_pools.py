@@ -4,7 +4,7 @@ import time
 
 from engine.views.explain.pools import why_pool
 from engine.views.explain.tasks import why_task
-from tests.builders import a_job, a_pool, do, node, run, run_to, simulation
+from tests.builders import a_job, a_pool, do, evict, run, run_to, simulation
 from tests.views.explaining import why_pool_says
 
 
@@ -81,15 +81,15 @@ def test_rsz_10_deletion():
 def test_spot_5_a_preempted_node_is_sought():
     sim = simulation(pool=a_pool(nodes=0, targetLowPriorityNodes=2))
     run_to(sim, seconds=70)
-    do(sim, "evictNode", poolId="p", nodeId=node(sim, 0).id)
+    evict(sim)
     assert why_pool_says(sim) == [
         "Why is pool p below its target?",
         "✓ pool state        active [POOL-7]",
         "✓ allocation state  steady since 08:00:10 [RSZ-2]",
         "✗ Spot nodes        1 of 2 [RSZ-2]",
-        "     1 Spot node preempted; soonest n0 at 08:06:10 [SPOT-3]",
+        "     1 Spot node preempted; soonest n0 at 08:06:40 [SPOT-3]",
         "1 of 1 Spot node could be had now. [ACC-8]",
-        "Next: Batch tries to get Spot nodes at 08:06:10 [SPOT-5]",
+        "Next: Batch tries to get Spot nodes at 08:06:40 [SPOT-5]",
     ]
 
 

@@ -63,6 +63,8 @@ def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
     record = world.nodes[node]
     enabled = record.scheduling is SchedulingState.ENABLED
     checks = [Check("scheduling", enabled, record.scheduling.wire, "NODE-7")]
+    if record.evicted_ms is not None:
+        checks.append(Check("eviction", False, f"its VM is taken back at {moment(world, record.evicted_ms)}", "SPOT-7"))
     if record.operation is not None:
         value = f"{record.operation.name} when its tasks have ended"
         checks.append(Check("operation", False, value, record.operation.rule))
@@ -126,10 +128,13 @@ def _remedy_of_unusable(record: Node) -> Note:
 
 def _next(world: World, node: int, state: NodeState) -> Next | None:
     where = name_of(world, node)
+    evicted_ms = world.nodes[node].evicted_ms
+    eviction = Next(f"{where} is preempted", evicted_ms, "SPOT-3") if evicted_ms is not None else None
     if state not in _READY:
         when_ms = state_passes_ms(world, Agenda(world), node)
         rule = STATE_REASONS[state][1]
-        return Next(f"{where} is no longer {state.wire}", when_ms, rule) if when_ms is not None else None
+        passes = Next(f"{where} is no longer {state.wire}", when_ms, rule) if when_ms is not None else None
+        return earliest([passes, eviction])
     running = world.nodes.running[node]
     ends_ms = room_ms(world, node, world.nodes.free[node] + 1) if running else None
     instances = world.instances
@@ -140,4 +145,6 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
             hooks.append(Next(f"preparation of job {job.id} ends", instances.prep_end[row], "PREP-5"))
         if instances.release_state[row] == InstanceState.RUNNING:
             hooks.append(Next(f"release of job {job.id} ends", instances.release_end[row], "REL-7"))
-    return earliest([Next(f"a task ends on {where}", ends_ms, "TASK-7") if ends_ms is not None else None, *hooks])
+    return earliest(
+        [Next(f"a task ends on {where}", ends_ms, "TASK-7") if ends_ms is not None else None, eviction, *hooks]
+    )
