@@ -12,9 +12,10 @@ from engine.errors import BrokenInvariant
 from engine.rules import scheduling
 from engine.state.instances import Mark
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
-from engine.terms import InstanceState, JobState, NodeState, TaskResult
+from engine.terms import InstanceState, JobScheduleState, JobState, NodeState, TaskResult
 
 if TYPE_CHECKING:
+    from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.world import World
@@ -25,6 +26,8 @@ def check(world: World) -> None:
     for job in world.jobs.present():
         _counters(world, job)
         _instances(world, job)
+    for schedule in world.job_schedules.present():
+        _active_job(world, schedule)
     for pool in world.pools.present():
         _slots(world, pool)
         _buckets(world, pool)
@@ -95,6 +98,15 @@ def _instances(world: World, job: Job) -> None:
         bit = 1 << nodes[node].position
         if job.pool == nodes[node].pool and bool(job.barred & bit) != bool(mark & Mark.BARRED):
             raise _broken(world, "PREP-9", f"job {job.id} and node {node} differ on whether it is barred")
+
+
+def _active_job(world: World, schedule: JobSchedule) -> None:
+    """JS-3, JS-8: at most one job of a schedule is active, the last one; none is when the schedule is over."""
+    active = [job.row for job in world.jobs_under(schedule) if job.end_ms is None]
+    if schedule.state is not JobScheduleState.DELETING and active not in ([], [schedule.recent_job]):
+        raise _broken(world, "JS-3", f"jobs {active} of schedule {schedule.id} are active")
+    if active and schedule.state is JobScheduleState.COMPLETED:
+        raise _broken(world, "JS-8", f"schedule {schedule.id} is completed, its jobs {active} are not")
 
 
 def _slots(world: World, pool: Pool) -> None:

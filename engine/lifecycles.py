@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from engine.terms import AllocationState, JobState, NodeState, PoolState, State, TaskState
+from engine.terms import AllocationState, JobScheduleState, JobState, NodeState, PoolState, State, TaskState
 
 Moves = Mapping[tuple[State | None, State | None], str]
 
@@ -73,6 +73,18 @@ JOB: Moves = _moves(
     ("JOB-20", [_J.ACTIVE], [_J.COMPLETED]),
     ("JOB-16", [_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING, _J.TERMINATING, _J.COMPLETED], [_J.DELETING]),
     ("JOB-16", [_J.DELETING], [None]),
+)
+
+_S = JobScheduleState
+JOB_SCHEDULE: Moves = _moves(
+    ("JS-1", [None], [_S.ACTIVE]),
+    ("JS-6", [_S.ACTIVE], [_S.DISABLED]),
+    ("JS-6", [_S.DISABLED], [_S.ACTIVE]),
+    ("JS-6", [_S.ACTIVE], [_S.COMPLETED]),
+    ("JS-8", [_S.ACTIVE, _S.DISABLED], [_S.TERMINATING]),
+    ("JS-8", [_S.TERMINATING], [_S.COMPLETED]),
+    ("JS-8", [_S.ACTIVE, _S.DISABLED, _S.TERMINATING, _S.COMPLETED], [_S.DELETING]),
+    ("JS-8", [_S.DELETING], [None]),
 )
 
 POOL: Moves = _moves(

@@ -50,7 +50,7 @@ class Names:
 
     def schedule_ids(self, schedule: int) -> str:
         """The id of a job schedule."""
-        raise LookupError(schedule)
+        return f',"scheduleId":{_quoted(self._world.job_schedules[schedule].id)}'
 
     # -- for people (see ``engine.log_text``) ---------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ class Names:
 
     def schedule(self, schedule: int) -> str:
         """What a scenario calls a job schedule."""
-        raise LookupError(schedule)
+        return self._world.job_schedules[schedule].id
 
     def forget(self) -> None:
         """Rows may mean something else from now on: another past has been taken up."""

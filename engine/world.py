@@ -15,6 +15,7 @@ from engine.state.columns import ColumnsCopy, time_limits
 from engine.state.dependencies import DependencyBook
 from engine.state.disks import Disks
 from engine.state.instances import InstanceTable
+from engine.state.job_schedules import JobSchedule, JobScheduleTable
 from engine.state.jobs import Job, JobTable
 from engine.state.nodes import Node, NodeTable
 from engine.state.pools import Pool, PoolTable
@@ -42,6 +43,7 @@ class WorldCopy(NamedTuple):
     pending: list[Pending]
     pools: list[Pool]
     jobs: list[Job]
+    job_schedules: list[JobSchedule]
     nodes: ColumnsCopy
     node_records: list[Node]
     tasks: ColumnsCopy
@@ -68,6 +70,7 @@ class World:
         self.log = EventLog(scenario.start, time_code)
         self.pools = PoolTable(self.log)
         self.jobs = JobTable(self.log)
+        self.job_schedules = JobScheduleTable(self.log)
         self.nodes = NodeTable(self.log, time_code)
         self.tasks = TaskTable(self.log, self.jobs, time_code)
         self.instances = InstanceTable(self.log, time_code)
@@ -103,6 +106,10 @@ class World:
         """The jobs bound to a pool, oldest first; any number may share it (JOB-26)."""
         return (job for job in self.jobs.present() if job.pool == pool.row)
 
+    def jobs_under(self, schedule: JobSchedule) -> Iterator[Job]:
+        """The jobs that a job schedule has made, oldest first (JS-8)."""
+        return (job for job in self.jobs.present() if job.schedule == schedule.row)
+
     def copy(self) -> WorldCopy:
         """Everything as it is now."""
         return WorldCopy(
@@ -112,6 +119,7 @@ class World:
             self.calendar.pending(),
             self.pools.copy(),
             self.jobs.copy(),
+            self.job_schedules.copy(),
             self.nodes.copy(),
             self.nodes.records.copy(),
             self.tasks.copy(),
@@ -126,6 +134,7 @@ class World:
         """Make everything as it was when ``copy`` was taken; the log is the caller's."""
         self.pools.restore(copy.pools)
         self.jobs.restore(copy.jobs)
+        self.job_schedules.restore(copy.job_schedules)
         self.nodes.restore(copy.nodes)
         self.nodes.records.restore(copy.node_records)
         self.tasks.restore_blocks(copy.tasks, copy.blocks)

@@ -203,6 +203,18 @@ def job_state(sim: Simulation, job: str = "j") -> str | None:
     return None if found is None or found.state is None else found.state.wire
 
 
+def pool_state(sim: Simulation, pool: str = "p") -> str | None:
+    """The state of a pool; None when it is gone."""
+    found = sim.world.pools.find(pool)
+    return None if found is None or found.state is None else found.state.wire
+
+
+def schedule_state(sim: Simulation, schedule: str = "s") -> str | None:
+    """The state of a job schedule; None when it is gone."""
+    found = sim.world.job_schedules.find(schedule)
+    return None if found is None or found.state is None else found.state.wire
+
+
 def task_row(sim: Simulation, task: str = "t1", job: str = "j") -> int:
     """The row of a task."""
     found = sim.world.jobs.find(job)

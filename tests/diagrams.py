@@ -55,6 +55,7 @@ def section() -> str:
     for title, moves in (
         ("A task", lifecycles.TASK),
         ("A job", lifecycles.JOB),
+        ("A job schedule", lifecycles.JOB_SCHEDULE),
         ("A pool: state", lifecycles.POOL),
         ("A pool: allocation state", lifecycles.ALLOCATION),
         ("A node", lifecycles.NODE),

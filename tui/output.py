@@ -16,9 +16,10 @@ from engine.views import document, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from engine import Simulation
-    from engine.views.report import ExpectationRow, JobRow, PoolRow, RefusedRow, Summary
+    from engine.views.report import ExpectationRow, JobRow, JobScheduleRow, PoolRow, RefusedRow, Summary
 
 PIPED_WIDTH = 80
 
@@ -44,11 +45,16 @@ def how_far(simulation: Simulation) -> str:
 
 
 def summary_text(summary: Summary, target: Console) -> str:
-    """What became of the run, as ``target`` would show it: run, jobs, pools, refusals, expectations."""
+    """What became of the run, as ``target`` would show it: run, jobs, job schedules, pools, refusals, expectations."""
     parts = (
         _run(summary),
         _table(
             "Jobs", ("job", "state", ">tasks", ">ok", ">failed", ">left", ">prep", ">release"), map(_job, summary.jobs)
+        ),
+        _table(
+            "Job schedules",
+            ("job schedule", "state", ">jobs", ">missed", "recent job", "next run"),
+            (_job_schedule(row, summary.start) for row in summary.job_schedules),
         ),
         _table(
             "Pools",
@@ -115,6 +121,12 @@ def _job(row: JobRow) -> tuple[Text, ...]:
         _instances(row.preparations, row.failed_preparations),
         _instances(row.releases, row.failed_releases),
     )
+
+
+def _job_schedule(row: JobScheduleRow, start: datetime) -> tuple[Text, ...]:
+    next_run = "" if row.next_run_ms is None else format_utc(start, row.next_run_ms)
+    missed = Text(f"{row.missed:,}", "yellow" if row.missed else "")
+    return (*map(Text, (row.schedule_id, row.state, f"{row.jobs:,}")), missed, Text(row.recent_job), Text(next_run))
 
 
 def _pool(row: PoolRow) -> tuple[Text, ...]:

@@ -1,4 +1,4 @@
-"""Auto pools (chapter 19): a pool that comes with a job and goes when the job has ended."""
+"""Auto pools (chapter 19): a pool that comes with a job, or with a schedule's first, and goes when that has ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from engine.terms import ErrorCategory, PoolLifetimeOption, PoolState
 
 if TYPE_CHECKING:
     from engine.specs.job import AutoPoolSpecification
+    from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
+    from engine.state.pools import Pool
     from engine.world import World
 
 # AUTO-4: what the job's scheduling error says of the refusal of its pool.
@@ -40,9 +42,14 @@ def auto_pool_verdict(world: World, auto: AutoPoolSpecification, pool_id: str) -
 
 
 def create(world: World, job: Job) -> BatchError | None:
-    """The job's own pool is created with it (AUTO-2, AUTO-5); returns why not (JOB-20)."""
+    """The pool comes with the job, or with the first of its schedule (AUTO-2, AUTO-5); returns why not (JOB-20)."""
     auto = job.spec.pool_info.auto_pool_specification
     assert auto is not None
+    is_shared = auto.pool_lifetime_option is PoolLifetimeOption.JOB_SCHEDULE
+    known = _shared_pool(world, world.job_schedules[job.schedule]) if is_shared else None
+    if known is not None:
+        job.pool_id = known.id
+        return None
     verdict = auto_pool_verdict(world, auto, _new_id(world, job, auto))
     if isinstance(verdict, BatchError):
         return _failed(verdict)
@@ -50,8 +57,13 @@ def create(world: World, job: Job) -> BatchError | None:
         pool = pools.create(world, verdict)
     except BatchError as refusal:
         return _failed(refusal)
-    pool.auto_job = job.row
     job.pool_id = pool.id
+    if is_shared:
+        schedule = world.job_schedules.edit(job.schedule)
+        schedule.pool_id, schedule.keeps_pool = pool.id, auto.keep_alive
+        pool.auto_schedule = schedule.row
+    else:
+        pool.auto_job = job.row
     return None
 
 
@@ -79,3 +91,17 @@ def job_has_ended(world: World, job: Job) -> None:
     pool = world.pools.find(job.pool_id)
     if pool is not None and pool.auto_job == job.row and pool.state is PoolState.ACTIVE:
         pools.delete(world, pool)
+
+
+def schedule_has_ended(world: World, schedule: JobSchedule) -> None:
+    """The pool that the jobs of a schedule have shared goes with the schedule, unless it is to be kept (AUTO-3)."""
+    pool = _shared_pool(world, schedule)
+    if pool is not None and not schedule.keeps_pool:
+        pools.delete(world, pool)
+
+
+def _shared_pool(world: World, schedule: JobSchedule) -> Pool | None:
+    """The pool that the schedule has by now, as long as it is not being deleted."""
+    pool = world.pools.find(schedule.pool_id)
+    is_there = pool is not None and pool.auto_schedule == schedule.row and pool.state is PoolState.ACTIVE
+    return pool if is_there else None

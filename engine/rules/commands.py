@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.errors import BatchError
-from engine.rules import autoscaling, faults, jobs, node_operations, pools, resizing, spot, tasks
+from engine.rules import autoscaling, faults, job_schedules, jobs, node_operations, pools, resizing, spot, tasks
 from engine.specs import commands as c
 from engine.specs import faults as f
 from engine.specs import refusals
@@ -261,6 +261,37 @@ def _delete_task(world: World, command: c.DeleteTask, _: Extras) -> None:
     tasks.delete(world, *_task(world, command))
 
 
+# -- job schedules ---------------------------------------------------------------------------------------------------
+
+
+def _create_schedule(world: World, command: c.CreateJobSchedule, _: Extras) -> None:
+    spec = command.spec
+    _refuse(refusals.schedule_refusals(spec))
+    job_schedules.create(world, spec)
+
+
+def _update_schedule(world: World, command: c.UpdateJobSchedule, _: Extras) -> None:
+    job_schedules.find(world, command.job_schedule_id)
+    _refuse(refusals.schedule_update_refusals(command))
+    job_schedules.update(world, command)
+
+
+def _disable_schedule(world: World, command: c.DisableJobSchedule, _: Extras) -> None:
+    job_schedules.disable(world, job_schedules.find(world, command.job_schedule_id))
+
+
+def _enable_schedule(world: World, command: c.EnableJobSchedule, _: Extras) -> None:
+    job_schedules.enable(world, job_schedules.find(world, command.job_schedule_id))
+
+
+def _terminate_schedule(world: World, command: c.TerminateJobSchedule, _: Extras) -> None:
+    job_schedules.terminate(world, job_schedules.find(world, command.job_schedule_id), force=command.force)
+
+
+def _delete_schedule(world: World, command: c.DeleteJobSchedule, _: Extras) -> None:
+    job_schedules.delete(world, job_schedules.find(world, command.job_schedule_id), force=command.force)
+
+
 # -- faults ----------------------------------------------------------------------------------------------------------
 
 
@@ -309,6 +340,12 @@ _RULES: dict[type, Callable[[World, Any, Extras], None]] = {
     c.TerminateTask: _terminate_task,
     c.ReactivateTask: _reactivate_task,
     c.DeleteTask: _delete_task,
+    c.CreateJobSchedule: _create_schedule,
+    c.UpdateJobSchedule: _update_schedule,
+    c.DisableJobSchedule: _disable_schedule,
+    c.EnableJobSchedule: _enable_schedule,
+    c.TerminateJobSchedule: _terminate_schedule,
+    c.DeleteJobSchedule: _delete_schedule,
     f.FailNode: _fail_node,
     f.EvictNode: _evict_node,
     f.Capacity: _capacity,

@@ -13,7 +13,7 @@ from engine.catalogue import JOB_TRANSITION_MS
 from engine.errors import BatchError
 from engine.rules import auto_pools, interruptions, job_manager, pools, preparation, quotas, release, scheduling
 from engine.state.failures import ended, failure
-from engine.state.jobs import Job
+from engine.state.jobs import NO_SCHEDULE, Job
 from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
 from engine.terms import DisableTasks, InstanceState, JobAction, JobState, OnAllTasksComplete
 
@@ -81,13 +81,15 @@ def check(command: str, job: Job) -> None:
         raise refusal
 
 
-def create(world: World, spec: JobSpec) -> Job:
-    """Create a job, active at once (JOB-6); its pool need not exist yet (POOL-18)."""
+def create(world: World, spec: JobSpec, schedule: int = NO_SCHEDULE) -> Job:
+    """Create a job, active at once (JOB-6), maybe for a schedule; its pool need not exist yet (POOL-18)."""
     if world.jobs.find(spec.id) is not None:
         raise BatchError("JobExists", jobId=spec.id)
-    if quotas.active_jobs_and_schedules(world) >= world.account.quotas.active_jobs_and_schedules:
+    if world.job_schedules.find(spec.id) is not None:
+        raise BatchError("JobScheduleWithSameIdExists", jobScheduleId=spec.id)
+    if not quotas.has_unit(world):
         raise BatchError("ActiveJobAndScheduleQuotaReached")
-    job = Job(len(world.jobs), spec, world.now_ms)
+    job = Job(len(world.jobs), spec, world.now_ms, schedule)
     world.jobs.create(world.now_ms, job)
     if spec.pool_info.auto_pool_specification is not None:
         refusal = auto_pools.create(world, job)
@@ -96,6 +98,7 @@ def create(world: World, spec: JobSpec) -> Job:
             job.scheduling_error = auto_pools.scheduling_error(refusal)
             job.end_ms = world.now_ms
             world.jobs.set_state(world.now_ms, job.row, _J.COMPLETED, refusal.code)
+            wake_schedules(world, job.schedule)
             return job
     pools.bind(world, job)
     job_manager.add(world, job)
@@ -319,6 +322,7 @@ def look_at_end(world: World, job: Job) -> None:
         world.jobs.set_state(world.now_ms, job.row, _J.COMPLETED, job.terminate_reason)
         pools.unbind(world, job)
         auto_pools.job_has_ended(world, job)
+        wake_schedules(world, job.schedule)
     elif job.state is _J.DELETING:
         _remove(world, job)
 
@@ -334,3 +338,11 @@ def _remove(world: World, job: Job) -> None:
         pools.unbind(world, job)
     world.jobs.set_state(world.now_ms, job.row, None)
     auto_pools.job_has_ended(world, job)
+    wake_schedules(world, job.schedule)
+
+
+def wake_schedules(world: World, schedule: int = NO_SCHEDULE) -> None:
+    """A job or schedule is over: its own schedule may go on (JS-3), others may get its unit of the quota (ACC-9)."""
+    for other in world.job_schedules.present():
+        if other.row == schedule or other.shortage is not None:
+            world.calendar.at(world.now_ms, DueKind.SCHEDULE_STEP, other.row, other.token)

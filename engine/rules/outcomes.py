@@ -304,3 +304,5 @@ def take_off_node(world: World, task: int) -> None:
         nodes.preparing[node].discard(task)
         if not nodes.preparing[node]:
             del nodes.preparing[node]
+        if profile.exclusive:
+            scheduling.open_node(world, node)

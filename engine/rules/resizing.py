@@ -289,7 +289,7 @@ def _log_resize(world: World, pool: Pool, event: str, rule: str) -> None:
         ("currentLowPriorityNodes", spot),
         ("targetLowPriorityNodes", pool.target_spot),
         ("enableAutoScale", pool.auto_scale),
-        ("isAutoPool", pool.auto_job >= 0),
+        ("isAutoPool", pool.auto_job >= 0 or pool.auto_schedule >= 0),
     )
     if event == "PoolResizeComplete":
         errors = pool.resize_errors

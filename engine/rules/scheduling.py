@@ -52,13 +52,13 @@ def may_take_turns(job: Job, pool: Pool) -> bool:
 
 
 def is_eligible(world: World, node: int) -> bool:
-    """Whether new tasks may come to the node, room and jobs aside (SCHED-8)."""
+    """Whether new tasks may come to the node, room and jobs aside (SCHED-8, JM-5)."""
     record = world.nodes[node]
     return (
         world.nodes.state[node] in (_IDLE, _RUNNING)
         and record.scheduling is SchedulingState.ENABLED
         and record.operation is None
-        and not any(world.tasks.profile_of(task).exclusive for task in world.nodes.running[node])
+        and not any(world.tasks.profile_of(task).exclusive for task in world.nodes.tasks_on(node))
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engine.specs.job import JobSpec
 
 UNBOUND = -1
+NO_SCHEDULE = -1
 
 
 class Job(Record):
@@ -51,6 +52,7 @@ class Job(Record):
         "ready_count",
         "releases_open",
         "row",
+        "schedule",
         "scheduling_error",
         "served",
         "since_ms",
@@ -62,9 +64,10 @@ class Job(Record):
         "waits_until_ms",
     )
 
-    def __init__(self, row: int, spec: JobSpec, now_ms: int) -> None:
-        """A job that has just been added."""
+    def __init__(self, row: int, spec: JobSpec, now_ms: int, schedule: int = NO_SCHEDULE) -> None:
+        """A job that has just been added, by a user or by this job schedule."""
         self.row = row
+        self.schedule = schedule
         self.spec = spec
         self.id: str = spec.id
         self.state: JobState | None = None

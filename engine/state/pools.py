@@ -74,6 +74,7 @@ class Pool(Record):
         "allocation_since_ms",
         "auto_job",
         "auto_scale",
+        "auto_schedule",
         "buckets",
         "busy_slot_ms",
         "certificates",
@@ -137,7 +138,7 @@ class Pool(Record):
         self.packages = spec.application_package_references
         self.certificates = spec.certificate_references
         self.metadata = spec.metadata
-        self.auto_job = -1  # the job this auto pool belongs to
+        self.auto_job = self.auto_schedule = -1  # the job, or the job schedule, this auto pool belongs to
         self.auto_scale = spec.enable_auto_scale
         self.target_dedicated = spec.target_dedicated_nodes or 0
         self.target_spot = spec.target_low_priority_nodes or 0

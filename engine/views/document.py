@@ -12,6 +12,7 @@ from engine.views import counts
 from engine.views.addresses import utc
 from engine.views.history import TaskHistory, recent_tasks
 from engine.views.prep_release import prep_release_status
+from engine.views.rest_job_schedules import schedule_body, schedule_stats
 from engine.views.rest_jobs import job_body, job_stats
 from engine.views.rest_nodes import node_body
 from engine.views.rest_pools import pool_body
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine.simulation import Simulation
+    from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.world import World
@@ -30,16 +32,17 @@ _DIGITS = 6
 
 
 def document(sim: Simulation) -> dict[str, object]:
-    """The whole state at the moment that is looked at. Pools and jobs that were deleted are not in it."""
+    """The whole state at the moment that is looked at. What was deleted is not in it."""
     history = TaskHistory(sim.world)
-    return _members(sim, [_job(sim, job, history) | _tasks(sim, job, history) for job in sim.world.jobs.present()])
+    jobs = [_job(sim, job, history) | _tasks(sim, job, history) for job in sim.world.jobs.present()]
+    return _members(sim, history, jobs)
 
 
 def json_text(sim: Simulation) -> Iterator[str]:
     """The document as JSON text in pieces, each task on a line of its own: a million tasks need no more memory."""
     history = TaskHistory(sim.world)
     opening = "{"
-    for name, value in _members(sim, None).items():
+    for name, value in _members(sim, history, None).items():
         yield f'{opening}\n  "{name}": '
         if name == "jobs":
             yield from _jobs_text(sim, history)
@@ -69,7 +72,7 @@ def _indented(value: object, margin: str) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", f"\n{margin}")
 
 
-def _members(sim: Simulation, jobs: object) -> dict[str, object]:
+def _members(sim: Simulation, history: TaskHistory, jobs: object) -> dict[str, object]:
     world = sim.world
     return {
         "scenario": sim.scenario.name,
@@ -79,7 +82,7 @@ def _members(sim: Simulation, jobs: object) -> dict[str, object]:
         "account": world.account.wire(),
         "pools": [_pool(world, pool) for pool in world.pools.present()],
         "jobs": jobs,
-        "jobSchedules": [],
+        "jobSchedules": [_job_schedule(sim, schedule, history) for schedule in world.job_schedules.present()],
         "expectations": [
             {"expect": outcome.written, "met": outcome.met, "seen": outcome.seen} for outcome in sim.expectations
         ],
@@ -103,6 +106,11 @@ def _job(sim: Simulation, job: Job, history: TaskHistory) -> dict[str, object]:
     if job.has_prep:
         body["jobPreparationAndReleaseTaskStatus"] = prep_release_status(world, job)
     return body
+
+
+def _job_schedule(sim: Simulation, schedule: JobSchedule, history: TaskHistory) -> dict[str, object]:
+    stats = schedule_stats(sim.world, schedule, history, sim.now_ms)
+    return schedule_body(sim.world, schedule, sim.now_ms) | {"stats": stats}
 
 
 def _tasks(sim: Simulation, job: Job, history: TaskHistory) -> dict[str, object]:

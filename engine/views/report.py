@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.observe import cost_usd, pool_cost_usd
+from engine.rules.job_schedules import missed, next_run_ms
+from engine.state.job_schedules import NO_JOB
 from engine.state.tasks import ACTIVE, COMPLETED
 from engine.terms import TaskResult
 from engine.views import counts
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from engine.scenario.model import Plain
     from engine.simulation import Refusal, Simulation
     from engine.specs.commands import Command
+    from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.world import World
@@ -39,6 +42,18 @@ class JobRow:
     failed_preparations: int
     releases: int
     failed_releases: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobScheduleRow:
+    """A job schedule that the run has known."""
+
+    schedule_id: str
+    state: str  # as the service spells it, ``deleted`` when it is gone
+    jobs: int  # that it has made
+    missed: int  # occurrences that have made none (JS-3)
+    recent_job: str  # the id of the last job; empty without one
+    next_run_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +101,7 @@ class Summary:
     cost_usd: float
     tasks: counts.TaskTotals
     jobs: tuple[JobRow, ...]
+    job_schedules: tuple[JobScheduleRow, ...]
     pools: tuple[PoolRow, ...]
     refused: tuple[RefusedRow, ...]
     expectations: tuple[ExpectationRow, ...]
@@ -109,6 +125,7 @@ def summary(sim: Simulation) -> Summary:
         cost_usd=cost_usd(world, now_ms),
         tasks=counts.task_totals(world),
         jobs=tuple(_job(world, job) for job in world.jobs.rows),
+        job_schedules=tuple(_job_schedule(world, schedule, now_ms) for schedule in world.job_schedules.rows),
         pools=tuple(_pool(world, pool, now_ms) for pool in world.pools.rows),
         refused=tuple(_refused(refusal, outcome.seen, met=outcome.met) for refusal, outcome in outcomes),
         expectations=tuple(ExpectationRow(*outcome) for outcome in sim.expectations),
@@ -136,6 +153,17 @@ def _job(world: World, job: Job) -> JobRow:
         failed_preparations=preparations.failed,
         releases=releases.count,
         failed_releases=releases.failed,
+    )
+
+
+def _job_schedule(world: World, schedule: JobSchedule, now_ms: int) -> JobScheduleRow:
+    return JobScheduleRow(
+        schedule_id=schedule.id,
+        state=GONE if schedule.state is None else schedule.state.wire,
+        jobs=schedule.jobs_made,
+        missed=missed(world, schedule, now_ms),
+        recent_job=world.jobs[schedule.recent_job].id if schedule.recent_job != NO_JOB else "",
+        next_run_ms=next_run_ms(world, schedule, now_ms),
     )
 
 

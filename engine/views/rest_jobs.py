@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from operator import add
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS
 from engine.terms import JobState
@@ -70,34 +71,57 @@ def _execution_info(world: World, job: Job) -> dict[str, object]:
     return info
 
 
-def job_stats(world: World, job: Job, history: TaskHistory, now_ms: int) -> dict[str, object]:
-    """``stats`` of a job over the tasks that it has now, rolled up at once (STAT-1, TIME-17).
+class Usage(NamedTuple):
+    """What tasks have used, times in ms (STAT-1)."""
 
-    A simulated process computes all the time that it runs and moves nothing: its CPU time is its wall clock time.
-    """
+    ran_ms: int = 0
+    waited_ms: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    retries: int = 0
+
+    def with_that_of(self, other: Usage) -> Usage:
+        """Both together."""
+        return Usage(*map(add, self, other))
+
+    def wire(self, until: str) -> dict[str, object]:
+        """As the service writes it, without where and since when.
+
+        A simulated process computes all the time that it runs and moves nothing: its CPU time is its wall clock time.
+        """
+        return {
+            "lastUpdateTime": until,
+            "userCPUTime": format_duration(self.ran_ms),
+            "kernelCPUTime": format_duration(0),
+            "wallClockTime": format_duration(self.ran_ms),
+            "readIOps": "0",
+            "writeIOps": "0",
+            "readIOGiB": 0.0,
+            "writeIOGiB": 0.0,
+            "numSucceededTasks": str(self.succeeded),
+            "numFailedTasks": str(self.failed),
+            "numTaskRetries": str(self.retries),
+            "waitTime": format_duration(self.waited_ms),
+        }
+
+
+def usage_of(world: World, job: Job, history: TaskHistory, now_ms: int) -> Usage:
+    """What the tasks that a job has now have used, rolled up at once (STAT-1, TIME-17)."""
     tasks = world.tasks
-    wall_ms = wait_ms = retries = 0
+    ran_ms = waited_ms = retries = 0
     for number in job.blocks:
         block = tasks.blocks[number]
         for task in range(block.first, block.first + block.source.count):
             if tasks.state[task] == GONE or tasks.started[task] == NEVER_MS:
                 continue
-            wall_ms += history.ran_ms(task, now_ms)
-            wait_ms += tasks.started[task] - block.created_ms
+            ran_ms += history.ran_ms(task, now_ms)
+            waited_ms += tasks.started[task] - block.created_ms
             retries += tasks.extra(task).retry_count
-    return {
-        "url": f"{job_url(world, job.id)}/lifetimejobstats",
-        "startTime": utc(world, job.created_ms),
-        "lastUpdateTime": utc(world, now_ms),
-        "userCPUTime": format_duration(wall_ms),
-        "kernelCPUTime": format_duration(0),
-        "wallClockTime": format_duration(wall_ms),
-        "readIOps": "0",
-        "writeIOps": "0",
-        "readIOGiB": 0.0,
-        "writeIOGiB": 0.0,
-        "numSucceededTasks": str(job.counts[COMPLETED] - job.failed),
-        "numFailedTasks": str(job.failed),
-        "numTaskRetries": str(retries),
-        "waitTime": format_duration(wait_ms),
-    }
+    return Usage(ran_ms, waited_ms, job.counts[COMPLETED] - job.failed, job.failed, retries)
+
+
+def job_stats(world: World, job: Job, history: TaskHistory, now_ms: int) -> dict[str, object]:
+    """``stats`` of a job (STAT-1)."""
+    url = f"{job_url(world, job.id)}/lifetimejobstats"
+    usage = usage_of(world, job, history, now_ms)
+    return {"url": url, "startTime": utc(world, job.created_ms)} | usage.wire(utc(world, now_ms))

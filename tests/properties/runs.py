@@ -16,15 +16,22 @@ _STEPS_MS = (1_000, 5_000, 30_000, 60_000, 200_000)
 
 
 def random_scenario(random: Random) -> Scenario:
-    """One or two pools, a few jobs with whatever jobs can have, three hours at most."""
+    """One or two pools, a few jobs with whatever jobs can have, maybe a job schedule, three hours at most."""
     crowded = random.random() < 0.4  # many equal tasks: then most ends take the hot path
     body = {
         "scenario": "random",
         "seed": random.randrange(1000),
         "until": "PT3H",
-        "account": {"quotas": {"dedicatedCores": random.choice([8, 100]), "lowPriorityCores": 100}},
+        "account": {
+            "quotas": {
+                "dedicatedCores": random.choice([8, 100]),
+                "lowPriorityCores": 100,
+                "activeJobsAndSchedules": random.choice([6, 300]),
+            }
+        },
         "pools": [_pool(random, number) for number in range(random.randrange(1, 3))],
         "jobs": [_job(random, number, crowded) for number in range(random.randrange(1, 5))],
+        "jobSchedules": [_schedule(random, 0)] if random.random() < 0.5 else [],
     }
     return load_scenario("random.yaml", text=json.dumps(body))
 
@@ -81,6 +88,8 @@ def _job(random: Random, number: int, crowded: bool) -> dict[str, Any]:
         }
         if random.random() < 0.8:
             job["jobReleaseTask"] = {"commandLine": "release", "simulate": _simulate(random, 0.2)}
+    if random.random() < 0.15:
+        job["jobManagerTask"] = _manager(random)
     if crowded:
         job |= {"usesTaskDependencies": False, "maxParallelTasks": -1}
         simulate = {"duration": _duration(random), "exitCode": {0: 0.95, 1: 0.05}}
@@ -103,6 +112,45 @@ def _job(random: Random, number: int, crowded: bool) -> dict[str, Any]:
     return job
 
 
+def _manager(random: Random) -> dict[str, Any]:
+    return {
+        "id": "boss",
+        "commandLine": "manage",
+        "killJobOnCompletion": random.random() < 0.7,
+        "runExclusive": random.random() < 0.7,
+        "constraints": {"maxTaskRetryCount": random.randrange(2)},
+        "simulate": _simulate(random, 0.2),
+    }
+
+
+def _schedule(random: Random, number: int) -> dict[str, Any]:
+    """A job schedule; most of its jobs end by themselves."""
+    schedule: dict[str, Any] = {"id": f"s{number}", "schedule": _timing(random)}
+    job = _job(random, number, crowded=False)
+    specification = {name: body for name, body in job.items() if name not in ("id", "at", "tasks", "taskFactory")}
+    if random.random() < 0.8:
+        specification["jobManagerTask"] = _manager(random)
+    if random.random() < 0.3:
+        lifetime = random.choice(["job", "jobschedule"])
+        pool = {"vmSize": "standard_d2s_v3", "targetDedicatedNodes": random.randrange(3)}
+        auto_pool = {"poolLifetimeOption": lifetime, "keepAlive": random.random() < 0.2, "pool": pool}
+        specification["poolInfo"] = {"autoPoolSpecification": auto_pool}
+    return schedule | {"jobSpecification": specification}
+
+
+def _timing(random: Random) -> dict[str, Any]:
+    timing: dict[str, Any] = {}
+    if random.random() < 0.8:
+        timing["recurrenceInterval"] = f"PT{random.randrange(1, 30)}M"
+    if random.random() < 0.4:
+        timing["startWindow"] = f"PT{random.randrange(1, 20)}M"
+    if random.random() < 0.3:
+        timing["doNotRunUntil"] = f"2026-01-05T08:{random.randrange(40):02}:00Z"
+    if random.random() < 0.3:
+        timing["doNotRunAfter"] = f"2026-01-05T09:{random.randrange(60):02}:00Z"
+    return timing
+
+
 def _task(random: Random, number: int, dependencies: bool) -> dict[str, Any]:
     task: dict[str, Any] = {
         "id": str(number),
@@ -123,7 +171,8 @@ def _task(random: Random, number: int, dependencies: bool) -> dict[str, Any]:
 def random_command(random: Random) -> Command:
     """Any command or fault, sensible or not."""
     pool = {"poolId": f"p{random.randrange(2)}"}
-    job = {"jobId": f"j{random.randrange(4)}"}
+    job = {"jobId": random.choice([*(f"j{number}" for number in range(4)), "s0:job-1", "s0:job-2"])}
+    schedule = {"jobScheduleId": f"s{random.randrange(2)}"}
     node = pool | {"node": random.randrange(8)}
     task = job | {"taskId": str(random.randrange(15))}
     option = random.choice(_OPTIONS)
@@ -153,6 +202,12 @@ def random_command(random: Random) -> Command:
             ("terminateTask", task),
             ("reactivateTask", task),
             ("deleteTask", task),
+            ("createJobSchedule", _schedule(random, random.randrange(2))),
+            ("updateJobSchedule", schedule | {"schedule": _timing(random)}),
+            ("disableJobSchedule", schedule),
+            ("enableJobSchedule", schedule),
+            ("terminateJobSchedule", schedule | {"force": random.random() < 0.2}),
+            ("deleteJobSchedule", schedule | {"force": random.random() < 0.2}),
         ]
     )
     return COMMANDS[name].from_wire(body)

@@ -73,6 +73,30 @@ def test_jm_5_exclusive_by_default_it_shares_its_node_with_nobody() -> None:
     assert ends[1][1] >= ends[1][0]
 
 
+def test_jm_5_it_is_alone_on_its_node_while_it_prepares_too() -> None:
+    job = {
+        "jobPreparationTask": {"commandLine": "prep", "simulate": {"duration": "PT5M"}},
+        "jobManagerTask": _manager(killJobOnCompletion=False),
+    }
+    other = {"id": "k", "at": 120, "poolInfo": {"poolId": "p"}, "tasks": _tasks(1)}
+    simulation = _run(job, other, nodes=1, slots=2)
+    (managed,) = _events(simulation, "TaskStateChanged", taskId="boss", to="completed")
+    (started,) = _events(simulation, "TaskStateChanged", taskId="t0", to="running")
+    assert started["t"] == managed["t"]
+
+
+def test_jm_5_when_it_could_not_start_its_node_is_open_to_others_again() -> None:
+    job = {
+        "jobPreparationTask": {"commandLine": "prep", "simulate": {"duration": "PT5M", "exitCode": 1}},
+        "jobManagerTask": _manager(killJobOnCompletion=False),
+    }
+    other = {"id": "k", "at": 120, "poolInfo": {"poolId": "p"}, "tasks": _tasks(1)}
+    simulation = _run(job, other, nodes=1, slots=2)
+    (failed,) = _events(simulation, "JobPreparationTaskStateChanged", to="completed")
+    (started,) = _events(simulation, "TaskStateChanged", taskId="t0", to="running")
+    assert started["t"] == failed["t"]
+
+
 def test_jm_6_restarted_without_an_idle_node_it_stops_another_task_of_its_job() -> None:
     manager = _manager(
         killJobOnCompletion=False,

@@ -30,6 +30,7 @@ CHAPTERS = {
     "EXIT": 5,
     "DEP": 7,
     "SCHED": 17,
+    "JS": 14,
     "AUTO": 7,
     "FILE": 14,
     "ENV": 3,
@@ -46,7 +47,6 @@ ADVICE = "advice to users, or a word on what things are good for"
 DEFINITION = "a definition, or what follows from other rules"
 
 NOTHING_TO_DECIDE = {
-    "GEN-2": "there are no job schedules that an id could collide with",
     "GEN-7": HTTP,
     "GEN-8": HTTP,
     "GEN-11": HTTP,
@@ -88,8 +88,6 @@ TESTED_BY = {
     "NODE-4": "test_node_2_ids_and_addresses_are_unique_and_given_back",
     "NODE-17": "test_node_12_a_known_cause_is_told",
     "NOP-5": "test_rsz_8_options_apply_as_in_a_shrink",
-    "JOB-20": "test_auto_4_without_quota_for_the_pool_the_job_is_over_at_once",
-    "AUTO-2": "test_auto_3_the_pool_comes_with_the_job_and_goes_after_its_end",
     "FILE-14": "test_file_2_and_3_directories_of_jobs_and_tasks",
     "TIME-13": "test_spot_5_without_capacity_it_is_tried_again_every_five_minutes",
     "TIME-14": "test_node_14_recovers_after_twenty_minutes_as_if_rebooted",

@@ -1,0 +1,281 @@
+"""Job schedules (chapter 18): create, update, disable, enable, terminate, delete, and the jobs that they make.
+
+``occurrences`` decides when a job is due. A schedule is looked at when an occurrence falls due, when something is done
+to it, and when its job ends: while its job keeps it waiting it has no entry in the calendar, so that a run in which
+nothing else happens is over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.calendar import Due, DueKind
+from engine.catalogue import JOB_TRANSITION_MS, QUOTA_RETRY_INTERVAL_MS
+from engine.errors import BatchError
+from engine.rules import auto_pools, jobs, occurrences, quotas
+from engine.specs.job import JobSpec
+from engine.state.job_schedules import NO_JOB, JobSchedule, Shortage
+from engine.terms import JobScheduleState, JobState
+
+if TYPE_CHECKING:
+    from engine.rules.occurrences import Timing
+    from engine.specs.commands import UpdateJobSchedule
+    from engine.specs.schedule import JobScheduleSpec
+    from engine.state.jobs import Job
+    from engine.world import World
+
+_S = JobScheduleState
+
+TERMINATE_JOB_SCHEDULE = "TerminateJobSchedule"  # JOB-10, JS-8
+
+# JS-10: the code for a schedule that is past what is asked of it.
+_CODES = {
+    _S.DISABLED: "JobScheduleDisabled",
+    _S.COMPLETED: "JobScheduleCompleted",
+    _S.TERMINATING: "JobScheduleBeingTerminated",
+    _S.DELETING: "JobScheduleBeingDeleted",
+}
+
+
+# -- decisions -------------------------------------------------------------------------------------------------------
+
+
+def command_verdict(command: str, state: JobScheduleState) -> BatchError | None:
+    """Why the service refuses a command on a schedule in this state; None if it takes it (JS-6, JS-10).
+
+    DECISION: what is disabled already, or is not disabled, is refused as with jobs (JOB-12); a schedule that is over
+    can only be deleted, and that once.
+    """
+    allowed = {
+        "disable": (_S.ACTIVE,),
+        "enable": (_S.DISABLED,),
+        "terminate": (_S.ACTIVE, _S.DISABLED),
+        "update": (_S.ACTIVE, _S.DISABLED),
+        "delete": tuple(state for state in _S if state is not _S.DELETING),
+    }[command]
+    if state in allowed:
+        return None
+    return BatchError(_CODES.get(state, "OperationInvalidForCurrentState"), f"the job schedule is {state.wire}")
+
+
+def timing_of(world: World, schedule: JobSchedule) -> Timing:
+    """When the schedule's jobs are due."""
+    return occurrences.timing_of(schedule.spec.schedule, schedule.created_ms, world.scenario.start)
+
+
+def active_job(world: World, schedule: JobSchedule) -> Job | None:
+    """The job of the schedule that has not ended: one at most, the last one. It keeps others waiting (JS-3, JS-12)."""
+    if schedule.recent_job == NO_JOB:
+        return None
+    job = world.jobs[schedule.recent_job]
+    return None if job.state is None or job.end_ms is not None else job
+
+
+def next_run_ms(world: World, schedule: JobSchedule, now_ms: int) -> int | None:
+    """``nextRunTime`` (JS-7, JS-13): None once no job will be created any more."""
+    if schedule.state not in (_S.ACTIVE, _S.DISABLED):
+        return None
+    return occurrences.next_due_ms(timing_of(world, schedule), schedule.turn, now_ms)
+
+
+def missed(world: World, schedule: JobSchedule, now_ms: int) -> int:
+    """How many occurrences have made no job: the job before was still there, the quota full, the schedule disabled."""
+    if schedule.state not in (_S.ACTIVE, _S.DISABLED):
+        return schedule.missed
+    return schedule.missed + occurrences.missed(timing_of(world, schedule), schedule.turn, now_ms)
+
+
+# -- create and change -----------------------------------------------------------------------------------------------
+
+
+def find(world: World, schedule_id: str) -> JobSchedule:
+    """The schedule of this id; refuses with JobScheduleNotFound."""
+    schedule = world.job_schedules.find(schedule_id)
+    if schedule is None:
+        raise BatchError("JobScheduleNotFound", jobScheduleId=schedule_id)
+    return world.job_schedules.edit(schedule.row)
+
+
+def check(command: str, schedule: JobSchedule) -> None:
+    """Refuse a command that the schedule's state does not allow (JS-10)."""
+    assert schedule.state is not None
+    refusal = command_verdict(command, schedule.state)
+    if refusal is not None:
+        raise refusal
+
+
+def create(world: World, spec: JobScheduleSpec) -> JobSchedule:
+    """Create a schedule, active at once; its first job may be due in the same moment (JS-1, JS-6, GEN-2, JS-14)."""
+    if world.job_schedules.find(spec.id) is not None:
+        raise BatchError("JobScheduleExists", jobScheduleId=spec.id)
+    if world.jobs.find(spec.id) is not None:
+        raise BatchError("JobWithSameIdExists", jobId=spec.id)
+    if not quotas.has_unit(world):
+        raise BatchError("ActiveJobAndScheduleQuotaReached")
+    schedule = JobSchedule(len(world.job_schedules), spec, world.now_ms)
+    world.job_schedules.create(world.now_ms, schedule)
+    _look_at(world, schedule, world.now_ms)
+    return schedule
+
+
+def update(world: World, command: UpdateJobSchedule) -> None:
+    """PATCH: what is given is replaced, for jobs created afterwards (JS-9)."""
+    schedule = find(world, command.job_schedule_id)
+    check("update", schedule)
+    given = {name: getattr(command, name) for name in command.model_fields_set - {"job_schedule_id"}}
+    changed = {name: value for name, value in given.items() if value is not None}
+    if "schedule" in changed:
+        _go_on(world, schedule)
+    schedule.spec = schedule.spec.model_copy(update=changed)
+    schedule.modified_ms = world.now_ms
+    if "schedule" in changed:
+        schedule.turn = occurrences.first_turn(timing_of(world, schedule), schedule.turn, world.now_ms)
+
+
+def disable(world: World, schedule: JobSchedule) -> None:
+    """No new jobs; the one there is goes on (JS-6)."""
+    check("disable", schedule)
+    world.job_schedules.set_state(world.now_ms, schedule.row, _S.DISABLED)
+
+
+def enable(world: World, schedule: JobSchedule) -> None:
+    """Jobs are created again, from the next occurrence on (JS-6, JS-13)."""
+    check("enable", schedule)
+    world.job_schedules.set_state(world.now_ms, schedule.row, _S.ACTIVE)
+    _go_on(world, schedule)
+
+
+def _go_on(world: World, schedule: JobSchedule) -> None:
+    """What was due meanwhile is skipped (JS-13)."""
+    _move_to(schedule, occurrences.next_turn(timing_of(world, schedule), schedule.turn, world.now_ms))
+    _look_at(world, schedule, world.now_ms)
+
+
+def _move_to(schedule: JobSchedule, turn: int) -> None:
+    """All occurrences before ``turn`` that have made no job are given up."""
+    schedule.missed += turn - schedule.turn
+    schedule.turn = turn
+    schedule.shortage = None
+
+
+def terminate(world: World, schedule: JobSchedule, *, force: bool) -> None:
+    """No new jobs, and the one there is ends too (JS-8)."""
+    check("terminate", schedule)
+    _give_up(world, schedule)
+    world.job_schedules.set_state(world.now_ms, schedule.row, _S.TERMINATING)
+    _wait_in_state(world, schedule)
+    job = active_job(world, schedule)
+    if job is not None and job.state is not None and jobs.command_verdict("terminate", job.state) is None:
+        jobs.terminate(world, world.jobs.edit(job.row), TERMINATE_JOB_SCHEDULE, force=force)
+
+
+def delete(world: World, schedule: JobSchedule, *, force: bool) -> None:
+    """The schedule goes, with all its jobs, their tasks and their files (JS-8)."""
+    check("delete", schedule)
+    _give_up(world, schedule)
+    world.job_schedules.set_state(world.now_ms, schedule.row, _S.DELETING)
+    _wait_in_state(world, schedule)
+    for job in world.jobs_under(schedule):
+        if job.state is not JobState.DELETING:
+            jobs.delete(world, world.jobs.edit(job.row), force=force)
+
+
+def _give_up(world: World, schedule: JobSchedule) -> None:
+    """No job will be made any more, of whatever is due either."""
+    if schedule.state in (_S.ACTIVE, _S.DISABLED):
+        _move_to(schedule, max(schedule.turn, timing_of(world, schedule).latest(world.now_ms) + 1))
+
+
+def _wait_in_state(world: World, schedule: JobSchedule) -> None:
+    """The intermediate state lasts at least as long as a job's does (TIME-19)."""
+    schedule.waits_until_ms = world.now_ms + JOB_TRANSITION_MS
+    _look_at(world, schedule, schedule.waits_until_ms)
+
+
+# -- what follows ----------------------------------------------------------------------------------------------------
+
+
+def _look_at(world: World, schedule: JobSchedule, when_ms: int) -> None:
+    """Look at the schedule at this moment, and no longer at any that was meant before."""
+    schedule.token += 1
+    world.calendar.at(when_ms, DueKind.SCHEDULE_STEP, schedule.row, schedule.token)
+
+
+def schedule_step(world: World, due: Due) -> None:
+    """A schedule is looked at: an occurrence may be due, a job of it may have ended."""
+    schedule = world.job_schedules.edit(due.key)
+    if schedule.token != due.token:
+        return
+    match schedule.state:
+        case _S.ACTIVE:
+            if active_job(world, schedule) is None:
+                _take_turn(world, schedule)
+        case _S.TERMINATING:
+            if world.now_ms >= schedule.waits_until_ms and active_job(world, schedule) is None:
+                _complete(world, schedule)
+        case _S.DELETING:
+            if world.now_ms >= schedule.waits_until_ms and next(world.jobs_under(schedule), None) is None:
+                _remove(world, schedule)
+
+
+def _take_turn(world: World, schedule: JobSchedule) -> None:
+    """Nothing of the schedule runs: a job is made if one is due, else the schedule waits, or is over (JS-3 to JS-5)."""
+    timing, now_ms = timing_of(world, schedule), world.now_ms
+    occurrence = occurrences.due_occurrence(timing, schedule.turn, now_ms)
+    if occurrence is None:
+        schedule.shortage = None
+        if occurrences.is_over(timing, schedule.turn, now_ms):
+            _complete(world, schedule)
+            return
+    elif quotas.has_unit(world) and _is_attempt(schedule, occurrence, now_ms):
+        _make_job(world, schedule, occurrence)
+        return
+    elif schedule.shortage is None or schedule.shortage.occurrence != occurrence:
+        schedule.shortage = Shortage(occurrence, now_ms)
+    changes = [occurrences.next_change_ms(timing, schedule.turn, now_ms), _next_attempt_ms(world, schedule)]
+    when_ms = min((change for change in changes if change is not None), default=None)
+    if when_ms is not None:
+        _look_at(world, schedule, when_ms)
+
+
+def _is_attempt(schedule: JobSchedule, occurrence: int, now_ms: int) -> bool:
+    """Whether the occurrence is tried at this moment: at once, and when short of quota each minute (ACC-9)."""
+    shortage = schedule.shortage
+    if shortage is None or shortage.occurrence != occurrence:
+        return True
+    return (now_ms - shortage.since_ms) % QUOTA_RETRY_INTERVAL_MS == 0
+
+
+def _next_attempt_ms(world: World, schedule: JobSchedule) -> int | None:
+    """When a schedule short of quota tries again (ACC-9); None while the quota is full: nothing could come of it."""
+    if schedule.shortage is None or not quotas.has_unit(world):
+        return None
+    waited_ms = world.now_ms - schedule.shortage.since_ms
+    return world.now_ms + QUOTA_RETRY_INTERVAL_MS - waited_ms % QUOTA_RETRY_INTERVAL_MS
+
+
+def _make_job(world: World, schedule: JobSchedule, occurrence: int) -> None:
+    """An occurrence makes its job, ``<schedule>:job-<n>`` (JS-11)."""
+    _move_to(schedule, occurrence)
+    schedule.turn += 1
+    schedule.jobs_made += 1
+    specification = schedule.spec.job_specification
+    given = {name: getattr(specification, name) for name in specification.model_fields_set}
+    spec = JobSpec.model_validate({"id": f"{schedule.id}:job-{schedule.jobs_made}", **given}, by_name=True)
+    schedule.recent_job = len(world.jobs)
+    jobs.create(world, spec, schedule=schedule.row)
+
+
+def _complete(world: World, schedule: JobSchedule) -> None:
+    """No job is left, and none will come (JS-4, JS-5, JS-8)."""
+    _give_up(world, schedule)
+    schedule.end_ms = world.now_ms
+    world.job_schedules.set_state(world.now_ms, schedule.row, _S.COMPLETED)
+    auto_pools.schedule_has_ended(world, schedule)
+    jobs.wake_schedules(world)
+
+
+def _remove(world: World, schedule: JobSchedule) -> None:
+    world.job_schedules.set_state(world.now_ms, schedule.row, None)
+    auto_pools.schedule_has_ended(world, schedule)
+    jobs.wake_schedules(world)

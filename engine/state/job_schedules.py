@@ -1,0 +1,116 @@
+"""Job schedules: records with the occurrences that have had their turn; a schedule's state changes only here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.errors import BrokenInvariant
+from engine.lifecycles import JOB_SCHEDULE
+from engine.log import EventLog, Subject
+from engine.state.columns import Record, Records
+from engine.terms import JobScheduleState
+
+if TYPE_CHECKING:
+    from engine.specs.schedule import JobScheduleSpec
+
+NO_JOB = -1
+
+
+class Shortage(NamedTuple):
+    """An occurrence that found the quota full (ACC-9): its number, and when it was tried first."""
+
+    occurrence: int
+    since_ms: int
+
+
+class JobSchedule(Record):
+    """A job schedule (JS-1). ``spec`` holds the body as it is now (JS-9)."""
+
+    __slots__ = (
+        "created_ms",
+        "end_ms",
+        "id",
+        "jobs_made",
+        "keeps_pool",
+        "missed",
+        "modified_ms",
+        "pool_id",
+        "previous",
+        "recent_job",
+        "row",
+        "shortage",
+        "since_ms",
+        "spec",
+        "state",
+        "token",
+        "turn",
+        "waits_until_ms",
+    )
+
+    def __init__(self, row: int, spec: JobScheduleSpec, now_ms: int) -> None:
+        """A job schedule that has just been added."""
+        self.row = row
+        self.spec = spec
+        self.id: str = spec.id
+        self.state: JobScheduleState | None = None
+        self.previous: tuple[JobScheduleState, int] | None = None  # the state before and since when
+        self.since_ms = self.created_ms = self.modified_ms = now_ms
+        self.end_ms: int | None = None
+        self.token = 0  # calendar entries of the schedule with another token are void
+        self.waits_until_ms = 0  # TIME-19: not before this moment out of terminating or deleting
+        # Occurrences are numbered from 0 (JS-13): the first that has not had its turn, and those that made no job.
+        self.turn = 0
+        self.missed = 0
+        self.shortage: Shortage | None = None
+        self.jobs_made = 0
+        self.recent_job = NO_JOB
+        self.pool_id = ""  # of the pool that its jobs share (AUTO-2)
+        self.keeps_pool = False
+
+
+class JobScheduleTable(Records[JobSchedule]):
+    """All job schedules, deleted ones included, in the order in which they were added."""
+
+    def __init__(self, log: EventLog) -> None:
+        """Make a table without job schedules."""
+        super().__init__()
+        self.log = log
+        self._by_id: dict[str, int] = {}
+
+    def find(self, schedule_id: str) -> JobSchedule | None:
+        """The schedule of this id, compared without regard to case (GEN-1); None where there is none."""
+        row = self._by_id.get(schedule_id.lower())
+        return self.rows[row] if row is not None else None
+
+    def present(self) -> Iterator[JobSchedule]:
+        """All schedules that have not been deleted."""
+        return (schedule for schedule in self.rows if schedule.state is not None)
+
+    def create(self, now_ms: int, schedule: JobSchedule) -> None:
+        """Add a schedule, ``active`` (JS-6)."""
+        self.add(schedule)
+        self._by_id[schedule.id.lower()] = schedule.row
+        self.set_state(now_ms, schedule.row, JobScheduleState.ACTIVE)
+
+    def set_state(self, now_ms: int, row: int, new: JobScheduleState | None) -> None:
+        """Change the state (JS-6) and log it. The move must be a legal one."""
+        schedule = self.edit(row)
+        old = schedule.state
+        rule = JOB_SCHEDULE.get((old, new))
+        if rule is None:
+            raise BrokenInvariant(f"job schedule {schedule.id}: {old!r} -> {new!r} at {now_ms} ms is no legal move")
+        if old is not None:
+            schedule.previous = (old, schedule.since_ms)
+        schedule.state = new
+        schedule.since_ms = schedule.modified_ms = now_ms
+        schedule.token += 1
+        if new is None:
+            del self._by_id[schedule.id.lower()]
+        shape = self.log.shape("JobScheduleStateChanged", Subject.SCHEDULE, ("from", old), ("to", new), ("rule", rule))
+        self.log.append(now_ms, shape, row)
+
+    def restore(self, copy: list[JobSchedule]) -> None:
+        """Make the schedules as they were when ``copy`` was taken."""
+        super().restore(copy)
+        self._by_id = {schedule.id.lower(): schedule.row for schedule in self.rows if schedule.state is not None}

@@ -1,0 +1,62 @@
+"""Job schedules as the service answers them (JS-1, JS-7, GEN-6, STAT-1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.rules.job_schedules import next_run_ms
+from engine.state.job_schedules import NO_JOB
+from engine.views.addresses import account_url, etag, job_url, utc
+from engine.views.rest_jobs import Usage, usage_of
+
+if TYPE_CHECKING:
+    from engine.state.job_schedules import JobSchedule
+    from engine.views.history import TaskHistory
+    from engine.world import World
+
+
+def schedule_url(world: World, schedule_id: str) -> str:
+    """The address of a job schedule."""
+    return f"{account_url(world)}/jobschedules/{schedule_id}"
+
+
+def schedule_body(world: World, schedule: JobSchedule, now_ms: int) -> dict[str, object]:
+    """The REST body of a schedule that is there, as the service answers it without ``$expand=stats``."""
+    assert schedule.state is not None
+    body: dict[str, object] = {
+        "id": schedule.id,
+        "url": schedule_url(world, schedule.id),
+        "eTag": etag(world, schedule.modified_ms),
+        "lastModified": utc(world, schedule.modified_ms),
+        "creationTime": utc(world, schedule.created_ms),
+        "state": schedule.state.wire,
+        "stateTransitionTime": utc(world, schedule.since_ms),
+    }
+    if schedule.previous is not None:
+        previous, since_ms = schedule.previous
+        body["previousState"] = previous.wire
+        body["previousStateTransitionTime"] = utc(world, since_ms)
+    return body | schedule.spec.wire() | {"executionInfo": _execution_info(world, schedule, now_ms)}
+
+
+def _execution_info(world: World, schedule: JobSchedule, now_ms: int) -> dict[str, object]:
+    """JS-7."""
+    info: dict[str, object] = {}
+    next_ms = next_run_ms(world, schedule, now_ms)
+    if next_ms is not None:
+        info["nextRunTime"] = utc(world, next_ms)
+    if schedule.recent_job != NO_JOB:
+        job_id = world.jobs[schedule.recent_job].id
+        info["recentJob"] = {"id": job_id, "url": job_url(world, job_id)}
+    if schedule.end_ms is not None:
+        info["endTime"] = utc(world, schedule.end_ms)
+    return info
+
+
+def schedule_stats(world: World, schedule: JobSchedule, history: TaskHistory, now_ms: int) -> dict[str, object]:
+    """``stats`` of a schedule over the tasks that its jobs have now (STAT-1)."""
+    usage = Usage()
+    for job in world.jobs_under(schedule):
+        usage = usage.with_that_of(usage_of(world, job, history, now_ms))
+    url = f"{schedule_url(world, schedule.id)}/lifetimejobschedulestats"
+    return {"url": url, "startTime": utc(world, schedule.created_ms)} | usage.wire(utc(world, now_ms))
