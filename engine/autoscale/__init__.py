@@ -5,7 +5,7 @@ the autoscale chapter of the specification.
 """
 
 from engine.autoscale.dialect import Dialect
-from engine.autoscale.errors import FormulaError, Position, RunError
+from engine.autoscale.errors import NO_SAMPLES, FormulaError, Position, RunError
 from engine.autoscale.formula import Formula, Results, joined, parse
 from engine.autoscale.inputs import Inputs, Series
 from engine.autoscale.names import LIVE, METRICS, OPTION, TARGETS
@@ -13,6 +13,7 @@ from engine.autoscale.names import LIVE, METRICS, OPTION, TARGETS
 __all__ = [
     "LIVE",
     "METRICS",
+    "NO_SAMPLES",
     "OPTION",
     "TARGETS",
     "Dialect",

@@ -12,6 +12,12 @@ from engine.invariants import check
 from engine.specs.commands import COMMANDS, Command
 
 _OPTIONS = ("requeue", "terminate", "taskcompletion", "retaineddata")
+_FORMULAS = (
+    "$TargetDedicatedNodes = min(5, $PendingTasks.GetSample(1)); $NodeDeallocationOption = taskcompletion;",
+    "$TargetDedicatedNodes = rand() * 5; $TargetLowPriorityNodes = rand() * 3;",
+    "$TargetDedicatedNodes = avg($PendingTasks.GetSample(TimeInterval_Minute * 7));",
+    "$TargetDedicatedNodes = time().minute / 10; x = time().minute > 40 ? nowhere : 1;",
+)
 _STEPS_MS = (1_000, 5_000, 30_000, 60_000, 200_000)
 
 
@@ -53,6 +59,10 @@ def _pool(random: Random, number: int) -> dict[str, Any]:
         "taskSlotsPerNode": random.randrange(1, 5),
         "taskSchedulingPolicy": {"nodeFillType": random.choice(["pack", "spread"])},
     }
+    if random.random() < 0.25:
+        del pool["targetDedicatedNodes"], pool["targetLowPriorityNodes"]
+        pool |= {"enableAutoScale": True, "autoScaleEvaluationInterval": "PT5M"}
+        pool["autoScaleFormula"] = random.choice(_FORMULAS)
     if random.random() < 0.4:
         pool["startTask"] = {
             "commandLine": "start",
@@ -190,6 +200,9 @@ def random_command(random: Random) -> Command:
             ("resizePool", pool | {"targetDedicatedNodes": random.randrange(7), "nodeDeallocationOption": option}),
             ("resizePool", pool | {"targetDedicatedNodes": 3, "targetLowPriorityNodes": random.randrange(3)}),
             ("stopPoolResize", pool),
+            ("enablePoolAutoScale", pool | {"autoScaleFormula": random.choice(_FORMULAS)}),
+            ("evaluatePoolAutoScale", pool | {"autoScaleFormula": random.choice(_FORMULAS)}),
+            ("disablePoolAutoScale", pool),
             ("removeNodes", pool | {"nodeList": [node["node"]], "nodeDeallocationOption": option}),
             ("deletePool", pool),
             ("createPool", {"id": pool["poolId"], "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 2}),

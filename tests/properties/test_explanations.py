@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from engine import Simulation
 from engine.state.tasks import ACTIVE
+from engine.views.explain.autoscale import why_targets
 from engine.views.explain.jobs import why_job
 from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
@@ -31,6 +32,8 @@ def all_answers(simulation):
         yield why_job(world, job)
     for pool in world.pools:
         yield why_pool(world, pool)
+        if (targets := why_targets(world, pool)) is not None:
+            yield targets
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from engine.agenda import Agenda
 from engine.rules import quotas, resizing, spot
 from engine.terms import AllocationState, NodeState, PoolState
+from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import room_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, Reason, earliest, moment, name_of, some
 
@@ -53,7 +54,7 @@ def why_pool(world: World, pool: Pool) -> Explanation:
         _question(pool, short),
         tuple(checks),
         tuple(reasons),
-        earliest(changes),
+        earliest((*changes, next_evaluation(pool))),
         tuple(_notes(world, pool, short)),
     )
 
@@ -132,8 +133,10 @@ def _notes(world: World, pool: Pool, short: dict[bool, int]) -> list[Note]:
         count, errors = quotas.granted(world, pool, short[dedicated], dedicated=dedicated)
         why = "".join(f": {_error_text(error.code, error.message, error.values)}" for error in errors)
         notes.append(Note(f"{count} of {some(short[dedicated], f'{kind} node')} could be had now{why}.", "ACC-8"))
-    if short[True] > 0:
+    if short[True] > 0 and pool.scaling is None:
         notes.append(Note("A steady pool is not topped up by itself: resize it again.", "RSZ-14"))
-    if pool.auto_scale:
+    elif short[True] > 0:
+        notes.append(Note("A steady pool is topped up when its formula comes to another target.", "AS-80"))
+    if pool.scaling is not None:
         notes.append(Note("Its targets come from its autoscale formula.", "RSZ-1"))
     return notes

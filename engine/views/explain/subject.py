@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.views.explain.autoscale import why_targets
 from engine.views.explain.jobs import why_job
 from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
@@ -35,6 +36,9 @@ def about_job(world: World, job_id: str) -> list[Explanation]:
 
 
 def about_pool(world: World, pool_id: str) -> list[Explanation]:
-    """Why a pool has the nodes that it has; nothing while there is none of this id."""
+    """Why a pool has the nodes that it has, and the targets; nothing while there is none of this id."""
     pool = world.pools.find(pool_id)
-    return [] if pool is None else [why_pool(world, pool)]
+    if pool is None:
+        return []
+    targets = why_targets(world, pool)
+    return [why_pool(world, pool), *([targets] if targets is not None else [])]

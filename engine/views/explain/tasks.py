@@ -8,8 +8,9 @@ from engine.agenda import Agenda
 from engine.rules import dependencies, scheduling
 from engine.state.tasks import NEVER_MS
 from engine.terms import JobState, PoolState, TaskResult, TaskState
+from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import Fit, candidates, first_end
-from engine.views.explain.explanation import Check, Explanation, Next, Note, moment, name_of, some
+from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -155,7 +156,7 @@ class _Waiting:
             return first_end(self.world, self.pool.nodes, job)
         if deciding in ("", "job pool", "size") or fit is None:
             return None
-        return fit.next_change
+        return earliest((fit.next_change, next_evaluation(self.pool)))
 
     def _notes(self, checks: tuple[Check, ...]) -> list[Note]:
         world, extra = self.world, self.world.tasks.extra(self.task)

@@ -1,0 +1,51 @@
+"""How a pool scales itself: its formula, what it has come to so far, and what another one would."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.rules import autoscaling
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+    from engine.state.pools import AutoScaleRun
+
+
+class Sampled(NamedTuple):
+    """A metric that has samples: how many, and the newest."""
+
+    name: str
+    number: int
+    newest: float
+
+
+class ScalePage(NamedTuple):
+    """Autoscale of one pool. Times are ms since the start; ``runs`` are in order, the last one is the newest."""
+
+    formula: str
+    interval_ms: int
+    next_ms: int
+    samples: tuple[Sampled, ...]
+    runs: Sequence[AutoScaleRun]
+
+
+def scale_page(simulation: Simulation, pool_id: str) -> ScalePage | None:
+    """How a pool scales itself; None where autoscale is off, and while there is no pool of this id."""
+    pool = simulation.world.pools.find(pool_id)
+    if pool is None or pool.scaling is None:
+        return None
+    scaling = pool.scaling
+    series = autoscaling.samples_of(pool) if pool.samples else {}
+    samples = tuple(Sampled(name, len(values), values[-1]) for name, (_, values) in series.items())
+    return ScalePage(scaling.formula, scaling.interval_ms, scaling.next_ms, samples, scaling.runs)
+
+
+def dry_run(simulation: Simulation, pool_id: str, formula: str) -> AutoScaleRun | None:
+    """What a formula would come to now, changing nothing (AS-87); None while there is no pool of this id.
+
+    A pool without autoscale has no samples. Raises FormulaError where the text is no formula (AS-72).
+    """
+    pool = simulation.world.pools.find(pool_id)
+    return None if pool is None else autoscaling.evaluate(simulation.world, pool, formula, simulation.now_ms)
