@@ -191,4 +191,7 @@ def _short(value: object) -> str:
         return f"[{len(value)}]"
     if isinstance(value, dict):
         return "{…}"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(value, str):
+        first, *more = value.splitlines() or [""]
+        return f"{first} …" if more else first
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

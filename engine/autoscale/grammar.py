@@ -94,6 +94,9 @@ _HINTS = {
     "%": "there is no such operator",
     "^": "there is no such operator",
     "$": "a name has a letter after $",
+    "#": "a comment begins with //",
+    "\u201c": 'strings stand in straight double quotes: "..."',
+    "\u2212": "minus is -",
 }
 
 
