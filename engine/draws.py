@@ -76,6 +76,12 @@ def hex_digits(n: int, seed: int, *key: str | int) -> str:
     return _digest((n + 1) // 2, seed, key).hex()[:n]
 
 
+def guid(seed: int, *key: str | int) -> str:
+    """A GUID in lower case for the key."""
+    digits = hex_digits(32, seed, *key)
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
 def decimal_digits(n: int, seed: int, *key: str | int) -> str:
     """``n`` decimal digits, at most 128, that belong to this seed and key."""
     return str(int.from_bytes(_digest(64, seed, key), "big") % 10**n).zfill(n)

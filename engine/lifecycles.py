@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from engine.terms import AllocationState, JobScheduleState, JobState, NodeState, PoolState, State, TaskState
+from engine.terms import (
+    AllocationState,
+    CertificateState,
+    JobScheduleState,
+    JobState,
+    NodeState,
+    PoolState,
+    State,
+    TaskState,
+)
 
 Moves = Mapping[tuple[State | None, State | None], str]
 
@@ -100,4 +109,12 @@ ALLOCATION: Moves = _moves(
     ("RSZ-2", [_A.RESIZING], [_A.STEADY]),
     ("RSZ-9", [_A.RESIZING], [_A.STOPPING]),
     ("RSZ-9", [_A.STOPPING], [_A.STEADY]),
+)
+
+_C = CertificateState
+CERTIFICATE: Moves = _moves(
+    ("CERT-1", [None], [_C.ACTIVE]),
+    ("CERT-4", [_C.ACTIVE, _C.DELETE_FAILED], [_C.DELETING]),
+    ("CERT-4", [_C.DELETING], [_C.DELETE_FAILED, None]),
+    ("CERT-4", [_C.DELETE_FAILED], [_C.ACTIVE]),
 )

@@ -30,13 +30,14 @@ _SUBJECTS = {
     "PoolResizeStart": "resize of",
     "PoolResizeComplete": "resize of",
     "AutoScaleEvaluated": "autoscale of",
+    "CertificateStateChanged": "certificate",
     "CommandAccepted": "command",
     "CommandRefused": "command",
     "FaultInjected": "fault",
 }
 # Parts of a line that have their own place in it.
 _SAID = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule"}
-_SAID |= {"command", "body", "code", "category", "message"}
+_SAID |= {"command", "thumbprint", "body", "code", "category", "message"}
 _POOL = {
     "nodeDeallocationOption",
     "currentDedicatedNodes",
@@ -106,7 +107,8 @@ def subject(labels: Labels, entry: Entry) -> str:
         case Subject.SCHEDULE:
             name = labels.schedule(entry.row_a)
         case Subject.RUN:
-            name = str(dict(entry.shape.fields).get("command", ""))
+            fields = dict(entry.shape.fields)
+            name = str(fields.get("command", fields.get("thumbprint", "")))
     return f"{kind} {name}".strip()
 
 

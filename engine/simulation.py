@@ -19,6 +19,7 @@ from engine.names import Names
 from engine.observe import observe
 from engine.rules import (
     autoscaling,
+    certificates,
     commands,
     faults,
     hand_over,
@@ -329,6 +330,7 @@ class Simulation:
             DueKind.EVICTION: faults.notice_is_over,
             DueKind.JOB_STEP: jobs.job_step,
             DueKind.POOL_STEP: resizing.stopped,
+            DueKind.CERTIFICATE_STEP: certificates.deletion_is_over,
             DueKind.JOB_TIMEOUT: jobs.job_timeout,
             DueKind.RESIZE_TIMEOUT: resizing.resize_timeout,
             DueKind.RELEASE_TIMEOUT: release.waited_long_enough,

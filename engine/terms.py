@@ -84,6 +84,14 @@ class JobScheduleState(State):
     DELETING = 4
 
 
+class CertificateState(State):
+    """CERT-4."""
+
+    ACTIVE = 0
+    DELETING = 1
+    DELETE_FAILED = 2
+
+
 class TaskState(State):
     """TASK-7."""
 

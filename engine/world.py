@@ -11,6 +11,7 @@ from engine.catalogue import NODE_TIMINGS
 from engine.executors.simulated import SimulatedExecutor
 from engine.log import EventLog
 from engine.paths import NodeRoot
+from engine.state.certificates import CertificateRecord, CertificateTable
 from engine.state.columns import ColumnsCopy, time_limits
 from engine.state.dependencies import DependencyBook
 from engine.state.disks import Disks
@@ -24,6 +25,7 @@ from engine.state.tasks import PREPARING, RUNNING, TaskBlock, TaskTable
 if TYPE_CHECKING:
     from engine.executors.protocol import HookProcess
     from engine.scenario.model import Scenario
+    from engine.specs.account import Account
     from engine.state.files import NodeFiles
 
 
@@ -50,6 +52,7 @@ class WorldCopy(NamedTuple):
     blocks: list[TaskBlock]
     instances: ColumnsCopy
     disks: dict[int, NodeFiles]
+    certificates: list[CertificateRecord]
     faults: Fault
     starving: dict[int, int]
 
@@ -61,13 +64,13 @@ class World:
         """Make the world of a scenario before anything has happened; the run ends at ``end_ms`` at the latest."""
         self.scenario = scenario
         self.seed = seed
-        self.account = scenario.account
         self.options = scenario.options
         self.calendar = Calendar()
         # What takes longer than any run may as well end at the latest moment that the tables can hold.
         time_code, self.latest_ms = time_limits(end_ms)
         self.longest_ms = self.latest_ms - end_ms
         self.log = EventLog(scenario.start, time_code)
+        self.certificates = CertificateTable(self.log, scenario.account)
         self.pools = PoolTable(self.log)
         self.jobs = JobTable(self.log)
         self.job_schedules = JobScheduleTable(self.log)
@@ -76,7 +79,7 @@ class World:
         self.instances = InstanceTable(self.log, time_code)
         self.disks = Disks()
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
-        self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.simulate.storage)
+        self.executor = SimulatedExecutor(seed, scenario.simulate.tasks)
         # What has been found out about preparation and release tasks, by job; forgotten when a row may mean another.
         self.prep_hooks: dict[int, HookProcess] = {}
         self.release_hooks: dict[int, HookProcess] = {}
@@ -87,6 +90,11 @@ class World:
     def now_ms(self) -> int:
         """The present moment in ms since the scenario's start."""
         return self.calendar.env._now  # type: ignore[return-value]  # one call less than Calendar.now_ms
+
+    @property
+    def account(self) -> Account:
+        """The account, with the certificates that can be referred to now."""
+        return self.certificates.account
 
     def node_ms(self, node_pool: Pool, step: str, *key: str | int) -> int:
         """How long a step in a node's life takes, drawn for this key (section 27); ``simulate.nodes`` wins."""
@@ -126,6 +134,7 @@ class World:
             self.tasks.blocks.copy(),
             self.instances.copy(),
             self.disks.copy(),
+            self.certificates.copy(),
             self.faults,
             self.starving.copy(),
         )
@@ -140,11 +149,11 @@ class World:
         self.tasks.restore_blocks(copy.tasks, copy.blocks)
         self.instances.restore(copy.instances)
         self.disks.restore(copy.disks)
+        self.certificates.restore(copy.certificates)
         self.prep_hooks.clear()
         self.release_hooks.clear()
         self.faults = copy.faults
         self.starving = copy.starving.copy()
-        self.executor.outages = list(copy.faults.outages)
         tasks, running = self.tasks, self.nodes.running
         in_order = sorted(
             (tasks.ended[task], tasks.start_entry[task], task, tasks.end_token(task)) for task in tasks.rows_in(RUNNING)

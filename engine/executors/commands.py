@@ -24,6 +24,9 @@ class FileView(Protocol):
     def write(self, key: str, text: str) -> None:
         """Make or replace a file."""
 
+    def copy_file(self, source: str, target: str) -> None:
+        """Make or replace a file that is like another one, which must exist."""
+
     def append(self, key: str, text: str) -> None:
         """Add to the end of a file, which is made if need be."""
 
@@ -41,6 +44,14 @@ class FileView(Protocol):
 
     def mkdir(self, key: str) -> None:
         """Make a directory and those above it."""
+
+
+class Denied(Exception):
+    """The process may not write there (FILE-12)."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
 
 
 class Exit(Exception):
@@ -170,7 +181,10 @@ def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bo
     if text is None:
         _copy_tree(process, key, target)
     elif not files.is_dir(target):
-        files.write(target, text)
+        if files.exists(key):
+            files.copy_file(key, target)
+        else:
+            files.write(target, text)
     if move:
         files.delete(key)
     return True
@@ -184,4 +198,4 @@ def _copy_tree(process: Process, source: str, target: str) -> None:
         if text is None and process.make_directory(target):
             pending += [(f"{source}/{name}", f"{target}/{name}") for name in files.listdir(source)]
         elif text is not None and not files.is_dir(target):
-            files.write(target, text)
+            files.copy_file(source, target)

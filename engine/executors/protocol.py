@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from engine import draws
 from engine.environment import TaskKind
 from engine.state.failures import FailureInfo, ended
+from engine.state.setups import READY, Setup
 from engine.terms import ErrorCategory, OsFamily
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from engine.executors.commands import FileView
     from engine.paths import NodeRoot
     from engine.specs.common import CommandLine, ResourceFile
     from engine.specs.simulate import Distribution, ExitCodes, Simulate
-    from engine.state.files import NodeFiles
 
 
 class Launch(NamedTuple):
@@ -36,6 +37,7 @@ class Launch(NamedTuple):
     directory: str
     resource_files: tuple[ResourceFile, ...] = ()
     wall_clock_ms: int | None = None
+    setup: Setup = READY
 
 
 class Plan(NamedTuple):
@@ -104,13 +106,9 @@ class Executor(Protocol):
         ...
 
     def finish(
-        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles
+        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: FileView
     ) -> Output:
         """The process has ended by itself: its effects on the node's files, and its output."""
-        ...
-
-    def upload_failure(self, container_url: str, when_ms: int) -> FailureInfo | None:
-        """Why output files cannot go to a container at this moment; None if they can (TASK-8)."""
         ...
 
     def plain(self, launch: Launch) -> PlainProcess | None:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import sys
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.catalogue import DOWNLOAD_BYTES_PER_SECOND, PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
+from engine.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
 from engine.environment import TaskKind
 from engine.executors import small_shell
 from engine.executors.command_line import parse
 from engine.executors.protocol import Executor, Launch, Output, PlainProcess, Plan
-from engine.specs.simulate import Distribution, Simulate, SimulateStorage
+from engine.specs.simulate import Distribution, Simulate
 from engine.state.failures import FailureInfo, failure
 from engine.terms import OsFamily
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from engine.executors.commands import FileView
     from engine.paths import NodeRoot
-    from engine.specs.common import ResourceFile
-    from engine.state.files import NodeFiles
 
 _JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY)
 _NOTHING = Simulate()
@@ -49,13 +47,10 @@ def line_facts(command_line: str, os: OsFamily) -> LineFacts:
 class SimulatedExecutor(Executor):
     """Plans by keyed chance: the same seed, subject and attempt always have the same plan."""
 
-    def __init__(self, seed: int, tasks: Simulate, storage: tuple[tuple[str, SimulateStorage], ...]) -> None:
-        """Make the executor of a run: ``tasks`` are the defaults of job tasks, ``storage`` the blobs by url glob."""
+    def __init__(self, seed: int, tasks: Simulate) -> None:
+        """Make the executor of a run; ``tasks`` are the defaults of job tasks."""
         self.seed = seed
         self._tasks = tasks
-        self._storage = storage
-        # StorageOutage faults so far: (from, until) in ms, until None while it lasts.
-        self.outages: list[tuple[int, int | None]] = []
 
     def plan(self, launch: Launch) -> Plan:
         """When and how the process will end (TIME-10, RETRY-8)."""
@@ -68,7 +63,7 @@ class SimulatedExecutor(Executor):
         return plan if said.exit_code is not None else plan._replace(exit_code=None)
 
     def finish(
-        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles
+        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: FileView
     ) -> Output:
         """Run the line in the small shell: unknown programs do what ``simulate:`` says."""
         said = self._said(launch)
@@ -104,36 +99,12 @@ class SimulatedExecutor(Executor):
 
     def _before_the_process(self, launch: Launch, said: Simulate) -> tuple[int, FailureInfo | None]:
         """How long until the process runs, and why it never will (RETRY-4)."""
-        size = 0
-        for file in launch.resource_files:
-            if self._outage_at(launch.started_ms):
-                return PROCESS_START_MS, failure("BlobDownloadTimedOut", ("FilePath", file.file_path or ""))
-            blob = self._blob(file)
-            if blob is not None and blob.missing:
-                code = "BlobNotFound" if file.http_url else "ResourceContainerNotFound"
-                return PROCESS_START_MS, failure(code, ("FilePath", file.file_path or ""))
-            size += blob.size or 0 if blob is not None else 0
+        overhead_ms = PROCESS_START_MS + launch.setup.delay_ms
+        if launch.setup.failure is not None:
+            return overhead_ms, launch.setup.failure
         if said.found is False or not line_facts(launch.command_line, launch.os).found:
-            return PROCESS_START_MS, failure("CommandProgramNotFound", ("Message", launch.command_line))
-        return PROCESS_START_MS + size * 1000 // DOWNLOAD_BYTES_PER_SECOND, None
-
-    def upload_failure(self, container_url: str, when_ms: int) -> FailureInfo | None:
-        """Why nothing can be uploaded to a container: storage does not answer, or it is missing (RETRY-1)."""
-        if self._outage_at(when_ms):
-            return failure("FileUploadTimedOut", ("Container", container_url))
-        container = self._found(container_url)
-        if container is not None and container.missing:
-            return failure("FileUploadContainerNotFound", ("Container", container_url))
-        return None
-
-    def _outage_at(self, when_ms: int) -> bool:
-        return any(start <= when_ms and (end is None or when_ms < end) for start, end in self.outages)
-
-    def _blob(self, file: ResourceFile) -> SimulateStorage | None:
-        return self._found(file.http_url or file.storage_container_url or file.auto_storage_container_name or "")
-
-    def _found(self, url: str) -> SimulateStorage | None:
-        return next((blob for glob, blob in self._storage if fnmatchcase(url, glob)), None)
+            return overhead_ms, failure("CommandProgramNotFound", ("Message", launch.command_line))
+        return overhead_ms, None
 
 
 def _duration(launch: Launch, said: Simulate) -> Distribution:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from engine.executors.cmd_commands import CMD_COMMANDS
 from engine.executors.command_line import AndOr, Command, Piece, Pipeline, Program, Quoting, Shell, Word, parse
-from engine.executors.commands import Builtin, Call, Exit, FileView, Process, has_wildcard
+from engine.executors.commands import Builtin, Call, Denied, Exit, FileView, Process, has_wildcard
 from engine.executors.sh_commands import LINUX_PROGRAMS, SH_COMMANDS
 from engine.paths import NodeRoot
 from engine.terms import OsFamily
@@ -186,6 +186,16 @@ class _Session:
         return self._run_command(pipeline[-1], stdin, self.out)
 
     def _run_command(self, command: Command, stdin: str, out: list[str]) -> int:
+        """Run a command; one that writes where its user may not fails (FILE-12)."""
+        try:
+            return self._run_redirected(command, stdin, out)
+        except Denied as denied:
+            root = self.process.root
+            path = root.native(denied.key)
+            self.err.append("Access is denied.\n" if root.is_windows else f"{path}: Permission denied\n")
+            return 1
+
+    def _run_redirected(self, command: Command, stdin: str, out: list[str]) -> int:
         """Open the files of the redirections, run, and write to them what came out."""
         process = self.process
         streams: dict[int, list[str]] = {1: out, 2: self.err}

@@ -73,9 +73,8 @@ def _failed(refusal: BatchError) -> BatchError:
 
 def _new_id(world: World, job: Job, auto: AutoPoolSpecification) -> str:
     """AUTO-5: the prefix and a GUID in upper case."""
-    digits = draws.hex_digits(32, world.seed, "auto pool", job.id.lower(), job.row).upper()
-    parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
-    return (auto.auto_pool_id_prefix or "") + "-".join(parts)
+    guid = draws.guid(world.seed, "auto pool", job.id.lower(), job.row).upper()
+    return (auto.auto_pool_id_prefix or "") + guid
 
 
 def scheduling_error(refusal: BatchError) -> tuple[str, str, str]:

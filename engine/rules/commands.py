@@ -10,7 +10,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.errors import BatchError
-from engine.rules import autoscaling, faults, job_schedules, jobs, node_operations, pools, resizing, spot, tasks
+from engine.rules import (
+    autoscaling,
+    certificates,
+    faults,
+    job_schedules,
+    jobs,
+    node_operations,
+    pools,
+    resizing,
+    service_logs,
+    spot,
+    tasks,
+    users,
+)
 from engine.specs import commands as c
 from engine.specs import faults as f
 from engine.specs import refusals
@@ -162,11 +175,26 @@ def _enable_scheduling(world: World, command: c.EnableNodeScheduling, _: Extras)
 def _create_user(world: World, command: c.CreateNodeUser, _: Extras) -> None:
     node = _node(world, command)
     _refuse(refusals.node_user_refusals(command, world.pool_of(node).os))
-    node_operations.create_user(world, node, command)
+    node_operations.check_users(world, node)
+    users.create(world, node, command)
+
+
+def _update_user(world: World, command: c.UpdateNodeUser, _: Extras) -> None:
+    node = _node(world, command)
+    _refuse(refusals.node_user_refusals(command, world.pool_of(node).os))
+    node_operations.check_users(world, node)
+    users.update(world, node, command)
 
 
 def _delete_user(world: World, command: c.DeleteNodeUser, _: Extras) -> None:
-    node_operations.delete_user(world, _node(world, command), command.name)
+    node = _node(world, command)
+    node_operations.check_users(world, node)
+    users.delete(world, node, command.name)
+
+
+def _upload_logs(world: World, command: c.UploadNodeLogs, _: Extras) -> None:
+    """Nothing changes but the container: what the service answers is for who looks, ``service_logs.upload``."""
+    service_logs.upload(world, _node(world, command), command)
 
 
 # -- jobs ------------------------------------------------------------------------------------------------------------
@@ -292,6 +320,22 @@ def _delete_schedule(world: World, command: c.DeleteJobSchedule, _: Extras) -> N
     job_schedules.delete(world, job_schedules.find(world, command.job_schedule_id), force=command.force)
 
 
+# -- certificates ----------------------------------------------------------------------------------------------------
+
+
+def _add_certificate(world: World, command: c.AddCertificate, _: Extras) -> None:
+    _refuse(refusals.certificate_refusals(command))
+    certificates.add(world, command.spec)
+
+
+def _delete_certificate(world: World, command: c.DeleteCertificate, _: Extras) -> None:
+    certificates.delete(world, command.thumbprint)
+
+
+def _cancel_certificate_deletion(world: World, command: c.CancelCertificateDeletion, _: Extras) -> None:
+    certificates.cancel_deletion(world, command.thumbprint)
+
+
 # -- faults ----------------------------------------------------------------------------------------------------------
 
 
@@ -328,6 +372,8 @@ _RULES: dict[type, Callable[[World, Any, Extras], None]] = {
     c.DisableNodeScheduling: _disable_scheduling,
     c.EnableNodeScheduling: _enable_scheduling,
     c.CreateNodeUser: _create_user,
+    c.UpdateNodeUser: _update_user,
+    c.UploadNodeLogs: _upload_logs,
     c.DeleteNodeUser: _delete_user,
     c.CreateJob: _create_job,
     c.UpdateJob: _update_job,
@@ -346,6 +392,9 @@ _RULES: dict[type, Callable[[World, Any, Extras], None]] = {
     c.EnableJobSchedule: _enable_schedule,
     c.TerminateJobSchedule: _terminate_schedule,
     c.DeleteJobSchedule: _delete_schedule,
+    c.AddCertificate: _add_certificate,
+    c.DeleteCertificate: _delete_certificate,
+    c.CancelCertificateDeletion: _cancel_certificate_deletion,
     f.FailNode: _fail_node,
     f.EvictNode: _evict_node,
     f.Capacity: _capacity,

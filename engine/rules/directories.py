@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.paths import WORKITEMS, parent, task_directory
+from engine.paths import WORKITEMS, job_directory, parent, task_directory
 from engine.state.tasks import COMPLETED, GONE
 from engine.terms import InstanceState, TaskState
 
@@ -26,20 +26,19 @@ _TASK_DEPTH = 4
 
 
 class FileEntry(NamedTuple):
-    """A file or directory by its path below the node's root, slashes between; ``text`` is None for a directory."""
+    """A file or directory by its path below the node's root, slashes between; ``text`` is None for a directory.
+
+    ``size`` is bytes; a file that was downloaded has a size and an empty text.
+    """
 
     path: str
     text: str | None
+    size: int = 0
 
     @property
     def is_directory(self) -> bool:
         """Whether it is a directory."""
         return self.text is None
-
-    @property
-    def size(self) -> int:
-        """The length in bytes of UTF-8."""
-        return len((self.text or "").encode("utf-8", "surrogatepass"))
 
 
 class Directory(NamedTuple):
@@ -60,7 +59,7 @@ def read_file(world: World, node: int, path: str, now_ms: int) -> str | None:
     """The text of a file on a node, its path relative to the root, with either separator; None if there is none."""
     key = key_of(path)
     if key.startswith(f"{WORKITEMS}/"):
-        return dict(files_of(world, node, now_ms)).get(key)
+        return next((entry.text for entry in files_of(world, node, now_ms) if entry.path == key), None)
     return world.disks[node].read(key) if key in world.disks[node].walk() else None
 
 
@@ -94,7 +93,19 @@ def entries_of(world: World, node: int, tasks: Sequence[int], now_ms: int) -> li
             while above and above not in entries:
                 entries[above] = None
                 above = parent(above)
-    return [FileEntry(path, entries[path]) for path in sorted(entries)]
+    return [FileEntry(path, entries[path], files.size(path)) for path in sorted(entries)]
+
+
+def sweep(world: World, node: int) -> None:
+    """Directories whose retention is over make room on the node's disk (FILE-7)."""
+    files = world.disks[node]
+    expired = [directory for directory in _instance_directories(world, node) if is_over(directory, world.now_ms)]
+    for job in world.jobs.present():
+        known = (world.tasks.find(job.row, name) for name in files.listdir(job_directory(job.id)))
+        directories = [directory_of(world, task) for task in known if task is not None]
+        expired += [directory for directory in directories if is_over(directory, world.now_ms)]
+    for directory in expired:
+        world.disks.edit(node).delete(directory.path)
 
 
 def _process_directory(path: str) -> str:

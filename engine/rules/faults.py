@@ -43,14 +43,17 @@ def _wire(state: NodeState | None) -> str:
     return state.wire if state is not None else "gone"
 
 
-def become_unusable(world: World, node: int, code: str | None, for_ms: int | None) -> None:
+def become_unusable(
+    world: World, node: int, code: str | None, for_ms: int | None, details: tuple[tuple[str, str], ...] = ()
+) -> None:
     """NODE-11: with a known cause only a reboot helps (NODE-15), without one the service recovers it (NODE-14)."""
     record = world.nodes.edit(node)
     world.nodes.set_state(world.now_ms, node, _N.UNUSABLE)
     leaving = is_to_leave(record)
     record.operation = None
     record.lost_ms = world.now_ms if record.lost_ms is None else record.lost_ms
-    record.errors = (NodeError(code, _ERRORS.get(code, "The node is unusable.")),) if code is not None else ()
+    message = _ERRORS.get(code or "", "The node is unusable.")
+    record.errors = (NodeError(code, message, details),) if code is not None else ()
     start_task.stop(world, node)
     scheduling.open_node(world, node)
     interruptions.lose_tasks(world, node, "NODE-13")
@@ -176,4 +179,3 @@ def storage_outage(world: World, fault: StorageOutage) -> None:
     """Storage does not answer: downloads that begin now fail (RETRY-1)."""
     until_ms = None if fault.for_ms is None else world.now_ms + fault.for_ms
     world.faults = world.faults._replace(outages=(*world.faults.outages, (world.now_ms, until_ms)))
-    world.executor.outages = list(world.faults.outages)

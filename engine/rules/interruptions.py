@@ -142,11 +142,14 @@ def stop_instances(world: World, node: int, disk: Disk, rule: str, *, by_user: b
         else:
             release.node_was_rebooted(world, row, why)
             preparation.node_was_rebooted(world, job, node, row, was_running=was_running)
+    record = world.nodes.edit(node)
     if disk is Disk.WIPED:
         world.disks.wipe(node)
-        record = world.nodes.edit(node)
         record.disk_since_ms = world.now_ms
         record.users.clear()
+        record.arrivals.clear()
+    elif record.arrivals:  # packages that were on their way are not installed
+        record.arrivals = {name: ms for name, ms in record.arrivals.items() if ms <= world.now_ms}
 
 
 def owed_rows(world: World, node: int) -> list[int]:

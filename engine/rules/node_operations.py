@@ -15,10 +15,8 @@ from engine.state.disks import Disk
 from engine.state.nodes import Node, PendingOperation
 from engine.state.tasks import COMPLETED
 from engine.terms import Deallocation, NodeState, OsFamily, SchedulingState
-from engine.units import DAY_MS
 
 if TYPE_CHECKING:
-    from engine.specs.commands import CreateNodeUser
     from engine.world import World
 
 _N = NodeState
@@ -208,28 +206,9 @@ def remove(world: World, node: int, option: Deallocation) -> None:
 # -- node users ------------------------------------------------------------------------------------------------------
 
 
-def _check_users(world: World, node: int) -> None:
-    """NOP-9: users can be changed only while the node is idle or running."""
+def check_users(world: World, node: int) -> None:
+    """NOP-9: users can be changed only while the node is idle or running; refuses otherwise. See ``users``."""
     state = world.nodes.state_of(node)
     assert state is not None
     if state not in (_N.IDLE, _N.RUNNING):
         raise BatchError(_REFUSALS.get(state, "OperationNotValidOnNode"), f"the node is {state.wire}")
-
-
-def create_user(world: World, node: int, command: CreateNodeUser) -> None:
-    """Add a user for remote login (NOP-9)."""
-    _check_users(world, node)
-    if command.name in world.nodes[node].users:
-        raise BatchError("NodeUserExists", name=command.name)
-    expiry_ms = world.now_ms + DAY_MS
-    if command.expiry_time is not None:
-        expiry_ms = int((command.expiry_time - world.scenario.start).total_seconds() * 1000)
-    world.nodes.edit(node).users[command.name] = (command.is_admin, expiry_ms)
-
-
-def delete_user(world: World, node: int, name: str) -> None:
-    """Delete a user (NOP-9)."""
-    _check_users(world, node)
-    if name not in world.nodes[node].users:
-        raise BatchError("NodeUserNotFound", name=name)
-    del world.nodes.edit(node).users[name]

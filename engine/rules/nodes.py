@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engine import draws
 from engine.calendar import Due, DueKind
 from engine.catalogue import NODE_TIMINGS
-from engine.rules import faults, interruptions, node_operations, release, resizing, scheduling, start_task
+from engine.rules import faults, interruptions, node_operations, node_setup, release, resizing, scheduling, start_task
 from engine.state.disks import Disk
 from engine.state.nodes import GONE, Node
 from engine.terms import Deallocation, NodeState, OsFamily, SchedulingState
@@ -85,7 +85,10 @@ def node_step(world: World, due: Due) -> None:
         case NodeState.CREATING | NodeState.REBOOTING | NodeState.REIMAGING | NodeState.UPGRADING_OS:
             boot(world, node)
         case NodeState.STARTING:
-            booted(world, node)
+            if world.nodes[node].is_set_up:
+                booted(world, node)
+            else:
+                node_setup.begin(world, node)
         case NodeState.LEAVING_POOL:
             vanish(world, node)
         case NodeState.DEALLOCATING:
@@ -109,6 +112,7 @@ def boot(world: World, node: int) -> None:
     record.recover_ms = record.lost_ms = None
     record.start_spec = pool.start_task
     record.start_task = None
+    node_setup.forget(world, node, record, pool)
     if came_from is NodeState.DEALLOCATED:
         chance = draws.uniform(world.seed, "start", pool.id.lower(), record.position, record.boots)
         delay_ms = draws.draw_ms(NODE_TIMINGS[pool.os].start, chance)
@@ -120,7 +124,7 @@ def boot(world: World, node: int) -> None:
 
 
 def booted(world: World, node: int) -> None:
-    """Batch runs on the node: the start task, if there is one, comes next (START-2 to START-5)."""
+    """Batch runs on the node, which is set up: the start task, if there is one, comes next (START-2 to START-5)."""
     spec = world.nodes[node].start_spec
     stay(world, node)
     if spec is not None and spec.wait_for_success:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.log import Subject
-from engine.rules import dependencies, jobs, processes, scheduling, uploads
+from engine.rules import dependencies, disk_space, jobs, processes, scheduling, uploads
 from engine.state.columns import PAGE_BITS
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import Mark
@@ -92,7 +92,7 @@ def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: s
         end_ms = now_ms + (tasks.planned[task] if first else _again(world, task, profile, 1).total_ms)
     else:
         launch = processes.task_launch(world, task, node, tasks.extra(task).attempts + 1, now_ms)
-        processes.begin(world, node, launch)
+        launch = processes.begin(world, node, launch, tasks.spec(task))
         end_ms = now_ms + world.executor.plan(launch).total_ms
     end_ms = min(end_ms, world.latest_ms)
     tasks.start(now_ms, task, node, end_ms, rule)
@@ -150,6 +150,7 @@ def task_ended(world: World, due: Due) -> None:
         after_completion(world, task, profile, 0, None)
     else:
         _end_with_care(world, task, node, profile)
+        disk_space.look(world, node)
     scheduling.slots_came_free(world, node, profile.required_slots)
 
 
@@ -193,7 +194,7 @@ def _ending(world: World, task: int, node: int, profile: TaskProfile, extra: Tas
     launch = processes.task_launch(world, task, node, extra.attempts, world.tasks.started[task])
     spec = world.tasks.spec(task)
     job = world.jobs[profile.job]
-    code = processes.finish(world, node, launch, plan, job, spec.id, spec.environment_settings).exit_code
+    code = processes.finish(world, node, launch, plan, job, spec.id, spec).exit_code
     failure = uploads.upload(world, node, launch.directory, spec.output_files, code)
     return plan._replace(exit_code=code, failure=failure if code == 0 else None)
 

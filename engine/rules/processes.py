@@ -9,14 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.environment import NodeFacts, TaskFacts, TaskKind, settings_of, variables
+from engine.executors.access import GuardedFiles
 from engine.executors.protocol import HookProcess, Launch, Output, PlainProcess, Plan
 from engine.paths import STARTUP, task_directory
+from engine.rules import certificates, disk_space, setups, users
+from engine.rules.packages import packages_of
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE
 from engine.state.instances import ENDED_WELL, Ending
 from engine.terms import OsFamily
 
 if TYPE_CHECKING:
-    from engine.specs.common import EnvironmentSetting
+    from engine.specs.common import CommandLine
     from engine.state.jobs import Job
     from engine.world import World
 
@@ -38,6 +41,7 @@ def task_launch(world: World, task: int, node: int, attempt: int, started_ms: in
         task_directory(job.id, spec.id),
         spec.resource_files,
         profile.wall_clock_ms,
+        setups.setup_of(world, node, task_directory(job.id, spec.id)),
     )
 
 
@@ -73,7 +77,8 @@ def _hook(world: World, job: Job, hook: HookProcess) -> HookProcess:
     """Find out whether all its starts are alike."""
     pool = world.pools.find(job.pool_id)
     os = pool.os if pool is not None else OsFamily.LINUX
-    plain = world.executor.plain(_launch(hook, os, (), 1, -1, 0, ""))
+    special = setups.may_matter(pool, hook.kind, hook.spec)
+    plain = None if special else world.executor.plain(_launch(hook, os, (), 1, -1, 0, ""))
     fixed = plain.plan(0, (), 1) if plain is not None and plain.is_certain else None
     return hook._replace(plain=plain, fixed=fixed)
 
@@ -82,7 +87,9 @@ def hook_launch(world: World, job: Job, hook: HookProcess, node: int, run: int, 
     """One start of a preparation or release task on a node; ``run`` counts its starts there."""
     directory = task_directory(job.id, hook.task_id)
     subject = _hook_subject(world, job, hook, node)
-    return _launch(hook, world.pool_of(node).os, subject, run, world.nodes[node].position, started_ms, directory)
+    position = world.nodes[node].position
+    launch = _launch(hook, world.pool_of(node).os, subject, run, position, started_ms, directory)
+    return launch._replace(setup=setups.setup_of(world, node, directory))
 
 
 def _hook_subject(world: World, job: Job, hook: HookProcess, node: int) -> tuple[str, ...]:
@@ -113,8 +120,7 @@ def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -
     now_ms = world.now_ms
     if hook.plain is not None:
         return min(now_ms + _plain_plan(world, job, hook, hook.plain, node, run).total_ms, world.latest_ms)
-    launch = hook_launch(world, job, hook, node, run, now_ms)
-    begin(world, node, launch)
+    launch = begin(world, node, hook_launch(world, job, hook, node, run, now_ms), hook.spec)
     return min(now_ms + world.executor.plan(launch).total_ms, world.latest_ms)
 
 
@@ -132,8 +138,8 @@ def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, sta
         plan = world.executor.plan(launch)
         code = 0
         if plan.failure is None:
-            settings = hook.spec.environment_settings
-            code = finish(world, node, launch, plan, job, hook.task_id, settings).exit_code
+            code = finish(world, node, launch, plan, job, hook.task_id, hook.spec).exit_code
+        disk_space.look(world, node)
     if plan.failure is not None:
         return Ending(STOPPED_EXIT_CODE if plan.ran else None, plan.failure)
     return Ending(code, FAILURE_EXIT_CODE) if code else ENDED_WELL
@@ -156,15 +162,21 @@ def start_task_launch(world: World, node: int, started_ms: int) -> Launch:
         started_ms,
         STARTUP,
         spec.resource_files,
+        setup=setups.setup_of(world, node, STARTUP),
     )
 
 
-def begin(world: World, node: int, launch: Launch) -> None:
-    """The process's directory is there, its output files are empty (FILE-4, RETRY-12)."""
+def begin(world: World, node: int, launch: Launch, spec: CommandLine) -> Launch:
+    """The process's directory is there, its output files are empty (FILE-4, RETRY-12); what comes before it begins.
+
+    Returns the launch with how long that takes, or why the process never starts.
+    """
     files = world.disks.edit(node)
     files.mkdir(f"{launch.directory}/wd")
     files.write(f"{launch.directory}/stdout.txt", "")
     files.write(f"{launch.directory}/stderr.txt", "")
+    certificates.show(world, node, launch)
+    return launch._replace(setup=setups.set_up(world, node, launch, spec))
 
 
 def finish(
@@ -174,21 +186,23 @@ def finish(
     plan: Plan,
     job: Job | None,
     task_id: str,
-    settings: tuple[EnvironmentSetting, ...],
+    spec: CommandLine,
 ) -> Output:
     """The process has ended by itself: its files and output are on the node's disk."""
-    environment = environment_of(world, node, launch, job, task_id, settings)
+    environment = environment_of(world, node, launch, job, task_id, spec)
     files = world.disks.edit(node)
-    output = world.executor.finish(launch, plan, environment, world.root_of(world.pool_of(node)), files)
+    read_only = users.read_only_directories(world, node, job, launch.kind, spec.user_identity, launch.directory)
+    seen = GuardedFiles(files, read_only) if read_only else files
+    output = world.executor.finish(launch, plan, environment, world.root_of(world.pool_of(node)), seen)
     files.write(f"{launch.directory}/stdout.txt", output.stdout)
     files.write(f"{launch.directory}/stderr.txt", output.stderr)
     return output
 
 
 def environment_of(
-    world: World, node: int, launch: Launch, job: Job | None, task_id: str, settings: tuple[EnvironmentSetting, ...]
+    world: World, node: int, launch: Launch, job: Job | None, task_id: str, spec: CommandLine
 ) -> dict[str, str]:
-    """The environment variables of a process (section 21, JOB-4, ENV-1)."""
+    """The environment variables of a process (section 21, JOB-4, ENV-1); all see the pool's packages (APP-6)."""
     record = world.nodes[node]
     pool = world.pool_of(node)
     account = world.account
@@ -213,5 +227,6 @@ def environment_of(
         facts,
         of_task,
         job_settings=settings_of((setting.name, setting.value) for setting in common),
-        task_settings=settings_of((setting.name, setting.value) for setting in settings),
+        task_settings=settings_of((setting.name, setting.value) for setting in spec.environment_settings),
+        packages=(*record.packages, *packages_of(account, setups.references_of(spec))),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
 from engine.paths import STARTUP, working_directory
-from engine.rules import nodes, processes
+from engine.rules import disk_space, nodes, processes
 from engine.state.failures import FAILURE_EXIT_CODE, FailureInfo
 from engine.state.nodes import StartTaskRecord
 from engine.terms import NodeState
@@ -26,9 +26,9 @@ def start(world: World, node: int, rule: str, *, retries: int = 0) -> None:
     now_ms = world.now_ms
     record = world.nodes.edit(node)
     record.start_runs += 1
-    launch = processes.start_task_launch(world, node, now_ms)
     world.disks.edit(node).delete(working_directory(STARTUP))  # START-9
-    processes.begin(world, node, launch)
+    assert record.start_spec is not None
+    launch = processes.begin(world, node, processes.start_task_launch(world, node, now_ms), record.start_spec)
     end_ms = now_ms + world.executor.plan(launch).total_ms
     last_retry_ms = now_ms if retries else None
     task = StartTaskRecord(True, now_ms, end_ms, retry_count=retries, last_retry_ms=last_retry_ms)
@@ -48,7 +48,7 @@ def start_task_ended(world: World, due: Due) -> None:
     if plan.failure is not None:
         _completed(world, node, task, None, plan.failure, rule="START-4")
         return
-    output = processes.finish(world, node, launch, plan, None, "", spec.environment_settings)
+    output = processes.finish(world, node, launch, plan, None, "", spec)
     if start_retry_verdict(spec, task.retry_count, output.exit_code):
         start(world, node, rule="START-4", retries=task.retry_count + 1)
     elif output.exit_code:
@@ -65,11 +65,12 @@ def _completed(
     ended = task._replace(running=False, end_ms=now_ms, exit_code=exit_code, failure=failure)
     world.nodes.set_start_task(now_ms, node, ended, world.nodes[node].start_runs, rule)
     if world.nodes.state_of(node) is not NodeState.WAITING_FOR_START_TASK:
-        return
-    if failure is None:
+        pass
+    elif failure is None:
         nodes.become_ready(world, node)
     else:
         nodes.start_task_failed(world, node)
+    disk_space.look(world, node)
 
 
 def stop(world: World, node: int) -> None:

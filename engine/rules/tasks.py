@@ -12,7 +12,7 @@ from engine.environment import TaskKind
 from engine.errors import BatchError
 from engine.executors.protocol import Launch
 from engine.paths import task_directory
-from engine.rules import dependencies, interruptions, jobs, outcomes, scheduling
+from engine.rules import dependencies, interruptions, jobs, outcomes, scheduling, setups
 from engine.state.failures import FailureInfo, ended
 from engine.state.tasks import (
     ACTIVE,
@@ -158,6 +158,7 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
     )
     limits = spec.constraints
     special = pool is None or spec.multi_instance_settings is not None or bool(spec.output_files)
+    special = special or setups.may_matter(pool, TaskKind.TASK, spec)
     process = None if special else world.executor.plain(launch)
     profile = TaskProfile(
         job=job.row,

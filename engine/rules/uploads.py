@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.rules import storage
 from engine.specs.common import OutputFileUploadCondition as When
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def upload(world: World, node: int, directory: str, files: Iterable[OutputFile],
     failures: list[FailureInfo] = []
     for file in due:
         container = file.destination.container
-        why = world.executor.upload_failure(container.container_url, world.now_ms)
+        why = storage.upload_failure(world, container.container_url)
         if why is None:
             done.append(f"{file.file_pattern} -> {container.container_url}/{container.path or ''}\n")
         else:

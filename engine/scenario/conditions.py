@@ -29,6 +29,7 @@ EVENTS = (
     "PoolResizeComplete",
     "AutoScaleEvaluated",
     "TaskScheduleFail",
+    "CertificateStateChanged",
     "CommandAccepted",
     "CommandRefused",
     "FaultInjected",

@@ -35,7 +35,7 @@ from engine.specs.account import Account
 from engine.specs.base import Spec
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
-from engine.specs.refusals import job_refusals, pool_refusals, schedule_refusals
+from engine.specs.refusals import account_refusals, job_refusals, pool_refusals, schedule_refusals
 from engine.specs.schedule import JobScheduleSpec
 from engine.specs.simulate import Simulate, SimulateNetwork, SimulateNodes, SimulateStorage
 from engine.units import parse_utc
@@ -128,6 +128,8 @@ class _Reader:
         name = self._text("scenario", required=True)
         root = self._root
         account = self._body(root, "account", Account)
+        if (place := root.get("account")) is not None:
+            report_refusals(place, Account, account_refusals(account))
         options = self._options()
         jobs_quota = Quota(account.quotas.active_jobs_and_schedules, "jobs and schedules", _JOB_QUOTA)
         pools = tuple(self._pools(account, options))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from engine.specs.base import Bool, Identified, Int, Secret, Size, Spec, Text
+from engine.specs.common import ApplicationPackageReference
 from engine.terms import Option
 
 
@@ -55,6 +56,18 @@ class Application(Identified):
         return version
 
 
+class Package(NamedTuple):
+    """One version of an application (APP-1)."""
+
+    application: Application
+    version: str
+
+    @property
+    def size(self) -> int:
+        """Bytes; 0 where none are given."""
+        return self.application.size or 0
+
+
 class Certificate(Spec):
     """A certificate of the account (CERT-1)."""
 
@@ -63,6 +76,11 @@ class Certificate(Spec):
     certificate_format: CertificateFormat | None = None
     data: Secret | None = None
     password: Secret | None = None
+
+    @property
+    def form(self) -> str:
+        """The ending of its file; the service takes it for a pfx where nothing is said."""
+        return (self.certificate_format or CertificateFormat.PFX).value
 
 
 class Account(Spec):
@@ -74,3 +92,18 @@ class Account(Spec):
     quotas: Quotas = Quotas()
     applications: tuple[Application, ...] = ()
     certificates: tuple[Certificate, ...] = ()
+
+    def package_verdict(self, reference: ApplicationPackageReference) -> Package | str:
+        """The package that a reference means, without a version the default one; a reason if there is none (APP-3).
+
+        Ids of applications are compared without regard to case, like all ids (GEN-1).
+        """
+        wanted, version = reference.application_id.lower(), reference.version
+        application = next((each for each in self.applications if each.id.lower() == wanted), None)
+        if application is None:
+            return f"the account has no application {reference.application_id!r}"
+        if version is None and application.default_version is None:
+            return f"{application.id} has no default version, so one has to be named"
+        if version is not None and version not in application.versions:
+            return f"{application.id} has no version {version!r}"
+        return Package(application, version or application.default_version or "")

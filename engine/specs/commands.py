@@ -12,6 +12,7 @@ from pydantic import AfterValidator, AliasChoices, Field
 
 from engine.specs.account import Certificate
 from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Text, UtcTime
+from engine.specs.common import IdentityReference
 from engine.specs.entry import Entry, NodeName, OnJob, OnJobSchedule, OnNode, OnPool, OnTask
 from engine.specs.faults import Capacity, EvictNode, FailNode, StorageOutage
 from engine.specs.job import JobSpec, JobUpdate
@@ -173,12 +174,34 @@ class CreateNodeUser(OnNode):
     ssh_public_key: Text | None = None
 
 
+class UpdateNodeUser(OnNode):
+    """NOP-9: what is not given has its default again."""
+
+    NAME = "updateNodeUser"
+
+    name: Text = Field(validation_alias=AliasChoices("name", "userName"))
+    expiry_time: UtcTime | None = None
+    password: Secret | None = None
+    ssh_public_key: Text | None = None
+
+
 class DeleteNodeUser(OnNode):
     """NOP-9."""
 
     NAME = "deleteNodeUser"
 
     name: Text = Field(validation_alias=AliasChoices("name", "userName"))
+
+
+class UploadNodeLogs(OnNode):
+    """NOP-11."""
+
+    NAME = "uploadNodeLogs"
+
+    container_url: Text
+    start_time: UtcTime
+    end_time: UtcTime | None = None
+    identity_reference: IdentityReference | None = None
 
 
 # --- jobs
@@ -337,13 +360,23 @@ class AddCertificate(Certificate, Entry):
         return Certificate.from_wire(self.wire())
 
 
-class DeleteCertificate(Entry):
+class OnCertificate(Entry):
+    """Acts on a certificate."""
+
+    thumbprint: Text
+    thumbprint_algorithm: Text = "sha1"
+
+
+class DeleteCertificate(OnCertificate):
     """CERT-4."""
 
     NAME = "deleteCertificate"
 
-    thumbprint: Text
-    thumbprint_algorithm: Text = "sha1"
+
+class CancelCertificateDeletion(OnCertificate):
+    """CERT-4."""
+
+    NAME = "cancelCertificateDeletion"
 
 
 Command = (
@@ -364,7 +397,9 @@ Command = (
     | DisableNodeScheduling
     | EnableNodeScheduling
     | CreateNodeUser
+    | UpdateNodeUser
     | DeleteNodeUser
+    | UploadNodeLogs
     | CreateJob
     | UpdateJob
     | DisableJob
@@ -384,6 +419,7 @@ Command = (
     | DeleteJobSchedule
     | AddCertificate
     | DeleteCertificate
+    | CancelCertificateDeletion
     | FailNode
     | EvictNode
     | Capacity

@@ -1,4 +1,8 @@
-"""The files on one node: text by key (see ``engine.paths``), and the directories that hold them (section 20)."""
+"""The files on one node: text by key (see ``engine.paths``), and the directories that hold them (section 20).
+
+Of what was downloaded the size is known and the text is not: such a file reads as empty and takes its room all the
+same (VM-4).
+"""
 
 from __future__ import annotations
 
@@ -11,16 +15,20 @@ class NodeFiles:
     A new node has the standard directories; of what lies outside the root it knows what was put there.
     """
 
-    __slots__ = ("_directories", "_texts")
+    __slots__ = ("_directories", "_sizes", "_texts", "used_bytes")
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        self._sizes: dict[str, int] = {}  # of files whose text is not known
+        self.used_bytes = 0  # all files together
         self._directories: dict[str, None] = dict.fromkeys(TOP_DIRECTORIES)
 
     def copy(self) -> NodeFiles:
         """The same files, free to change on their own."""
         twin = NodeFiles.__new__(NodeFiles)
         twin._texts = self._texts.copy()
+        twin._sizes = self._sizes.copy()
+        twin.used_bytes = self.used_bytes
         twin._directories = self._directories.copy()
         return twin
 
@@ -30,24 +38,53 @@ class NodeFiles:
 
     def write(self, key: str, text: str) -> None:
         """Make or replace a file, and the directories above it."""
+        self._forget(key)
         self._make_directories(parent(key))
         self._texts[key] = text
+        self.used_bytes += _length(text)
+
+    def put(self, key: str, size: int) -> None:
+        """Make or replace a file of so many bytes whose text nobody knows, and the directories above it."""
+        self.write(key, "")
+        if size:
+            self._sizes[key] = size
+            self.used_bytes += size
+
+    def copy_file(self, source: str, target: str) -> None:
+        """Make or replace a file that is like another one, which must exist."""
+        if source in self._sizes:
+            self.put(target, self._sizes[source])
+        else:
+            self.write(target, self._texts[source])
 
     def append(self, key: str, text: str) -> None:
         """Add text to the end of a file, which is made if need be."""
-        self.write(key, self._texts.get(key, "") + text)
+        if key not in self._sizes:
+            self.write(key, self._texts.get(key, "") + text)
+        elif text:
+            self.put(key, self._sizes[key] + _length(text))
 
     def delete(self, key: str) -> bool:
         """Delete a file, or a directory with all that is in it; False if there was neither."""
-        if self._texts.pop(key, None) is not None:
+        if self._forget(key):
             return True
         if key not in self._directories:
             return False
         below = key + "/"
-        for kept in (self._texts, self._directories):
-            for inner in [name for name in kept if name.startswith(below)]:
-                del kept[inner]
+        for inner in [name for name in self._texts if name.startswith(below)]:
+            self._forget(inner)
+        for inner in [name for name in self._directories if name.startswith(below)]:
+            del self._directories[inner]
         del self._directories[key]
+        return True
+
+    def _forget(self, key: str) -> bool:
+        """Take a file away, not the directories above it; False if there is none."""
+        if key not in self._texts:
+            return False
+        self.used_bytes -= self.size(key)
+        self._sizes.pop(key, None)
+        del self._texts[key]
         return True
 
     def mkdir(self, key: str) -> None:
@@ -74,17 +111,17 @@ class NodeFiles:
         return sorted(name for kept in (self._texts, self._directories) for name in kept if _in(name, below))
 
     def size(self, key: str) -> int:
-        """The length of a file in bytes of UTF-8; 0 for what is no file."""
-        return len(self._texts.get(key, "").encode("utf-8", "surrogatepass"))
-
-    def total_bytes(self) -> int:
-        """The length of all files together in bytes of UTF-8."""
-        return sum(map(self.size, self._texts))
+        """The length of a file in bytes, of text in UTF-8; 0 for what is no file."""
+        return self._sizes.get(key) or _length(self._texts.get(key, ""))
 
     def _make_directories(self, key: str) -> None:
         while key and key not in self._directories:
             self._directories[key] = None
             key = parent(key)
+
+
+def _length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _in(name: str, below: str) -> bool:

@@ -14,7 +14,10 @@ from engine.state.failures import FailureInfo
 from engine.terms import NodeState, SchedulingState, TaskResult
 
 if TYPE_CHECKING:
+    from engine.environment import InstalledPackage
+    from engine.specs.common import CertificateReference
     from engine.specs.pool import StartTask
+    from engine.state.setups import Setup
 
 CREATING = NodeState.CREATING
 GONE = len(NodeState)  # in the column: the node has left its pool
@@ -70,10 +73,12 @@ class Node(Record):
 
     __slots__ = (
         "allocation_ms",
+        "arrivals",
         "billed_ms",
         "billed_since_ms",
         "boot_ms",
         "boots",
+        "certificates",
         "dedicated",
         "disk_since_ms",
         "errors",
@@ -81,13 +86,16 @@ class Node(Record):
         "gone_ms",
         "id",
         "ip",
+        "is_set_up",
         "lost_ms",
         "lost_state",
         "operation",
+        "packages",
         "pool",
         "position",
         "recover_ms",
         "scheduling",
+        "setups",
         "start_runs",
         "start_spec",
         "start_task",
@@ -120,6 +128,14 @@ class Node(Record):
         self.billed_ms = 0
         self.gone_ms: int | None = None
         self.users: dict[str, tuple[bool, int]] = {}  # NOP-9: name -> admin, expiry
+        # As of the present boot (POOL-15): what the pool asks for, and whether it has been dealt with (START-3).
+        self.packages: tuple[InstalledPackage, ...] = ()
+        self.certificates: tuple[CertificateReference, ...] = ()
+        self.is_set_up = False
+        # When each package and image of the present disk was there or will be, and what came before each process, by
+        # its directory.
+        self.arrivals: dict[str, int] = {}
+        self.setups: dict[str, Setup] = {}
         self.disk_since_ms = now_ms  # when the disk was last wiped: what was written before is lost (FILE-9)
 
 

@@ -24,9 +24,9 @@ def tree(sim: Simulation) -> Iterator[tuple[str, str, str, str]]:
         nodes = [node for node in pool.nodes if world.nodes.state_of(node) is not None]
         tasks = tasks_on(world, nodes)
         for node in nodes:
-            for path, text in entries_of(world, node, tasks[node], sim.now_ms):
-                if text is not None:
-                    yield pool.id, world.nodes[node].id, path, text
+            for entry in entries_of(world, node, tasks[node], sim.now_ms):
+                if entry.text is not None:
+                    yield pool.id, world.nodes[node].id, entry.path, entry.text
 
 
 def read_node_file(world: World, pool_id: str, node_id: str, path: str, now_ms: int) -> str:

@@ -29,6 +29,8 @@ ENTRIES = {
     "disableNodeScheduling": ON_NODE | {"nodeDisableSchedulingOption": "taskcompletion"},
     "enableNodeScheduling": ON_NODE,
     "createNodeUser": ON_NODE | {"name": "u", "password": "s", "expiryTime": "2026-01-06T08:00:00Z"},
+    "updateNodeUser": ON_NODE | {"name": "u", "sshPublicKey": "ssh-rsa A"},
+    "uploadNodeLogs": ON_NODE | {"containerUrl": "https://acc/logs", "startTime": "2026-01-05T08:00:00Z"},
     "deleteNodeUser": ON_NODE | {"name": "u"},
     "createJob": {
         "id": "j",
@@ -54,6 +56,7 @@ ENTRIES = {
     "deleteJobSchedule": {"jobScheduleId": "s", "force": True},
     "addCertificate": {"thumbprint": "ab", "certificateFormat": "pfx", "data": "AAAA", "password": "s"},
     "deleteCertificate": {"thumbprint": "ab"},
+    "cancelCertificateDeletion": {"thumbprint": "ab"},
     "failNode": ON_NODE | {"state": "unknown", "for": "PT20M"},
     "evictNode": ON_NODE,
     "capacity": {"vmSize": "small", "nodes": 3},

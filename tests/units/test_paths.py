@@ -86,7 +86,7 @@ def test_parents_and_names():
 def test_a_new_node_has_the_standard_directories():
     files = NodeFiles()
     assert files.listdir("") == ["applications", "fsmounts", "shared", "startup", "volatile", "workitems"]
-    assert not files.total_bytes()
+    assert not files.used_bytes
 
 
 def test_writing_makes_the_directories_above():

@@ -4,6 +4,7 @@ Pure functions from a body to the list of its refusals, in the order of the body
 that can be accepted. What depends on other objects (ids in use, allocation state, quotas) is for the rules.
 """
 
+from engine.specs.refusals.account import account_refusals, certificate_refusals
 from engine.specs.refusals.job import (
     add_tasks_refusals,
     job_refusals,
@@ -25,8 +26,10 @@ from engine.specs.refusals.pool import (
 
 __all__ = [
     "Refusal",
+    "account_refusals",
     "add_tasks_refusals",
     "auto_scale_refusals",
+    "certificate_refusals",
     "job_refusals",
     "job_update_refusals",
     "node_user_refusals",

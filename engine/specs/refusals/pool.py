@@ -9,7 +9,14 @@ from engine import autoscale
 from engine.catalogue import allowed_by_classic_size_rules, nearest_sizes, vm_size
 from engine.specs.account import Account, PoolAllocationMode
 from engine.specs.base import wire_name
-from engine.specs.commands import CreateNodeUser, EnablePoolAutoScale, EvaluatePoolAutoScale, RemoveNodes, ResizePool
+from engine.specs.commands import (
+    CreateNodeUser,
+    EnablePoolAutoScale,
+    EvaluatePoolAutoScale,
+    RemoveNodes,
+    ResizePool,
+    UpdateNodeUser,
+)
 from engine.specs.common import ApplicationPackageReference
 from engine.specs.pool import PoolSpec, PoolSpecification, PoolUpdate, StartTask, UserAccount
 from engine.specs.refusals.machine import machine_refusals, mounts_refusals, upgrade_policy_refusals
@@ -89,7 +96,7 @@ def auto_scale_refusals(command: EnablePoolAutoScale | EvaluatePoolAutoScale) ->
     return refusals
 
 
-def node_user_refusals(command: CreateNodeUser, os_family: OsFamily) -> list[Refusal]:
+def node_user_refusals(command: CreateNodeUser | UpdateNodeUser, os_family: OsFamily) -> list[Refusal]:
     """NOP-9."""
     refusals = list(id_refusals(command.name, ("name",)))
     if os_family is not OsFamily.LINUX:
@@ -197,22 +204,14 @@ def _start_task(task: StartTask | None, accounts: tuple[UserAccount, ...]) -> It
 
 
 def _packages(references: tuple[ApplicationPackageReference, ...], account: Account) -> Iterator[Refusal]:
-    """APP-3, ACC-5. Ids of applications are compared without regard to case, like all ids."""
+    """APP-3, ACC-5."""
     path: Path = ("applicationPackageReferences",)
     if len(references) > 10:
         yield invalid(path, f"has {len(references)} references, 10 are allowed")
-    applications = {application.id.lower(): application for application in account.applications}
     for index, reference in enumerate(references):
-        application = applications.get(reference.application_id.lower())
-        if application is None:
-            reason = f"the account has no application {reference.application_id!r}"
-        elif reference.version is None and application.default_version is None:
-            reason = f"{application.id} has no default version, so one has to be named"
-        elif reference.version is not None and reference.version not in application.versions:
-            reason = f"{application.id} has no version {reference.version!r}"
-        else:
-            continue
-        yield Refusal("InvalidApplicationPackageReferences", (*path, index), reason)
+        verdict = account.package_verdict(reference)
+        if isinstance(verdict, str):
+            yield Refusal("InvalidApplicationPackageReferences", (*path, index), verdict)
 
 
 def _certificates(spec: PoolSpecification, account: Account) -> Iterator[Refusal]:

@@ -1,0 +1,97 @@
+"""Certificates of the account and what tasks find of them (chapter 23). Nodes get theirs in ``node_setup``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.calendar import Due, DueKind
+from engine.catalogue import JOB_TRANSITION_MS
+from engine.environment import TaskKind
+from engine.errors import BatchError
+from engine.specs.common import CertificateVisibility
+from engine.state.certificates import Use
+from engine.terms import CertificateState, OsFamily
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engine.executors.protocol import Launch
+    from engine.specs.account import Certificate
+    from engine.specs.common import CertificateReference
+    from engine.state.certificates import CertificateRecord
+    from engine.world import World
+
+_S = CertificateState
+
+
+def use_of(world: World, thumbprint: str) -> Use | None:
+    """Who uses a certificate, so that it cannot be deleted (CERT-4); None if nobody does.
+
+    Pools that refer to it, and nodes that have it: those keep it until they boot again (CERT-2).
+    """
+
+    def names_it(references: Iterable[CertificateReference]) -> bool:
+        return any(reference.thumbprint.lower() == thumbprint.lower() for reference in references)
+
+    pools = tuple(pool.id for pool in world.pools.present() if names_it(pool.certificates))
+    present = (node for pool in world.pools.present() for node in pool.nodes if world.nodes.state_of(node) is not None)
+    nodes = tuple(world.nodes[node].id for node in present if names_it(world.nodes[node].certificates))
+    return Use(pools, nodes) if pools or nodes else None
+
+
+def add(world: World, spec: Certificate) -> None:
+    """Add a certificate to the account (CERT-1)."""
+    known = world.certificates.find(spec.thumbprint)
+    if known is not None:
+        raise BatchError("CertificateBeingDeleted" if known.state is _S.DELETING else "CertificateExists")
+    world.certificates.create(world.now_ms, spec)
+
+
+def find(world: World, thumbprint: str) -> CertificateRecord:
+    """The certificate with this thumbprint; refuses with CertificateNotFound."""
+    record = world.certificates.find(thumbprint)
+    if record is None:
+        raise BatchError("CertificateNotFound", thumbprint=thumbprint)
+    return record
+
+
+def delete(world: World, thumbprint: str) -> None:
+    """Delete a certificate; whether it is still in use turns out a little later (CERT-4)."""
+    record = find(world, thumbprint)
+    if record.state is _S.DELETING:
+        raise BatchError("CertificateBeingDeleted")
+    world.certificates.set_state(world.now_ms, record.row, _S.DELETING)
+    world.calendar.at(world.now_ms + JOB_TRANSITION_MS, DueKind.CERTIFICATE_STEP, record.row)
+
+
+def cancel_deletion(world: World, thumbprint: str) -> None:
+    """A certificate that could not be deleted is active again (CERT-4)."""
+    record = find(world, thumbprint)
+    if record.state is _S.DELETING:
+        raise BatchError("CertificateBeingDeleted")
+    if record.state is not _S.DELETE_FAILED:
+        raise BatchError("CertificateStateActive")
+    world.certificates.set_state(world.now_ms, record.row, _S.ACTIVE)
+
+
+def deletion_is_over(world: World, due: Due) -> None:
+    """The certificate is gone, unless somebody uses it (CERT-4)."""
+    record = world.certificates[due.key]
+    use = use_of(world, record.spec.thumbprint)
+    world.certificates.set_state(world.now_ms, record.row, None if use is None else _S.DELETE_FAILED, use)
+
+
+def show(world: World, node: int, launch: Launch) -> None:
+    """On Linux a process finds the node's certificates in its own directory, as far as they are for it (CERT-3).
+
+    The directory is AZ_BATCH_CERTIFICATES_DIR. DECISION: a file is called ``<algorithm>-<thumbprint>.<format>``.
+    """
+    references = world.nodes[node].certificates
+    if not references or launch.os is not OsFamily.LINUX:
+        return
+    visible_to = CertificateVisibility.START_TASK if launch.kind is TaskKind.START else CertificateVisibility.TASK
+    for reference in references:
+        record = world.certificates.find(reference.thumbprint)
+        if record is not None and visible_to in reference.visibility:
+            name = f"{reference.thumbprint_algorithm}-{reference.thumbprint}.{record.spec.form}"
+            world.disks.edit(node).write(f"{launch.directory}/certs/{name}", "")

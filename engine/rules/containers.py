@@ -1,0 +1,51 @@
+"""Containers (chapter 25): which tasks run in one, and where their images come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.environment import TaskKind
+from engine.state.failures import failure
+
+if TYPE_CHECKING:
+    from engine.specs.common import ContainerSettings
+    from engine.specs.machine import ContainerConfiguration
+    from engine.specs.pool import PoolSpec
+    from engine.state.failures import FailureInfo
+
+_JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY, TaskKind.SUBTASK)
+
+
+def configuration_of(spec: PoolSpec) -> ContainerConfiguration | None:
+    """What makes a container pool; None if it is none."""
+    machine = spec.virtual_machine_configuration
+    return machine.container_configuration if machine is not None else None
+
+
+def settings_verdict(pool: PoolSpec, kind: TaskKind, settings: ContainerSettings | None) -> FailureInfo | None:
+    """Why a command cannot run with these container settings in the pool; None if it can (CONT-1, TASK-2).
+
+    On a container pool every normal and job manager task needs them, start, preparation and release may have them;
+    elsewhere nothing may. The service takes such a task and finds out when it is to start, since its job may still
+    change its pool.
+    """
+    has_containers = configuration_of(pool) is not None
+    if settings is not None and not has_containers:
+        return failure("ContainerInvalidSettings", ("Message", "the pool has no containerConfiguration"))
+    if settings is None and has_containers and kind in _JOB_TASKS:
+        return failure("ContainerInvalidSettings", ("Message", "tasks of a container pool need containerSettings"))
+    return None
+
+
+def full_name(image: str) -> str:
+    """The image with its tag, ``latest`` where none is given (CONT-1)."""
+    last = image.rpartition("/")[2]
+    return image if ":" in last or "@" in last else f"{image}:latest"
+
+
+def registry_of(image: str, settings: ContainerSettings | None = None) -> str | None:
+    """The server an image comes from: that of the settings, or the one in its name; None is the public one."""
+    if settings is not None and settings.registry is not None and settings.registry.registry_server is not None:
+        return settings.registry.registry_server
+    server, slash, _ = image.partition("/")
+    return server if slash and ("." in server or ":" in server) else None

@@ -1,0 +1,50 @@
+"""How full the disks of nodes are (VM-4): resource files, packages, and whatever processes write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.environment import RESERVED_DISK_BYTES
+from engine.rules import directories, faults
+from engine.terms import NodeState
+
+if TYPE_CHECKING:
+    from engine.state.pools import Pool
+    from engine.world import World
+
+_GIB = 1024**3
+_N = NodeState
+_UP = (_N.STARTING, _N.WAITING_FOR_START_TASK, _N.START_TASK_FAILED, _N.IDLE, _N.RUNNING, _N.OFFLINE)
+
+
+def capacity_bytes(pool: Pool) -> int:
+    """The room for tasks on a node of the pool (VM-4)."""
+    return int(pool.size.task_disk_gib * _GIB)
+
+
+def free_bytes(world: World, node: int) -> int:
+    """What is left of the node's disk, the reserve included."""
+    return max(0, capacity_bytes(world.pool_of(node)) - world.disks[node].used_bytes)
+
+
+def is_full(world: World, node: int) -> bool:
+    """NODE-15: less is free than the reserve that tasks see in their environment."""
+    return free_bytes(world, node) < RESERVED_DISK_BYTES
+
+
+def take(world: World, node: int, key: str, size: int) -> bool:
+    """Put a file of so many bytes on the node's disk; False if it does not fit, and then the disk is full (VM-4).
+
+    Directories whose retention is over make room first (FILE-7).
+    """
+    if size > free_bytes(world, node):
+        directories.sweep(world, node)
+    free = free_bytes(world, node)
+    world.disks.edit(node).put(key, min(size, free))
+    return size <= free
+
+
+def look(world: World, node: int) -> None:
+    """A node whose disk is full is of no use until files are deleted and it is rebooted (NODE-11, NODE-15)."""
+    if is_full(world, node) and world.nodes.state_of(node) in _UP:
+        faults.become_unusable(world, node, "DiskFull", None)

@@ -1,0 +1,84 @@
+"""What a booting node gets before its start task (START-3): certificates, packages, container images, file systems.
+
+The references are those of the pool at the moment of the boot (POOL-15, APP-5). What cannot be had makes the node
+unusable, and only a reboot tries again (APP-4, CONT-2, FILE-13).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.paths import APPLICATIONS, MOUNTS
+from engine.rules import containers, disk_space, faults, nodes, storage
+from engine.rules.deliveries import Delivery
+from engine.rules.packages import packages_of
+from engine.state.failures import failure
+
+if TYPE_CHECKING:
+    from engine.specs.machine import MountConfiguration
+    from engine.state.failures import FailureInfo
+    from engine.state.nodes import Node
+    from engine.state.pools import Pool
+    from engine.world import World
+
+
+def forget(world: World, node: int, record: Node, pool: Pool) -> None:
+    """The node boots: what it is to have is what the pool asks for now (POOL-15); half a package is no use."""
+    record.packages = packages_of(world.account, pool.packages)
+    record.certificates = pool.certificates
+    record.is_set_up = False
+    record.setups.clear()
+    for application in world.disks[node].listdir(APPLICATIONS):
+        for version in world.disks[node].listdir(f"{APPLICATIONS}/{application}"):
+            directory = f"{APPLICATIONS}/{application}/{version}"
+            if directory not in record.arrivals:
+                world.disks.edit(node).delete(directory)
+
+
+def begin(world: World, node: int) -> None:
+    """Batch runs on the node: set it up as its pool asks for, then comes the start task (START-3, CERT-2)."""
+    record = world.nodes.edit(node)
+    record.is_set_up = True
+    pool = world.pool_of(node)
+    delivery = Delivery(world, node)
+    if disk_space.is_full(world, node):
+        delivery.refuse(failure("DiskFull"))
+    for reference in pool.packages:
+        package = world.account.package_verdict(reference)
+        assert not isinstance(package, str)  # the pool was looked at before (APP-3)
+        delivery.bring_package(package)
+    configuration = containers.configuration_of(pool.spec)
+    for name in configuration.container_image_names if configuration is not None else ():
+        image = containers.full_name(name)
+        delivery.bring_image(image, containers.registry_of(image))
+    for mount in pool.spec.mount_configuration:
+        delivery.refuse(_mount(world, node, mount))
+    delay_ms, why = delivery.setup
+    if why is not None:
+        faults.become_unusable(world, node, why.code, None, why.details)
+    elif delay_ms:
+        nodes.pass_on(world, node, delay_ms)
+    else:
+        nodes.booted(world, node)
+
+
+def _mount(world: World, node: int, mount: MountConfiguration) -> FailureInfo | None:
+    """Make one file system available below ``fsmounts``; why it cannot be (FILE-13)."""
+    source, path, is_azure = _source_of(mount)
+    if (is_azure and storage.is_out(world)) or storage.found(world, source).missing:
+        return failure("MountConfigurationError", ("Source", source), ("RelativeMountPath", path))
+    world.disks.edit(node).mkdir(f"{MOUNTS}/{path.strip('/')}")
+    return None
+
+
+def _source_of(mount: MountConfiguration) -> tuple[str, str, bool]:
+    """What is mounted, where, and whether it lies in Azure Storage. One of the four is given (``refusals``)."""
+    blob, share = mount.azure_blob_file_system_configuration, mount.azure_file_share_configuration
+    if blob is not None:
+        url = f"https://{blob.account_name}.blob.core.windows.net/{blob.container_name}"
+        return url, blob.relative_mount_path, True
+    if share is not None:
+        return share.azure_file_url, share.relative_mount_path, True
+    other = mount.nfs_mount_configuration or mount.cifs_mount_configuration
+    assert other is not None
+    return other.source, other.relative_mount_path, False

@@ -1,0 +1,31 @@
+"""Application packages (chapter 22): which ones a node or a process has; ``deliveries`` installs them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.environment import InstalledPackage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engine.specs.account import Account, Package
+    from engine.specs.common import ApplicationPackageReference
+
+
+def packages_of(account: Account, references: Iterable[ApplicationPackageReference]) -> tuple[InstalledPackage, ...]:
+    """The packages that references mean, as a process finds them (APP-3, APP-6); what means none is left out."""
+    found = ((reference, account.package_verdict(reference)) for reference in references)
+    return tuple(
+        InstalledPackage(package.application.id, package.version, pinned=reference.version is not None)
+        for reference, package in found
+        if not isinstance(package, str)
+    )
+
+
+def blob_name(package: Package) -> str:
+    """What ``simulate.storage`` knows a package by. DECISION: ``app-<application id>/<version>``.
+
+    Packages are blobs of the linked storage account (APP-1); a size given there wins over the application's.
+    """
+    return f"app-{package.application.id.lower()}/{package.version}"

@@ -1,0 +1,37 @@
+"""The logs of the node agent, uploaded for whoever looks into a node's trouble (NOP-11)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine import draws
+from engine.errors import BatchError
+from engine.rules import storage
+from engine.terms import NodeState
+
+if TYPE_CHECKING:
+    from engine.specs.commands import UploadNodeLogs
+    from engine.world import World
+
+FILES = 3  # NOP-11: so many files are uploaded
+
+
+def upload(world: World, node: int, command: UploadNodeLogs) -> dict[str, object]:
+    """The answer of the service: the directory in the container, and how many files go there.
+
+    Nothing in the account changes. Refuses on a node out of reach, NodeStateUnusable, and DECISION on a container that
+    is missing, InvalidPropertyValue.
+    """
+    record = world.nodes[node]
+    if world.nodes.state_of(node) is NodeState.UNUSABLE and not record.errors:
+        raise BatchError("NodeStateUnusable")
+    if command.end_time is not None and command.end_time < command.start_time:
+        raise BatchError("InvalidPropertyValue", "endTime is before startTime", PropertyName="endTime")
+    if storage.found(world, command.container_url).missing:
+        raise BatchError("InvalidPropertyValue", "there is no such container", PropertyName="containerUrl")
+    pool_id = world.pool_of(node).id
+    guid = draws.guid(world.seed, "service logs", pool_id.lower(), record.position, world.now_ms)
+    return {
+        "virtualDirectoryName": f"{pool_id}/{record.id}/{guid}",
+        "numberOfFilesUploaded": FILES,
+    }

@@ -1,0 +1,68 @@
+"""What comes before a process on its node, and why it never starts (TASK-7, RETRY-1).
+
+In the order in which the node agent does it: the user, the container's settings, application packages, the image,
+resource files. It is decided when the process is to start and kept with the node until it ends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.rules import containers, users
+from engine.rules.deliveries import Delivery, package_failure
+from engine.state.setups import READY
+
+if TYPE_CHECKING:
+    from engine.environment import TaskKind
+    from engine.executors.protocol import Launch
+    from engine.specs.common import ApplicationPackageReference, CommandLine
+    from engine.state.pools import Pool
+    from engine.state.setups import Setup
+    from engine.world import World
+
+
+def may_matter(pool: Pool | None, kind: TaskKind, spec: CommandLine) -> bool:
+    """Whether anything but resource files can come before such a process: then it is no plain one."""
+    return bool(
+        references_of(spec)
+        or spec.container_settings is not None
+        or spec.user_identity.username is not None
+        or (pool is not None and (pool.certificates or containers.settings_verdict(pool.spec, kind, None)))
+    )
+
+
+def references_of(spec: CommandLine) -> tuple[ApplicationPackageReference, ...]:
+    """The packages a task asks for itself; start, preparation and release tasks cannot (PREP-2)."""
+    references: tuple[ApplicationPackageReference, ...] = getattr(spec, "application_package_references", ())
+    return references
+
+
+def set_up(world: World, node: int, launch: Launch, spec: CommandLine) -> Setup:
+    """Begin with what comes before this process; returns how long it takes, or why the process never starts."""
+    pool = world.pool_of(node)
+    delivery = Delivery(world, node)
+    delivery.refuse(users.user_verdict(pool.spec, spec.user_identity))
+    delivery.refuse(containers.settings_verdict(pool.spec, launch.kind, spec.container_settings))
+    for reference in references_of(spec):
+        package = world.account.package_verdict(reference)
+        if isinstance(package, str):
+            delivery.refuse(package_failure(reference.application_id, reference.version, package))
+        else:
+            delivery.bring_package(package)
+    if spec.container_settings is not None:
+        image = containers.full_name(spec.container_settings.image_name)
+        delivery.bring_image(image, containers.registry_of(image, spec.container_settings))
+    for file in spec.resource_files:
+        delivery.bring_file(file, f"{launch.directory}/wd")
+    setup = delivery.setup
+    known = world.nodes[node].setups
+    if setup != READY:
+        world.nodes.edit(node).setups[launch.directory] = setup
+    elif launch.directory in known:
+        del world.nodes.edit(node).setups[launch.directory]
+    return setup
+
+
+def setup_of(world: World, node: int, directory: str) -> Setup:
+    """What came before the process that runs in this directory."""
+    return world.nodes[node].setups.get(directory, READY)

@@ -1,0 +1,112 @@
+"""Users on nodes (chapters 6 and 25): those that run commands, and those that log in from afar.
+
+They have nothing to do with each other (USER-3): the former come with the pool, the latter are added to single nodes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.environment import TaskKind
+from engine.errors import BatchError
+from engine.paths import STARTUP, task_directory
+from engine.specs.common import AutoUserScope, ElevationLevel
+from engine.state.failures import failure
+from engine.terms import OsFamily
+from engine.units import DAY_MS
+
+if TYPE_CHECKING:
+    from engine.specs.commands import CreateNodeUser, UpdateNodeUser
+    from engine.specs.common import UserIdentity
+    from engine.specs.pool import PoolSpec, UserAccount
+    from engine.state.failures import FailureInfo
+    from engine.state.jobs import Job
+    from engine.world import World
+
+
+# -- users that run commands -----------------------------------------------------------------------------------------
+
+
+class User(NamedTuple):
+    """Who runs a command on a node."""
+
+    name: str
+    is_admin: bool
+
+
+def user_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> User:
+    """Who a command with this directory runs as (USER-1).
+
+    Without a scope an auto user has that of the task on Windows and that of the pool on Linux. Of the pool's there are
+    two on a node, an administrator and one that is none.
+    """
+    account = account_of(pool, identity)
+    if account is not None:
+        return User(account.name, account.elevation_level is ElevationLevel.ADMIN)
+    auto = identity.auto_user
+    is_admin = auto is not None and auto.elevation_level is ElevationLevel.ADMIN
+    scope = auto.scope if auto is not None and "scope" in auto.model_fields_set else None
+    if scope is None:
+        scope = AutoUserScope.POOL if pool.os_family is OsFamily.LINUX else AutoUserScope.TASK
+    name = "pool" if scope is AutoUserScope.POOL else directory
+    return User(f"{name} ({'admin' if is_admin else 'nonadmin'})", is_admin)
+
+
+def account_of(pool: PoolSpec, identity: UserIdentity) -> UserAccount | None:
+    """The user account of the pool that an identity names, which every node has (USER-2); None if it has none."""
+    wanted = (identity.username or "").lower()
+    return next((account for account in pool.user_accounts if account.name.lower() == wanted), None)
+
+
+def user_verdict(pool: PoolSpec, identity: UserIdentity) -> FailureInfo | None:
+    """Why a command cannot run as this user; None if it can (USER-1). DECISION for the code."""
+    if identity.username is None or account_of(pool, identity) is not None:
+        return None
+    return failure("CommandLaunchFailed", ("Message", f"the pool has no user account {identity.username}"))
+
+
+def read_only_directories(
+    world: World, node: int, job: Job | None, kind: TaskKind, identity: UserIdentity, directory: str
+) -> tuple[str, ...]:
+    """Those of start task and preparation, unless the process runs as the same user or an administrator (FILE-12)."""
+    pool, start = world.pool_of(node).spec, world.nodes[node].start_spec
+    user = user_of(pool, identity, directory)
+    prep = job.spec.job_preparation_task if job is not None else None
+    owners: list[tuple[str, User]] = []
+    if start is not None and kind is not TaskKind.START:
+        owners.append((STARTUP, user_of(pool, start.user_identity, STARTUP)))
+    if job is not None and prep is not None and kind is not TaskKind.PREP:
+        place = task_directory(job.id, prep.id)
+        owners.append((place, user_of(pool, prep.user_identity, place)))
+    return tuple(place for place, owner in owners if owner != user and not user.is_admin)
+
+
+# -- users that log in -----------------------------------------------------------------------------------------------
+
+
+def create(world: World, node: int, command: CreateNodeUser) -> None:
+    """Add a user for remote login, for a day if nothing else is said (NOP-9)."""
+    if command.name in world.nodes[node].users:
+        raise BatchError("NodeUserExists", name=command.name)
+    world.nodes.edit(node).users[command.name] = (command.is_admin, _expiry_ms(world, command))
+
+
+def update(world: World, node: int, command: UpdateNodeUser) -> None:
+    """Replace a user's password, key and expiry as a whole; what is not given has its default again (NOP-9)."""
+    known = world.nodes[node].users.get(command.name)
+    if known is None:
+        raise BatchError("NodeUserNotFound", name=command.name)
+    world.nodes.edit(node).users[command.name] = (known[0], _expiry_ms(world, command))
+
+
+def delete(world: World, node: int, name: str) -> None:
+    """Delete a user (NOP-9)."""
+    if name not in world.nodes[node].users:
+        raise BatchError("NodeUserNotFound", name=name)
+    del world.nodes.edit(node).users[name]
+
+
+def _expiry_ms(world: World, command: CreateNodeUser | UpdateNodeUser) -> int:
+    if command.expiry_time is None:
+        return world.now_ms + DAY_MS
+    return int((command.expiry_time - world.scenario.start).total_seconds() * 1000)

@@ -1,0 +1,66 @@
+"""What cannot be in an account: applications, packages and certificates (APP-1, ACC-5, CERT-1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from engine.specs.account import Account, Certificate, CertificateFormat
+from engine.specs.refusals.parts import Path, Refusal, display_name_refusals, id_refusals, invalid
+
+_MOST_APPLICATIONS, _MOST_PACKAGES, _VERSION_MAX = 20, 40, 64
+_THUMBPRINT = re.compile(r"[0-9a-fA-F]+")
+
+
+def account_refusals(account: Account) -> list[Refusal]:
+    """What is wrong with the account of a scenario."""
+    return [*_applications(account), *_certificates(account)]
+
+
+def certificate_refusals(certificate: Certificate, path: Path = ()) -> list[Refusal]:
+    """CERT-1."""
+    refusals = []
+    if not _THUMBPRINT.fullmatch(certificate.thumbprint):
+        reason = f"{certificate.thumbprint!r} is no thumbprint: hexadecimal digits make one"
+        refusals.append(invalid((*path, "thumbprint"), reason))
+    if certificate.thumbprint_algorithm.lower() != "sha1":
+        reason = f"is {certificate.thumbprint_algorithm!r}, sha1 is the only one there is"
+        refusals.append(invalid((*path, "thumbprintAlgorithm"), reason))
+    if certificate.password is not None and certificate.certificate_format is CertificateFormat.CER:
+        refusals.append(invalid((*path, "password"), "is for the format pfx only: a cer file has no private key"))
+    return refusals
+
+
+def _applications(account: Account) -> Iterator[Refusal]:
+    path: Path = ("applications",)
+    if len(account.applications) > _MOST_APPLICATIONS:
+        yield invalid(path, f"has {len(account.applications)} applications, {_MOST_APPLICATIONS} are allowed")
+    yield from _twice((application.id for application in account.applications), path, "id", "application")
+    for index, application in enumerate(account.applications):
+        place: Path = (*path, index)
+        yield from id_refusals(application.id, (*place, "id"))
+        yield from display_name_refusals(application.display_name, (*place, "displayName"))
+        versions = application.versions
+        if len(versions) > _MOST_PACKAGES:
+            yield invalid((*place, "versions"), f"has {len(versions)} versions, {_MOST_PACKAGES} are allowed")
+        yield from _twice(versions, (*place, "versions"), None, "version")
+        for number, version in enumerate(versions):
+            if not 1 <= len(version) <= _VERSION_MAX:
+                reason = f"has {len(version)} characters, 1 to {_VERSION_MAX} are allowed"
+                yield invalid((*place, "versions", number), reason)
+
+
+def _certificates(account: Account) -> Iterator[Refusal]:
+    path: Path = ("certificates",)
+    thumbprints = (certificate.thumbprint for certificate in account.certificates)
+    yield from _twice(thumbprints, path, "thumbprint", "certificate")
+    for index, certificate in enumerate(account.certificates):
+        yield from certificate_refusals(certificate, (*path, index))
+
+
+def _twice(names: Iterable[str], path: Path, key: str | None, what: str) -> Iterator[Refusal]:
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name.lower() in seen:
+            yield invalid((*path, index, *((key,) if key else ())), f"there is another {what} {name!r}")
+        seen.add(name.lower())

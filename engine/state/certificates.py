@@ -1,0 +1,87 @@
+"""The certificates of the account (chapter 23): their states change only here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.errors import BrokenInvariant
+from engine.lifecycles import CERTIFICATE
+from engine.log import EventLog, Subject
+from engine.state.columns import Record, Records
+from engine.terms import CertificateState
+
+if TYPE_CHECKING:
+    from engine.specs.account import Account, Certificate
+
+
+class Use(NamedTuple):
+    """Who keeps a certificate from being deleted (CERT-4): the ids of pools that refer to it, and of nodes."""
+
+    pools: tuple[str, ...]
+    nodes: tuple[str, ...]
+
+
+class CertificateRecord(Record):
+    """A certificate as it is getting on."""
+
+    __slots__ = ("previous", "previous_since_ms", "row", "since_ms", "spec", "state", "use")
+
+    def __init__(self, row: int, spec: Certificate, state: CertificateState | None, now_ms: int) -> None:
+        """A certificate that nobody has tried to delete."""
+        self.row = row
+        self.spec = spec
+        self.state = state
+        self.since_ms = now_ms
+        self.previous: CertificateState | None = None
+        self.previous_since_ms: int | None = None
+        self.use: Use | None = None  # why the last deletion failed
+
+
+class CertificateTable(Records[CertificateRecord]):
+    """All certificates, deleted ones included; ``account`` is the account with those that can be referred to."""
+
+    def __init__(self, log: EventLog, account: Account) -> None:
+        """Begin with the certificates of the account, which are there before the run begins."""
+        super().__init__()
+        self.log = log
+        self.account = account
+        for spec in account.certificates:
+            self.add(CertificateRecord(len(self), spec, CertificateState.ACTIVE, 0))
+
+    def present(self) -> Iterator[CertificateRecord]:
+        """All certificates that have not been deleted."""
+        return (record for record in self.rows if record.state is not None)
+
+    def find(self, thumbprint: str) -> CertificateRecord | None:
+        """The certificate with this thumbprint, in whatever case; None where there is none."""
+        wanted = thumbprint.lower()
+        return next((record for record in self.present() if record.spec.thumbprint.lower() == wanted), None)
+
+    def create(self, now_ms: int, spec: Certificate) -> None:
+        """Add a certificate, ``active`` (CERT-1)."""
+        row = self.add(CertificateRecord(len(self), spec, None, now_ms))
+        self.set_state(now_ms, row, CertificateState.ACTIVE)
+
+    def set_state(self, now_ms: int, row: int, new: CertificateState | None, use: Use | None = None) -> None:
+        """Change the state (CERT-4) and log it. The move must be a legal one."""
+        record = self.edit(row)
+        old = record.state
+        rule = CERTIFICATE.get((old, new))
+        if rule is None:
+            raise BrokenInvariant(f"certificate {record.spec.thumbprint}: {old!r} -> {new!r} is no legal move (CERT-4)")
+        record.previous, record.previous_since_ms = old, record.since_ms
+        record.state, record.since_ms, record.use = new, now_ms, use
+        move = (("thumbprint", record.spec.thumbprint), ("from", old), ("to", new))
+        self.log.append(now_ms, self.log.shape("CertificateStateChanged", Subject.RUN, *move, ("rule", rule)))
+        self._look()
+
+    def restore(self, copy: list[CertificateRecord]) -> None:
+        """Make the certificates as they were when ``copy`` was taken."""
+        super().restore(copy)
+        self._look()
+
+    def _look(self) -> None:
+        """Only active certificates can be referred to (CERT-4)."""
+        usable = tuple(record.spec for record in self.rows if record.state is CertificateState.ACTIVE)
+        self.account = self.account.model_copy(update={"certificates": usable})
