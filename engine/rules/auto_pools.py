@@ -8,7 +8,6 @@ from engine import draws
 from engine.errors import BatchError
 from engine.rules import pools
 from engine.specs.pool import PoolSpec
-from engine.specs.refusals import pool_refusals
 from engine.terms import ErrorCategory, PoolLifetimeOption, PoolState
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def auto_pool_verdict(world: World, auto: AutoPoolSpecification, pool_id: str) -
     if not auto.pool.enable_auto_scale:
         given = {"target_dedicated_nodes": 0} | given  # the service takes an auto pool without a target
     spec = PoolSpec.model_validate({"id": pool_id, **given}, by_name=True)
-    refusals = pool_refusals(spec, world.account, classic_size_rules=world.options.classic_size_rules)
+    refusals = pools.create_refusals(world, spec)
     return refusals[0].error() if refusals else spec
 
 

@@ -87,7 +87,7 @@ def _node(world: World, command: OnNode) -> int:
 
 def _create_pool(world: World, command: c.CreatePool, _: Extras) -> None:
     spec = command.spec
-    _refuse(refusals.pool_refusals(spec, world.account, classic_size_rules=world.options.classic_size_rules))
+    _refuse(pools.create_refusals(world, spec))
     pools.create(world, spec)
 
 
@@ -97,8 +97,7 @@ def _delete_pool(world: World, command: c.DeletePool, _: Extras) -> None:
 
 def _update_pool(world: World, command: c.UpdatePool, _: Extras) -> None:
     pool = pools.find(world, command.pool_id)
-    classic = world.options.classic_size_rules
-    _refuse(refusals.pool_update_refusals(command, pool.spec, world.account, classic_size_rules=classic))
+    _refuse(pools.update_refusals(world, pool, command))
     pools.update(world, command)
 
 

@@ -36,7 +36,16 @@ def fail_node(world: World, node: int, fault: FailNode) -> None:
         return
     if state not in _CAN_FAIL:
         raise BatchError("OperationNotValidOnNode", f"the node is {_wire(state)}")
-    become_unusable(world, node, fault.code, fault.for_ms)
+    recovers_ms = fault.for_ms if fault.for_ms is not None else RECOVERY_MS if fault.code is None else None
+    become_unusable(world, node, fault.code, recovers_ms)
+
+
+def never_reached(world: World, node: int) -> None:
+    """Batch and the node could not talk to each other, for its network is closed (NET-4): unusable, without errors.
+
+    NODE-14 the attempt to recover it ends the same way. DECISION: then Batch leaves the node alone until somebody acts.
+    """
+    become_unusable(world, node, None, None if world.nodes[node].recovering else RECOVERY_MS)
 
 
 def _wire(state: NodeState | None) -> str:
@@ -44,9 +53,12 @@ def _wire(state: NodeState | None) -> str:
 
 
 def become_unusable(
-    world: World, node: int, code: str | None, for_ms: int | None, details: tuple[tuple[str, str], ...] = ()
+    world: World, node: int, code: str | None, recovers_ms: int | None, details: tuple[tuple[str, str], ...] = ()
 ) -> None:
-    """NODE-11: with a known cause only a reboot helps (NODE-15), without one the service recovers it (NODE-14)."""
+    """NODE-11: of no use until the service recovers it after so many ms (NODE-14); None: only a reboot helps (NODE-15).
+
+    ``code`` is the cause that the service knows, None if it knows none (NODE-12).
+    """
     record = world.nodes.edit(node)
     world.nodes.set_state(world.now_ms, node, _N.UNUSABLE)
     leaving = is_to_leave(record)
@@ -62,7 +74,6 @@ def become_unusable(
     if leaving:
         nodes.leave(world, node, Deallocation.REQUEUE)
         return
-    recovers_ms = for_ms if for_ms is not None else RECOVERY_MS if code is None else None
     if recovers_ms is None:
         nodes.stay(world, node)
     else:

@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING
 
 from engine import draws
 from engine.calendar import Due, DueKind
-from engine.catalogue import NODE_TIMINGS
-from engine.rules import faults, interruptions, node_operations, node_setup, release, resizing, scheduling, start_task
+from engine.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
+from engine.rules import (
+    faults,
+    interruptions,
+    network,
+    node_operations,
+    node_setup,
+    release,
+    resizing,
+    scheduling,
+    start_task,
+)
 from engine.state.disks import Disk
 from engine.state.nodes import GONE, Node
 from engine.terms import Deallocation, NodeState, OsFamily, SchedulingState
@@ -84,6 +94,8 @@ def node_step(world: World, due: Due) -> None:
     match world.nodes.state_of(node):
         case NodeState.CREATING | NodeState.REBOOTING | NodeState.REIMAGING | NodeState.UPGRADING_OS:
             boot(world, node)
+        case NodeState.STARTING if network.blocked_ports(world, world.pool_of(node)):
+            faults.never_reached(world, node)
         case NodeState.STARTING:
             if world.nodes[node].is_set_up:
                 booted(world, node)
@@ -113,6 +125,10 @@ def boot(world: World, node: int) -> None:
     record.start_spec = pool.start_task
     record.start_task = None
     node_setup.forget(world, node, record, pool)
+    record.recovering = came_from is NodeState.UNUSABLE
+    if network.blocked_ports(world, pool):
+        pass_on(world, node, BLOCK_NOTICED_MS)
+        return
     if came_from is NodeState.DEALLOCATED:
         chance = draws.uniform(world.seed, "start", pool.id.lower(), record.position, record.boots)
         delay_ms = draws.draw_ms(NODE_TIMINGS[pool.os].start, chance)

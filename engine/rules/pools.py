@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from engine.catalogue import vm_size
 from engine.errors import BatchError
 from engine.rules import autoscaling, node_operations, nodes, preparation, resizing, scheduling
+from engine.specs.refusals import pool_refusals, pool_update_refusals
 from engine.state.jobs import UNBOUND
 from engine.state.pools import Pool
 from engine.terms import AllocationState, Deallocation, JobDefaultOrder, JobState, NodeState, PoolState
@@ -14,12 +15,12 @@ from engine.terms import AllocationState, Deallocation, JobDefaultOrder, JobStat
 if TYPE_CHECKING:
     from engine.specs.commands import UpdatePool
     from engine.specs.pool import PoolSpec
+    from engine.specs.refusals import Refusal
     from engine.state.jobs import Job
     from engine.world import World
 
 # POOL-2: properties that a PATCH may change whatever nodes there are; every other one needs an empty pool.
 _LIVE = {"start_task", "application_package_references", "certificate_references", "metadata"}
-_LIVE |= {"target_node_communication_mode"}
 
 
 def find(world: World, pool_id: str) -> Pool:
@@ -28,6 +29,18 @@ def find(world: World, pool_id: str) -> Pool:
     if pool is None:
         raise BatchError("PoolNotFound", poolId=pool_id)
     return world.pools.edit(pool.row)
+
+
+def create_refusals(world: World, spec: PoolSpec) -> list[Refusal]:
+    """What the service refuses in the body of a new pool (POOL-9)."""
+    classic, networks = world.options.classic_size_rules, world.scenario.simulate.network
+    return pool_refusals(spec, world.account, classic_size_rules=classic, networks=networks)
+
+
+def update_refusals(world: World, pool: Pool, command: UpdatePool) -> list[Refusal]:
+    """What the service refuses in a change of the pool, whatever state it is in (POOL-14)."""
+    classic, networks = world.options.classic_size_rules, world.scenario.simulate.network
+    return pool_update_refusals(command, pool.spec, world.account, classic_size_rules=classic, networks=networks)
 
 
 def create(world: World, spec: PoolSpec) -> Pool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from engine.rules import network
 from engine.specs.account import PoolAllocationMode
 from engine.state.pools import ResizeError
 from engine.terms import JobScheduleState, JobState
@@ -35,12 +35,12 @@ def cores_in_use(world: World, *, dedicated: bool, series: str | None = None) ->
 
 
 def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> tuple[int, list[ResizeError]]:
-    """How many of the wanted nodes can be had, and why not more (ACC-6, ACC-8, POOL-11, POOL-12, NET-3, RSZ-12)."""
+    """How many of the wanted nodes can be had, and why not more (ACC-6, ACC-8, POOL-11, POOL-12, RSZ-12)."""
     kind = "dedicated" if dedicated else "Spot/low-priority"
     limits = [
         *_quota_limits(world, pool, dedicated=dedicated),
         *_communication_limit(world, pool),
-        *_subnet_limit(world, pool),
+        *_network_limits(world, pool, dedicated=dedicated),
         *_capacity_limit(world, pool),
     ]
     count = wanted
@@ -82,29 +82,24 @@ def _series_key(name: str) -> str:
     return key.removeprefix("standard").removesuffix("family")
 
 
-def _here(world: World, pool: Pool) -> int:
-    """The pool's VMs, those asked for included."""
-    return len(pool.pending) + sum(world.nodes.state_of(node) not in (None, N.PREEMPTED) for node in pool.nodes)
-
-
 def _communication_limit(world: World, pool: Pool) -> list[_Limit]:
     if not pool.spec.enable_inter_node_communication:
         return []
     most = MAX_COMMUNICATING[world.account.pool_allocation_mode]
     reason = f"a pool with inter-node communication has at most {most} nodes"
-    return [(most - _here(world, pool), "CommunicationEnabledPoolReachedMaxVMCount", reason)]
+    return [(most - network.machines(world, pool), "CommunicationEnabledPoolReachedMaxVMCount", reason)]
 
 
-def _subnet_limit(world: World, pool: Pool) -> list[_Limit]:
-    network = pool.spec.network_configuration
-    subnet = network.subnet_id if network is not None else None
-    if subnet is None:
-        return []
-    for glob, said in world.scenario.simulate.network:
-        if fnmatchcase(subnet, glob) and said.free_addresses is not None:
-            reason = "the subnet has not enough free addresses"
-            return [(said.free_addresses - _here(world, pool), "AllocationFailed", reason)]
-    return []
+def _network_limits(world: World, pool: Pool, *, dedicated: bool) -> list[_Limit]:
+    """NET-1, NET-3."""
+    limits: list[_Limit] = []
+    addresses = network.free_addresses(world, pool)
+    if addresses is not None:
+        limits.append((addresses, "AllocationFailed", "the subnet has not enough free addresses"))
+    places = network.free_public_places(world, pool, dedicated=dedicated)
+    if places is not None:
+        limits.append((places, "AllocationFailed", "the pool has not enough public IP addresses"))
+    return limits
 
 
 def _capacity_limit(world: World, pool: Pool) -> list[_Limit]:

@@ -132,7 +132,8 @@ class _Reader:
             report_refusals(place, Account, account_refusals(account))
         options = self._options()
         jobs_quota = Quota(account.quotas.active_jobs_and_schedules, "jobs and schedules", _JOB_QUOTA)
-        pools = tuple(self._pools(account, options))
+        simulate = self._simulate()
+        pools = tuple(self._pools(account, options, simulate))
         jobs = tuple(self._jobs(jobs_quota))
         schedules = tuple(self._schedules(jobs_quota))
         timeline = tuple(self._timeline())
@@ -141,7 +142,7 @@ class _Reader:
             name=name,
             source=self._source,
             account=account,
-            simulate=self._simulate(),
+            simulate=simulate,
             description=self._text("description"),
             seed=self._seed(),
             start=self._start,
@@ -247,12 +248,13 @@ class _Reader:
                 _take(ids, place, entry_id, f"one of the {key}, line {place.line}")
             yield place, read_body(place, model, without=others), self._time(place, "at") or 0
 
-    def _pools(self, account: Account, options: Options) -> Iterator[PoolEntry]:
+    def _pools(self, account: Account, options: Options, simulate: WorldSimulation) -> Iterator[PoolEntry]:
         quota = Quota(account.quotas.pools, "pools", "PoolQuotaReached")
         for place, spec, at_ms in self._entries("pools", PoolSpec, _ENTRY_KEYS, self._pool_ids):
             self._names.add_pool(place.plain)
             if spec is not None:
-                refusals = pool_refusals(spec, account, classic_size_rules=options.classic_size_rules)
+                classic = options.classic_size_rules
+                refusals = pool_refusals(spec, account, classic_size_rules=classic, networks=simulate.network)
                 report_refusals(place, PoolSpec, refusals)
                 quota.take(place, at_ms)
                 yield PoolEntry(spec, at_ms, place.line)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from fnmatch import fnmatchcase
+from ipaddress import IPv4Network
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
@@ -188,11 +190,64 @@ class SimulateStorage(Spec):
     missing: Bool = False
 
 
+# Addresses of a subnet that Azure keeps for itself.
+_RESERVED_ADDRESSES = 5
+
+
+def _parse_prefix(value: object) -> str:
+    try:
+        return str(IPv4Network(str(value)))
+    except ValueError:
+        raise ValueError(f"{value!r} is no range of addresses such as 10.1.0.0/24") from None
+
+
+def _parse_blocked(value: object) -> bool | tuple[int, ...]:
+    if isinstance(value, bool):
+        return value
+    ports = tuple(value) if isinstance(value, list | tuple) else ()
+    if ports and all(type(port) is int and 1 <= port <= 65_535 for port in ports):
+        return ports
+    raise ValueError(f"should be true, false or a list of ports such as [29876, 29877], not {value!r}")
+
+
+AddressPrefix = Annotated[str, PlainValidator(_parse_prefix), WithJsonSchema({"type": "string"})]
+_PORTS: dict[str, Any] = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 65_535}, "minItems": 1}
+Blocked = Annotated[
+    bool | tuple[int, ...], PlainValidator(_parse_blocked), WithJsonSchema({"anyOf": [{"type": "boolean"}, _PORTS]})
+]
+
+
 class SimulateNetwork(Spec):
-    """A subnet by id glob: how many addresses are free (NET-3), and whether Batch is shut out (NET-4)."""
+    """A subnet by id glob: its addresses (NET-3), what it blocks (NET-4), and what Batch needs of it (NET-2).
+
+    ``blocked`` is true for everything, or the ports that are closed. ``free_addresses`` wins over what
+    ``address_prefix`` offers.
+    """
 
     free_addresses: Annotated[Int, Field(ge=0)] | None = None
-    blocked: Bool = False
+    address_prefix: AddressPrefix | None = None
+    blocked: Blocked = False
+    location: Text | None = None
+    role_assignment: Bool = True
+
+    @property
+    def addresses(self) -> int | None:
+        """How many nodes find an address: a /n subnet offers 2^(32-n) - 5 (NET-3); None where nothing is said."""
+        if self.free_addresses is None and self.address_prefix is not None:
+            return max(0, IPv4Network(self.address_prefix).num_addresses - _RESERVED_ADDRESSES)
+        return self.free_addresses
+
+    def blocks(self, port: int) -> bool:
+        """Whether the port is closed between Batch and the nodes (NET-4)."""
+        return self.blocked if isinstance(self.blocked, bool) else port in self.blocked
+
+
+Networks = tuple[tuple[str, SimulateNetwork], ...]
+
+
+def subnet_settings(networks: Networks, subnet_id: str) -> SimulateNetwork | None:
+    """What is said of a subnet: the first glob that fits it, without regard to case."""
+    return next((settings for glob, settings in networks if fnmatchcase(subnet_id.lower(), glob.lower())), None)
 
 
 def _when_written(value: Simulate | None, info: SerializationInfo) -> dict[str, Any] | None:

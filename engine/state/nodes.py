@@ -94,6 +94,7 @@ class Node(Record):
         "pool",
         "position",
         "recover_ms",
+        "recovering",
         "scheduling",
         "setups",
         "start_runs",
@@ -123,6 +124,7 @@ class Node(Record):
         self.lost_state = NodeState.IDLE  # what `unknown` goes back to
         self.lost_ms: int | None = None  # since when the node is unknown or unusable, both together
         self.recover_ms: int | None = None  # when an unusable node is expected back (NODE-14)
+        self.recovering = False  # the present boot is an attempt to recover it
         self.evicted_ms: int | None = None  # when the VM will be taken back, once that is known (SPOT-7)
         self.billed_since_ms: int | None = now_ms
         self.billed_ms = 0

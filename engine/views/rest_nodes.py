@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.specs.network import IpAddressProvisioning, NetworkConfiguration
 from engine.terms import NodeState
 from engine.views.addresses import ip_address, job_url, node_url, utc
 from engine.views.rest_pools import machine
@@ -112,14 +113,28 @@ def _task_information(world: World, task: int) -> dict[str, object]:
 
 
 def _endpoints(world: World, pool: Pool, position: int) -> dict[str, object]:
-    group, index = divmod(position, _NODES_PER_ADDRESS)
+    """The public ports of a node: for remote login, and those that the pool opens (NODE-4, NET-1)."""
+    network = pool.spec.network_configuration or NetworkConfiguration()
+    addresses = network.public_ip_address_configuration
+    if addresses is not None and addresses.provision is IpAddressProvisioning.NO_PUBLIC_IP_ADDRESSES:
+        return {"inboundEndpoints": []}
+    opened = network.endpoint_configuration.inbound_nat_pools if network.endpoint_configuration is not None else ()
+    # No two nodes behind an address share a port.
+    ranges = (nat.frontend_port_range_end - nat.frontend_port_range_start + 1 for nat in opened)
+    group, index = divmod(position, min(_NODES_PER_ADDRESS, *ranges) if opened else _NODES_PER_ADDRESS)
     windows = world.root_of(pool).is_windows
-    endpoint = {
-        "name": f"{'RDP' if windows else 'SSH'}Rule.{index}",
-        "protocol": "tcp",
-        "publicIPAddress": f"{_PUBLIC_NETWORK}.{1 + (pool.row + group) % 254}",
-        "publicFQDN": f"dns-{pool.id.lower()}-{group}.{world.account.location}.cloudapp.azure.com",
-        "frontendPort": _FIRST_PORT + index,
-        "backendPort": _RDP if windows else _SSH,
+    login = ("RDPRule" if windows else "SSHRule", "tcp", _FIRST_PORT, _RDP if windows else _SSH)
+    others = [(nat.name, nat.protocol.value, nat.frontend_port_range_start, nat.backend_port) for nat in opened]
+    return {
+        "inboundEndpoints": [
+            {
+                "name": f"{name}.{index}",
+                "protocol": protocol,
+                "publicIPAddress": f"{_PUBLIC_NETWORK}.{1 + (pool.row + group) % 254}",
+                "publicFQDN": f"dns-{pool.id.lower()}-{group}.{world.account.location}.cloudapp.azure.com",
+                "frontendPort": first_port + index,
+                "backendPort": backend_port,
+            }
+            for name, protocol, first_port, backend_port in (login, *others)
+        ]
     }
-    return {"inboundEndpoints": [endpoint]}

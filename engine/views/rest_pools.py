@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.catalogue import DEFAULT_IMAGE
+from engine.rules.network import communication_mode
 from engine.terms import AllocationState
 from engine.views.addresses import etag, pool_url, utc
 
@@ -39,6 +40,8 @@ def pool_body(world: World, pool: Pool) -> dict[str, object]:
         "targetDedicatedNodes": pool.target_dedicated,
         "targetLowPriorityNodes": pool.target_spot,
     }
+    if pool.spec.target_node_communication_mode is not None:
+        body["currentNodeCommunicationMode"] = communication_mode(pool.spec).value
     if pool.scaling is not None and pool.scaling.run is not None:
         body["autoScaleRun"] = auto_scale_run(world, pool.scaling.run)
     if pool.resize_errors and pool.allocation is AllocationState.STEADY:

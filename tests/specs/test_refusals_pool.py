@@ -13,6 +13,7 @@ from engine.specs.refusals import (
     remove_nodes_refusals,
     resize_refusals,
 )
+from engine.specs.simulate import SimulateNetwork
 from engine.terms import OsFamily
 
 ACCOUNT = Account.from_wire(
@@ -299,7 +300,7 @@ def test_acc_5_five_endpoints_and_25_rules():
     assert refused(**nat_pools({"networkSecurityGroupRules": rules})) == [("InvalidPropertyValue", place)]
 
 
-def test_net_1_addresses_of_ones_own_are_enough_for_the_nodes():
+def test_net_1_addresses_of_ones_own_are_named():
     def addresses(**properties):
         return {"networkConfiguration": {"publicIPAddressConfiguration": properties}}
 
@@ -308,7 +309,26 @@ def test_net_1_addresses_of_ones_own_are_enough_for_the_nodes():
     assert refused(**addresses(provision="usermanaged")) == [("MissingRequiredProperty", place)]
     assert refused(**addresses(ipAddressIds=["/a"])) == [("InvalidPropertyValue", place)]
     many = addresses(provision="usermanaged", ipAddressIds=["/a"]) | {"targetDedicatedNodes": 101}
-    assert refused(**many) == [("InvalidPropertyValue", place)]
+    assert refused(**many) == []  # the resize falls short
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_refused"),
+    [
+        ({"location": "westus"}, True),
+        ({"location": "West Europe"}, False),
+        ({"roleAssignment": False}, True),
+        ({"freeAddresses": 0, "blocked": True}, False),
+    ],
+)
+def test_net_2_the_vnet_is_in_the_region_and_batch_may_use_it(settings, is_refused):
+    pool = PoolSpec.from_wire(A_POOL | {"networkConfiguration": {"subnetId": "/VNets/corp/subnets/Batch"}})
+    networks = (("*/corp/subnets/batch", SimulateNetwork.from_wire(settings)),)
+    place = ("InvalidPropertyValue", "networkConfiguration.subnetId")
+    assert found(pool_refusals(pool, ACCOUNT, networks=networks)) == ([place] if is_refused else [])
+    update = PoolUpdate.from_wire({"networkConfiguration": {"subnetId": "/vnets/corp/subnets/batch"}})
+    alone = PoolSpec.from_wire(A_POOL)
+    assert found(pool_update_refusals(update, alone, ACCOUNT, networks=networks)) == ([place] if is_refused else [])
 
 
 def test_pool_14_an_update_is_looked_at_with_the_rest_of_the_pool():

@@ -98,6 +98,7 @@ def test_values_out_of_range_are_a_mistake(body):
 def test_the_world_around_the_tasks():
     assert SimulateNodes.from_wire({"reboot": "PT1M"}).reboot == Distribution.constant(60_000)
     assert SimulateNetwork.from_wire({"freeAddresses": 3}) == SimulateNetwork(free_addresses=3, blocked=False)
+    assert SimulateNetwork.from_wire({"blocked": [29876, 443]}).blocked == (29876, 443)
 
 
 @pytest.mark.parametrize(

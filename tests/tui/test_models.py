@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.views.pages.instances import HookStatus
+from tests.builders import a_pool, run_to, simulation
 from tui.viewmodels import phase_rail
 from tui.viewmodels.actions import actions_for, choices_of
 from tui.viewmodels.attention import AttentionModel
@@ -15,6 +16,7 @@ from tui.viewmodels.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.jobs import JobsModel, PoolsModel
 from tui.viewmodels.node_map import Lens, NodeMapModel, grid
 from tui.viewmodels.nodes import NodesModel
+from tui.viewmodels.session import Session
 from tui.viewmodels.tasks import TasksModel
 from tui.viewmodels.text import plain, width
 
@@ -30,6 +32,27 @@ def rows(model):
 
 def texts(lines):
     return [plain(each) for each in lines]
+
+
+def test_a_pool_tells_why_its_resize_fell_short_and_how_its_network_is():
+    pool = a_pool(nodes=60, networkConfiguration={"subnetId": "/subnets/desk"}, targetNodeCommunicationMode="classic")
+    sim = simulation(pool=pool, simulate={"network": {"*/desk": {"freeAddresses": 90, "blocked": [29877]}}})
+    run_to(sim, minutes=2)
+    model = PoolsModel(Session(sim))
+    assert rows(model)[0][3:6] == ["steady ✗", "standard_d2s_v3", "50/60"]
+    assert plain(model.sentence(0)) == "p: 50 starting  resize: AccountCoreQuotaReached"
+    shown = texts(block_lines(model.details(0), 100))
+    at = shown.index("Resize errors")
+    assert shown[at + 1].split(maxsplit=1)[0] == "AccountCoreQuotaReached"
+    assert " ".join(shown[at + 2].split()) == "Reason 0 of 100 dedicated cores are in use"
+    at = shown.index("Network")
+    assert [" ".join(each.split()) for each in shown[at + 1 : at + 6]] == [
+        "Communication mode classic",
+        "Closed ports 29877",
+        "Subnet /subnets/desk",
+        "Free addresses 40",
+        "Load balancers 1",
+    ]
 
 
 def test_preparation_shows_trouble_first_then_what_runs_then_what_is_done(session_at):

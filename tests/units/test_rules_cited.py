@@ -34,6 +34,7 @@ CHAPTERS = {
     "AUTO": 7,
     "FILE": 14,
     "ENV": 3,
+    "NET": 8,
     "ERR": 3,
     "TIME": 21,
     "STAT": 1,
@@ -76,8 +77,8 @@ NOTHING_TO_DECIDE = {
     "FILE-6": "there are no multi-instance tasks",
     "FILE-11": "no command deletes a file",
     "FILE-12": "users and their rights are not simulated",
+    "NET-6": DEFINITION,
     "ERR-3": ADVICE,
-    "TIME-21": "blocked ports are not simulated",
     "MET-1": "counts are taken at any moment; nobody collects them by the minute",
     "SAMPLE-8": "the sample is the console program; its Python variant is not played",
 }

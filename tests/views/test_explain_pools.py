@@ -5,7 +5,7 @@ import time
 from engine.views.explain.pools import why_pool
 from engine.views.explain.tasks import why_task
 from tests.builders import a_job, a_pool, do, evict, run, run_to, simulation
-from tests.views.explaining import why_pool_says
+from tests.views.explaining import why_node_says, why_pool_says
 
 
 def quota(cores):
@@ -91,6 +91,38 @@ def test_spot_5_a_preempted_node_is_sought():
         "1 of 1 Spot node could be had now. [ACC-8]",
         "Next: Batch tries to get Spot nodes at 08:06:40 [SPOT-5]",
     ]
+
+
+def test_net_3_a_subnet_that_is_full():
+    pool = a_pool(nodes=3, networkConfiguration={"subnetId": "/subnets/desk"})
+    sim = simulation(pool=pool, simulate={"network": {"*/desk": {"freeAddresses": 1}}})
+    run_to(sim, seconds=70)
+    assert why_pool_says(sim) == [
+        "Why is pool p below its target?",
+        "✓ pool state        active [POOL-7]",
+        "✓ allocation state  steady since 08:00:10 [RSZ-2]",
+        "✗ dedicated nodes   1 of 3 [RSZ-2]",
+        "✗ resize error      AllocationFailed: the subnet has not enough free addresses [RSZ-12]",
+        "0 of 2 dedicated nodes could be had now: AllocationFailed: the subnet has not enough free addresses. [ACC-8]",
+        "A steady pool is not topped up by itself: resize it again. [RSZ-14]",
+    ]
+
+
+def test_net_4_what_the_service_cannot_see_is_said():
+    pool = a_pool(networkConfiguration={"subnetId": "/subnets/desk"}, targetNodeCommunicationMode="classic")
+    sim = simulation(pool=pool, simulate={"network": {"*/desk": {"blocked": [29876, 29877]}}})
+    closed = "✗ network           classic communication needs ports 29876 and 29877, closed in its subnet [NET-4]"
+    run_to(sim, seconds=70)
+    assert closed in why_pool_says(sim)
+    assert why_node_says(sim)[-1] == "Next: n0 is no longer starting at 08:10:20 [NODE-9]"
+    run_to(sim, minutes=15)
+    assert [line for line in why_node_says(sim) if "NODE-1" in line] == [
+        "Batch recovers it by itself. [NODE-14]",
+        "Next: n0 is no longer unusable at 08:30:20 [NODE-13]",
+    ]
+    run_to(sim, minutes=60)
+    last = "Batch could not recover it and leaves it alone: the pool needs another subnet. [NODE-14]"
+    assert why_node_says(sim)[-1] == last
 
 
 def test_looking_changes_nothing_and_does_not_look_at_all_tasks():

@@ -12,8 +12,9 @@ from tui.viewmodels.lists import Block, Column, RowsModel, row
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from engine.views.pages.jobs import NetworkRow
     from engine.views.phases import HookCounts
     from tui.viewmodels.session import Session
 
@@ -219,7 +220,9 @@ class PoolsModel(RowsModel):
         """A pool in one line."""
         pool = self._row(key)
         states = ", ".join(f"{number:,} {NODE[state].name}" for state, number in pool.node_counts)
-        return line(Span(f"{pool.pool_id}: {states or 'no nodes'}", Role.DERIVED))
+        counts = Span(f"{pool.pool_id}: {states or 'no nodes'}", Role.DERIVED)
+        codes = ", ".join(code for code, *_ in pool.resize_errors)
+        return line(counts, *([Span(f"  resize: {codes}", Role.FAILED)] if codes else []))
 
     def details(self, key: int) -> Sequence[Block]:
         """General, scale, nodes, errors, start task, jobs."""
@@ -248,9 +251,7 @@ class PoolsModel(RowsModel):
         )
         blocks = [general, scale]
         if pool.resize_errors:
-            blocks.append(
-                Block("Resize errors", tuple(row(code, text, Role.FAILED) for code, text in pool.resize_errors))
-            )
+            blocks.append(Block("Resize errors", tuple(_error_rows(pool))))
         counts = tuple((NODE[state].name, Span(f"{number:,}", NODE[state].role)) for state, number in pool.node_counts)
         if counts:
             blocks.append(Block("Nodes", counts))
@@ -266,9 +267,31 @@ class PoolsModel(RowsModel):
                     ),
                 )
             )
+        if pool.network is not None:
+            blocks.append(Block("Network", tuple(_network_rows(pool.network))))
         jobs = tuple(("", Span(job_id)) for job_id in pool.jobs)
         return [*blocks, *([Block("Jobs", jobs)] if jobs else [])]
 
     def empty(self) -> Sequence[str]:
         """Why there are no pools."""
         return ("There is no pool yet, or all have been deleted.", "Press space to let time go by, or . for one event.")
+
+
+def _error_rows(pool: PoolRow) -> Iterator[tuple[str, Span]]:
+    """PORTAL-2: code, message and values of each."""
+    for code, message, values in pool.resize_errors:
+        yield row(code, message, Role.FAILED)
+        for name, value in values:
+            yield row(f"  {name}", value)
+
+
+def _network_rows(network: NetworkRow) -> Iterator[tuple[str, Span]]:
+    yield row("Communication mode", network.communication)
+    if network.closed_ports:
+        yield row("Closed ports", ", ".join(map(str, network.closed_ports)), Role.FAILED)
+    if network.subnet_id is None:
+        return
+    yield row("Subnet", network.subnet_id)
+    if network.free_addresses is not None:
+        yield row("Free addresses", network.free_addresses, Role.PLAIN if network.free_addresses else Role.FAILED)
+    yield row("Load balancers", network.load_balancers, Role.DERIVED)

@@ -1,29 +1,47 @@
-"""What the service refuses in the network of a pool (NET-1)."""
+"""What the service refuses in the network of a pool (NET-1, NET-2)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from engine.specs.account import Account
 from engine.specs.network import InboundNatPool, IpAddressProvisioning, PublicIpAddressConfiguration
 from engine.specs.pool import PoolSpecification
 from engine.specs.refusals.parts import Path, Refusal, invalid, missing
+from engine.specs.simulate import Networks, SimulateNetwork, subnet_settings
 
 _NAT_POOL_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,75}[A-Za-z0-9_])?", re.ASCII)
 
 
-def network_refusals(spec: PoolSpecification) -> Iterator[Refusal]:
-    """NET-1, ACC-5."""
+def network_refusals(spec: PoolSpecification, account: Account, networks: Networks) -> Iterator[Refusal]:
+    """NET-1, NET-2, ACC-5; ``networks`` says what subnets are like."""
     network = spec.network_configuration
     if network is None:
         return
     path: Path = ("networkConfiguration",)
+    settings = None if network.subnet_id is None else subnet_settings(networks, network.subnet_id)
+    if settings is not None:
+        yield from _vnet(settings, account, (*path, "subnetId"))
     if network.endpoint_configuration is not None:
         nat_pools = network.endpoint_configuration.inbound_nat_pools
         yield from _nat_pools(nat_pools, (*path, "endpointConfiguration", "inboundNATPools"))
     if network.public_ip_address_configuration is not None:
         addresses = network.public_ip_address_configuration
-        yield from _public_addresses(addresses, spec, (*path, "publicIPAddressConfiguration"))
+        yield from _public_addresses(addresses, (*path, "publicIPAddressConfiguration"))
+
+
+def _vnet(settings: SimulateNetwork, account: Account, path: Path) -> Iterator[Refusal]:
+    """NET-2: the VNet is in the account's region, and Batch has the right to join nodes to it."""
+    if settings.location is not None and _region(settings.location) != _region(account.location):
+        yield invalid(path, f"its VNet is in {settings.location}, should be in {account.location} like the account")
+    if not settings.role_assignment:
+        yield invalid(path, "the principal MicrosoftAzureBatch has no role on its VNet, should be assigned one")
+
+
+def _region(name: str) -> str:
+    """A region as people and as the service spell it: ``West Europe``, ``westeurope``."""
+    return name.lower().replace(" ", "")
 
 
 def _nat_pools(pools: tuple[InboundNatPool, ...], path: Path) -> Iterator[Refusal]:
@@ -73,16 +91,10 @@ def _unlike_earlier(pool: InboundNatPool, earlier: tuple[InboundNatPool, ...], p
             yield invalid((*path, "frontendPortRangeStart"), f"the range overlaps that of {other.name!r}")
 
 
-def _public_addresses(
-    addresses: PublicIpAddressConfiguration, spec: PoolSpecification, path: Path
-) -> Iterator[Refusal]:
-    """Addresses of one's own, enough of them: 100 dedicated and 100 Spot nodes each."""
+def _public_addresses(addresses: PublicIpAddressConfiguration, path: Path) -> Iterator[Refusal]:
+    """Addresses of one's own; how many nodes find a place behind them shows when they are asked for."""
     own = addresses.provision is IpAddressProvisioning.USER_MANAGED
     if addresses.ip_address_ids and not own:
         yield invalid((*path, "ipAddressIds"), "are for provision: usermanaged only")
     if own and not addresses.ip_address_ids:
         yield missing((*path, "ipAddressIds"), "provision: usermanaged needs the ids of the addresses")
-    targets = (spec.target_dedicated_nodes or 0, spec.target_low_priority_nodes or 0)
-    if own and addresses.ip_address_ids and max(targets) > 100 * len(addresses.ip_address_ids):
-        count = len(addresses.ip_address_ids)
-        yield invalid((*path, "ipAddressIds"), f"{count} addresses are enough for {100 * count} nodes of each kind")

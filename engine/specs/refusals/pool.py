@@ -32,6 +32,7 @@ from engine.specs.refusals.parts import (
     metadata_refusals,
     missing,
 )
+from engine.specs.simulate import Networks
 from engine.terms import OsFamily
 from engine.units import HOUR_MS, MINUTE_MS, format_duration
 
@@ -39,7 +40,9 @@ _LICENSES = ("maya", "vray", "3dsmax", "arnold")
 _START_TASK_MAX = 32_768
 
 
-def pool_refusals(spec: PoolSpecification, account: Account, *, classic_size_rules: bool = False) -> list[Refusal]:
+def pool_refusals(
+    spec: PoolSpecification, account: Account, *, classic_size_rules: bool = False, networks: Networks = ()
+) -> list[Refusal]:
     """What the service refuses in a pool (POOL-2, POOL-4, POOL-5, POOL-9, ACC-5); an auto pool has no id."""
     return [
         *_identity(spec),
@@ -48,7 +51,7 @@ def pool_refusals(spec: PoolSpecification, account: Account, *, classic_size_rul
         *_scale(spec),
         *machine_refusals(spec),
         *_cloud_service(spec, account),
-        *network_refusals(spec),
+        *network_refusals(spec, account, networks),
         *_start_task(spec.start_task, spec.user_accounts),
         *_packages(spec.application_package_references, account),
         *_certificates(spec, account),
@@ -61,13 +64,18 @@ def pool_refusals(spec: PoolSpecification, account: Account, *, classic_size_rul
 
 
 def pool_update_refusals(
-    update: PoolUpdate, spec: PoolSpec, account: Account, *, classic_size_rules: bool = False
+    update: PoolUpdate,
+    spec: PoolSpec,
+    account: Account,
+    *,
+    classic_size_rules: bool = False,
+    networks: Networks = (),
 ) -> list[Refusal]:
     """What the service refuses in a change of the pool ``spec``: what is given must suit the rest (POOL-14)."""
     given = update.model_fields_set & PoolUpdate.model_fields.keys()
     changed = spec.model_copy(update={name: getattr(update, name) for name in given})
     places = {wire_name(name) for name in given}
-    refusals = pool_refusals(changed, account, classic_size_rules=classic_size_rules)
+    refusals = pool_refusals(changed, account, classic_size_rules=classic_size_rules, networks=networks)
     return [refusal for refusal in refusals if refusal.path and refusal.path[0] in places]
 
 

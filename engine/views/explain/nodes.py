@@ -10,6 +10,7 @@ from engine.state.instances import Mark
 from engine.terms import InstanceState, JobState, NodeState, SchedulingState
 from engine.views.explain.candidates import STATE_REASONS, occupancy, room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
+from engine.views.explain.pools import network_checks
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -69,6 +70,7 @@ def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
         value = f"{record.operation.name} when its tasks have ended"
         checks.append(Check("operation", False, value, record.operation.rule))
     checks += [Check("error", False, f"{error.code}: {error.message}", "NODE-12") for error in record.errors]
+    checks += network_checks(world, world.pool_of(node))
     task = record.start_task
     if task is not None and (task.failure is not None or state is _N.WAITING_FOR_START_TASK):
         cause = "" if task.failure in (None, FAILURE_EXIT_CODE) else f", {task.failure.code}"
@@ -121,6 +123,8 @@ def _owed(world: World, node: int) -> list[Note]:
 
 
 def _remedy_of_unusable(record: Node) -> Note:
+    if record.recover_ms is None and not record.errors:
+        return Note("Batch could not recover it and leaves it alone: the pool needs another subnet.", "NODE-14")
     if record.recover_ms is None:
         return Note("Batch knows the cause and does not recover it: reboot, reimage or remove it.", "NODE-11")
     return Note("Batch recovers it by itself.", "NODE-14")

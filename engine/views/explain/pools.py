@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.agenda import Agenda
-from engine.rules import quotas, resizing, spot
+from engine.rules import network, quotas, resizing, spot
 from engine.terms import AllocationState, NodeState, PoolState
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import room_ms
@@ -41,6 +41,7 @@ def why_pool(world: World, pool: Pool) -> Explanation:
         for dedicated, kind in _KINDS
         if current[dedicated] or target[dedicated]
     ]
+    checks += network_checks(world, pool)
     checks += [
         Check("resize error", False, _error_text(error.code, error.message, error.values), "RSZ-12")
         for error in pool.resize_errors or pool.gathered_errors
@@ -57,6 +58,17 @@ def why_pool(world: World, pool: Pool) -> Explanation:
         earliest((*changes, next_evaluation(pool))),
         tuple(_notes(world, pool, short)),
     )
+
+
+def network_checks(world: World, pool: Pool) -> list[Check]:
+    """What the pool's subnet keeps from its nodes, if anything (NET-4, NET-5, NET-7)."""
+    closed = network.blocked_ports(world, pool)
+    if not closed:
+        return []
+    ports = " and ".join(map(str, closed))
+    mode = network.communication_mode(pool.spec).value
+    value = f"{mode} communication needs {'port' if len(closed) == 1 else 'ports'} {ports}, closed in its subnet"
+    return [Check("network", False, value, "NET-4")]
 
 
 def _question(pool: Pool, short: dict[bool, int]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.observe import pool_cost_usd
+from engine.rules import network
 from engine.state.nodes import UNBILLED
 from engine.terms import AllocationState, JobState, NodeState, PoolState
 from engine.views.phases import Phases, phases_of
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.specs.job import JobSpec
     from engine.specs.pool import PoolSpec, StartTask
+    from engine.state.pools import Pool
     from engine.views.pages.instances import InstancePage
+    from engine.world import World
 
 
 class JobRow(NamedTuple):
@@ -37,6 +40,16 @@ class JobRow(NamedTuple):
     spec: JobSpec
 
 
+class NetworkRow(NamedTuple):
+    """The network of a pool's nodes."""
+
+    subnet_id: str | None  # None outside any VNet
+    communication: str  # the mode in force (NET-7)
+    closed_ports: tuple[int, ...]  # needed, and not let through (NET-4)
+    free_addresses: int | None  # None: as many as are wanted
+    load_balancers: int  # network security groups and public addresses as many (NET-8)
+
+
 class PoolRow(NamedTuple):
     """A pool as the service shows it. Times are ms since the start."""
 
@@ -55,10 +68,11 @@ class PoolRow(NamedTuple):
     fill: str
     auto_scale: bool
     created_ms: int
-    resize_errors: tuple[tuple[str, str], ...]
+    resize_errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, values
     jobs: tuple[str, ...]
     cost_usd: float
     start_task: StartTask | None
+    network: NetworkRow | None  # None where the pool's body says nothing of it
     spec: PoolSpec
 
 
@@ -136,9 +150,23 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
         fill=pool.fill.value,
         auto_scale=pool.auto_scale,
         created_ms=pool.created_ms,
-        resize_errors=tuple((error.code, error.message) for error in pool.resize_errors),
+        resize_errors=tuple((error.code, error.message, error.values) for error in pool.resize_errors),
         jobs=tuple(job.id for job in world.jobs_of(pool)),
         cost_usd=pool_cost_usd(world, pool, simulation.now_ms),
         start_task=pool.start_task,
+        network=_network(world, pool),
         spec=pool.spec,
+    )
+
+
+def _network(world: World, pool: Pool) -> NetworkRow | None:
+    spec = pool.spec
+    if spec.network_configuration is None and spec.target_node_communication_mode is None:
+        return None
+    return NetworkRow(
+        None if spec.network_configuration is None else spec.network_configuration.subnet_id,
+        network.communication_mode(spec).value,
+        network.blocked_ports(world, pool),
+        network.free_addresses(world, pool),
+        network.load_balancers(world, pool),
     )

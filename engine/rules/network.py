@@ -1,0 +1,99 @@
+"""The network that a pool's nodes are in (chapter 24): how many addresses it has, and whom it lets through.
+
+What is true of a subnet stands in the scenario, under ``simulate.network``; it does not change during a run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.specs.network import IpAddressProvisioning
+from engine.specs.pool import NodeCommunicationMode
+from engine.specs.simulate import subnet_settings
+from engine.terms import NodeState, OsFamily
+
+if TYPE_CHECKING:
+    from engine.specs.pool import PoolSpecification
+    from engine.specs.simulate import SimulateNetwork
+    from engine.state.pools import Pool
+    from engine.world import World
+
+# NET-5, NET-7: what must be open between Batch and a node.
+CLASSIC_PORTS = (29_876, 29_877)  # inbound
+HTTPS_PORT = 443  # outbound, to storage and to Batch
+# NET-1: nodes of each kind behind one public address of one's own.
+NODES_PER_ADDRESS = 100
+# NET-8: nodes in a VNet that share a network security group, a public address and a load balancer.
+NODES_PER_LOAD_BALANCER = 50
+
+
+def communication_mode(spec: PoolSpecification) -> NodeCommunicationMode:
+    """How nodes and Batch talk to each other (NET-7).
+
+    DECISION: left the choice, the service takes ``simplified``, except for cloud services, which never had it.
+    """
+    if spec.os_family is OsFamily.CLOUD_SERVICE:
+        return NodeCommunicationMode.CLASSIC
+    wanted = spec.target_node_communication_mode
+    return NodeCommunicationMode.SIMPLIFIED if wanted in (None, NodeCommunicationMode.DEFAULT) else wanted
+
+
+def needed_ports(mode: NodeCommunicationMode) -> tuple[int, ...]:
+    """The ports without which Batch does not reach a node, or the node not Batch (NET-5, NET-7)."""
+    return (*CLASSIC_PORTS, HTTPS_PORT) if mode is NodeCommunicationMode.CLASSIC else (HTTPS_PORT,)
+
+
+def blocked_ports(world: World, pool: Pool) -> tuple[int, ...]:
+    """The ports that the pool needs and that its subnet does not let through (NET-4); nothing else is missed."""
+    settings = _subnet(world, pool)
+    if settings is None:
+        return ()
+    needed = needed_ports(communication_mode(pool.spec))
+    return tuple(port for port in needed if settings.blocks(port))
+
+
+def free_addresses(world: World, pool: Pool) -> int | None:
+    """How many more nodes the pool's subnet has addresses for, other pools in it counted too (NET-3); None: any."""
+    settings = _subnet(world, pool)
+    most = None if settings is None else settings.addresses
+    if most is None:
+        return None
+    subnet = subnet_id(pool)
+    return most - sum(machines(world, other) for other in world.pools.present() if subnet_id(other) == subnet)
+
+
+def free_public_places(world: World, pool: Pool, *, dedicated: bool) -> int | None:
+    """How many more nodes of a kind fit behind the public addresses given for the pool (NET-1); None: any."""
+    network = pool.spec.network_configuration
+    addresses = network.public_ip_address_configuration if network is not None else None
+    if addresses is None or addresses.provision is not IpAddressProvisioning.USER_MANAGED:
+        return None
+    return NODES_PER_ADDRESS * len(addresses.ip_address_ids) - machines(world, pool, dedicated=dedicated)
+
+
+def load_balancers(world: World, pool: Pool) -> int:
+    """How many network security groups, public addresses and load balancers a pool in a VNet has (NET-8)."""
+    return 0 if subnet_id(pool) is None else -(-machines(world, pool) // NODES_PER_LOAD_BALANCER)
+
+
+def machines(world: World, pool: Pool, *, dedicated: bool | None = None) -> int:
+    """The pool's VMs of one kind, or of both, those asked for included; a preempted node has none (SPOT-3)."""
+    kinds = (True, False) if dedicated is None else (dedicated,)
+    states = (
+        world.nodes.state_of(node)
+        for node in pool.nodes
+        if dedicated is None or world.nodes[node].dedicated is dedicated
+    )
+    asked_for = sum(kind in kinds for kind in pool.pending.values())
+    return asked_for + sum(state not in (None, NodeState.PREEMPTED) for state in states)
+
+
+def subnet_id(pool: Pool) -> str | None:
+    """The subnet that the pool joins, in lower case; None outside any VNet (NET-6)."""
+    network = pool.spec.network_configuration
+    return network.subnet_id.lower() if network is not None and network.subnet_id is not None else None
+
+
+def _subnet(world: World, pool: Pool) -> SimulateNetwork | None:
+    subnet = subnet_id(pool)
+    return None if subnet is None else subnet_settings(world.scenario.simulate.network, subnet)
