@@ -35,6 +35,8 @@ def observe(world: World, subject: Subject, wanted: Mapping[str, object], now_ms
         case SubjectKind.JOB:
             job = _latest_job(world, subject.job_id)
             facts = _job(world, job) if job is not None else _ABSENT
+        case SubjectKind.JOB_SCHEDULE:
+            facts = _job_schedule(world, subject.job_schedule_id)
         case SubjectKind.TASK:
             facts = _task(world, subject)
         case SubjectKind.NODE:
@@ -137,6 +139,15 @@ def _job(world: World, job: Job) -> dict[str, object]:
         "preparationTasks": _instance_counts([view for row in rows if (view := instances.prep(row))]),
         "releaseTasks": _instance_counts([view for row in rows if (view := instances.release(row))]),
     }
+
+
+def _job_schedule(world: World, schedule_id: str | None) -> dict[str, object]:
+    """The schedule of this id, or the last one that had it."""
+    wanted = (schedule_id or "").lower()
+    schedule = next((one for one in reversed(world.job_schedules.rows) if one.id.lower() == wanted), None)
+    if schedule is None:
+        return _ABSENT
+    return {"state": schedule.state.wire if schedule.state is not None else None, "jobs": schedule.jobs_made}
 
 
 def _instance_counts(views: list[InstanceView]) -> dict[str, int]:

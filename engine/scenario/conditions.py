@@ -9,7 +9,7 @@ from engine.scenario.document import Place
 from engine.scenario.model import Bounds, Condition, Subject, SubjectKind, Verbatim, Wanted
 from engine.scenario.times import parse_time
 from engine.scenario.wording import one_of, shown
-from engine.terms import AllocationState, JobState, NodeState, PoolState, State, TaskResult, TaskState
+from engine.terms import AllocationState, JobScheduleState, JobState, NodeState, PoolState, State, TaskResult, TaskState
 from engine.units import SECOND_MS, parse_duration
 
 # Contract, section 4.
@@ -43,6 +43,7 @@ def _wires(states: Iterable[State]) -> tuple[str, ...]:
 
 
 JOB_STATES, POOL_STATES, TASK_STATES, NODE_STATES = map(_wires, (JobState, PoolState, TaskState, NodeState))
+SCHEDULE_STATES = _wires(JobScheduleState)
 NODE_COUNTS = ("total", "dedicated", "lowPriority", *NODE_STATES)
 
 Reader = Callable[[Place], Wanted]
@@ -199,6 +200,7 @@ PROPERTIES: Mapping[SubjectKind, Mapping[str, Reader]] = {
         "node": _node,
     },
     SubjectKind.NODE: {"state": _word(NODE_STATES, may_be_absent=True), "file": _files},
+    SubjectKind.JOB_SCHEDULE: {"state": _word(SCHEDULE_STATES, may_be_absent=True), "jobs": _number},
     SubjectKind.RUN: {"events": _counts(EVENTS), "makespan": _seconds, "cost": _number},
 }
 
@@ -250,6 +252,7 @@ def _subject_keys(subject: Subject) -> tuple[str, ...]:
         SubjectKind.NODE: ("poolId", "nodeId", "node"),
         SubjectKind.JOB: ("jobId",),
         SubjectKind.TASK: ("jobId", "taskId"),
+        SubjectKind.JOB_SCHEDULE: ("jobScheduleId",),
     }[subject.kind]
 
 
@@ -257,7 +260,7 @@ def _subject(place: Place) -> Subject | None:
     """Whom the entry asks about: a task before its job, a node before its pool, nobody named is the run."""
     ids: dict[str, str] = {}
     sound = True
-    for name in ("poolId", "nodeId", "jobId", "taskId"):
+    for name in ("poolId", "nodeId", "jobId", "taskId", "jobScheduleId"):
         inner = place.get(name)
         if inner is not None and isinstance(inner.plain, str) and inner.plain:
             ids[name] = inner.plain
@@ -266,9 +269,19 @@ def _subject(place: Place) -> Subject | None:
             sound = False
     if not sound:
         return None
+    if "jobScheduleId" in ids:
+        return _schedule_subject(place, ids)
     if "taskId" in ids or "jobId" in ids:
         return _job_subject(place, ids)
     return _pool_subject(place, ids)
+
+
+def _schedule_subject(place: Place, ids: Mapping[str, str]) -> Subject | None:
+    other = next(filter(None, map(place.get, ("poolId", "nodeId", "node", "jobId", "taskId"))), None)
+    if other is not None:
+        other.report("names a second subject beside the job schedule: make it an entry of its own", key=True)
+        return None
+    return Subject(SubjectKind.JOB_SCHEDULE, job_schedule_id=ids["jobScheduleId"])
 
 
 def _job_subject(place: Place, ids: Mapping[str, str]) -> Subject | None:

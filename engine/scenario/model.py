@@ -56,6 +56,7 @@ class SubjectKind(StrEnum):
     NODE = "node"
     JOB = "job"
     TASK = "task"
+    JOB_SCHEDULE = "job schedule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class Subject:
     node_index: int | None = None
     job_id: str | None = None
     task_id: str | None = None
+    job_schedule_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ class Condition:
     ``wanted`` has the property names of the file. A job: ``state``, ``terminateReason``, ``tasks``,
     ``preparationTasks``, ``releaseTasks``; a pool: ``state``, ``allocationState``, ``nodes``, ``cost``,
     ``resizeErrors``; a task: ``state``, ``result``, ``exitCode``, ``retryCount``, ``node`` (index or id); a node:
-    ``state``, ``file``; the run: ``events``, ``makespan`` (seconds), ``cost``. ``state: null`` asks for absence.
+    ``state``, ``file``; a job schedule: ``state``, ``jobs`` (how many it has made); the run: ``events``, ``makespan``
+    (seconds), ``cost``. ``state: null`` asks for absence.
     """
 
     subject: Subject

@@ -123,6 +123,8 @@ class Names:
         """The key whose id nothing in the scenario can make, and the reason; None when all can be made."""
         if subject.pool_id is not None and not self._makes_pool(subject.pool_id):
             return "poolId", _reason("pool", subject.pool_id, self._pools.values())
+        if subject.job_schedule_id is not None and subject.job_schedule_id.casefold() not in self._schedules:
+            return "jobScheduleId", _reason("job schedule", subject.job_schedule_id, self._schedules.values())
         if subject.job_id is None:
             return None
         if not self._makes_job(subject.job_id):

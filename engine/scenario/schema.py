@@ -19,6 +19,7 @@ from engine.scenario.conditions import (
     NODE_COUNTS,
     NODE_STATES,
     POOL_STATES,
+    SCHEDULE_STATES,
     TASK_COUNTS,
     TASK_STATES,
 )
@@ -169,9 +170,12 @@ def _condition(extra: Mapping[str, Schema]) -> Schema:
     """Who is asked, and what: the union of what can be asked of any subject."""
     number = {"$ref": "#/$defs/number"}
     asked: dict[str, Schema] = {
-        "state": {"enum": [*dict.fromkeys((*JOB_STATES, *POOL_STATES, *TASK_STATES, *NODE_STATES)), None]},
+        "state": {
+            "enum": [*dict.fromkeys((*JOB_STATES, *SCHEDULE_STATES, *POOL_STATES, *TASK_STATES, *NODE_STATES)), None]
+        },
         "allocationState": {"enum": [state.wire for state in AllocationState]},
         "terminateReason": {"type": "string"},
+        "jobs": number,
         "tasks": _counts(TASK_COUNTS),
         "preparationTasks": _counts(INSTANCE_COUNTS),
         "releaseTasks": _counts(INSTANCE_COUNTS),
@@ -186,7 +190,7 @@ def _condition(extra: Mapping[str, Schema]) -> Schema:
         "makespan": {"$ref": "#/$defs/seconds"},
     }
     subject: dict[str, Schema] = {
-        **{name: {"type": "string"} for name in ("poolId", "nodeId", "jobId", "taskId")},
+        **{name: {"type": "string"} for name in ("poolId", "nodeId", "jobId", "taskId", "jobScheduleId")},
         "node": {"type": ["integer", "string"], "minimum": 0, "description": "A node of a pool, or that of a task."},
     }
     return _mapping({**subject, **asked, **extra})

@@ -22,6 +22,7 @@ TABLES = {
     "NodeStateChanged": lifecycles.NODE,
     "TaskStateChanged": lifecycles.TASK,
     "JobStateChanged": lifecycles.JOB,
+    "JobScheduleStateChanged": lifecycles.JOB_SCHEDULE,
     "PoolStateChanged": lifecycles.POOL,
     "PoolAllocationStateChanged": lifecycles.ALLOCATION,
 }
@@ -35,7 +36,6 @@ NOT_SHOWN = {
     ("NodeStateChanged", "upgradingos -> starting"): UPGRADE,
     ("NodeStateChanged", "upgradingos -> preempted"): UPGRADE,
     ("NodeStateChanged", "upgradingos -> leavingpool"): UPGRADE,
-    ("JobStateChanged", "active -> completed"): "JOB-20: only a job whose auto pool cannot be created ends so",
 }
 
 

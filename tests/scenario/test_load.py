@@ -61,6 +61,7 @@ expect:
   - {jobId: risk, taskId: boss, result: success}
   - {jobId: late, taskId: c, retryCount: 0}
   - {jobId: "daily:job-2", state: null}
+  - {jobScheduleId: DAILY, state: active, jobs: {atLeast: 1}}
   - {poolId: shared, node: 0, file: {shared/a.txt: "x", b: null}}
   - {poolId: shared, nodeId: tvm-1, state: idle, at: 60}
   - {poolId: shared, nodes: {idle: 2}, resizeErrors: []}
@@ -121,6 +122,7 @@ def test_expectations(night):
         Subject(SubjectKind.TASK, job_id="risk", task_id="boss"),
         Subject(SubjectKind.TASK, job_id="late", task_id="c"),
         Subject(SubjectKind.JOB, job_id="daily:job-2"),
+        Subject(SubjectKind.JOB_SCHEDULE, job_schedule_id="DAILY"),
         Subject(SubjectKind.NODE, pool_id="shared", node_index=0),
         Subject(SubjectKind.NODE, pool_id="shared", node_id="tvm-1"),
         Subject(SubjectKind.POOL, pool_id="shared"),
@@ -132,6 +134,7 @@ def test_expectations(night):
         {"result": "success"},
         {"retryCount": 0},
         {"state": None},
+        {"state": "active", "jobs": Bounds(at_least=1)},
         {"file": {"shared/a.txt": Verbatim("x"), "b": None}},
         {"state": "idle"},
         {"nodes": {"idle": 2}, "resizeErrors": ()},
@@ -139,7 +142,7 @@ def test_expectations(night):
     ]
     assert night.expect[0].within_ms == 2 * HOUR_MS
     assert night.expect[0].as_written == {"jobId": "risk", "state": "Completed", "within": "PT2H"}
-    assert night.expect[6].at_ms == MINUTE_MS
+    assert night.expect[7].at_ms == MINUTE_MS
 
 
 def test_lines_lead_back_to_the_file(night):

@@ -215,6 +215,8 @@ EXPECT = [
     ("{jobId: j, state: completed, within: soon}", 42, ".within", "PT5M"),
     ("{within: PT1H}", 5, "", "says nothing about the run"),
     ("{jobId: 5, state: completed}", 13, ".jobId", "write '5'"),
+    ("{jobScheduleId: s, state: active}", 21, ".jobScheduleId", "can make the job schedule 's'"),
+    ("{jobScheduleId: s, jobId: j, state: active}", 24, ".jobId", "second subject"),
     ("{makespan: forever}", 16, ".makespan", "PT2H"),
 ]
 

@@ -92,7 +92,7 @@ def test_it_is_json_and_every_reference_leads_somewhere():
 def test_it_has_the_keys_of_the_loader():
     assert set(SCHEMA["properties"]) == set(KEYS)
     asked = {name for readers in PROPERTIES.values() for name in readers}
-    own = {"poolId", "nodeId", "node", "jobId", "taskId"}
+    own = {"poolId", "nodeId", "node", "jobId", "taskId", "jobScheduleId"}
     assert set(DEFINITIONS["condition"]["properties"]) == asked | own
     assert set(DEFINITIONS["timelineEntry"]["properties"]) == {"at", "when", "after", "refused", *COMMANDS}
 
