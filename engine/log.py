@@ -103,6 +103,7 @@ class EventLog:
         self._block_at: list[int] = []
         self._block_extra: list[int] = []
         self._future: _Future | None = None
+        self.cuts: list[int] = []  # lengths to which the recording was cut: what was read beyond is no more
 
     def shape(self, event: str, subject: Subject, *fields: tuple[str, Hashable]) -> int:
         """The number of a shape, which is made when it is new."""
@@ -201,6 +202,7 @@ class EventLog:
 
     def cut(self, length: int) -> None:
         """Forget every entry from number ``length`` on. Shapes stay known."""
+        self.cuts.append(length)
         for column in self._columns():
             del column[length:]
         blocks = bisect_right(self._block_at, length - 1)
@@ -238,7 +240,34 @@ class EventLog:
 
     def forget_future(self) -> None:
         """What is shown is all that has been recorded."""
+        if self.has_future:
+            self.cuts.append(len(self.when))
         self._future = None
+
+    @property
+    def recorded(self) -> int:
+        """How many entries there are, those after the moment that is looked at included."""
+        return len(self.when) if self._future is None else max(len(self.when), self._future.length)
+
+    def recorded_columns(self, start: int) -> tuple[array[int], array[int], array[int], array[int]]:
+        """Times, shapes and both row numbers of all that is recorded from entry number ``start`` on."""
+        shown = tuple(column[start:] for column in self._columns())
+        if self.has_future:
+            assert self._future is not None
+            first = max(start, len(self.when)) - self._future.start
+            for column, tail in zip(shown, self._future.columns, strict=True):
+                column.extend(tail[first:])
+        when, shape_of, row_a, row_b = shown
+        return when, shape_of, row_a, row_b
+
+    def recorded_entry(self, index: int) -> tuple[int, int, int, int]:
+        """Time, shape and both row numbers of one recorded entry."""
+        if index < len(self.when):
+            return self.when[index], self.shape_of[index], self.row_a[index], self.row_b[index]
+        assert self._future is not None
+        when, shape_of, row_a, row_b = self._future.columns
+        at = index - self._future.start
+        return when[at], shape_of[at], row_a[at], row_b[at]
 
     def _columns(self) -> tuple[array[int], ...]:
         return self.when, self.shape_of, self.row_a, self.row_b

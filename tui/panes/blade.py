@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Container, Horizontal
 from textual.content import Content
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 class Blade(Container):
     """One of the lists, full screen."""
+
+    hints: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("enter", "open"),
+        ("/", "filter"),
+        ("o", "sort"),
+        ("!", "only failed"),
+    )
 
     def __init__(self, model: RowsModel, *, id: str) -> None:  # noqa: A002  # Textual's own name
         """The blade of a list."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Container
 from textual.content import Content
@@ -38,6 +38,7 @@ class Watch(Container):
 
     title = "Watch"
     help_text = HELP
+    hints: ClassVar[tuple[tuple[str, str], ...]] = (("tab", "next pane"), ("l", "lens"), ("enter", "open"))
 
     def __init__(self, session: Session) -> None:
         """A view of this session."""

@@ -12,6 +12,7 @@ from tui.messages import Answered, Dismissed, GoTo, OpenNode, ShowView, Typed
 from tui.panes.blade import Blade
 from tui.panes.header import Header
 from tui.panes.prompt import Prompt
+from tui.panes.timeline import Timeline
 from tui.panes.watch import Watch
 from tui.screens.by_hand import ByHand
 from tui.screens.navigation import Navigation
@@ -24,6 +25,7 @@ from tui.viewmodels.tabs import TABS
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
+from tui.widgets.timeline import TimelineGrid
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -67,6 +69,7 @@ class Deck(Screen[None]):
         yield LinesView(id="too-small")
         with ContentSwitcher(initial="watch", id="views"):
             yield Watch(self.session)
+            yield Timeline(self.session)
             for tab in TABS:
                 if tab.model is not None:
                     yield Blade(tab.model(self.session), id=tab.name)
@@ -88,17 +91,17 @@ class Deck(Screen[None]):
         self.call_after_refresh(self.look)
 
     @property
-    def view(self) -> Watch | Blade:
+    def view(self) -> Watch | Blade | Timeline:
         """The view that is shown."""
         shown = self.query_one(ContentSwitcher).visible_content
-        assert isinstance(shown, Watch | Blade)
+        assert isinstance(shown, Watch | Blade | Timeline)
         return shown
 
     @property
     def subject(self) -> Subject | None:
         """What is under the cursor; the job in focus where that is nothing to act on."""
         focused = self.focused
-        found = focused.subject if isinstance(focused, NodeMap | Table) else None
+        found = focused.subject if isinstance(focused, NodeMap | Table | TimelineGrid) else None
         return found or (Subject("job", self.session.job_id) if self.session.job_id else None)
 
     def look(self) -> None:
@@ -118,10 +121,7 @@ class Deck(Screen[None]):
     def _hints(self) -> list[tuple[str, str]]:
         playing = self.playback.pacer.playing
         pairs = [("space", "pause" if playing else "run"), (".", "step"), (",", "back"), ("[ ]", "speed")]
-        if isinstance(self.view, Blade):
-            pairs += [("enter", "open"), ("/", "filter"), ("o", "sort"), ("!", "only failed")]
-        else:
-            pairs += [("tab", "next pane"), ("l", "lens"), ("enter", "open")]
+        pairs += self.view.hints
         if self.session.is_past:
             pairs.insert(0, ("b", "branch here"))
         return [*pairs, ("w", "why"), ("a", "act"), ("t", "go to time"), ("?", "help")]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding
 
 from tui.panes.blade import Blade
+from tui.panes.timeline import Timeline
 from tui.screens.sheet import Sheet
 from tui.screens.why import Why
 from tui.viewmodels.details import block_lines
@@ -61,12 +62,17 @@ class Telling:
 
     def why(self) -> None:
         """Why what is under the cursor is as it is; where a pool has no nodes, why not."""
-        view, subject = self._deck.view.id or "", self._deck.subject
+        shown, subject = self._deck.view, self._deck.subject
+        view = shown.id or ""
         if view in ("nodes", "pools") and (subject is None or subject.kind == "job"):
             subject = Subject("pool", self._session.pool_id)
-        answers = [] if subject is None else answers_to(self._session, *subject, view)
+        moment_ms = shown.moment_ms if isinstance(shown, Timeline) else None
+        when_ms = self._session.now_ms if moment_ms is None else moment_ms
+        self._deck.playback.stand_still()
+        with self._session.at(when_ms):
+            answers = [] if subject is None else answers_to(self._session, *subject, view)
         if answers:
-            self._deck.app.push_screen(Why(self._session, answers, self._deck.playback.seek))
+            self._deck.app.push_screen(Why(self._session, answers, when_ms, self._deck.playback.seek))
         else:
             self._deck.say("There is nothing here to explain.")
 

@@ -25,9 +25,11 @@ class Why(Sheet):
         Binding("w", "dismiss", "close", show=False),
     ]
 
-    def __init__(self, session: Session, answers: Sequence[Explanation], go: Callable[[int], None]) -> None:
-        """``go`` takes the deck to a moment, in ms since the start."""
-        title = f"Why, at {session.clock(session.now_ms)}"
+    def __init__(
+        self, session: Session, answers: Sequence[Explanation], when_ms: int, go: Callable[[int], None]
+    ) -> None:
+        """Answers as of ``when_ms``; ``go`` takes the deck to a moment, both in ms since the start."""
+        title = f"Why, at {session.clock(when_ms)}"
         keys = "enter go there  y copy  esc close" if next_change(answers) is not None else "y copy  esc close"
         super().__init__(title, lambda cells: why_lines(session, answers, cells), keys=keys)
         self._answers = answers

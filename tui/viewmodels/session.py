@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from engine.views.pages.events import EventPage
@@ -11,6 +12,8 @@ from tui import format as fmt
 from tui.viewmodels.glyphs import GlyphSet
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engine import Simulation
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.jobs import JobRow
@@ -45,6 +48,22 @@ class Session:
         self._pages.clear()
         self._jobs.clear()
         self.newest_ms = max(self.newest_ms, self.now_ms) if self.is_past else self.now_ms
+
+    @contextmanager
+    def at(self, when_ms: int) -> Iterator[None]:
+        """Look at another moment for a while."""
+        here_ms = self.now_ms
+        if when_ms == here_ms:
+            yield
+            return
+        self.noted()
+        self.simulation.seek(when_ms)
+        try:
+            self.noted()
+            yield
+        finally:
+            self.simulation.seek(here_ms)
+            self.noted()
 
     # -- focus ---------------------------------------------------------------------------------------------------
 

@@ -32,5 +32,6 @@ TABS = (
     Tab("5", "tasks", "Tasks", "Tasks", TasksModel),
     Tab("6", "preparation", "Preparation tasks", "Prep", PreparationModel),
     Tab("7", "release", "Release tasks", "Release", ReleaseModel),
+    Tab("8", "timeline", "Timeline", "Time"),
     Tab("9", "events", "Events", "Events", EventsModel),
 )
