@@ -1,0 +1,428 @@
+"""``python -m tests.bench.dashboard [--nodes N] [--tasks N] [--keys N]``: what the dashboard costs, beside its budget.
+
+It drives the real application on a terminal that only counts, on a pool with ten thousand nodes and a job with a
+million tasks. What a frame costs is processor time; how long a key takes is told by the clock, and so says little
+while something else is running. Exit status 1 if anything is over its budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import random
+import sys
+import time
+from contextlib import contextmanager
+from itertools import cycle
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine import Simulation, load_scenario
+from engine.log import Subject
+from engine.terms import NodeState
+from tests.bench.one import peak_bytes
+from tests.bench.terminal import Terminal, clock_s
+from tests.bench.workloads import Workload
+from tui.app import Dashboard
+from tui.panes.blade import Blade
+from tui.screens.deck import TABS, Deck
+from tui.widgets.node_map import NodeMap
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+ROW = "{:<58} {:>9} {:>9}  {}"
+BUSY_ENTRIES, CALM_ENTRIES = 5000, 5  # of the calendar between two frames
+
+
+class Line(NamedTuple):
+    """One case: what was allowed, and what it took."""
+
+    what: str
+    budget: float
+    measured: float
+    unit: str
+    is_least: bool = False
+    remark: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the budget does not hold."""
+        return self.measured < self.budget if self.is_least else self.measured > self.budget
+
+
+def scenario(nodes: int, tasks: int) -> str:
+    """A short job that is over when the long one runs; preparation fails on one node in a hundred."""
+    long = Workload("dashboard", tasks, nodes, 4, jobs=1, prepared=True)
+    body = json.loads(long.scenario())
+    short = json.loads(Workload("short", nodes * 4, nodes, 4, jobs=1, prepared=True).scenario())["jobs"][0]
+    body["jobs"].append({**short, "id": "short", "priority": 100})
+    for job in body["jobs"]:
+        job["jobPreparationTask"]["simulate"]["exitCode"] = {0: 0.99, 1: 0.01}
+        job["jobPreparationTask"]["constraints"] = {"maxTaskRetryCount": 0}
+    return json.dumps(body)
+
+
+def percentile(values: Sequence[float], percent: int) -> float:
+    """The value below which so many of a hundred lie."""
+    return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
+
+
+class Stage:
+    """The dashboard on its terminal, and what was measured so far."""
+
+    def __init__(self, app: Dashboard, keys: int, middle_ms: int) -> None:
+        """Nothing measured yet; so many ``keys`` are pressed in each case."""
+        self.app = app
+        self.keys = keys
+        self.middle_ms = middle_ms
+        self.random = random.Random(1)
+        self.lines: list[Line] = []
+
+    @property
+    def terminal(self) -> Terminal:
+        """Where everything is written."""
+        assert isinstance(self.app._driver, Terminal)
+        return self.app._driver
+
+    @property
+    def deck(self) -> Deck:
+        """The screen below all others."""
+        deck = self.app.screen_stack[0]
+        assert isinstance(deck, Deck)
+        return deck
+
+    @property
+    def simulation(self) -> Simulation:
+        """What is shown."""
+        return self.app.session.simulation
+
+    def add(
+        self, what: str, budget: float, measured: float, unit: str, *, is_least: bool = False, remark: str = ""
+    ) -> None:
+        """Note a case, and print it."""
+        line = Line(what, budget, measured, unit, is_least, remark)
+        self.lines.append(line)
+        verdict = "OVER" if line.is_over else ""
+        sign = ">=" if is_least else ""
+        print(
+            ROW.format(what, f"{sign}{budget:g} {unit}", f"{measured:.3g} {unit}", f"{verdict:<4} {remark}"),
+            file=sys.__stdout__,
+            flush=True,
+        )
+
+    async def settle(self) -> None:
+        """Wait until nothing more is drawn."""
+        writes = -1
+        while writes != self.terminal.writes:
+            writes = self.terminal.writes
+            await asyncio.sleep(0.08)
+
+    async def cost_s(self, act: Callable[[], object]) -> float:
+        """The processor seconds of an act and of drawing what it has changed."""
+        began_s = time.process_time()
+        act()
+        await self.settle()
+        return time.process_time() - began_s
+
+    def go_to(self, when_ms: int, job_id: str = "job-0") -> None:
+        """The moment, as the present, and the job in focus."""
+        self.deck.stand_still()
+        self.simulation.seek(when_ms)
+        self.simulation.branch()
+        self.app.session.focus_job(job_id)
+        self.deck.look()
+
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        """Time goes by as fast as it can."""
+        self.deck.action_speed(0)
+        self.deck.action_play()
+        yield
+        self.deck.stand_still()
+
+    # -- frames --------------------------------------------------------------------------------------------------
+
+    async def frames(self, what: str, budget_ms: float, entries: int, count: int = 12) -> None:
+        """What a frame costs when so many entries of the calendar have happened since the last one."""
+        idle_s = min([await self.cost_s(lambda: None) for _ in range(3)])
+        costs, sizes = [], []
+        for _ in range(count):
+            self.simulation.advance(self.simulation.end_ms, entries)
+            before = self.terminal.bytes_out
+            costs.append(await self.cost_s(self.deck.look) - idle_s)
+            sizes.append(self.terminal.bytes_out - before)
+        kilobytes = percentile(sizes, 50) / 1000
+        self.add(what, budget_ms, percentile(costs, 50) * 1000, "ms", remark=f"{kilobytes:.0f} KB")
+        if "120x40" in what:
+            self.add(f"{what}: out", 50, kilobytes, "KB")
+
+    async def every_cell_another(self) -> None:
+        """A map on which no two cells that touch are alike."""
+        deck, node_map = self.deck, self.deck.query_one(NodeMap)
+        deck.show_view("watch")
+        states = self.simulation.world.nodes.state
+        kept = states[:]
+        while node_map.model.lens.value != "node state":
+            node_map.action_lens()
+        await self.settle()
+        log = self.simulation.log
+        something = next(number for number, shape in enumerate(log.shapes) if shape.subject is Subject.NODE)
+        some = [NodeState.IDLE, NodeState.RUNNING, NodeState.UNUSABLE, NodeState.REBOOTING, NodeState.OFFLINE]
+        costs = []
+        for turn in range(6):
+            for node in range(len(states)):
+                states[node] = some[(node + turn) % len(some)]
+            log.append(self.simulation.now_ms, something, -1, 0)
+            costs.append(await self.cost_s(deck.look))
+        states[:] = kept
+        node_map.action_lens()
+        node_map.action_lens()
+        self.add("worst case map, every cell different", 25, percentile(costs, 50) * 1000, "ms")
+
+    # -- lists ---------------------------------------------------------------------------------------------------
+
+    def blade(self, name: str) -> Blade:
+        """A list, which is shown from now on."""
+        self.deck.show_view(name)
+        view = self.deck.view
+        assert isinstance(view, Blade)
+        return view
+
+    async def lists(self) -> None:
+        """Everything that is done with a million rows."""
+        blade = self.blade("tasks")
+        await self.settle()
+        rows = f"{blade.model.count:,} rows"
+
+        def repaint() -> None:
+            self.simulation.step()
+            blade.table._shown.clear()
+            self.deck.look()
+
+        costs = [await self.cost_s(repaint) for _ in range(6)]
+        self.add(f"list of {rows}, full repaint", 12, percentile(costs, 50) * 1000, "ms")
+        moves = [lambda: blade.table.action_edge(1), lambda: blade.table.action_page(-1)]
+        moves += [lambda: blade.table.action_edge(0), lambda: blade.table.action_page(1)]
+        costs = [await self.cost_s(move) for move in moves * 3]
+        self.add("page or jump anywhere in it", 20, percentile(costs, 50) * 1000, "ms")
+        costs = []
+        for _ in range(3):
+            costs.append(await self.cost_s(blade.table.action_only_failed))
+            blade.table.action_only_failed()
+        remark = f"{blade.model.count:,} rows"
+        self.add("only failed", 10, percentile(costs, 50) * 1000, "ms", remark=remark)
+
+        def set_filter() -> None:
+            blade.model.filter_text = "77"
+            self.deck.look()
+
+        cost_s = await self.cost_s(set_filter)
+        self.add("text filter", 400, cost_s * 1000, "ms", remark=f"{blade.model.count:,} rows")
+        blade.model.clear_filter()
+        self.deck.look()
+        await self.settle()
+
+        def sort() -> None:
+            blade.model.sort_by("Start time")
+            self.deck.look()
+
+        self.add("sort by a column", 600, await self.cost_s(sort) * 1000, "ms")
+        blade.model.sort_column = None
+        self.deck.look()
+        await self.settle()
+
+    async def switching(self) -> None:
+        """From view to view, standing still."""
+        for tab in TABS:
+            costs = []
+            for _ in range(3):
+                self.deck.show_view("watch" if tab.name != "watch" else "nodes")
+                await self.settle()
+                costs.append(await self.cost_s(lambda name=tab.name: self.deck.show_view(name)))
+            self.add(f"switch view: {tab.title}", 20, min(costs) * 1000, "ms")
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    async def keys_at_top_speed(
+        self, what: str, keys: Sequence[str], shows: Callable[[], Callable[[], str | None]]
+    ) -> None:
+        """How long a key takes to show while time goes by as fast as it can."""
+        seen = []
+        with self.playing():
+            await asyncio.sleep(0.3)
+            for _, key in zip(range(self.keys), cycle(keys), strict=False):
+                seen.append(await self.terminal.press(key, shows(), self.random.uniform(0.03, 0.15)))
+                if self.app.screen is not self.deck:
+                    await asyncio.sleep(0.1)
+                    self.app.pop_screen()
+            has_ended = self.simulation.finished
+        await self.settle()
+        median_ms = percentile([one.clock_s for one in seen], 50) * 1000
+        cpu_ms = percentile([one.cpu_s for one in seen], 95) * 1000
+        remark = f"median {median_ms:.0f} ms, processor {cpu_ms:.0f} ms" + (", run has ended" if has_ended else "")
+        clock_ms = percentile([one.clock_s for one in seen], 95) * 1000
+        self.add(f"key to screen at top speed: {what}", 50, clock_ms, "ms", remark=remark)
+
+    async def all_keys(self) -> None:
+        """A key in every view."""
+        for tab in TABS:
+            self.go_to(self.middle_ms, "short" if tab.name == "release" else "job-0")
+            self.deck.show_view(tab.name)
+            await self.settle()
+            view = self.deck.view
+            if isinstance(view, Blade):
+                keys = ("down", "up") if view.model.count > 1 else ("o",)
+                await self.keys_at_top_speed(tab.title, keys, self.cursor_of_table)
+            else:
+                self.deck.query_one(NodeMap).focus()
+                await self.keys_at_top_speed(tab.title, ("right", "down"), self.cursor_of_map)
+            if tab.name in ("watch", "nodes", "tasks", "preparation"):
+                await self.keys_at_top_speed(f"{tab.title}, w", ("w",), self.sheet_opened)
+        self.go_to(self.middle_ms)
+        self.deck.show_view("watch")
+        await self.settle()
+        await self.keys_at_top_speed("another view", [tab.key for tab in TABS[1:]], self.view_opened)
+
+    def cursor_of_map(self) -> Callable[[], str | None]:
+        """The name of the node that the cursor has come to."""
+        node_map = self.deck.query_one(NodeMap)
+        before = node_map.cursor
+        return lambda: (
+            None if node_map.cursor == before else node_map.model.description(node_map.cursor)[0].text.strip()
+        )
+
+    def cursor_of_table(self) -> Callable[[], str | None]:
+        """The mark of the cursor, on another row."""
+        view = self.deck.view
+        assert isinstance(view, Blade)
+        table = view.table
+        before = table.key, table.model.sort_column
+        return lambda: None if (table.key, table.model.sort_column) == before else self.app.session.glyphs.cursor
+
+    def sheet_opened(self) -> Callable[[], str | None]:
+        """The hint below a sheet that has opened."""
+        return lambda: None if self.app.screen is self.deck else "Why"
+
+    def view_opened(self) -> Callable[[], str | None]:
+        """The title of the view that has opened."""
+        before = self.deck.view.id
+        return lambda: None if self.deck.view.id == before else self.deck.view.title
+
+    async def speed(self) -> None:
+        """How fast time goes by with the dashboard open, and without."""
+        done = {}
+        for tab in ("watch", "tasks"):
+            self.go_to(self.middle_ms)
+            self.deck.show_view(tab)
+            await self.settle()
+            began, began_s = len(self.simulation.log), clock_s()
+            with self.playing():
+                await asyncio.sleep(2.5)
+            done[tab] = (len(self.simulation.log) - began) / (clock_s() - began_s)
+            await self.settle()
+        self.go_to(self.middle_ms)
+        began, began_s = len(self.simulation.log), clock_s()
+        while clock_s() - began_s < 2:
+            self.simulation.advance(self.simulation.end_ms)
+        alone = (len(self.simulation.log) - began) / (clock_s() - began_s)
+        for tab, rate in done.items():
+            remark = f"{rate:,.0f} of {alone:,.0f} entries a second"
+            self.add(f"speed with {tab} open over without", 0.7, rate / alone, "", is_least=True, remark=remark)
+
+    async def idle(self) -> None:
+        """What it costs while nothing happens."""
+        self.go_to(self.middle_ms)
+        await self.settle()
+        writes, began_s, began_cpu_s = self.terminal.writes, clock_s(), time.process_time()
+        await asyncio.sleep(3)
+        share = (time.process_time() - began_cpu_s) / (clock_s() - began_s) * 100
+        self.add("paused: processor", 0.5, share, "%")
+        self.add("paused: frames", 0, self.terminal.writes - writes, "")
+
+    def going_back(self) -> None:
+        """To any moment."""
+        costs = []
+        for share in (0.9, 0.1, 0.5, 0.7, 0.3):
+            began_s = time.process_time()
+            self.simulation.seek(int(self.middle_ms * share))
+            costs.append(time.process_time() - began_s)
+        self.add("going back to any moment, worst of five", 200, max(costs) * 1000, "ms")
+
+
+CASES = ("frames", "lists", "views", "idle", "keys", "speed", "back")
+
+
+async def measure(stage: Stage, cases: Sequence[str]) -> None:
+    """All cases that are asked for."""
+    busy = "frame at 120x40, busy"
+    if "frames" in cases:
+        for name in ("watch", "tasks", "nodes", "preparation"):
+            stage.go_to(stage.middle_ms)
+            stage.deck.show_view(name)
+            await stage.settle()
+            await stage.frames(f"{busy}: {name}", 15, BUSY_ENTRIES)
+            await stage.frames(f"frame at 120x40, calm: {name}", 6, CALM_ENTRIES)
+        await stage.every_cell_another()
+    if "lists" in cases:
+        stage.go_to(stage.middle_ms)
+        await stage.lists()
+    if "views" in cases:
+        stage.go_to(stage.middle_ms)
+        await stage.switching()
+    if "idle" in cases:
+        await stage.idle()
+    if "keys" in cases:
+        await stage.all_keys()
+    if "speed" in cases:
+        await stage.speed()
+    if "back" in cases:
+        stage.going_back()
+
+
+async def show(app: Dashboard, size: tuple[int, int], act: Callable[[], Awaitable[None]]) -> None:
+    """The dashboard on a terminal of this size, for as long as ``act`` takes."""
+
+    async def run(_: object) -> None:
+        await asyncio.sleep(0.3)
+        try:
+            await act()
+        finally:
+            app.exit()
+
+    app.driver_class = Terminal
+    await app.run_async(size=size, auto_pilot=run)
+
+
+def main() -> int:
+    """Measure, print, and say whether everything is within its budget."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.dashboard", description=__doc__)
+    parser.add_argument("--nodes", type=int, default=10_000)
+    parser.add_argument("--tasks", type=int, default=1_000_000)
+    parser.add_argument("--keys", type=int, default=40, help="so many in each case")
+    parser.add_argument("--cases", nargs="*", choices=CASES, default=CASES)
+    arguments = parser.parse_args()
+    loaded = load_scenario("dashboard", text=scenario(arguments.nodes, arguments.tasks))
+    before = peak_bytes()
+    simulation = Simulation(loaded)
+    began_s = time.process_time()
+    done = 0
+    while done * 2 < arguments.tasks and simulation.advance(simulation.end_ms, 4096):
+        done = sum(job.counts[3] for job in simulation.world.jobs.rows)
+    print(f"half of the run: {time.process_time() - began_s:.1f} s of processor time", file=sys.stderr)
+    gc.freeze()
+    app = Dashboard(simulation, plays=False)
+    stage = Stage(app, arguments.keys, simulation.now_ms)
+    print(ROW.format("what", "budget", "measured", ""))
+    asyncio.run(show(app, (120, 40), lambda: measure(stage, arguments.cases)))
+    if "frames" in arguments.cases:
+        wide = Stage(Dashboard(simulation, plays=False), arguments.keys, stage.middle_ms)
+        asyncio.run(show(wide.app, (200, 60), lambda: wide.frames("frame at 200x60, busy: watch", 25, BUSY_ENTRIES)))
+        stage.lines += wide.lines
+    stage.add("memory of engine and dashboard", 90, (peak_bytes() - before) / 1e6, "MB")
+    return int(any(line.is_over for line in stage.lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

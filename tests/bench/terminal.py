@@ -1,0 +1,73 @@
+"""A terminal that keeps nothing but counts, and says when what a key has changed is on it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual import events
+from textual.drivers.headless_driver import HeadlessDriver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Seen(NamedTuple):
+    """How long it took until a key showed: on the clock, and of the processor, in seconds."""
+
+    clock_s: float
+    cpu_s: float
+
+
+_SCHEDULED = Path("/proc/self/schedstat")  # Linux: nanoseconds on a processor, and of waiting for one
+
+
+def clock_s() -> float:
+    """A clock that stands still while the main thread waits for a processor that others use, where that is known."""
+    waited_ns = int(_SCHEDULED.read_text().split()[1]) if _SCHEDULED.exists() else 0
+    return time.perf_counter() - waited_ns / 1e9
+
+
+class Terminal(HeadlessDriver):
+    """What Textual would send to a terminal comes here."""
+
+    bytes_out = 0
+    writes = 0
+    _awaited: tuple[Callable[[], str | None], float, float, asyncio.Future[Seen]] | None = None
+
+    @property
+    def is_headless(self) -> bool:
+        """Everything is drawn, as for a terminal that somebody looks at."""
+        return False
+
+    def write(self, data: str) -> None:
+        """Count it, and look for what is awaited."""
+        self.bytes_out += len(data.encode())
+        self.writes += len(data) > 64  # less than that are marks around a frame
+        if self._awaited is None:
+            return
+        wanted, began_s, began_cpu_s, seen = self._awaited
+        text = wanted()
+        if text is not None and text in data:
+            self._awaited = None
+            seen.set_result(Seen(clock_s() - began_s, time.process_time() - began_cpu_s))
+
+    async def press(self, key: str, wanted: Callable[[], str | None], after_s: float) -> Seen:
+        """Press a key from another thread, as a terminal does; returns how long until ``wanted`` was written.
+
+        ``wanted`` is None as long as the key has changed nothing. The clock runs from the moment at which the key was
+        to be pressed, however long the thread had to wait for its turn.
+        """
+        began_s = clock_s() + after_s
+        seen: asyncio.Future[Seen] = asyncio.get_running_loop().create_future()
+
+        def type_it() -> None:
+            time.sleep(after_s)
+            self._awaited = wanted, began_s, time.process_time(), seen
+            self.process_message(events.Key(key, key if len(key) == 1 else None))
+
+        Thread(target=type_it, daemon=True).start()
+        return await asyncio.wait_for(seen, 30)
