@@ -60,13 +60,10 @@ def pool_cost_usd(world: World, pool: Pool, now_ms: int) -> float:
     """What the pool's nodes have cost so far, dedicated and Spot (ACC-10, VM-2), in US dollars."""
     price = pool.size.price_usd(pool.os, dedicated=True) or 0.0
     spot_price = pool.size.price_usd(pool.os, dedicated=False) or 0.0
-    cost = 0.0
-    for dedicated, each in ((True, price), (False, spot_price)):
-        billed_ms = sum(
-            world.nodes.billed_ms(node, now_ms) for node in pool.nodes if world.nodes[node].dedicated is dedicated
-        )
-        cost += billed_ms / HOUR_MS * each
-    return cost
+    billed_ms = {True: 0, False: 0}
+    for node in pool.nodes:
+        billed_ms[world.nodes[node].dedicated] += world.nodes.billed_ms(node, now_ms)
+    return billed_ms[True] / HOUR_MS * price + billed_ms[False] / HOUR_MS * spot_price
 
 
 def cost_usd(world: World, now_ms: int) -> float:

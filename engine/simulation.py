@@ -77,6 +77,7 @@ class Simulation:
         self.seed = scenario.seed if seed is None else seed
         self.end_ms = LONGEST_RUN_MS if scenario.until_ms is None else scenario.until_ms
         self.now_ms = 0
+        self.jumps = 0  # how often another moment was looked at: what has been read of this one is then of no use
         self.refusals: list[Refusal] = []
         self.world = World(scenario, self.seed, self.end_ms)
         self.names = Names(self.world)
@@ -304,6 +305,7 @@ class Simulation:
         )
 
     def _restore(self, checkpoint: Checkpoint) -> None:
+        self.jumps += 1
         self.world.log.move_to(checkpoint.world.log_length)
         self.world.restore(checkpoint.world)
         self.journal.rewind(checkpoint.done, checkpoint.conditions)

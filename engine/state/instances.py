@@ -8,7 +8,7 @@ As with tasks, the end column holds the planned end while an instance runs.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from engine.log import EventLog, Subject
@@ -17,6 +17,7 @@ from engine.state.failures import FailureInfo
 from engine.terms import InstanceState, TaskResult
 
 ABSENT = 0
+_NO_ROWS = array("i")
 NEVER_MS = -1
 
 
@@ -97,6 +98,7 @@ class InstanceTable(Columns):
         super().__init__(time_code)
         self.log = log
         self.rows: dict[int, array[int]] = {}  # job -> row by node, -1 where there is none
+        self._of_job: dict[int, array[int]] = {}
         self._on_node: dict[int, list[int]] = {}
         self._blank = [(getattr(self, name).append, -1 if code == TIME else 0) for name, code in self.TYPES.items()]
         self._shapes: dict[tuple[Hashable, ...], int] = {}
@@ -106,9 +108,9 @@ class InstanceTable(Columns):
         rows = self.rows.get(job)
         return rows[node] if rows is not None and node < len(rows) else -1
 
-    def rows_of_job(self, job: int) -> list[int]:
+    def rows_of_job(self, job: int) -> Sequence[int]:
         """All rows of a job, in the order in which they came to be."""
-        return sorted(row for row in self.rows.get(job, ()) if row >= 0)
+        return self._of_job.get(job, _NO_ROWS)[:]
 
     def rows_on(self, node: int) -> tuple[int, ...]:
         """All rows of a node, in the order in which they came to be; those of deleted jobs are among them."""
@@ -252,6 +254,7 @@ class InstanceTable(Columns):
         """Make the instances as they were when ``copy`` was taken."""
         super().restore(copy)
         self.rows.clear()  # the hot path holds on to it
+        self._of_job.clear()
         self._on_node.clear()
         for row in range(self.length):
             self._enter(row)
@@ -263,3 +266,4 @@ class InstanceTable(Columns):
             rows.extend(array("i", [-1]) * (node + 1 - len(rows)))
         rows[node] = row
         self._on_node.setdefault(node, []).append(row)
+        self._of_job.setdefault(self.job[row], array("i")).append(row)

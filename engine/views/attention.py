@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.state.nodes import GONE
 from engine.terms import JobState, NodeState
-from engine.views.pages.instances import Hook, HookStatus
-from engine.views.pages.tasks import TaskPage
+from engine.views.pages.instances import Hook
+from engine.views.sweep import places, values
 
 if TYPE_CHECKING:
     from engine import Simulation
     from engine.views.pages.instances import InstancePage
+    from engine.views.pages.tasks import TaskPage
 
 _BAD_STATES = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN, NodeState.PREEMPTED)
 _MOST_TASKS = 2000  # looked at for their exit codes; there may be a million
@@ -29,7 +30,7 @@ class Concern(NamedTuple):
 
 
 def concerns_of(
-    simulation: Simulation, pool_id: str, preparation: InstancePage, release: InstancePage
+    simulation: Simulation, pool_id: str, preparation: InstancePage, release: InstancePage, tasks: TaskPage
 ) -> list[Concern]:
     """What is wrong with a job and its pool now: what bars nodes first, then nodes, pool, release, tasks."""
     job_id = preparation.job_id
@@ -39,7 +40,7 @@ def concerns_of(
         *_nodes(simulation, pool_id),
         *_pool(simulation, pool_id),
         *_hooks(release),
-        *_tasks(simulation, job_id),
+        *_tasks(simulation, tasks),
     ]
 
 
@@ -61,16 +62,14 @@ def _hooks(page: InstancePage) -> list[Concern]:
     hook = page.hook
     groups: dict[str, list[int]] = {}
     since: dict[str, int] = {}
-    for node, status in page.statuses():
-        if status is not HookStatus.FAILED:
-            continue
-        row = page.row(node)
-        code = "" if row.failure is None else row.failure.code
-        cause = f"exit code {row.exit_code}" if code in ("", "FailureExitCode") else code
-        groups.setdefault(cause, []).append(node)
-        since[cause] = max(since.get(cause, 0), row.end_ms or 0)
+    barred = False
+    for failed in page.failures():
+        code = "" if failed.failure is None else failed.failure.code
+        cause = f"exit code {failed.exit_code}" if code in ("", "FailureExitCode") else code
+        groups.setdefault(cause, []).append(failed.node)
+        since[cause] = max(since.get(cause, 0), failed.end_ms)
+        barred = barred or failed.is_barred
     is_over = page.job_state not in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
-    barred = any(page.row(nodes[0]).is_barred for nodes in groups.values())
     effect = "barred from this job until reimaged (PREP-9)" if barred else "the job completes all the same (REL-7)"
     if hook is Hook.PREPARATION and not barred:
         effect = "no influence on scheduling (PREP-13)"
@@ -85,14 +84,16 @@ def _hooks(page: InstancePage) -> list[Concern]:
 
 
 def _nodes(simulation: Simulation, pool_id: str) -> list[Concern]:
-    world = simulation.world
-    pool = world.pools.find(pool_id)
+    table = simulation.world.nodes
+    pool = simulation.world.pools.find(pool_id)
+    every = () if pool is None else pool.nodes
+    states = bytes(values(table.state, every))
     found = []
     for state in _BAD_STATES:
-        nodes = [] if pool is None else [node for node in pool.nodes if world.nodes.state[node] == state]
+        nodes = tuple(every[at] for at in places(states, state))
         if nodes:
-            since_ms = max(world.nodes.since[node] for node in nodes)
-            found.append(Concern("node", _NODE_TEXTS[state], _NODE_EFFECTS[state], len(nodes), tuple(nodes), since_ms))
+            since_ms = max(table.since[node] for node in nodes)
+            found.append(Concern("node", _NODE_TEXTS[state], _NODE_EFFECTS[state], len(nodes), nodes, since_ms))
     return found
 
 
@@ -118,8 +119,7 @@ def _pool(simulation: Simulation, pool_id: str) -> list[Concern]:
     return [Concern("pool", f"resize: {error.code}", error.message, 1, (), since_ms) for error in pool.resize_errors]
 
 
-def _tasks(simulation: Simulation, job_id: str) -> list[Concern]:
-    page = TaskPage(simulation, job_id)
+def _tasks(simulation: Simulation, page: TaskPage) -> list[Concern]:
     tasks = simulation.world.tasks
     failed = page.failed()
     groups: dict[str, int] = {}

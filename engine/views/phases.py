@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -81,10 +80,10 @@ def phases_of(simulation: Simulation, preparation: InstancePage, release: Instan
 
 
 def _counts(page: InstancePage) -> HookCounts:
-    counts = Counter(status for _, status in page.statuses())
-    with_record = sum(counts.values()) - counts[HookStatus.GONE]
+    counts = page.counts()
+    with_record = sum(counts.values()) - counts.get(HookStatus.GONE, 0)
     is_specified = page.definition() is not None
-    return HookCounts(is_specified, dict(counts), max(0, page.nodes_present() - with_record))
+    return HookCounts(is_specified, counts, max(0, page.nodes_present() - with_record))
 
 
 def _oldest_wait_ms(simulation: Simulation, job_id: str) -> int | None:

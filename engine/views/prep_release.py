@@ -27,8 +27,8 @@ def prep_release_status(world: World, job: Job) -> list[Body]:
         raise BatchError("JobPreparationTaskNotSpecified", jobId=job.id)
     instances, nodes = world.instances, world.nodes
     rows = instances.rows_of_job(job.row)
-    rows.sort(key=lambda row: (instances.prep_first[row], nodes[instances.node[row]].id))
-    return [_entry(world, job, row) for row in rows]
+    in_order = sorted(rows, key=lambda row: (instances.prep_first[row], nodes[instances.node[row]].id))
+    return [_entry(world, job, row) for row in in_order]
 
 
 def preparation_on(world: World, job: Job, node: int) -> Body:

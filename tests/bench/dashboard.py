@@ -26,7 +26,8 @@ from tests.bench.terminal import Terminal, clock_s
 from tests.bench.workloads import Workload
 from tui.app import Dashboard
 from tui.panes.blade import Blade
-from tui.screens.deck import TABS, Deck
+from tui.screens.deck import Deck
+from tui.viewmodels.tabs import TABS
 from tui.widgets.node_map import NodeMap
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Stage:
 
     def go_to(self, when_ms: int, job_id: str = "job-0") -> None:
         """The moment, as the present, and the job in focus."""
-        self.deck.stand_still()
+        self.deck.playback.stand_still()
         self.simulation.seek(when_ms)
         self.simulation.branch()
         self.app.session.focus_job(job_id)
@@ -137,10 +138,10 @@ class Stage:
     @contextmanager
     def playing(self) -> Iterator[None]:
         """Time goes by as fast as it can."""
-        self.deck.action_speed(0)
-        self.deck.action_play()
+        self.deck.playback.speed(0)
+        self.deck.playback.play()
         yield
-        self.deck.stand_still()
+        self.deck.playback.stand_still()
 
     # -- frames --------------------------------------------------------------------------------------------------
 
@@ -161,7 +162,7 @@ class Stage:
     async def every_cell_another(self) -> None:
         """A map on which no two cells that touch are alike."""
         deck, node_map = self.deck, self.deck.query_one(NodeMap)
-        deck.show_view("watch")
+        deck.navigation.show("watch")
         states = self.simulation.world.nodes.state
         kept = states[:]
         while node_map.model.lens.value != "node state":
@@ -185,7 +186,7 @@ class Stage:
 
     def blade(self, name: str) -> Blade:
         """A list, which is shown from now on."""
-        self.deck.show_view(name)
+        self.deck.navigation.show(name)
         view = self.deck.view
         assert isinstance(view, Blade)
         return view
@@ -238,9 +239,9 @@ class Stage:
         for tab in TABS:
             costs = []
             for _ in range(3):
-                self.deck.show_view("watch" if tab.name != "watch" else "nodes")
+                self.deck.navigation.show("watch" if tab.name != "watch" else "nodes")
                 await self.settle()
-                costs.append(await self.cost_s(lambda name=tab.name: self.deck.show_view(name)))
+                costs.append(await self.cost_s(lambda name=tab.name: self.deck.navigation.show(name)))
             self.add(f"switch view: {tab.title}", 20, min(costs) * 1000, "ms")
 
     # -- time ----------------------------------------------------------------------------------------------------
@@ -269,7 +270,7 @@ class Stage:
         """A key in every view."""
         for tab in TABS:
             self.go_to(self.middle_ms, "short" if tab.name == "release" else "job-0")
-            self.deck.show_view(tab.name)
+            self.deck.navigation.show(tab.name)
             await self.settle()
             view = self.deck.view
             if isinstance(view, Blade):
@@ -281,7 +282,7 @@ class Stage:
             if tab.name in ("watch", "nodes", "tasks", "preparation"):
                 await self.keys_at_top_speed(f"{tab.title}, w", ("w",), self.sheet_opened)
         self.go_to(self.middle_ms)
-        self.deck.show_view("watch")
+        self.deck.navigation.show("watch")
         await self.settle()
         await self.keys_at_top_speed("another view", [tab.key for tab in TABS[1:]], self.view_opened)
 
@@ -315,7 +316,7 @@ class Stage:
         done = {}
         for tab in ("watch", "tasks"):
             self.go_to(self.middle_ms)
-            self.deck.show_view(tab)
+            self.deck.navigation.show(tab)
             await self.settle()
             began, began_s = len(self.simulation.log), clock_s()
             with self.playing():
@@ -360,7 +361,7 @@ async def measure(stage: Stage, cases: Sequence[str]) -> None:
     if "frames" in cases:
         for name in ("watch", "tasks", "nodes", "preparation"):
             stage.go_to(stage.middle_ms)
-            stage.deck.show_view(name)
+            stage.deck.navigation.show(name)
             await stage.settle()
             await stage.frames(f"{busy}: {name}", 15, BUSY_ENTRIES)
             await stage.frames(f"frame at 120x40, calm: {name}", 6, CALM_ENTRIES)

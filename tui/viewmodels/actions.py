@@ -9,9 +9,6 @@ from engine.specs.commands import COMMANDS
 from engine.terms import JobState, NodeState, SchedulingState, TaskState
 from engine.units import format_duration
 from engine.views.pages.instances import HookStatus
-from engine.views.pages.jobs import pool_row
-from engine.views.pages.nodes import NodePage
-from engine.views.pages.tasks import TaskPage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +82,7 @@ def actions_for(session: Session, kind: Kind, key: int | str) -> list[Action]:
 
 
 def _node_actions(session: Session, key: int) -> list[Action]:
-    page = NodePage(session.simulation, session.pool_id, *session.pages(session.job_id))
+    page = session.nodes()
     node = page.row(key)
     if node.state is None:
         return []
@@ -166,7 +163,7 @@ def _vm_actions(node: NodeRow, body: dict[str, object], effects: tuple[str, ...]
 
 
 def _task_actions(session: Session, key: int) -> list[Action]:
-    task = TaskPage(session.simulation, session.job_id).row(key)
+    task = session.tasks(session.job_id).row(key)
     if task.state is None:
         return []
     body: dict[str, object] = {"jobId": task.job_id, "taskId": task.task_id}
@@ -235,7 +232,7 @@ def _job_actions(session: Session, job_id: str) -> list[Action]:
 
 
 def _pool_actions(session: Session, pool_id: str) -> list[Action]:
-    pool = pool_row(session.simulation, pool_id)
+    pool = session.pool(pool_id)
     if pool is None:
         return []
     body: dict[str, object] = {"poolId": pool_id}

@@ -23,9 +23,10 @@ class AttentionModel:
 
     def refresh(self) -> None:
         """Look at the simulation again."""
-        self.concerns = concerns_of(
-            self.session.simulation, self.session.pool_id, *self.session.pages(self.session.job_id)
-        )
+        session = self.session
+        preparation, release = session.pages(session.job_id)
+        tasks = session.tasks(session.job_id)
+        self.concerns = concerns_of(session.simulation, session.pool_id, preparation, release, tasks)
 
     def lines(self, cells: int) -> list[tuple[int, Line]]:
         """Number of the concern and text in so many cells, with what follows from it."""

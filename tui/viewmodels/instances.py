@@ -89,9 +89,7 @@ class InstancesModel(RowsModel):
     def summary(self) -> Line:
         """Counts by status."""
         glyphs = self.session.glyphs
-        counts: dict[HookStatus, int] = {}
-        for _, status in self._page.statuses():
-            counts[status] = counts.get(status, 0) + 1
+        counts = self._page.counts()
         spans: list[Span] = []
         for status in _SHOWN:
             if counts.get(status):
@@ -280,7 +278,7 @@ class ReleaseModel(InstancesModel):
             return (f"Job {self.session.job_id} has no job release task.",)
         if self._page.job_state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):
             return ("Nothing to release: on no node had a task run after preparation completed (REL-3).",)
-        owed = sum(status is HookStatus.WILL_RUN for _, status in self._page.statuses())
+        owed = self._page.counts().get(HookStatus.WILL_RUN, 0)
         nodes = "1 node will run it." if owed == 1 else f"{owed:,} nodes will run it."
         return ("Release tasks run when the job ends.", f"As things are, {nodes} v shows them; a offers Terminate.")
 

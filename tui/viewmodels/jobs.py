@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.instances import HookStatus
-from engine.views.pages.jobs import JobRow, PoolRow, job_ids, pool_ids, pool_row
+from engine.views.pages.jobs import JobRow, PoolRow, cost_of_pool, job_ids, pool_ids
 from tui import format as fmt
 from tui.viewmodels.glyphs import JOB, NODE, pool_glyph
 from tui.viewmodels.lists import Block, Column, RowsModel, row
@@ -193,7 +193,7 @@ class PoolsModel(RowsModel):
         return self._ids[key]
 
     def _row(self, key: int) -> PoolRow:
-        found = pool_row(self.session.simulation, self._ids[key])
+        found = self.session.pool(self._ids[key])
         assert found is not None
         return found
 
@@ -213,8 +213,11 @@ class PoolsModel(RowsModel):
             Span(f"{pool.current_dedicated}/{pool.target_dedicated}"),
             Span(f"{pool.current_spot}/{pool.target_spot}"),
             Span(f"{pool.used_slots} of {nodes * pool.slots}", Role.DERIVED),
-            Span(f"${pool.cost_usd:,.2f}", Role.DERIVED),
+            Span(self._cost(pool), Role.DERIVED),
         )
+
+    def _cost(self, pool: PoolRow) -> str:
+        return f"${cost_of_pool(self.session.simulation, pool.pool_id):,.2f}"
 
     def sentence(self, key: int) -> Line:
         """A pool in one line."""
@@ -238,7 +241,7 @@ class PoolsModel(RowsModel):
                 row("Task slots per node", pool.slots),
                 row("Scheduling policy", pool.fill),
                 row("Created", self.session.clock(pool.created_ms)),
-                row("Cost so far", f"${pool.cost_usd:,.2f}", Role.DERIVED),
+                row("Cost so far", self._cost(pool), Role.DERIVED),
             ),
         )
         scale = Block(

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.pages.instances import HookStatus
-from engine.views.pages.nodes import NodePage
+from engine.views.pages.nodes import hooks_in, state_in
 from tui import format as fmt
 from tui.viewmodels.glyphs import NODE, Glyph, phase_glyph
 from tui.viewmodels.text import Line, Role, Span, cut, fit, line, width
@@ -21,7 +21,6 @@ _LABEL_CELLS = 6
 _WORDS_CELLS = 40
 _TASKS_CELLS = 54
 _SLOT_CELLS = 8
-_NO_HOOKS = (HookStatus.NOT_NEEDED, HookStatus.NOT_NEEDED)
 
 
 class Lens(Enum):
@@ -65,38 +64,52 @@ class NodeMapModel:
         self.session = session
         self.lens = Lens.PHASE
         self.nodes: Sequence[int] = ()
-        self._page = NodePage(session.simulation, session.pool_id, *session.pages(session.job_id))
-        self._hooks: dict[int, tuple[HookStatus, HookStatus]] = {}
-        self._glyphs: dict[int, Glyph] = {}
+        self._page = session.nodes()
+        # Of each node its state, and what the lens looks at.
+        self._states = b""
+        self._looked_at: Sequence[int] = ()
+        self._glyphs: dict[tuple[int, int], Glyph] = {}
+        self._counted: tuple[object, Counter[Glyph]] = (None, Counter())
 
     def refresh(self) -> None:
         """Look at the simulation again."""
-        self._page = NodePage(self.session.simulation, self.session.pool_id, *self.session.pages(self.session.job_id))
-        self.nodes = self._page.nodes()
-        self._hooks = self._page.all_hooks() if self.lens is Lens.PHASE else {}
+        self._page = page = self.session.nodes()
+        self.nodes = page.nodes()
+        self._states = page.states()
         self._glyphs.clear()
+        match self.lens:
+            case Lens.PHASE:
+                self._looked_at = page.all_hooks()
+            case Lens.SLOTS:
+                self._looked_at = page.free_slots()
+            case Lens.STATE:
+                self._looked_at = bytes(len(self.nodes))
 
     def next_lens(self) -> None:
         """Look at something else."""
         self.lens = LENSES[(LENSES.index(self.lens) + 1) % len(LENSES)]
         self.refresh()
 
-    def glyph(self, node: int) -> Glyph:
-        """How a node is drawn under the present lens."""
-        found = self._glyphs.get(node)
+    def glyph(self, index: int) -> Glyph:
+        """How the node with this index is drawn under the present lens."""
+        return self._glyph_of((self._states[index], self._looked_at[index]))
+
+    def _glyph_of(self, facts: tuple[int, int]) -> Glyph:
+        found = self._glyphs.get(facts)
         if found is None:
-            found = self._glyphs[node] = self._glyph(node)
+            found = self._glyphs[facts] = self._new_glyph(*facts)
         return found
 
-    def _glyph(self, node: int) -> Glyph:
-        state = self._page.state_of(node)
-        if state is None or self.lens is Lens.STATE:
-            return NODE[state]
+    def _new_glyph(self, state: int, looked_at: int) -> Glyph:
+        glyph = NODE[state_in(state)]
+        if state_in(state) is None or self.lens is Lens.STATE:
+            return glyph
         if self.lens is Lens.SLOTS:
-            return _slots_glyph(self._page.used_slots(node), self._page.slots(), NODE[state])
-        if NODE[state].role in (Role.FAILED, Role.TRANSITION, Role.OFF):
-            return NODE[state]
-        return phase_glyph(*self._hooks.get(node, _NO_HOOKS))
+            slots = self._page.slots()
+            return _slots_glyph(slots - looked_at, slots, glyph)
+        if glyph.role in (Role.FAILED, Role.TRANSITION, Role.OFF):
+            return glyph
+        return phase_glyph(*hooks_in(looked_at))
 
     def row(self, number: int, layout: Grid, cursor: int | None) -> Line:
         """One row of cells with the index of its first node."""
@@ -109,7 +122,7 @@ class NodeMapModel:
         runs = [Span(f"{first:5d} ", Role.DIM)]
         gap = " " * (layout.pitch - 1)
         for at, node in enumerate(nodes, first):
-            glyph = self.glyph(node)
+            glyph = self.glyph(at)
             text = self.session.glyphs.of(glyph)
             is_disabled = not self._page.is_enabled(node)
             span = Span(text + gap, glyph.role, is_fill=at == cursor, is_underlined=is_disabled)
@@ -121,7 +134,7 @@ class NodeMapModel:
 
     def _words(self, node: int, index: int, cells: int, *, is_cursor: bool) -> Line:
         """A node on a line of its own: glyph, state, slots in use, phase, tasks."""
-        row, glyph, glyphs = self._page.row(node), self.glyph(node), self.session.glyphs
+        row, glyph, glyphs = self._page.row(node), self.glyph(index), self.session.glyphs
         state, phase = NODE[row.state], phase_glyph(row.prep, row.release)
         slots = min(row.slots, _SLOT_CELLS)
         used = -(-row.used_slots * slots // row.slots)
@@ -139,7 +152,7 @@ class NodeMapModel:
 
     def legend(self, cells: int, lines: int) -> list[Line]:
         """What the cells mean, with counts, in at most so many lines."""
-        counts = Counter(map(self.glyph, self.nodes))
+        counts = self._counts()
         rows: list[Line] = [()]
         for glyph, count in sorted(counts.items(), key=lambda item: -item[1]):
             entry = (self.session.glyphs.span(glyph), Span(f" {glyph.name} {count:,}   "))
@@ -147,6 +160,15 @@ class NodeMapModel:
                 rows.append(())
             rows[-1] = (*rows[-1], *entry)
         return [cut(each, cells) for each in rows[:lines]]
+
+    def _counts(self) -> Counter[Glyph]:
+        known = self.lens, self._page, self._states, self._looked_at
+        if self._counted[0] != known:
+            counts: Counter[Glyph] = Counter()
+            for facts, count in Counter(zip(self._states, self._looked_at, strict=True)).items():
+                counts[self._glyph_of(facts)] += count
+            self._counted = known, counts
+        return self._counted[1]
 
     def description(self, index: int) -> Line:
         """The node under the cursor, in one line."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import NodeState, SchedulingState
+from engine.terms import SchedulingState
 from engine.views.pages.instances import HookStatus
-from engine.views.pages.nodes import NodePage, NodeRow
+from engine.views.pages.nodes import NodeRow
 from tui import format as fmt
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, phase_glyph
 from tui.viewmodels.lists import Block, Column, RowsModel, row
@@ -45,11 +45,11 @@ class NodesModel(RowsModel):
     def __init__(self, session: Session) -> None:
         """An empty list; rows come with ``refresh``."""
         super().__init__(session)
-        self._page = NodePage(session.simulation, session.pool_id, *session.pages(session.job_id))
+        self._page = session.nodes()
 
     def order(self) -> Sequence[int]:
         """The nodes of the pool in focus."""
-        self._page = NodePage(self.session.simulation, self.session.pool_id, *self.session.pages(self.session.job_id))
+        self._page = self.session.nodes()
         return self._page.order()
 
     def is_failed(self, key: int) -> bool:
@@ -84,10 +84,7 @@ class NodesModel(RowsModel):
 
     def summary(self) -> Line:
         """Counts by state."""
-        counts: dict[NodeState | None, int] = {}
-        for node in self._page.nodes():
-            state = self._page.state_of(node)
-            counts[state] = counts.get(state, 0) + 1
+        counts = self._page.counts()
         spans: list[Span] = []
         for state, glyph in NODE.items():
             if counts.get(state):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from engine.terms import JobState
 from engine.views.pages.instances import HookStatus
-from engine.views.pages.jobs import pool_row
 from tui import format as fmt
 from tui.viewmodels.glyphs import JOB, PREPARATION, RELEASE, TASK_GLYPHS
 from tui.viewmodels.jobs import job_role
@@ -27,7 +26,7 @@ def title(session: Session) -> str:
     job = session.job(session.job_id)
     if job is None:
         return "no job yet"
-    pool = pool_row(session.simulation, session.pool_id)
+    pool = session.pool(session.pool_id)
     words = [job.job_id, JOB[job.state].name]
     if job.terminate_reason:
         words.append(job.terminate_reason)

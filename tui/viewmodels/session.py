@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from engine.views.pages.events import EventPage
 from engine.views.pages.instances import pages_of
-from engine.views.pages.jobs import job_ids, job_row, pool_ids, pool_of_job
+from engine.views.pages.jobs import job_ids, job_row, pool_ids, pool_of_job, pool_row
+from engine.views.pages.nodes import NodePage
+from engine.views.pages.tasks import TaskPage
 from tui import format as fmt
 from tui.viewmodels.glyphs import GlyphSet
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.views.pages.instances import InstancePage
-    from engine.views.pages.jobs import JobRow
+    from engine.views.pages.jobs import JobRow, PoolRow
 
 
 class Session:
@@ -30,8 +32,13 @@ class Session:
         self.newest_ms = simulation.now_ms
         self._job_id = ""
         self._pool_id = ""
+        self._moment = (-1, -1, -1, False)
         self._pages: dict[str, tuple[InstancePage, InstancePage]] = {}
         self._jobs: dict[str, JobRow | None] = {}
+        self._pools: dict[str, PoolRow | None] = {}
+        self._tasks = TaskPage(simulation, "")
+        self._nodes: NodePage | None = None
+        self._first_job: str | None = None
 
     @property
     def now_ms(self) -> int:
@@ -44,9 +51,17 @@ class Session:
         return self.simulation.is_past
 
     def noted(self) -> None:
-        """Time has moved: remember how far the run has come, and forget what was looked up for the moment before."""
-        self._pages.clear()
+        """Time may have moved: remember how far the run has come, forget what was looked up for the moment before."""
+        simulation = self.simulation
+        moment = simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past
+        if moment == self._moment:
+            return
+        self._moment = moment
+        kept = self.job_id  # its pages know what has not changed since they were looked at last
+        self._pages = {job_id: pages for job_id, pages in self._pages.items() if job_id == kept}
+        self._first_job = None
         self._jobs.clear()
+        self._pools.clear()
         self.newest_ms = max(self.newest_ms, self.now_ms) if self.is_past else self.now_ms
 
     @contextmanager
@@ -70,8 +85,11 @@ class Session:
     @property
     def job_id(self) -> str:
         """The job in focus; until one is chosen, the pool's first, those with a preparation task ahead of others."""
-        if self._job_id:
-            return self._job_id
+        if not self._job_id and self._first_job is None:
+            self._first_job = self._first_job_here()
+        return self._job_id or self._first_job or ""
+
+    def _first_job_here(self) -> str:
         jobs = job_ids(self.simulation)
         here = [job for job in jobs if pool_of_job(self.simulation, job) == self._pool_id] if self._pool_id else jobs
         prepared = (job for job in here if self.pages(job)[0].definition() is not None)
@@ -92,6 +110,7 @@ class Session:
     def focus_pool(self, pool_id: str) -> None:
         """Follow this pool, and its first job unless the one in focus runs there."""
         self._pool_id = pool_id
+        self._first_job = None
         if pool_of_job(self.simulation, self._job_id) != pool_id:
             self._job_id = ""
 
@@ -109,6 +128,25 @@ class Session:
         if job_id not in self._jobs:
             self._jobs[job_id] = job_row(self.simulation, *self.pages(job_id))
         return self._jobs[job_id]
+
+    def pool(self, pool_id: str) -> PoolRow | None:
+        """A pool's row; None while there is no pool of this id."""
+        if pool_id not in self._pools:
+            self._pools[pool_id] = pool_row(self.simulation, pool_id)
+        return self._pools[pool_id]
+
+    def nodes(self) -> NodePage:
+        """The nodes of the pool in focus, and how they stand with the job in focus."""
+        pages = self.pages(self.job_id)
+        if self._nodes is None or not self._nodes.is_of(self.pool_id, *pages):
+            self._nodes = NodePage(self.simulation, self.pool_id, *pages)
+        return self._nodes
+
+    def tasks(self, job_id: str) -> TaskPage:
+        """The tasks of a job. What is known of those of the last one asked for is kept."""
+        if self._tasks.job_id != job_id:
+            self._tasks = TaskPage(self.simulation, job_id)
+        return self._tasks
 
     # -- words ---------------------------------------------------------------------------------------------------
 

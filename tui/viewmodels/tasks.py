@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.terms import TaskState
-from engine.views.pages.tasks import TaskPage, TaskRow
+from engine.views.pages.tasks import TaskRow
 from tui import format as fmt
 from tui.viewmodels.glyphs import TASK_GLYPHS, Glyph, task_glyph
 from tui.viewmodels.lists import Block, Column, RowsModel, row
@@ -43,11 +43,11 @@ class TasksModel(RowsModel):
     def __init__(self, session: Session) -> None:
         """An empty list; rows come with ``refresh``."""
         super().__init__(session)
-        self._page = TaskPage(session.simulation, session.job_id)
+        self._page = session.tasks(session.job_id)
 
     def order(self) -> Sequence[int]:
         """The tasks of the job in focus; only the failed ones where only they are asked for."""
-        self._page = TaskPage(self.session.simulation, self.session.job_id)
+        self._page = self.session.tasks(self.session.job_id)
         return self._page.failed() if self.only_failed else self._page.order()
 
     def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` has left the others out

@@ -90,7 +90,7 @@ class NodeMap(ScrollView):
 
     def render_line(self, y: int) -> Strip:
         """One row of cells, or a line of the legend."""
-        return strip_of(self, self._line(y))
+        return strip_of(self, self._drawn[y] if y < len(self._drawn) else self._line(y))
 
     def _line(self, y: int) -> Line:
         if not self.model.nodes:
@@ -105,6 +105,7 @@ class NodeMap(ScrollView):
     def watch_has_focus(self, has_focus: bool) -> None:
         """The cursor is seen while the map has the focus."""
         super().watch_has_focus(has_focus)
+        self._drawn = []
         self.refresh()
 
     def on_resize(self) -> None:

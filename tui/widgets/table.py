@@ -141,7 +141,10 @@ class Table(ScrollView):
         """The header, or one row."""
         at = y - _HEADER_LINES + self.scroll_offset.y
         is_cursor = y >= _HEADER_LINES and at == self._at and self.model.count > 0
-        return strip_of(self, self._line(y), is_cursor=is_cursor)
+        spans = self._shown.get(y)
+        if spans is None:
+            spans = self._shown[y] = self._line(y)
+        return strip_of(self, spans, is_cursor=is_cursor)
 
     def _line(self, y: int) -> Line:
         columns = layout(self.model.columns, self.size.width - 2)
@@ -181,6 +184,7 @@ class Table(ScrollView):
     def watch_has_focus(self, has_focus: bool) -> None:
         """The cursor's mark comes and goes with the focus."""
         super().watch_has_focus(has_focus)
+        self._shown.clear()
         self.refresh()
 
     def on_resize(self) -> None:

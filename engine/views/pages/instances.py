@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from enum import Enum, auto
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.paths import task_directory
 from engine.rules.release import owes_release
 from engine.state.columns import PAGE_BITS
-from engine.state.instances import ABSENT, NEVER_MS, InstanceTable, InstanceView, Mark
+from engine.state.instances import ABSENT, InstanceTable, InstanceView, Mark
 from engine.state.nodes import GONE
 from engine.terms import InstanceState, JobState, NodeState, TaskResult
+from engine.views.sweep import places, side_by_side, values
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from array import array
+    from collections.abc import Iterator, Sequence
 
     from engine import Simulation
     from engine.specs.job import JobPreparationTask, JobReleaseTask
@@ -65,6 +69,16 @@ class InstanceRow(NamedTuple):
     root_directory: str  # below the node's root, with forward slashes
 
 
+class HookFailure(NamedTuple):
+    """Where preparation or release has failed, and how."""
+
+    node: int
+    exit_code: int | None
+    failure: FailureInfo | None
+    end_ms: int
+    is_barred: bool
+
+
 def prep_status(state: int, mark: int, *, retries: int, has_failed: bool, is_gone: bool, is_over: bool) -> HookStatus:
     """How a node stands with the preparation, given its record and marks; ``is_over``: the job has ended."""
     if state == ABSENT:
@@ -95,6 +109,30 @@ def release_status(
     return HookStatus.SKIPPED
 
 
+_MARK_BITS = 5
+# Beside the two bits of release's state: no preparation has ever run there.
+_UNPREPARED = bytes(state == ABSENT for state in range(256))
+
+
+@cache
+def _tables(hook: Hook, job: JobState | None, *, has_release: bool) -> dict[tuple[bool, bool], bytes]:
+    """The status for each combination of states and marks, in a byte; by whether it failed and the node is gone."""
+    is_over, is_ending = job in _OVER, job in (JobState.TERMINATING, JobState.DELETING)
+
+    def status(packed: int, has_failed: bool, is_gone: bool) -> HookStatus:
+        state, mark = packed >> _MARK_BITS, packed & ((1 << _MARK_BITS) - 1)
+        if hook is Hook.PREPARATION:
+            return prep_status(state, mark, retries=0, has_failed=has_failed, is_gone=is_gone, is_over=is_over)
+        if not has_release or state >> 2:
+            return HookStatus.NOT_NEEDED
+        return release_status(
+            state & 3, mark, has_failed=has_failed, is_gone=is_gone, is_over=is_over, is_ending=is_ending
+        )
+
+    kinds = [(has_failed, is_gone) for has_failed in (False, True) for is_gone in (False, True)]
+    return {kind: bytes(status(packed, *kind).value for packed in range(256)) for kind in kinds}
+
+
 def pages_of(simulation: Simulation, job_id: str) -> tuple[InstancePage, InstancePage]:
     """Preparation and release of a job. Pages of one moment are shared by whoever counts, lists and draws."""
     return InstancePage(simulation, job_id, Hook.PREPARATION), InstancePage(simulation, job_id, Hook.RELEASE)
@@ -108,8 +146,10 @@ class InstancePage:
         self._simulation = simulation
         self.job_id = job_id
         self.hook = hook
-        self._looked_at = -1
-        self._statuses: Sequence[tuple[int, HookStatus]] = ()
+        self._looked_at = (-1, -1)
+        self._rows: Sequence[int] = ()
+        self._codes = b""
+        self._ordered: tuple[object, Sequence[int]] = (None, ())
 
     @property
     def _job(self) -> Job | None:
@@ -128,21 +168,78 @@ class InstancePage:
         job = self._job
         return None if job is None else job.state
 
-    def statuses(self) -> Sequence[tuple[int, HookStatus]]:
-        """Node and status of every node with a record, or one that is owed, in the order in which they came to be."""
-        length = len(self._simulation.log)
-        if self._looked_at != length:
-            self._looked_at = length
-            self._statuses = self._all_statuses()
-        return self._statuses
-
-    def _all_statuses(self) -> list[tuple[int, HookStatus]]:
+    def _look(self) -> None:
+        """Find out how every node stands, once for each moment."""
+        moment = self._simulation.jumps, len(self._simulation.log)
+        if self._looked_at == moment:
+            return
+        self._looked_at = moment
         job = self._job
-        if job is None:
-            return []
+        self._rows = () if job is None else self._simulation.world.instances.rows_of_job(job.row)
+        self._codes = b"" if job is None else self._all_codes(job)
+
+    def _all_codes(self, job: Job) -> bytes:
+        """A byte for each row, the number of its status: read from a table by what stands in the columns."""
+        world, rows = self._simulation.world, self._rows
+        instances = world.instances
+        states = bytes(values(instances.prep_state, rows))
+        if self.hook is Hook.RELEASE:
+            states = side_by_side(states.translate(_UNPREPARED), bytes(values(instances.release_state, rows)), 2)
+        packed = side_by_side(states, bytes(values(instances.mark, rows)), _MARK_BITS)
+        tables = _tables(self.hook, job.state, has_release=job.has_release)
+        codes = bytearray(packed.translate(tables[False, False]))
+        gone = places(bytes(values(world.nodes.state, self.nodes_of_rows())), GONE)
+        for at in gone:
+            codes[at] = tables[False, True][packed[at]]
+        for at in self._failed_places():
+            is_gone = world.nodes.state[instances.node[rows[at]]] == GONE
+            codes[at] = tables[True, is_gone][packed[at]]
+        if self.hook is Hook.PREPARATION:
+            for at, retries in enumerate(values(instances.prep_retries, rows)):
+                if retries and codes[at] == HookStatus.RUNNING.value:
+                    codes[at] = HookStatus.RETRYING.value
+        return bytes(codes)
+
+    def _failed_places(self) -> Iterator[int]:
+        """Where among the rows those are whose last run ended badly; what ended well is not kept."""
+        rows = self._rows
+        if not rows:
+            return
+        for page in self._simulation.world.instances.sparse[rows[0] >> PAGE_BITS : (rows[-1] >> PAGE_BITS) + 1]:
+            for key, ending in page.items():
+                if key & 1 == (self.hook is Hook.RELEASE) and (ending.failure or ending.exit_code):
+                    at = bisect_left(rows, key >> 1)
+                    if at < len(rows) and rows[at] == key >> 1:
+                        yield at
+
+    def nodes_of_rows(self) -> Sequence[int]:
+        """The nodes on which the job has been, in the order in which it came to them."""
+        self._look()
+        return values(self._simulation.world.instances.node, self._rows)
+
+    def codes(self) -> bytes:
+        """How each of ``nodes_of_rows`` stands: the values of ``HookStatus``."""
+        self._look()
+        return self._codes
+
+    def counts(self) -> dict[HookStatus, int]:
+        """How many nodes stand how, those left out for which there is nothing to say."""
+        codes = self.codes()
+        found = ((status, codes.count(status.value)) for status in HookStatus if status is not HookStatus.NOT_NEEDED)
+        return {status: count for status, count in found if count}
+
+    def failures(self) -> list[HookFailure]:
+        """The nodes on which it has failed, in the order in which the job came to them."""
         instances = self._simulation.world.instances
-        found = ((instances.node[row], self._status(job, row)) for row in instances.rows_of_job(job.row))
-        return [(node, status) for node, status in found if status is not HookStatus.NOT_NEEDED]
+        is_release = self.hook is Hook.RELEASE
+        ends = instances.release_end if is_release else instances.prep_end
+        found = []
+        for at in places(self.codes(), HookStatus.FAILED.value):
+            row = self._rows[at]
+            ending = instances.sparse[row >> PAGE_BITS][2 * row + is_release]
+            is_barred = bool(instances.mark[row] & Mark.BARRED)
+            found.append(HookFailure(instances.node[row], ending.exit_code, ending.failure, ends[row], is_barred))
+        return found
 
     def status_of(self, node: int) -> HookStatus:
         """How one node stands."""
@@ -180,27 +277,29 @@ class InstancePage:
 
         ``with_all`` adds the nodes without a record.
         """
-        statuses = list(self.statuses())
-        if not with_all:
-            statuses = [(node, status) for node, status in statuses if self._start_ms(node) >= 0]
-        else:
-            known = {node for node, _ in statuses}
-            statuses += [(node, HookStatus.NOT_NEEDED) for node in self._nodes() if node not in known]
-        return [node for node, _ in sorted(statuses, key=self._rank)]
-
-    def _rank(self, item: tuple[int, HookStatus]) -> tuple[int, int, int]:
-        node, status = item
-        start_ms = self._start_ms(node)
-        newest_first = status.value <= HookStatus.RUNNING.value
-        return status.value, -start_ms if newest_first else start_ms, node
-
-    def _start_ms(self, node: int) -> int:
-        job = self._job
+        self._look()
         instances = self._simulation.world.instances
-        row = -1 if job is None else instances.row(job.row, node)
-        if row < 0:
-            return NEVER_MS
-        return instances.prep_start[row] if self.hook is Hook.PREPARATION else instances.release_start[row]
+        starts = instances.prep_start if self.hook is Hook.PREPARATION else instances.release_start
+        nodes = self._nodes() if with_all else ()
+        known = self._looked_at[0], self._codes, values(starts, self._rows), nodes
+        if self._ordered[0] != known:
+            self._ordered = known, self._new_order(starts, nodes, with_all=with_all)
+        return self._ordered[1]
+
+    def _new_order(self, starts: array[int], present: Sequence[int], *, with_all: bool) -> Sequence[int]:
+        of_row = self._simulation.world.instances.node.__getitem__
+        by_status: dict[int, list[int]] = {status.value: [] for status in HookStatus}
+        for row, code in zip(self._rows, self._codes, strict=True):
+            by_status[code].append(row)
+        del by_status[HookStatus.NOT_NEEDED.value]
+        ordered: list[int] = []
+        for code, rows in by_status.items():
+            rows.sort(key=of_row)
+            rows.sort(key=starts.__getitem__, reverse=code <= HookStatus.RUNNING.value)
+            ordered += rows if with_all else [row for row in rows if starts[row] >= 0]
+        nodes = list(map(of_row, ordered))
+        known = set(nodes) if with_all else ()
+        return nodes + [node for node in present if node not in known]
 
     def _view(self, node: int) -> InstanceView | None:
         job = self._job
@@ -215,11 +314,15 @@ class InstancePage:
         world = self._simulation.world
         if job is None or job.pool < 0:
             return ()
-        return [node for node in world.pools[job.pool].nodes if world.nodes.state_of(node) is not None]
+        return [node for node in world.pools[job.pool].nodes if world.nodes.state[node] != GONE]
 
     def nodes_present(self) -> int:
         """How many nodes the job's pool has."""
-        return len(self._nodes())
+        job = self._job
+        if job is None or job.pool < 0:
+            return 0
+        nodes = self._simulation.world.pools[job.pool].nodes
+        return len(nodes) - bytes(values(self._simulation.world.nodes.state, nodes)).count(GONE)
 
     def position_of(self, node: int) -> int:
         """The node's index in its pool, over all nodes the pool ever had."""

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.observe import pool_cost_usd
 from engine.rules import network
-from engine.state.nodes import UNBILLED
+from engine.state.nodes import GONE, UNBILLED
 from engine.terms import AllocationState, JobState, NodeState, PoolState
 from engine.views.phases import Phases, phases_of
+from engine.views.sweep import count_bits, places, values
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.views.pages.instances import InstancePage
     from engine.world import World
+
+
+_BILLED = bytes(state != GONE and state not in UNBILLED for state in range(256))
 
 
 class JobRow(NamedTuple):
@@ -70,7 +74,6 @@ class PoolRow(NamedTuple):
     created_ms: int
     resize_errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, values
     jobs: tuple[str, ...]
-    cost_usd: float
     start_task: StartTask | None
     network: NetworkRow | None  # None where the pool's body says nothing of it
     spec: PoolSpec
@@ -123,17 +126,13 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
     pool = world.pools.find(pool_id)
     if pool is None:
         return None
-    counts: dict[NodeState, int] = {}
-    dedicated = spot = used_slots = 0
-    for node in pool.nodes:
-        state = world.nodes.state_of(node)
-        if state is None:
-            continue
-        counts[state] = counts.get(state, 0) + 1
-        used_slots += pool.slots - world.nodes.free[node]
-        if state not in UNBILLED:
-            dedicated += world.nodes[node].dedicated
-            spot += not world.nodes[node].dedicated
+    states = bytes(values(world.nodes.state, pool.nodes))
+    counts = {NodeState(state): states.count(state) for state in sorted(set(states) - {GONE})}
+    free = sum(values(world.nodes.free, pool.nodes)) - sum(
+        world.nodes.free[pool.nodes[at]] for at in places(states, GONE)
+    )
+    there = states.translate(_BILLED)
+    dedicated = count_bits(there, pool.dedicated_bits)
     return PoolRow(
         pool_id=pool.id,
         state=pool.state,
@@ -142,17 +141,16 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
         vm_size=pool.spec.vm_size,
         current_dedicated=dedicated,
         target_dedicated=pool.target_dedicated,
-        current_spot=spot,
+        current_spot=there.count(1) - dedicated,
         target_spot=pool.target_spot,
-        node_counts=tuple(sorted(counts.items())),
+        node_counts=tuple(counts.items()),
         slots=pool.slots,
-        used_slots=used_slots,
+        used_slots=sum(counts.values()) * pool.slots - free,
         fill=pool.fill.value,
         auto_scale=pool.auto_scale,
         created_ms=pool.created_ms,
         resize_errors=tuple((error.code, error.message, error.values) for error in pool.resize_errors),
         jobs=tuple(job.id for job in world.jobs_of(pool)),
-        cost_usd=pool_cost_usd(world, pool, simulation.now_ms),
         start_task=pool.start_task,
         network=_network(world, pool),
         spec=pool.spec,
@@ -170,3 +168,9 @@ def _network(world: World, pool: Pool) -> NetworkRow | None:
         network.free_addresses(world, pool),
         network.load_balancers(world, pool),
     )
+
+
+def cost_of_pool(simulation: Simulation, pool_id: str) -> float:
+    """What a pool's nodes have cost so far (ACC-10), in US dollars; 0 while there is no pool of this id."""
+    pool = simulation.world.pools.find(pool_id)
+    return 0.0 if pool is None else pool_cost_usd(simulation.world, pool, simulation.now_ms)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.state.instances import Mark
+from engine.state.nodes import GONE
 from engine.terms import NodeState, SchedulingState
 from engine.views.addresses import ip_address
 from engine.views.pages.instances import Hook, HookStatus, InstancePage
+from engine.views.sweep import places, side_by_side, values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine import Simulation
     from engine.state.nodes import Node, StartTaskRecord
+
+# A status of preparation above one of release in a byte.
+_STATUS_BITS = 4
+_NO_HOOKS = HookStatus.NOT_NEEDED.value << _STATUS_BITS | HookStatus.NOT_NEEDED.value
 
 _TROUBLE = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN)
 _CHANGING = (
@@ -26,6 +33,19 @@ _CHANGING = (
     NodeState.LEAVING_POOL,
     NodeState.DEALLOCATING,
 )
+_RANKS = bytes(
+    3 if state == GONE else 0 if state in _TROUBLE else 1 if state in _CHANGING else 2 for state in range(256)
+)
+
+
+def state_in(code: int) -> NodeState | None:
+    """The state that one byte of ``NodePage.states`` tells; None for a node that has left the pool."""
+    return None if code == GONE else NodeState(code)
+
+
+def hooks_in(code: int) -> tuple[HookStatus, HookStatus]:
+    """Preparation and release as one byte of ``NodePage.all_hooks`` tells them."""
+    return HookStatus(code >> _STATUS_BITS), HookStatus(code & ((1 << _STATUS_BITS) - 1))
 
 
 class NodeRow(NamedTuple):
@@ -75,6 +95,12 @@ class NodePage:
         self._simulation = simulation
         self.pool_id = pool_id
         self._prep, self._release = preparation, release
+        self._ordered: tuple[bytes, Sequence[int]] = (b"", ())
+        self._hooks: tuple[object, bytes] = (None, b"")
+
+    def is_of(self, pool_id: str, preparation: InstancePage, release: InstancePage) -> bool:
+        """Whether it looks at this pool, and at this preparation and release."""
+        return self.pool_id == pool_id and self._prep is preparation and self._release is release
 
     def nodes(self) -> Sequence[int]:
         """All nodes the pool ever had, in the order in which they appeared."""
@@ -83,13 +109,19 @@ class NodePage:
 
     def order(self) -> Sequence[int]:
         """Unusable and failed nodes first, then those that change, then the rest; those gone last."""
-        return sorted(self.nodes(), key=lambda node: (self._rank(node), node))
+        nodes, ranks = self.nodes(), self.states().translate(_RANKS)
+        if self._ordered[0] != ranks:
+            self._ordered = ranks, [nodes[at] for rank in sorted(set(ranks)) for at in places(ranks, rank)]
+        return self._ordered[1]
 
-    def _rank(self, node: int) -> int:
-        state = self.state_of(node)
-        if state is None:
-            return 3
-        return 0 if state in _TROUBLE else 1 if state in _CHANGING else 2
+    def states(self) -> bytes:
+        """A byte for each of ``nodes``, its state: read it with ``state_in``."""
+        return bytes(values(self._simulation.world.nodes.state, self.nodes()))
+
+    def counts(self) -> dict[NodeState | None, int]:
+        """How many nodes are in which state; None for those that have left the pool."""
+        found = Counter(self.states())
+        return {state_in(code): count for code, count in sorted(found.items())}
 
     def state_of(self, node: int) -> NodeState | None:
         """The node's state; None when it has left the pool."""
@@ -113,11 +145,18 @@ class NodePage:
         pool = self._simulation.world.pools.find(self.pool_id)
         return 1 if pool is None else pool.slots
 
-    def all_hooks(self) -> dict[int, tuple[HookStatus, HookStatus]]:
-        """Preparation and release of the job in focus, for the nodes where there is something to say."""
-        prep, release = dict(self._prep.statuses()), dict(self._release.statuses())
-        none = HookStatus.NOT_NEEDED
-        return {node: (prep.get(node, none), release.get(node, none)) for node in prep.keys() | release.keys()}
+    def all_hooks(self) -> bytes:
+        """A byte for each of ``nodes``, how it stands with the job in focus: read it with ``hooks_in``."""
+        codes = side_by_side(self._prep.codes(), self._release.codes(), _STATUS_BITS)
+        known = self._simulation.jumps, len(self.nodes()), codes
+        if self._hooks[0] != known:
+            found = dict(zip(self._prep.nodes_of_rows(), codes, strict=True))
+            self._hooks = known, bytes(found.get(node, _NO_HOOKS) for node in self.nodes())
+        return self._hooks[1]
+
+    def free_slots(self) -> Sequence[int]:
+        """Task slots that are not taken, of each of ``nodes``."""
+        return values(self._simulation.world.nodes.free, self.nodes())
 
     def hooks(self, node: int) -> tuple[HookStatus, HookStatus]:
         """How the node stands with preparation and release of the job in focus."""

@@ -6,14 +6,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, overload
 
+from engine.log import Subject
 from engine.state.columns import PAGE_BITS
-from engine.state.tasks import COMPLETED, GONE, NEVER_MS
+from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
 from engine.terms import TaskResult, TaskState
+from engine.views.sweep import places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine import Simulation
+    from engine.log import Shape
     from engine.state.failures import FailureInfo
 
 
@@ -44,13 +47,15 @@ class TasksInOrder(Sequence[int]):
     """Some tasks ahead of all others, which follow as they were added; nothing is copied for them."""
 
     def __init__(self, first: Sequence[int], ranges: Sequence[range], without: Sequence[int]) -> None:
-        """``first``, then the tasks of ``ranges`` except those in ``without``."""
+        """``first``, then the tasks of ``ranges`` except those in ``without``, which is in ascending order."""
         self._first = first
-        self._without = sorted(without)
-        # How many tasks that stay come before each that is left out: its place is found by bisection.
+        self._without = without
         self._ranges = ranges
-        self._offsets = [self._place(task) - number for number, task in enumerate(self._without)]
-        self._length = len(first) + sum(map(len, ranges)) - len(self._without)
+        self._length = len(first) + sum(map(len, ranges)) - len(without)
+
+    def _staying_before(self, number: int) -> int:
+        """How many tasks that stay come before the one that is left out as this number."""
+        return self._place(self._without[number]) - number
 
     def _place(self, task: int) -> int:
         """The place of a task among all tasks of the ranges."""
@@ -78,7 +83,7 @@ class TasksInOrder(Sequence[int]):
         if at < len(self._first):
             return self._first[at]
         at -= len(self._first)
-        at += bisect_right(self._offsets, at)
+        at += bisect_right(range(len(self._without)), at, key=self._staying_before)
         for tasks in self._ranges:
             if at < len(tasks):
                 return tasks[at]
@@ -95,6 +100,11 @@ class TasksInOrder(Sequence[int]):
         return len(self._first) + self._place(task) - at
 
 
+def _tells_failure(shape: Shape) -> bool:
+    """Whether an event says that a task is completed and has failed."""
+    return shape.subject is Subject.TASK and dict(shape.fields).get("result") is TaskResult.FAILURE
+
+
 class TaskPage:
     """The tasks of one job that have not been deleted."""
 
@@ -102,6 +112,8 @@ class TaskPage:
         """Look at a job; the page is empty while there is no job of this id."""
         self._simulation = simulation
         self.job_id = job_id
+        self._failed: list[int] = []
+        self._failed_upto = (-1, 0)
 
     def order(self) -> Sequence[int]:
         """Failed tasks, then running and preparing ones, newest start first, then the others as they were added."""
@@ -110,10 +122,14 @@ class TaskPage:
         if job is None:
             return ()
         ranges = self._ranges()
-        started = world.tasks.started
-        on_nodes = sorted(self._on_nodes(), key=lambda task: (-started[task], task))
-        first = [*self.failed(), *on_nodes]
-        return TasksInOrder(first, ranges, [*first, *self._deleted(ranges)])
+        failed = self.failed()
+        on_nodes = self._in_state(ranges, RUNNING) if job.busy else []
+        if job.counts[PREPARING]:
+            on_nodes = sorted(on_nodes + self._in_state(ranges, PREPARING))
+        deleted = self._in_state(ranges, GONE) if job.deleted else []
+        without = sorted([*failed, *on_nodes, *deleted])
+        on_nodes.sort(key=world.tasks.started.__getitem__, reverse=True)
+        return TasksInOrder([*failed, *on_nodes], ranges, without)
 
     def _ranges(self) -> list[range]:
         job = self._simulation.world.jobs.find(self.job_id)
@@ -122,35 +138,36 @@ class TaskPage:
         blocks = [self._simulation.world.tasks.blocks[number] for number in job.blocks]
         return [range(block.first, block.first + block.source.count) for block in blocks]
 
-    def _on_nodes(self) -> list[int]:
-        world = self._simulation.world
-        job = world.jobs.find(self.job_id)
-        if job is None or job.pool < 0 or not job.busy:
-            return []
-        ranges = self._ranges()
-        nodes = world.nodes
+    def _in_state(self, ranges: Sequence[range], state: int) -> list[int]:
+        states = self._simulation.world.tasks.state
         found: list[int] = []
-        for node in world.pools[job.pool].nodes:
-            found += nodes.running[node]
-            found += nodes.preparing.get(node, ())
-        return [task for task in found if any(task in tasks for tasks in ranges)]
-
-    def _deleted(self, ranges: Sequence[range]) -> list[int]:
-        state = self._simulation.world.tasks.state
-        gone: list[int] = []
         for tasks in ranges:
-            states = state[tasks.start : tasks.stop].tobytes()
-            at = states.find(GONE)
-            while at >= 0:
-                gone.append(tasks.start + at)
-                at = states.find(GONE, at + 1)
-        return gone
+            found += map(tasks.__getitem__, places(states[tasks.start : tasks.stop].tobytes(), state))
+        return found
 
     def failed(self) -> Sequence[int]:
-        """The completed tasks that have failed, as they were added."""
+        """The completed tasks that have failed, as they were added; looks only at what is new."""
         job = self._simulation.world.jobs.find(self.job_id)
         if job is None or not job.failed:
             return ()
+        log = self._simulation.log
+        jumps, length = self._failed_upto
+        if jumps == self._simulation.jumps and length <= len(log):
+            self._failed += self._newly_failed(length)
+            self._failed.sort()
+        if jumps != self._simulation.jumps or len(self._failed) != job.failed:
+            self._failed = self._all_failed()
+        self._failed_upto = self._simulation.jumps, len(log)
+        return self._failed
+
+    def _newly_failed(self, since: int) -> list[int]:
+        """The tasks of the job that failed in the entries of the log from number ``since`` on."""
+        log, ranges = self._simulation.log, self._ranges()
+        shapes = {number for number, shape in enumerate(log.shapes) if _tells_failure(shape)}
+        found = (log.row_a[at] for at, shape in enumerate(log.shape_of[since:], since) if shape in shapes)
+        return [task for task in found if any(task in tasks for tasks in ranges)]
+
+    def _all_failed(self) -> list[int]:
         tasks = self._simulation.world.tasks
         state = tasks.state
         found: list[int] = []

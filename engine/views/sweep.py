@@ -1,0 +1,42 @@
+"""Many rows at once: what is asked of ten thousand nodes for every frame must not cost a loop over them each time."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Sequence
+
+
+def values(column: array[int], rows: Sequence[int]) -> Sequence[int]:
+    """The values of a column in these rows, which are in ascending order."""
+    if not rows:
+        return ()
+    first, last = rows[0], rows[-1]
+    if last - first + 1 == len(rows):
+        return column[first : last + 1]
+    return itemgetter(*rows)(column)  # type: ignore[no-any-return]
+
+
+def side_by_side(high: bytes, low: bytes, low_bits: int) -> bytes:
+    """The bits of two columns in one: those of ``low`` below, ``low_bits`` wide, those of ``high`` above them."""
+    together = int.from_bytes(high) << low_bits | int.from_bytes(low)
+    return together.to_bytes(len(low))
+
+
+def count_bits(flags: bytes, bits: int) -> int:
+    """How many of the ones in ``flags`` stand where ``bits`` has one; both begin with place 0."""
+    written = f"{bits:0{len(flags)}b}"[::-1].encode()  # the codes of 0 and 1 differ in their lowest bit
+    return (int.from_bytes(flags) & int.from_bytes(written)).bit_count()
+
+
+def places(states: bytes, state: int) -> list[int]:
+    """Where a state stands."""
+    found = []
+    at = states.find(state)
+    while at >= 0:
+        found.append(at)
+        at = states.find(state, at + 1)
+    return found
