@@ -195,7 +195,7 @@ def _ending(world: World, task: int, node: int, profile: TaskProfile, extra: Tas
     spec = world.tasks.spec(task)
     job = world.jobs[profile.job]
     code = processes.finish(world, node, launch, plan, job, spec.id, spec).exit_code
-    failure = uploads.upload(world, node, launch.directory, spec.output_files, code)
+    failure = uploads.upload(world, node, launch, job, spec, code)
     return plan._replace(exit_code=code, failure=failure if code == 0 else None)
 
 

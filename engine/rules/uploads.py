@@ -5,17 +5,35 @@ Containers are known by whether they are there, not by what is in them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
 
-from engine.rules import storage
+from engine.executors.commands import has_wildcard
+from engine.paths import working_directory
+from engine.rules import processes, storage
 from engine.specs.common import OutputFileUploadCondition as When
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from engine.executors.protocol import Launch
+    from engine.paths import NodeRoot
     from engine.specs.common import OutputFile
+    from engine.specs.task import TaskSpec
     from engine.state.failures import FailureInfo
+    from engine.state.files import NodeFiles
+    from engine.state.jobs import Job
     from engine.world import World
+
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))|%(\w+)%", re.ASCII)
+
+
+class Upload(NamedTuple):
+    """A file on the node, by key, and the blob that it becomes."""
+
+    key: str
+    blob: str
 
 
 def due_uploads(files: Iterable[OutputFile], exit_code: int) -> list[OutputFile]:
@@ -24,23 +42,79 @@ def due_uploads(files: Iterable[OutputFile], exit_code: int) -> list[OutputFile]
     return [file for file in files if file.upload_options.upload_condition in conditions]
 
 
-def upload(world: World, node: int, directory: str, files: Iterable[OutputFile], exit_code: int) -> FailureInfo | None:
+def uploads_of(
+    file: OutputFile, files: NodeFiles, root: NodeRoot, directory: str, variables: Mapping[str, str]
+) -> list[Upload]:
+    """The files that a pattern means, in order, and their blobs (TASK-8).
+
+    The pattern is relative to ``directory``, or absolute; variables are replaced. Without a wildcard ``path`` is the
+    name of the blob, with one it is the directory in which the files keep their places below the part without.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        return variables.get(found[1] or found[2] or found[3], found[0])
+
+    pattern = root.key(_VARIABLE.sub(value, file.file_pattern), directory)
+    path = (file.destination.container.path or "").strip("/")
+    if not has_wildcard(pattern):
+        name = path or pattern.removeprefix(f"{directory}/")
+        return [Upload(pattern, name)] if files.read(pattern) is not None else []
+    fixed = _fixed_part(pattern)
+    wanted = _parts(pattern, root)
+    keys = [key for key in files.walk(fixed) if files.read(key) is not None and _is_meant(_parts(key, root), wanted)]
+    return [Upload(key, "/".join(part for part in (path, key[len(fixed) :].strip("/")) if part)) for key in keys]
+
+
+def _parts(path: str, root: NodeRoot) -> list[str]:
+    """The names of a path; on Windows case does not matter."""
+    return (path.lower() if root.is_windows else path).split("/")
+
+
+def _fixed_part(pattern: str) -> str:
+    """The directories before the first wildcard."""
+    parts = pattern.split("/")
+    first = next(number for number, part in enumerate(parts) if has_wildcard(part))
+    return "/".join(parts[:first])
+
+
+def _is_meant(names: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a path is like a pattern, both name by name; ``**`` stands for any directories, or all below at the end.
+
+    A name that begins with a dot is meant only where the pattern has that dot itself.
+    """
+    if not pattern or not names:
+        return not pattern and not names
+    first, *rest = pattern
+    if first != "**":
+        has_dot = names[0].startswith(".") and not first.startswith(".")
+        return not has_dot and fnmatchcase(names[0], first) and _is_meant(names[1:], rest)
+    if _is_meant(names, rest or ["*"]):
+        return True
+    return not names[0].startswith(".") and _is_meant(names[1:], pattern)
+
+
+def upload(world: World, node: int, launch: Launch, job: Job, spec: TaskSpec, exit_code: int) -> FailureInfo | None:
     """The process has ended with ``exit_code``: upload what is due; returns the first failure, None if all went well.
 
     What was done stands in ``fileuploadout.txt`` and ``fileuploaderr.txt``, which are absent where nothing was due.
+    DECISION: a container is looked at even if no file is to go there, and an upload takes no time.
     """
-    due = due_uploads(files, exit_code)
+    due = due_uploads(spec.output_files, exit_code)
+    if not due:
+        return None
+    variables = processes.environment_of(world, node, launch, job, spec.id, spec)
+    root, files = world.root_of(world.pool_of(node)), world.disks.edit(node)
     done: list[str] = []
     failures: list[FailureInfo] = []
     for file in due:
-        container = file.destination.container
-        why = storage.upload_failure(world, container.container_url)
-        if why is None:
-            done.append(f"{file.file_pattern} -> {container.container_url}/{container.path or ''}\n")
-        else:
+        url = file.destination.container.container_url
+        why = storage.upload_failure(world, url)
+        if why is not None:
             failures.append(why)
-    if due:
-        disk = world.disks.edit(node)
-        disk.write(f"{directory}/fileuploadout.txt", "".join(done))
-        disk.write(f"{directory}/fileuploaderr.txt", "".join(f"{why.code}: {why.message}\n" for why in failures))
+            continue
+        found = uploads_of(file, files, root, working_directory(launch.directory), variables)
+        done += [f"{each.key} -> {url}/{each.blob}, {files.size(each.key)} bytes\n" for each in found]
+        done += [] if found else [f"{file.file_pattern}: there is no such file\n"]
+    files.write(f"{launch.directory}/fileuploadout.txt", "".join(done))
+    files.write(f"{launch.directory}/fileuploaderr.txt", "".join(f"{why.code}: {why.message}\n" for why in failures))
     return failures[0] if failures else None

@@ -366,8 +366,61 @@ def test_task_8_files_are_uploaded_by_the_exit_code(start, condition, exit_code,
     sim = uploading(start, output(**options), exit_code=exit_code)
     assert (file(sim, OUT) is not None) is (file(sim, ERR) is not None) is uploaded
     if uploaded:
-        assert "*.txt -> https://acc/out/results" in file(sim, OUT)
+        assert file(sim, OUT) == "*.txt: there is no such file\n"
         assert file(sim, ERR) == ""
+
+
+MADE = (
+    "echo a > a.txt; echo bc > b.log; mkdir -p sub/.hidden; echo d > sub/d.txt; echo e > .e.txt; echo f > sub/.hidden/f"
+)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "uploaded"),
+    [
+        ("a.txt", "result", ["wd/a.txt -> result, 2 bytes"]),
+        ("a.txt", None, ["wd/a.txt -> a.txt, 2 bytes"]),
+        ("*.txt", "out", ["wd/a.txt -> out/a.txt, 2 bytes"]),
+        ("?.[lt]*", None, ["wd/a.txt -> a.txt, 2 bytes", "wd/b.log -> b.log, 3 bytes"]),
+        ("[!a].*", None, ["wd/b.log -> b.log, 3 bytes"]),
+        ("[", None, []),
+        ("**/*.txt", "out", ["wd/a.txt -> out/a.txt, 2 bytes", "wd/sub/d.txt -> out/sub/d.txt, 2 bytes"]),
+        ("sub/**", "out/", ["wd/sub/d.txt -> out/d.txt, 2 bytes"]),
+        ("sub/.hidden/*", None, ["wd/sub/.hidden/f -> f, 2 bytes"]),
+        (".*.txt", None, ["wd/.e.txt -> .e.txt, 2 bytes"]),
+        (
+            "../std*.txt",
+            "$WHERE",
+            ["stderr.txt -> $WHERE/stderr.txt, 0 bytes", "stdout.txt -> $WHERE/stdout.txt, 0 bytes"],
+        ),
+        ("$AZ_BATCH_TASK_WORKING_DIR/a.txt", None, ["wd/a.txt -> a.txt, 2 bytes"]),
+        ("${PLACE}/d.txt", "d", ["wd/sub/d.txt -> d, 2 bytes"]),
+        ("none.txt", "x", []),
+        ("/mnt/batch/tasks/shared/*", None, []),
+    ],
+)
+def test_task_8_a_pattern_means_files_by_their_paths(start, pattern, path, uploaded):
+    destination = {"container": {"containerUrl": "https://acc/out"} | ({"path": path} if path else {})}
+    entry = {"filePattern": pattern, "destination": destination}
+    setting = {"name": "PLACE", "value": "sub"}
+    body = a_task(outputFiles=[entry], environmentSettings=[setting]) | a_shell(MADE)
+    sim = start(a_job(tasks=[body]))
+    run_to_end(sim)
+    there = "workitems/j/job-1/t1/"
+    lines = file(sim, OUT).replace(there, "").replace("https://acc/out/", "").splitlines()
+    assert lines == (uploaded or [f"{pattern}: there is no such file"])
+
+
+def test_task_8_patterns_on_windows_have_either_separator_and_any_case(start):
+    body = a_task(outputFiles=[output()]) | {"commandLine": "cmd /c echo x > A.TXT"}
+    body["outputFiles"][0] |= {"filePattern": "%AZ_BATCH_TASK_WORKING_DIR%\\*.txt"}
+    machine = {
+        "imageReference": {"publisher": "MicrosoftWindowsServer", "offer": "WindowsServer", "sku": "2022-datacenter"},
+        "nodeAgentSKUId": "batch.node.windows amd64",
+    }
+    sim = start(a_job(tasks=[body]), pool=a_pool(virtualMachineConfiguration=machine))
+    run_to_end(sim)
+    assert "wd/A.TXT -> https://acc/out/results/A.TXT" in file(sim, OUT)
 
 
 def test_task_8_without_an_attempt_there_is_no_record_of_one(start):
