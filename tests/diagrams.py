@@ -59,6 +59,7 @@ def section() -> str:
         ("A pool: state", lifecycles.POOL),
         ("A pool: allocation state", lifecycles.ALLOCATION),
         ("A node", lifecycles.NODE),
+        ("A certificate", lifecycles.CERTIFICATE),
     ):
         drawn = picture(moves) if len(moves) <= MOST_MOVES_IN_A_PICTURE else table(moves)
         text += [f"### {title}", "", *drawn, ""]
