@@ -81,14 +81,11 @@ class Calendar:
 
     def on(self, kind: DueKind, rule: Callable[[Due], None]) -> None:
         """Let ``rule`` act whenever an entry of ``kind`` falls due."""
-        self._rules[kind] = [rule]
+        self._rules[kind][:] = [rule]
 
     def at(self, when_ms: int, kind: DueKind, key: int = 0, token: int = 0) -> None:
         """Add an entry for ``when_ms``, which must not lie in the past."""
-        self.rearm(Due(), when_ms, kind, key, token)
-
-    def rearm(self, due: Due, when_ms: int, kind: DueKind, key: int, token: int = 0) -> None:
-        """Use an entry that has happened once more, which is cheaper than a new one."""
+        due = Due()
         due.callbacks = self._rules[kind]
         due.kind = kind
         due.key = key
@@ -96,11 +93,9 @@ class Calendar:
         env = self.env
         env.schedule(due, kind, when_ms - env._now)  # type: ignore[arg-type]
 
-    def rearm_in(self, due: Due, delay_ms: int, key: int) -> None:
-        """Use an entry that has just happened once more for the same kind."""
-        due.callbacks = self._rules[due.kind]
-        due.key = key
-        self.env.schedule(due, due.kind, delay_ms)  # type: ignore[arg-type]
+    def rules_for(self, kind: DueKind) -> list[Callable[[Due], None]]:
+        """What acts when an entry of ``kind`` falls due, as SimPy wants it: a list that stays the same one."""
+        return self._rules[kind]
 
     def peek_ms(self) -> int | None:
         """When the next entry falls due; None if nothing is pending."""

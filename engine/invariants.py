@@ -122,6 +122,9 @@ def _slots(world: World, pool: Pool) -> None:
             raise _broken(world, "NODE-9", f"node {node} is {state!r} and has tasks {on_it}")
         if not on_it and state is NodeState.RUNNING and not pool.pass_due and not nodes[node].operation:
             raise _broken(world, "NODE-9", f"node {node} is running without a task")
+    running = sum(tasks.profile_of(task).required_slots for node in pool.nodes for task in nodes.running[node])
+    if pool.busy_slots != running:
+        raise _broken(world, "SCHED-10", f"pool {pool.id} counts {pool.busy_slots} slots that run, really {running}")
 
 
 def _buckets(world: World, pool: Pool) -> None:

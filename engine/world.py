@@ -20,10 +20,10 @@ from engine.state.job_schedules import JobSchedule, JobScheduleTable
 from engine.state.jobs import Job, JobTable
 from engine.state.nodes import Node, NodeTable
 from engine.state.pools import Pool, PoolTable
-from engine.state.tasks import PREPARING, RUNNING, TaskBlock, TaskTable
+from engine.state.tasks import PREPARING, RUNNING, TaskBlock, TaskProfile, TaskTable
 
 if TYPE_CHECKING:
-    from engine.executors.protocol import HookProcess
+    from engine.executors.protocol import HookProcess, Plan
     from engine.scenario.model import Scenario
     from engine.specs.account import Account
     from engine.state.files import NodeFiles
@@ -83,6 +83,8 @@ class World:
         # What has been found out about preparation and release tasks, by job; forgotten when a row may mean another.
         self.prep_hooks: dict[int, HookProcess] = {}
         self.release_hooks: dict[int, HookProcess] = {}
+        # Plans of later attempts of running tasks, by task, with the attempt and profile they are for: asked for twice.
+        self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
         self.faults = Fault()
         self.starving: dict[int, int] = {}  # task -> when its waiting was last reported (SCHED-11)
 
@@ -152,6 +154,7 @@ class World:
         self.certificates.restore(copy.certificates)
         self.prep_hooks.clear()
         self.release_hooks.clear()
+        self.plans.clear()
         self.faults = copy.faults
         self.starving = copy.starving.copy()
         tasks, running = self.tasks, self.nodes.running

@@ -152,7 +152,7 @@ def take_sample(world: World, due: Due) -> None:
     pool.samples.append((now_ms, *_tasks(world, pool), *_nodes(world, pool)))
     del pool.samples[:-_MOST_SAMPLES]
     pool.scaling = scaling._replace(next_sample_ms=now_ms + SAMPLE_PERIOD_MS)
-    world.calendar.rearm(due, now_ms + SAMPLE_PERIOD_MS, DueKind.AUTOSCALE_SAMPLE, pool.row)
+    world.calendar.at(now_ms + SAMPLE_PERIOD_MS, DueKind.AUTOSCALE_SAMPLE, pool.row)
 
 
 class _Column(Sequence[float]):
@@ -221,7 +221,7 @@ def evaluate_when_due(world: World, due: Due) -> None:
     if scaling is None or scaling.next_ms != now_ms or pool.state is not PoolState.ACTIVE:
         return
     pool.scaling = scaling._replace(next_ms=now_ms + scaling.interval_ms)
-    world.calendar.rearm(due, now_ms + scaling.interval_ms, DueKind.AUTOSCALE, pool.row)
+    world.calendar.at(now_ms + scaling.interval_ms, DueKind.AUTOSCALE, pool.row)
     _evaluate_and_resize(world, pool)
 
 

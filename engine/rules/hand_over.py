@@ -11,7 +11,7 @@ from collections.abc import Callable
 from heapq import heappop, heapreplace
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due
+from engine.calendar import Due, DueKind
 from engine.rules import outcomes, scheduling
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import Mark
@@ -30,10 +30,10 @@ _JOB_ACTIVE, _POOL_ACTIVE = JobState.ACTIVE, PoolState.ACTIVE
 def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one long function is what it is for
     """The rule for DueKind.TASK_ENDED. The tables are bound once: they change their contents, never their identity."""
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
-    env, rearm_in = calendar.env, calendar.rearm_in
+    env, schedule = calendar.env, calendar.env.schedule
     state, started, ended, planned, on_node = tasks.state, tasks.started, tasks.ended, tasks.planned, tasks.node
     code, profile_of, profiles, start_entry = tasks.code, tasks.profile, tasks.profiles, tasks.start_entry
-    is_open, ran, succeeded, running = nodes.open, nodes.ran, nodes.succeeded, nodes.running
+    is_open, ran, running = nodes.open, nodes.ran, nodes.running
     tasks_dirty, nodes_dirty = tasks.dirty, nodes.dirty
     jobs, pools, records = world.jobs.rows, world.pools.rows, nodes.records.rows
     mark, instance_rows = instances.mark, instances.rows
@@ -41,7 +41,8 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
     when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     success, start = tasks.first_success, tasks.first_start
     end_with_care, all_else = outcomes.task_ended, scheduling.slots_came_free
-    assign, turn_key, row_mask = scheduling.assign, scheduling.turn_key, scheduling.ROW_MASK
+    assign, row_bits, row_mask = scheduling.assign, scheduling.ROW_BITS, scheduling.ROW_MASK
+    task_ended, again = DueKind.TASK_ENDED, calendar.rules_for(DueKind.TASK_ENDED)
 
     def rule(due: Due) -> None:  # noqa: PLR0915
         task = due.key
@@ -62,9 +63,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
         here = running[node]
         here.discard(task)
         ran[node] += 1
-        succeeded[node] += 1
         nodes_dirty[node >> PAGE_BITS] = 1
-        pool.busy_slot_ms += slots * (now_ms - started[task])
         counts = job.counts
         counts[RUNNING] -= 1
         counts[COMPLETED] += 1
@@ -77,9 +76,11 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
         # Who is next (scheduling.slots_came_free, fill_node)?
         turns = pool.turns
         if not turns or not is_open[node] or pool.pass_due or pool.has_preemptible:
+            pool.run_on(now_ms, -slots)
             all_else(world, node, slots)
             return
-        job = jobs[turns[0] & row_mask]
+        turn = turns[0]
+        job = jobs[turn & row_mask]
         lane = job.ready.get(slots)
         if (
             lane is None
@@ -91,30 +92,31 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
             or lane.returned
             or lane.late
             or lane.next == lane.end
+            or not profiles[profile_of[lane.next]].hot
         ):
-            all_else(world, node, slots)
-            return
-        task = lane.next
-        if not profiles[profile_of[task]].hot:
+            pool.run_on(now_ms, -slots)
             all_else(world, node, slots)
             return
         # The job's turn is over (ReadyQueue.take, scheduling.next_turn).
-        lane.take()
+        task = lane.take()
         job.ready_count -= 1
-        pool.served += 1
-        job.served = pool.served
+        pool.served = served = pool.served + 1
         if not job.ready_count:
             heappop(turns)
             job.in_turn = False
-        elif len(turns) > 1:
-            heapreplace(turns, turn_key(job, pool))
-        else:
-            turns[0] = turn_key(job, pool)
+        elif not pool.oldest_first:
+            turn += served - job.served << row_bits
+            if len(turns) > 1:
+                heapreplace(turns, turn)
+            else:
+                turns[0] = turn
+        job.served = served
         if job.has_prep:
             rows = instance_rows.get(job.row)
             row = rows[node] if rows is not None and node < len(rows) else -1
             needed = _SETTLED if job.has_release else _PREPARED
             if row < 0 or mark[row] & needed != needed:
+                pool.run_on(now_ms, -slots)
                 assign(world, job, task, node, profiles[profile_of[task]])
                 return
         # The task runs (outcomes.start_task, TaskTable.start).
@@ -133,6 +135,8 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
         shape_of(start)
         row_a(task)
         row_b(node)
-        rearm_in(due, delay_ms, task)
+        due.callbacks = again
+        due.key = task
+        schedule(due, task_ended, delay_ms)  # type: ignore[arg-type]
 
     return rule

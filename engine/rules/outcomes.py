@@ -15,6 +15,7 @@ from engine.state.columns import PAGE_BITS
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import Mark
 from engine.state.tasks import (
+    ACTIVE,
     COMPLETED,
     NEVER_MS,
     PREPARING,
@@ -100,6 +101,8 @@ def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: s
     if preparing and node in preparing:
         preparing[node].discard(task)
     world.nodes.running[node].add(task)
+    pools = world.pools.rows
+    pools[world.nodes.records.rows[node].pool].run_on(now_ms, profile.required_slots)
     world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
     if world.jobs.rows[profile.job].has_release:
         row = world.instances.row(profile.job, node)
@@ -148,10 +151,13 @@ def task_ended(world: World, due: Due) -> None:
         _leave_node(world, task, node, profile, well=True)
         tasks.succeed(now_ms, task, node)
         after_completion(world, task, profile, 0, None)
+        scheduling.slots_came_free(world, node, profile.required_slots)
     else:
         _end_with_care(world, task, node, profile)
         disk_space.look(world, node)
-    scheduling.slots_came_free(world, node, profile.required_slots)
+        scheduling.slots_came_free(world, node, profile.required_slots)
+        if tasks.state[task] == ACTIVE:
+            scheduling.look_elsewhere(world, world.jobs[profile.job])
 
 
 def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> None:
@@ -176,7 +182,7 @@ def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> 
         _leave_node(world, task, node, profile, well=False)
         extra = extra._replace(retry_count=extra.retry_count + 1, awaits_retry=True)
         tasks.back_to_active(now_ms, task, extra, "RETRY-5", exit_code)
-        queue_again(world, task, profile)
+        queue_again(world, task, profile, at_once=True)
         task_left(world, world.jobs[profile.job])
     else:
         _leave_node(world, task, node, profile, well=False)
@@ -189,6 +195,7 @@ def _ending(world: World, task: int, node: int, profile: TaskProfile, extra: Tas
     RETRY-2 the code is the process's own. RETRY-10 an upload that failed shows only after exit code 0.
     """
     plan = _present_plan(world, task, profile, extra)
+    world.plans.pop(task, None)
     if profile.process is not None or plan.failure is not None:
         return plan
     launch = processes.task_launch(world, task, node, extra.attempts, world.tasks.started[task])
@@ -215,8 +222,13 @@ def _again(world: World, task: int, profile: TaskProfile, further: int) -> Plan:
     """The plan of a later attempt of a plain task: the present one, or with ``further`` 1 the next."""
     assert profile.process is not None
     attempt = world.tasks.extra(task).attempts + further
+    known = world.plans.get(task)
+    if known is not None and known[:2] == (attempt, profile):
+        return known[2]
     subject = ("task", world.jobs.rows[profile.job].id.lower(), world.tasks.task_id(task).lower())
-    return profile.process._replace(wall_clock_ms=profile.wall_clock_ms).plan(world.seed, subject, attempt)
+    plan = profile.process._replace(wall_clock_ms=profile.wall_clock_ms).plan(world.seed, subject, attempt)
+    world.plans[task] = attempt, profile, plan
+    return plan
 
 
 def complete_failed(
@@ -261,16 +273,18 @@ def _leave_node(world: World, task: int, node: int, profile: TaskProfile, *, wel
     nodes = world.nodes
     nodes.running[node].discard(task)
     nodes.ran[node] += 1
-    if well:
-        nodes.succeeded[node] += 1
-    pool = world.pools.rows[nodes.records.rows[node].pool]
-    pool.busy_slot_ms += profile.required_slots * (world.calendar.now_ms - world.tasks.started[task])
+    if not well:
+        nodes.failed[node] += 1
+    world.pools.rows[nodes.records.rows[node].pool].run_on(world.calendar.now_ms, -profile.required_slots)
     if profile.exclusive:
         scheduling.open_node(world, node)
 
 
-def queue_again(world: World, task: int, profile: TaskProfile) -> None:
-    """A task that is active again waits for its turn, ahead of the job's new tasks (SCHED-6)."""
+def queue_again(world: World, task: int, profile: TaskProfile, *, at_once: bool = False) -> None:
+    """A task that is active again waits for its turn, ahead of the job's new tasks (SCHED-6).
+
+    A pass follows, or with ``at_once`` the caller gives the room that the task has left to whoever is next.
+    """
     job = world.jobs.edit(profile.job)
     queue = scheduling.queue_of(job, profile.required_slots)
     if profile.manager:
@@ -279,7 +293,11 @@ def queue_again(world: World, task: int, profile: TaskProfile) -> None:
             world.pools[job.pool].has_preemptible = True  # it may displace others now (JM-6)
     else:
         queue.add_returned(task, len(world.log))
-    scheduling.tasks_became_ready(world, job, 1)
+    job.ready_count += 1
+    if at_once and not profile.manager:
+        scheduling.enter_turns(world, job)
+    else:
+        scheduling.let_job_take_turns(world, job)
 
 
 def leave_queue(world: World, task: int, profile: TaskProfile) -> None:

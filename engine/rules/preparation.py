@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engine.calendar import Due, DueKind
 from engine.rules import outcomes, processes, scheduling
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, failure
-from engine.state.instances import Ending, InstanceTable, Mark
+from engine.state.instances import ENDED_WELL, Ending, InstanceTable, Mark
 from engine.state.tasks import TaskProfile
 from engine.terms import InstanceState, TaskResult
 
@@ -90,17 +90,17 @@ def assign(world: World, job: Job, task: int, node: int, profile: TaskProfile) -
     PREP-6 the task waits for it, or PREP-13 does not. PREP-21 either way it holds its slots.
     """
     instances = world.instances
-    row = instances.row(job.row, node)
-    if row >= 0 and instances.mark[row] & Mark.VALID:
+    row = instances.need(job.row, node)
+    mark = instances.mark[row]
+    if mark & Mark.VALID:
         outcomes.start_task(world, task, node, profile)
         return
-    row = instances.need(job.row, node)
     prep = job.spec.job_preparation_task
     assert prep is not None
-    verdict = prep_verdict(instances.mark[row], instances.prep_state[row], prep)
-    if verdict in (PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO):
-        start(world, job, node, row, start_rule(instances.mark[row], instances.prep(row)))
-    if verdict in (PrepVerdict.GO, PrepVerdict.PREPARE_AND_GO):
+    verdict = prep_verdict(mark, instances.prep_state[row], prep)
+    if verdict is PrepVerdict.PREPARE or verdict is PrepVerdict.PREPARE_AND_GO:
+        start(world, job, node, row, start_rule(mark, instances.prep(row)))
+    if verdict is PrepVerdict.GO or verdict is PrepVerdict.PREPARE_AND_GO:
         outcomes.start_task(world, task, node, profile, rule="PREP-13")
     else:
         world.nodes.preparing.setdefault(node, set()).add(task)
@@ -142,7 +142,7 @@ def preparation_ended(world: World, due: Due) -> None:
 
 def succeeded(world: World, job: Job, node: int, row: int) -> None:
     """The instance exited 0: every task waiting for it on this node starts (PREP-7)."""
-    world.instances.prep_complete(world.now_ms, row, Ending(0), rule="PREP-5")
+    world.instances.prep_complete(world.now_ms, row, ENDED_WELL, rule="PREP-5")
     world.instances.set_mark(row, Mark.VALID)
     job.prepared |= _bit(world, job, node)
     for task in waiting_tasks(world, job, node):
@@ -172,8 +172,9 @@ def failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: st
 
 def waiting_tasks(world: World, job: Job, node: int) -> list[int]:
     """The job's tasks that are preparing on the node, in creation order."""
+    profiles, profile_of = world.tasks.profiles, world.tasks.profile
     waiting = world.nodes.preparing.get(node, ())
-    return sorted(task for task in waiting if world.tasks.profile_of(task).job == job.row)
+    return sorted([task for task in waiting if profiles[profile_of[task]].job == job.row])
 
 
 def give_back(world: World, task: int, rule: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.environment import NodeFacts, TaskFacts, TaskKind, settings_of, variables
 from engine.executors.access import GuardedFiles
-from engine.executors.protocol import HookProcess, Launch, Output, PlainProcess, Plan
+from engine.executors.protocol import HookProcess, Launch, Output, Plan
 from engine.paths import STARTUP, task_directory
 from engine.rules import certificates, disk_space, setups, users
 from engine.rules.packages import packages_of
@@ -118,20 +118,19 @@ def _launch(
 def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -> int:
     """A preparation or release task starts on the node; returns when its process will end, in ms."""
     now_ms = world.now_ms
+    if hook.fixed is not None:
+        return min(now_ms + hook.fixed.total_ms, world.latest_ms)
     if hook.plain is not None:
-        return min(now_ms + _plain_plan(world, job, hook, hook.plain, node, run).total_ms, world.latest_ms)
+        plan = hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
+        return min(now_ms + plan.total_ms, world.latest_ms)
     launch = begin(world, node, hook_launch(world, job, hook, node, run, now_ms), hook.spec)
     return min(now_ms + world.executor.plan(launch).total_ms, world.latest_ms)
-
-
-def _plain_plan(world: World, job: Job, hook: HookProcess, plain: PlainProcess, node: int, run: int) -> Plan:
-    return hook.fixed or plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
 
 
 def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> Ending:
     """The process of a preparation or release task has come to its planned end: how, and its files written."""
     if hook.plain is not None:
-        plan = _plain_plan(world, job, hook, hook.plain, node, run)
+        plan = hook.fixed or hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
         code = plan.exit_code or 0
     else:
         launch = hook_launch(world, job, hook, node, run, started_ms)

@@ -151,14 +151,25 @@ def tasks_became_ready(world: World, job: Job, count: int) -> None:
 
 def let_job_take_turns(world: World, job: Job) -> None:
     """Enter the job among those that have something to place, if it may be there; a pass follows."""
-    if job.pool < 0:
+    enter_turns(world, job)
+    if job.in_turn:
+        request_pass(world, world.pools[job.pool])
+
+
+def enter_turns(world: World, job: Job) -> None:
+    """Enter the job among those of its pool that have something to place, if it may be there."""
+    if job.pool < 0 or job.in_turn:
         return
     pool = world.pools[job.pool]
-    if not job.in_turn and may_take_turns(job, pool):
+    if may_take_turns(job, pool):
         job.in_turn = True
         heappush(pool.turns, turn_key(job, pool))
-    if job.in_turn:
-        request_pass(world, pool)
+
+
+def look_elsewhere(world: World, job: Job) -> None:
+    """A task of the job is still active after its node was filled: is there room on others (SCHED-15)?"""
+    if job.in_turn and any(world.pools[job.pool].buckets[1:]):
+        request_pass(world, world.pools[job.pool])
 
 
 def reorder_turns(world: World, pool: Pool) -> None:

@@ -118,13 +118,14 @@ class InstanceTable(Columns):
 
     def need(self, job: int, node: int) -> int:
         """The row of the job on the node, made when it is new."""
-        row = self.row(job, node)
-        if row < 0:
-            for append, value in self._blank:
-                append(value)
-            row = self._grow(1)
-            self.job[row], self.node[row] = job, node
-            self._enter(row)
+        rows = self.rows.get(job)
+        if rows is not None and node < len(rows) and rows[node] >= 0:
+            return rows[node]
+        for append, value in self._blank:
+            append(value)
+        row = self._grow(1)
+        self.job[row], self.node[row] = job, node
+        self._enter(row)
         return row
 
     def set_mark(self, row: int, mark: int) -> None:
@@ -141,16 +142,17 @@ class InstanceTable(Columns):
 
     def prep_start_run(self, now_ms: int, row: int, end_ms: int, rule: str, *, retry: bool = False) -> None:
         """The preparation's process starts and will end at ``end_ms``; a retry keeps counting (PREP-12)."""
-        if not self.prep_runs[row]:
+        self.prep_runs[row] = run = self.prep_runs[row] + 1
+        if run == 1:
             self.prep_first[row] = now_ms
+        else:
+            self.prep_retries[row] = self.prep_retries[row] + 1 if retry else 0
+            self._page(row).pop(2 * row, None)  # how the run before this one ended
         self.prep_state[row] = InstanceState.RUNNING
         self.prep_start[row] = now_ms
         self.prep_end[row] = end_ms
-        self.prep_retries[row] = self.prep_retries[row] + 1 if retry else 0
-        self.prep_runs[row] += 1
-        self._page(row).pop(2 * row, None)  # how the run before this one ended
         self.touch(row)
-        self._log(now_ms, "JobPreparationTaskStateChanged", row, InstanceState.RUNNING, self.prep_runs[row], None, rule)
+        self._log(now_ms, "JobPreparationTaskStateChanged", row, InstanceState.RUNNING, run, None, rule)
 
     def prep_complete(self, now_ms: int, row: int, ending: Ending, rule: str) -> None:
         """The preparation is completed, well or not (PREP-5), which is all that release asks of it (REL-3)."""
@@ -260,10 +262,17 @@ class InstanceTable(Columns):
             self._enter(row)
 
     def _enter(self, row: int) -> None:
-        rows = self.rows.setdefault(self.job[row], array("i"))
-        node = self.node[row]
+        job, node = self.job[row], self.node[row]
+        rows = self.rows.get(job)
+        if rows is None:
+            rows = self.rows[job] = array("i")
+            self._of_job[job] = array("i")
         if node >= len(rows):
             rows.extend(array("i", [-1]) * (node + 1 - len(rows)))
         rows[node] = row
-        self._on_node.setdefault(node, []).append(row)
-        self._of_job.setdefault(self.job[row], array("i")).append(row)
+        self._of_job[job].append(row)
+        on_node = self._on_node.get(node)
+        if on_node is None:
+            self._on_node[node] = [row]
+        else:
+            on_node.append(row)

@@ -144,13 +144,13 @@ class Node(Record):
 class NodeTable(Columns):
     """All nodes of all pools, in the order in which they appeared."""
 
-    TYPES = {"state": "B", "open": "B", "free": "i", "since": TIME, "ran": "i", "succeeded": "i"}  # noqa: RUF012
+    TYPES = {"state": "B", "open": "B", "free": "i", "since": TIME, "ran": "i", "failed": "i"}  # noqa: RUF012
     state: array[int]
     open: array[int]  # new tasks may come (SCHED-8): the node stands in its pool's buckets
     free: array[int]  # task slots not taken
     since: array[int]  # when the present state began
     ran: array[int]  # NODE-5: totalTasksRun
-    succeeded: array[int]
+    failed: array[int]  # of these, not ended well: the rest is totalTasksSucceeded
 
     def __init__(self, log: EventLog, time_code: str) -> None:
         """Make a table without nodes."""
@@ -175,7 +175,7 @@ class NodeTable(Columns):
         self.free.append(slots)
         self.since.append(record.allocation_ms)
         self.ran.append(0)
-        self.succeeded.append(0)
+        self.failed.append(0)
         self.running.append(set())
         self._grow(1)
         node = self.records.add(record)
@@ -244,8 +244,12 @@ class NodeTable(Columns):
 
     def forget_tasks(self, node: int) -> None:
         """Another VM takes the node's place: what is counted of tasks begins anew (NODE-10)."""
-        self.ran[node] = self.succeeded[node] = 0
+        self.ran[node] = self.failed[node] = 0
         self.touch(node)
+
+    def succeeded(self, node: int) -> int:
+        """How many tasks have ended well there (NODE-5)."""
+        return self.ran[node] - self.failed[node]
 
     def busy(self, node: int) -> bool:
         """Whether a job's task runs or prepares there (NODE-9)."""

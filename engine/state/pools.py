@@ -76,7 +76,9 @@ class Pool(Record):
         "auto_scale",
         "auto_schedule",
         "buckets",
+        "busy_since_ms",
         "busy_slot_ms",
+        "busy_slots",
         "certificates",
         "created_ms",
         "dedicated_bits",
@@ -169,7 +171,20 @@ class Pool(Record):
         self.pass_due = False
         self.has_preemptible = False  # a job here has allowed preemption (SCHED-16)
         self.unsettled: list[int] = []  # nodes whose state must be looked at after the pass that is due
+        # The time that slots have run tasks: up to the last change, and how many do since then.
         self.busy_slot_ms = 0
+        self.busy_slots = 0
+        self.busy_since_ms = now_ms
+
+    def run_on(self, now_ms: int, slots: int) -> None:
+        """``slots`` more run a task from now on, or fewer if negative."""
+        self.busy_slot_ms = self.busy_slot_ms_at(now_ms)
+        self.busy_slots += slots
+        self.busy_since_ms = now_ms
+
+    def busy_slot_ms_at(self, now_ms: int) -> int:
+        """How long slots have run tasks, all together, in ms."""
+        return self.busy_slot_ms + self.busy_slots * (now_ms - self.busy_since_ms)
 
     @property
     def targets_met(self) -> bool:

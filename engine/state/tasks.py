@@ -126,8 +126,8 @@ class TaskTable(Columns):
         self._firsts: list[int] = []
         new = (("from", None), ("to", TaskState.ACTIVE), ("attempt", 1))
         self._added = log.shape("TaskStateChanged", Subject.TASKS_ADDED, *new)
-        self._begin_shapes: dict[tuple[TaskState, TaskState, int, str], int] = {}
-        self.first_start = self._begin_shape(TaskState.ACTIVE, TaskState.RUNNING, 1, "SCHED-7")
+        self._begin_shapes: dict[tuple[int, int, int, str], int] = {}
+        self.first_start = self._begin_shape(ACTIVE, RUNNING, 1, "SCHED-7")
         self.first_success = self._success_shape(1)
 
     # -- identity ------------------------------------------------------------------------------------------------
@@ -238,13 +238,11 @@ class TaskTable(Columns):
 
     def start(self, now_ms: int, task: int, node: int, end_ms: int, rule: str = "SCHED-7") -> None:
         """The task runs on the node and will end at ``end_ms`` unless something comes between."""
-        page = task >> PAGE_BITS
-        extra = self.sparse[page].get(task)
         old = self.state[task]
-        if extra is None and self.started[task] == NEVER_MS and old == ACTIVE and rule == "SCHED-7":
-            shape = self.first_start
+        if self.started[task] == NEVER_MS and task not in self.sparse[task >> PAGE_BITS]:
+            shape = self._begin_shape(old, RUNNING, 1, rule)
         else:
-            shape = self._restart(now_ms, task, node, TaskState(old), rule)
+            shape = self._restart(now_ms, task, node, old, rule)
         self._move(task, old, RUNNING)
         self.node[task] = node
         self.started[task] = now_ms
@@ -252,16 +250,16 @@ class TaskTable(Columns):
         self.start_entry[task] = len(self.log.when)
         self.log.append(now_ms, shape, task, node)
 
-    def _restart(self, now_ms: int, task: int, node: int, old: TaskState, rule: str) -> int:
+    def _restart(self, now_ms: int, task: int, node: int, old: int, rule: str) -> int:
         self._count_on_node(task, node)
         extra = self.extra(task)
         if extra == UNTRIED:
-            return self._begin_shape(old, TaskState.RUNNING, 1, rule)
+            return self._begin_shape(old, RUNNING, 1, rule)
         retry_ms = now_ms if extra.awaits_retry else extra.last_retry_ms
         extra = extra._replace(attempts=extra.attempts + 1, last_retry_ms=retry_ms, awaits_retry=False)
         self.set_extra(task, extra)
         rule = "RETRY-5" if retry_ms == now_ms else rule
-        return self._begin_shape(old, TaskState.RUNNING, extra.attempts, rule)
+        return self._begin_shape(old, RUNNING, extra.attempts, rule)
 
     def _count_on_node(self, task: int, node: int) -> None:
         """Service retries are counted for each node (RETRY-7)."""
@@ -272,9 +270,12 @@ class TaskTable(Columns):
     def prepare(self, now_ms: int, task: int, node: int) -> None:
         """The task is assigned to the node and waits for the job's preparation there (PREP-6)."""
         self._move(task, self.state[task], PREPARING)
-        self._count_on_node(task, node)
+        attempt = 1
+        if self.started[task] != NEVER_MS or task in self.sparse[task >> PAGE_BITS]:
+            self._count_on_node(task, node)
+            attempt = self.extra(task).attempts + 1
         self.node[task] = node
-        shape = self._begin_shape(TaskState.ACTIVE, TaskState.PREPARING, self.extra(task).attempts + 1, "PREP-6")
+        shape = self._begin_shape(ACTIVE, PREPARING, attempt, "PREP-6")
         self.log.append(now_ms, shape, task, node)
 
     def succeed(self, now_ms: int, task: int, node: int) -> None:
@@ -393,11 +394,11 @@ class TaskTable(Columns):
 
     # -- shapes --------------------------------------------------------------------------------------------------
 
-    def _begin_shape(self, old: TaskState, new: TaskState, attempt: int, rule: str) -> int:
+    def _begin_shape(self, old: int, new: int, attempt: int, rule: str) -> int:
         key = (old, new, attempt, rule)
         shape = self._begin_shapes.get(key)
         if shape is None:
-            fields = (("from", old), ("to", new), ("attempt", attempt), ("rule", rule))
+            fields = (("from", TaskState(old)), ("to", TaskState(new)), ("attempt", attempt), ("rule", rule))
             shape = self._begin_shapes[key] = self.log.shape("TaskStateChanged", Subject.TASK, *fields)
         return shape
 

@@ -119,10 +119,6 @@ def node_hours(world: World, now_ms: int, pools: Iterable[Pool] | None = None) -
 
 def slot_utilization(world: World, now_ms: int) -> float:
     """The share, 0 to 1, of the slot time of idle and running nodes in which a task ran; 0 if there was none."""
-    nodes, tasks = world.nodes, world.tasks
     offered_ms = sum(ms * world.pool_of(node).slots for node, ms in history.ready_ms(world, now_ms).items())
-    busy_ms = sum(pool.busy_slot_ms for pool in world.pools.rows)
-    for running in nodes.running:
-        for task in running:
-            busy_ms += tasks.profile_of(task).required_slots * (now_ms - tasks.started[task])
+    busy_ms = sum(pool.busy_slot_ms_at(now_ms) for pool in world.pools.rows)
     return min(1.0, busy_ms / offered_ms) if offered_ms else 0.0

@@ -52,7 +52,7 @@ def node_body(world: World, node: int, recent: Sequence[int] = ()) -> dict[str, 
         "affinityId": affinity_id(record.id),
         "vmSize": pool.spec.vm_size,
         "totalTasksRun": table.ran[node],
-        "totalTasksSucceeded": table.succeeded[node],
+        "totalTasksSucceeded": table.succeeded(node),
         "runningTasksCount": len(table.running[node]),
         "runningTaskSlotsCount": sum(tasks.profile_of(task).required_slots for task in table.running[node]),
     }

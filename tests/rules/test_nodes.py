@@ -93,7 +93,7 @@ def test_node_5_counts_tasks_that_ran_and_that_succeeded(start):
         a_job(tasks=[a_task("t1"), a_task("t2", exit_code=1)], prep=a_line(5)), pool=a_pool(startTask=a_line(5))
     )
     run_to_end(sim)
-    assert (sim.world.nodes.ran[0], sim.world.nodes.succeeded[0]) == (2, 1)
+    assert (sim.world.nodes.ran[0], sim.world.nodes.succeeded(0)) == (2, 1)
 
 
 def test_node_10_boot_time_moves_and_the_counts_survive_a_reboot(start):
@@ -111,7 +111,7 @@ def test_node_10_the_counts_begin_anew_with_a_preemption(start):
     run_to(sim, minutes=5)
     assert sim.world.nodes.ran[0] == 1
     evict(sim)
-    assert (sim.world.nodes.ran[0], sim.world.nodes.succeeded[0]) == (0, 0)
+    assert (sim.world.nodes.ran[0], sim.world.nodes.succeeded(0)) == (0, 0)
 
 
 def test_node_7_scheduling_is_enabled_at_first(start):

@@ -187,7 +187,7 @@ class NodePage:
             running_tasks=len(world.nodes.running[node]),
             preparing_tasks=len(world.nodes.preparing.get(node, ())),
             total_run=world.nodes.ran[node],
-            total_succeeded=world.nodes.succeeded[node],
+            total_succeeded=world.nodes.succeeded(node),
             is_dedicated=record.dedicated,
             allocation_ms=record.allocation_ms,
             boot_ms=record.boot_ms,
