@@ -352,6 +352,8 @@ def fill_node(world: World, pool: Pool, node: int) -> bool:
         next_turn(pool, job)
         assign(world, job, task, node, profile)
         exclusively = profile.exclusive
+        if profile.manager:
+            request_pass(world, pool)  # those behind it in its queue may find room on other nodes
     for key in blocked:
         heappush(turns, key)
     return exclusively

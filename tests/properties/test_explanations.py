@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from engine import Simulation
 from engine.state.tasks import ACTIVE
 from engine.views.explain.autoscale import why_targets
+from engine.views.explain.job_schedules import why_schedule
 from engine.views.explain.jobs import why_job
 from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
@@ -30,6 +31,8 @@ def all_answers(simulation):
             yield why_preparation(world, job, node)
     for job in world.jobs:
         yield why_job(world, job)
+    for schedule in world.job_schedules:
+        yield why_schedule(world, schedule, simulation.now_ms)
     for pool in world.pools:
         yield why_pool(world, pool)
         if (targets := why_targets(world, pool)) is not None:

@@ -97,6 +97,20 @@ def test_jm_5_when_it_could_not_start_its_node_is_open_to_others_again() -> None
     assert started["t"] == failed["t"]
 
 
+def test_jm_5_once_it_has_its_node_those_behind_it_take_the_room_that_was_too_small_for_it() -> None:
+    busy = [
+        {"id": f"b{n}", "commandLine": "work", "simulate": {"duration": seconds}}
+        for n, seconds in enumerate((60, 99, 600, 99))
+    ]
+    other = {"id": "k", "poolInfo": {"poolId": "p"}, "tasks": busy}
+    job = {"at": 60, "jobManagerTask": _manager(killJobOnCompletion=False), "tasks": _tasks(1)}
+    simulation = _run(job, other, nodes=2, slots=2)
+    (managed,) = _events(simulation, "TaskStateChanged", taskId="boss", to="running")
+    (started,) = _events(simulation, "TaskStateChanged", taskId="t0", to="running")
+    assert started["t"] == managed["t"]
+    assert started["nodeId"] != managed["nodeId"]
+
+
 def test_jm_6_restarted_without_an_idle_node_it_stops_another_task_of_its_job() -> None:
     manager = _manager(
         killJobOnCompletion=False,

@@ -69,7 +69,6 @@ NOTHING_TO_DECIDE = {
     "SPOT-9": "there are no multi-instance tasks",
     "START-10": ADVICE,
     "JOB-23": ADVICE,
-    "JM-3": ADVICE,
     "PREP-20": ADVICE,
     "PREP-28": ADVICE,
     "REL-16": ADVICE,

@@ -1,5 +1,6 @@
 """What the explanations of a run say, as text."""
 
+from engine.views.explain.job_schedules import why_schedule
 from engine.views.explain.jobs import why_job
 from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
@@ -22,6 +23,11 @@ def why_preparation_says(sim, index=0, job="j"):
 
 def why_job_says(sim, job="j"):
     return why_job(sim.world, sim.world.jobs.find(job)).lines()
+
+
+def why_schedule_says(sim, schedule="s"):
+    rows = [one for one in sim.world.job_schedules if one.id == schedule]
+    return why_schedule(sim.world, rows[-1], sim.now_ms).lines()
 
 
 def why_pool_says(sim, row=0):

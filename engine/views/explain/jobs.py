@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from engine.agenda import Agenda
 from engine.rules import scheduling
 from engine.state.instances import Mark
+from engine.state.jobs import NO_SCHEDULE
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.terms import InstanceState, JobState, OnAllTasksComplete
@@ -62,6 +63,9 @@ def _active(world: World, job: Job) -> Explanation:
     ]
     verb = "ended" if begun else "started"
     notes = [] if ends_itself else [Note("Nothing ends it but a user, or its time limit.", "JOB-7")]
+    if job.schedule != NO_SCHEDULE:
+        schedule_id = world.job_schedules[job.schedule].id
+        notes.append(Note(f"Until it has ended, job schedule {schedule_id} makes no other.", "JS-3"))
     return Explanation(
         world.scenario.start,
         f"Why has job {job.id} not {verb}?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.explain.autoscale import why_targets
+from engine.views.explain.job_schedules import why_schedule
 from engine.views.explain.jobs import why_job
 from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
@@ -33,6 +34,12 @@ def about_job(world: World, job_id: str) -> list[Explanation]:
     """Why a job has not ended, or has; nothing while there is none of this id."""
     job = world.jobs.find(job_id)
     return [] if job is None else [why_job(world, job)]
+
+
+def about_schedule(world: World, schedule_id: str, now_ms: int) -> list[Explanation]:
+    """Why a job schedule makes no job at ``now_ms``, or has ended; nothing while there is none of this id."""
+    schedule = world.job_schedules.find(schedule_id)
+    return [] if schedule is None else [why_schedule(world, schedule, now_ms)]
 
 
 def about_pool(world: World, pool_id: str) -> list[Explanation]:

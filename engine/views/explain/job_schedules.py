@@ -1,0 +1,151 @@
+"""Why a job schedule makes no job now, when it makes the next, is still ending, or has ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.rules import job_schedules, occurrences, quotas
+from engine.rules.job_schedules import active_job
+from engine.terms import JobScheduleState, OnAllTasksComplete
+from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, some
+from engine.views.explain.jobs import why_job
+
+if TYPE_CHECKING:
+    from engine.state.job_schedules import JobSchedule
+    from engine.state.jobs import Job
+    from engine.world import World
+
+_S = JobScheduleState
+
+
+def why_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
+    """Why the schedule is in its state at ``now_ms``, and what it waits for."""
+    match schedule.state:
+        case _S.ACTIVE:
+            return _active(world, schedule, now_ms)
+        case _S.DISABLED:
+            return _disabled(world, schedule, now_ms)
+        case _S.TERMINATING | _S.DELETING:
+            return _ending(world, schedule, now_ms)
+        case _S.COMPLETED:
+            return _completed(world, schedule)
+        case None:
+            note = Note("It has been deleted, with all its jobs.", "JS-8")
+            return Explanation(world.scenario.start, f"Where is job schedule {schedule.id}?", notes=(note,))
+
+
+def _active(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
+    job = active_job(world, schedule)
+    changes = [_next_run(world, schedule, now_ms), None if job is None else why_job(world, job).next_change]
+    return Explanation(
+        world.scenario.start,
+        f"Why does job schedule {schedule.id} make no job now?",
+        (_due(world, schedule, now_ms), _no_active_job(world, job), _quota(world)),
+        next_change=earliest(changes),
+        notes=(*_missed(world, schedule, now_ms), *_unattended(schedule), *_last(world, schedule)),
+    )
+
+
+def _due(world: World, schedule: JobSchedule, now_ms: int) -> Check:
+    """Whether an occurrence waits for its job, since when and until when."""
+    timing = job_schedules.timing_of(world, schedule)
+    occurrence = occurrences.due_occurrence(timing, schedule.turn, now_ms)
+    label = "an occurrence is due"
+    if occurrence is None:
+        when_ms = occurrences.next_due_ms(timing, schedule.turn, now_ms)
+        value = "no more" if when_ms is None else f"the next one at {moment(world, when_ms)}"
+        return Check(label, False, value, "JS-4" if timing.interval_ms is None else "JS-13")
+    closes_ms = timing.closes_ms(occurrence)
+    until = "" if closes_ms is None else f", until {moment(world, closes_ms)}"
+    return Check(label, True, f"since {moment(world, timing.due_ms(occurrence))}{until}", "JS-3")
+
+
+def _no_active_job(world: World, job: Job | None) -> Check:
+    if job is None or job.state is None:
+        return Check("no active job", True, "the one before has ended", "JS-3")
+    return Check("no active job", False, f"{job.id} is {job.state.wire} since {moment(world, job.since_ms)}", "JS-3")
+
+
+def _quota(world: World) -> Check:
+    """ACC-9: a schedule short of quota tries each minute once there may be room."""
+    used, limit = quotas.active_jobs_and_schedules(world), world.account.quotas.active_jobs_and_schedules
+    return Check("quota", quotas.has_unit(world), f"{used} of {limit} active jobs and schedules", "ACC-9")
+
+
+def _next_run(world: World, schedule: JobSchedule, now_ms: int) -> Next | None:
+    when_ms = job_schedules.next_run_ms(world, schedule, now_ms)
+    return None if when_ms is None else Next("the next job is due", when_ms, "JS-13")
+
+
+def _missed(world: World, schedule: JobSchedule, now_ms: int) -> list[Note]:
+    count = job_schedules.missed(world, schedule, now_ms)
+    text = f"{some(count, 'occurrence')} so far made no job: {'its' if count == 1 else 'their'} time was over."
+    return [Note(text, "JS-3")] if count else []
+
+
+def _unattended(schedule: JobSchedule) -> list[Note]:
+    """JS-12: a schedule is taken whatever it says of its jobs, but then somebody may have to look after each."""
+    job = schedule.spec.job_specification
+    manager = job.job_manager_task
+    ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
+    if manager is None and ends_itself:
+        return [Note("Its jobs have no job manager task: without tasks each is over at once.", "JM-3")]
+    if ends_itself or (manager is not None and manager.kill_job_on_completion):
+        return []
+    return [Note("Nothing in it ends its jobs: somebody must, or the first blocks the rest.", "JS-12")]
+
+
+def _last(world: World, schedule: JobSchedule) -> list[Note]:
+    last_ms = job_schedules.timing_of(world, schedule).last_ms
+    return [] if last_ms is None else [Note(f"No job is created after {moment(world, last_ms)}.", "JS-5")]
+
+
+def _disabled(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
+    notes = [Note("No job is created until it is enabled. What is due meanwhile is skipped.", "JS-13")]
+    run = _next_run(world, schedule, now_ms)
+    if run is not None:
+        notes.append(Note(f"If it is enabled by then, the next job comes at {moment(world, run.when_ms)}.", "JS-7"))
+    job = active_job(world, schedule)
+    if job is not None:
+        notes.append(Note(f"{job.id} goes on.", "JS-6"))
+    question = f"Why is job schedule {schedule.id} disabled?"
+    since = Check("disabled", True, f"since {moment(world, schedule.since_ms)}", "JS-6")
+    notes += _missed(world, schedule, now_ms)
+    return Explanation(world.scenario.start, question, (since,), notes=tuple(notes))
+
+
+def _ending(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
+    assert schedule.state is not None
+    waited = now_ms >= schedule.waits_until_ms
+    is_deleting = schedule.state is _S.DELETING
+    active = active_job(world, schedule)
+    left = list(world.jobs_under(schedule)) if is_deleting else [active] if active is not None else []
+    value = f"{some(len(left), 'job')} left" + (f", {left[0].id} first" if left else "")
+    checks = (
+        Check("shortest time in this state", waited, "over" if waited else "not over yet", "TIME-19"),
+        Check("jobs are gone" if is_deleting else "its job has ended", not left, value, "JS-8"),
+    )
+    changes = [why_job(world, job).next_change for job in left[:1]]
+    if not left and not waited:
+        target = "gone" if is_deleting else "completed"
+        changes.append(Next(f"the job schedule can be {target}", schedule.waits_until_ms, "TIME-19"))
+    question = f"Why is job schedule {schedule.id} still {schedule.state.wire}?"
+    return Explanation(world.scenario.start, question, checks, next_change=earliest(changes))
+
+
+def _completed(world: World, schedule: JobSchedule) -> Explanation:
+    assert schedule.end_ms is not None
+    assert schedule.previous is not None
+    timing = job_schedules.timing_of(world, schedule)
+    if schedule.previous[0] is _S.TERMINATING:
+        note = Note("It was terminated.", "JS-8")
+    elif timing.interval_ms is None:
+        note = Note("It was for one job, which has ended." if schedule.jobs_made else "Its only time was over.", "JS-4")
+    else:
+        assert timing.last_ms is not None
+        note = Note(f"No job is created after {moment(world, timing.last_ms)}, and none is left.", "JS-5")
+    checks = (
+        Check("ended", True, f"at {moment(world, schedule.end_ms)}, after {some(schedule.jobs_made, 'job')}", "JS-7"),
+    )
+    notes = (note, *_missed(world, schedule, schedule.end_ms))
+    return Explanation(world.scenario.start, f"Why has job schedule {schedule.id} ended?", checks, notes=notes)
