@@ -25,6 +25,7 @@ TABLES = {
     "JobScheduleStateChanged": lifecycles.JOB_SCHEDULE,
     "PoolStateChanged": lifecycles.POOL,
     "PoolAllocationStateChanged": lifecycles.ALLOCATION,
+    "CertificateStateChanged": lifecycles.CERTIFICATE,
 }
 
 # Legal moves that no scenario can show, with the reason. A move that does occur must not stand here.
