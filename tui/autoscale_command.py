@@ -18,6 +18,7 @@ from engine.scenario.model import DEFAULT_START
 from engine.scenario.times import parse_time
 from engine.scenario.wording import nearest
 from engine.units import SECOND_MS, parse_utc
+from tui.viewmodels.formula import around
 
 _STDIN = "-"
 _KEYS = ("now", "variables", "samples")
@@ -47,12 +48,8 @@ def results(formula: str, samples: str | None, at: str | None) -> str:
 
 def _failure(text: str, code: str, position: Position, reason: str) -> str:
     """What is wrong, and the line with a caret below the place."""
-    lines = text.split("\n")
-    line = lines[position.line - 1] if position.line <= len(lines) else ""
-    line = "".join(character if character.isprintable() else " " for character in line.rstrip("\r"))
-    column = position.column - 1
-    first = max(0, column - _WIDEST // 2) if len(line) > _WIDEST else 0
-    return f"{position}: {reason} ({code})\n  {line[first : first + _WIDEST]}\n  {' ' * (column - first)}^"
+    line, at = around(text, position, _WIDEST)
+    return f"{position}: {reason} ({code})\n  {line}\n  {' ' * at}^"
 
 
 def _inputs(samples: str | None, at: str | None) -> Inputs:

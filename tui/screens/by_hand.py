@@ -9,6 +9,7 @@ from textual.binding import Binding
 
 from engine import BatchError
 from tui.screens.actions import ActionSheet
+from tui.screens.autoscale import Autoscale
 from tui.viewmodels.actions import actions_for
 from tui.viewmodels.subject import Subject
 
@@ -25,6 +26,7 @@ class ByHand:
     KEYS: ClassVar[tuple[Binding, ...]] = (
         Binding("a", "do('act')", "act on the row", id="row.act"),
         Binding("A", "do('act_on_job')", "act on the job", id="job.act"),
+        Binding("S", "do('scale')", "scale: the pool's formula", id="pool.scale"),
         Binding("R", "do('ask_name')", "save the session as a scenario", id="session.save"),
     )
 
@@ -52,9 +54,16 @@ class ByHand:
             self._deck.say("There is nothing here to act on.")
             return
         title = f"Act on {'job ' + self._session.job_id if subject.kind == 'job' else 'this ' + subject.kind}"
-        self._deck.app.push_screen(ActionSheet(self._session, title, actions), self._carry_out)
+        self._deck.app.push_screen(ActionSheet(self._session, title, actions), self.carry_out)
 
-    def _carry_out(self, command: Command | None) -> None:
+    def scale(self) -> None:
+        """Show how a pool scales itself: the one under the cursor, or the one in focus."""
+        subject = self._deck.subject
+        pool_id = str(subject.key) if subject is not None and subject.kind == "pool" else self._session.pool_id
+        self._deck.playback.stand_still()
+        self._deck.app.push_screen(Autoscale(self._session, pool_id, self.carry_out))
+
+    def carry_out(self, command: Command | None) -> None:
         """A command was confirmed: give it to the service, and say what it answered."""
         if command is None:
             return

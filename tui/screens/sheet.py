@@ -55,12 +55,13 @@ class Sheet(ModalScreen[None]):
         page.border_title = Content(self._title)
         page.border_subtitle = self._keys
         page.focus()
-        self.call_after_refresh(self._fill)
+        self.call_after_refresh(self.show_again)
 
     def on_resize(self) -> None:
         """The text for another size."""
-        self.call_after_refresh(self._fill)
+        self.call_after_refresh(self.show_again)
 
-    def _fill(self) -> None:
+    def show_again(self) -> None:
+        """The text as it is now."""
         page = self.query_one(_Page)
         page.show(self._lines(max(20, page.size.width - 1)))

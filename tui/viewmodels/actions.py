@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.specs.commands import COMMANDS
 from engine.terms import JobState, NodeState, SchedulingState, TaskState
-from engine.units import format_duration
+from engine.units import MINUTE_MS, format_duration
+from engine.views.pages.autoscale import scale_page
 from engine.views.pages.instances import HookStatus
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Action(NamedTuple):
     field: str = ""  # the property that takes the choice, or what is typed
     choices: tuple[Choice, ...] = ()
     asks: str = ""  # what is to be typed, a whole number
+    in_minutes: bool = False  # what is typed stands for a duration
     cannot_be_undone: bool = False
     effects: tuple[str, ...] = ()
     unavailable: str = ""  # why it makes no sense now; the service would refuse it
@@ -43,6 +45,8 @@ class Action(NamedTuple):
         """The body with the choice, or with the number that was typed."""
         if not self.field:
             return self.body
+        if self.in_minutes:
+            return self.body | {self.field: f"PT{int(value)}M"}
         return self.body | {self.field: int(value) if self.asks else value}
 
     def build(self, value: str) -> Command:
@@ -239,6 +243,8 @@ def _pool_actions(session: Session, pool_id: str) -> list[Action]:
     nodes = sum(number for _, number in pool.node_counts)
     is_steady = pool.allocation is not None and pool.allocation.wire == "steady"
     busy = "" if is_steady else "the pool is being resized"
+    if pool.auto_scale:
+        busy = "autoscale sets the targets"
     return [
         Action(
             f"Resize {pool_id}: dedicated nodes",
@@ -265,6 +271,7 @@ def _pool_actions(session: Session, pool_id: str) -> list[Action]:
             effects=("targets become what is there",),
             unavailable="the pool is steady" if is_steady else "",
         ),
+        *_autoscale_actions(session, pool_id, body),
         Action(
             f"Delete {pool_id}",
             "deletePool",
@@ -274,6 +281,30 @@ def _pool_actions(session: Session, pool_id: str) -> list[Action]:
                 _counted(nodes, "node leaves", "nodes leave"),
                 f"{_counted(len(pool.jobs), 'job stays', 'jobs stay')} without a pool",
             ),
+        ),
+    ]
+
+
+def _autoscale_actions(session: Session, pool_id: str, body: dict[str, object]) -> list[Action]:
+    """The formula itself is changed in its editor."""
+    page = scale_page(session.simulation, pool_id)
+    if page is None:
+        return []
+    return [
+        Action(
+            f"Evaluate the formula of {pool_id} more often, or less",
+            "enablePoolAutoScale",
+            body,
+            "autoScaleEvaluationInterval",
+            asks=f"minutes, 5 to 10080; now {page.interval_ms // MINUTE_MS}",
+            in_minutes=True,
+            effects=("the formula is evaluated at once, and from now on in this interval (AS-85)",),
+        ),
+        Action(
+            f"Switch autoscale of {pool_id} off",
+            "disablePoolAutoScale",
+            body,
+            effects=("targets and nodes stay (AS-86)", "samples and history are forgotten (AS-52)"),
         ),
     ]
 

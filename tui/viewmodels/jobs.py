@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.views.pages.autoscale import scale_page
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.jobs import JobRow, PoolRow, cost_of_pool, job_ids, pool_ids
 from tui import format as fmt
@@ -176,7 +177,10 @@ class PoolsModel(RowsModel):
         Column("Slots in use", 12, from_width=62, is_derived=True),
         Column("Cost", 9, from_width=100, is_right=True, is_derived=True),
     )
-    help_text = "Dedicated and Spot show current and target numbers of nodes. Enter opens the nodes of a pool."
+    help_text = (
+        "Dedicated and Spot show current and target numbers of nodes. Enter opens the nodes of a pool.\n"
+        "S shows how a pool scales itself: formula, evaluations, and an editor."
+    )
 
     def __init__(self, session: Session) -> None:
         """An empty list; rows come with ``refresh``."""
@@ -223,7 +227,9 @@ class PoolsModel(RowsModel):
         """A pool in one line."""
         pool = self._row(key)
         states = ", ".join(f"{number:,} {NODE[state].name}" for state, number in pool.node_counts)
-        counts = Span(f"{pool.pool_id}: {states or 'no nodes'}", Role.DERIVED)
+        page = scale_page(self.session.simulation, pool.pool_id)
+        again = f", evaluated at {self.session.clock(page.next_ms)} (S)" if page is not None else ""
+        counts = Span(f"{pool.pool_id}: {states or 'no nodes'}{again}", Role.DERIVED)
         codes = ", ".join(code for code, *_ in pool.resize_errors)
         return line(counts, *([Span(f"  resize: {codes}", Role.FAILED)] if codes else []))
 
@@ -252,7 +258,7 @@ class PoolsModel(RowsModel):
                 row("Autoscale", "on" if pool.auto_scale else "off"),
             ),
         )
-        blocks = [general, scale]
+        blocks = [general, scale, *self._autoscale(pool.pool_id)]
         if pool.resize_errors:
             blocks.append(Block("Resize errors", tuple(_error_rows(pool))))
         counts = tuple((NODE[state].name, Span(f"{number:,}", NODE[state].role)) for state, number in pool.node_counts)
@@ -274,6 +280,20 @@ class PoolsModel(RowsModel):
             blocks.append(Block("Network", tuple(_network_rows(pool.network))))
         jobs = tuple(("", Span(job_id)) for job_id in pool.jobs)
         return [*blocks, *([Block("Jobs", jobs)] if jobs else [])]
+
+    def _autoscale(self, pool_id: str) -> list[Block]:
+        """The last evaluation, and when the next one is; S tells the rest."""
+        page = scale_page(self.session.simulation, pool_id)
+        if page is None:
+            return []
+        run = page.runs[-1]
+        if run.error is None:
+            result = row("Wanted", f"{run.target_dedicated} dedicated, {run.target_spot} Spot")
+        else:
+            result = row("Failed", f"{run.error.code}. {run.error.position}: {run.error.reason}", Role.FAILED)
+        clock = self.session.clock
+        rows = (row("Last evaluated", clock(run.when_ms)), result, row("Next", clock(page.next_ms)))
+        return [Block("Autoscale (S formula, history)", rows)]
 
     def empty(self) -> Sequence[str]:
         """Why there are no pools."""

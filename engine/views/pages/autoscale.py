@@ -22,7 +22,7 @@ class Sampled(NamedTuple):
 
 
 class ScalePage(NamedTuple):
-    """Autoscale of one pool. Times are ms since the start; ``runs`` are in order, the last one is the newest."""
+    """Autoscale of one pool. Times are ms since the start; ``runs``, at least one, end with the newest."""
 
     formula: str
     interval_ms: int
@@ -34,7 +34,7 @@ class ScalePage(NamedTuple):
 def scale_page(simulation: Simulation, pool_id: str) -> ScalePage | None:
     """How a pool scales itself; None where autoscale is off, and while there is no pool of this id."""
     pool = simulation.world.pools.find(pool_id)
-    if pool is None or pool.scaling is None:
+    if pool is None or pool.scaling is None or pool.scaling.run is None:
         return None
     scaling = pool.scaling
     series = autoscaling.samples_of(pool) if pool.samples else {}

@@ -1,0 +1,251 @@
+"""S: how a pool scales itself, and the editor of its formula."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.autoscale import Position
+from tests.tui.screen_text import after, contains, text_of
+from tests.tui.test_keys import drive
+from tui.viewmodels.actions import actions_for
+from tui.viewmodels.autoscale import FIRST_FORMULA, autoscale_lines, try_out
+from tui.viewmodels.formula import around, coloured, numbered
+from tui.viewmodels.jobs import PoolsModel
+from tui.viewmodels.text import Role, plain, width
+
+DAY, NEVER = "a-day-of-autoscaling", "a-formula-that-never-grows"
+MORNING_S, FAILING_S, GROWN_S = 36_600, 700, 2_400
+
+
+def texts(lines):
+    return [plain(each) for each in lines]
+
+
+def said(session, formula, pool="elastic", cells=80):
+    trial = try_out(session, pool, formula, cells)
+    return trial, "\n".join(texts(trial.lines))
+
+
+# --- a formula as lines
+
+
+def test_a_formula_is_coloured_lightly():
+    roles = {span.text: span.role for span in coloured('x = max(0, $PendingTasks) + "s"; // $CPUPercent')}
+    assert roles["max"] is Role.DERIVED
+    assert roles["$PendingTasks"] is Role.KEY
+    assert roles['"s"'] is Role.OK
+    assert roles["// $CPUPercent"] is Role.DIM
+    assert roles["x"] is Role.PLAIN
+
+
+@pytest.mark.parametrize("cells", [20, 40, 100])
+def test_a_formula_is_numbered_and_nothing_of_it_is_lost(cells):
+    text = "a = 1;\n\n   b = max(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15); // 漢字\n"
+    lines = numbered(text, cells)
+    assert max(map(width, lines)) <= cells
+    assert "".join(plain(each)[4:] for each in lines) == text.replace("\n", "").rstrip()
+    assert [plain(each)[:4] for each in lines if plain(each)[:4].strip()] == ["  1 ", "  2 ", "  3 "]
+
+
+def test_a_caret_stands_below_the_fault_and_the_reason_below_the_caret():
+    lines = texts(numbered("a = 1;\nb = nowhere;", 60, (Position(2, 5), "Unknown variable nowhere")))
+    assert lines == ["  1 a = 1;", "  2 b = nowhere;", "        ^", "    Unknown variable nowhere"]
+
+
+def test_a_long_line_is_shown_around_its_fault():
+    shown, at = around("x" * 500 + "nowhere" + "y" * 500, Position(1, 501), 60)
+    assert len(shown) == 60
+    assert shown[at:].startswith("nowhere")
+    assert around("a\tb", Position(7, 1), 60) == ("", 0)
+
+
+# --- the page
+
+
+def test_the_page_tells_formula_schedule_evaluation_samples_and_history(session_at):
+    page = "\n".join(texts(autoscale_lines(session_at(MORNING_S, DAY), "elastic", 116)))
+    for text in (
+        "every 00:30:00, next at 10:30:00, in 00:20:00",
+        "  2 day = time().weekday >= 1",
+        "Last evaluation, 10:00:00",
+        "dedicated nodes   5 → 5",
+        "nodes leave with  taskcompletion",
+        "waiting  16",
+        "Newest samples, 1,220 of each",
+        "09:30:00  2 → 5                day 1, office 2, sampled 100, waiting 20",
+    ):
+        assert text in page
+
+
+def test_the_history_draws_targets_beside_nodes_and_marks_what_failed(session_at):
+    lines = texts(autoscale_lines(session_at(GROWN_S, NEVER), "elastic", 76))
+    rows = {each.split()[0]: each[9:] for each in lines if each.startswith(("target ", "nodes "))}
+    assert rows == {"target": "!!!      ███", "nodes": "          ██"}
+
+
+@pytest.mark.parametrize("cells", [20, 40, 76, 116])
+@pytest.mark.parametrize(("name", "seconds"), [(DAY, MORNING_S), (NEVER, FAILING_S), ("one-node-fails", 330)])
+def test_no_line_is_wider_than_the_page(session_at, name, seconds, cells):
+    session = session_at(seconds, name)
+    assert max(map(width, autoscale_lines(session, session.pool_id, cells))) <= cells
+
+
+def test_a_pool_without_autoscale_says_so_and_how_to_switch_it_on(session_at):
+    page = texts(autoscale_lines(session_at(330), "shared", 100))
+    assert page[0] == "Autoscale is off."
+    assert "e writes a formula" in page[-1]
+    assert autoscale_lines(session_at(330), "nowhere", 100)
+
+
+def test_the_pool_blade_tells_the_last_evaluation_and_the_next(session_at):
+    model = PoolsModel(session_at(FAILING_S, NEVER))
+    model.refresh()
+    block = next(each for each in model.details(0) if each.title.startswith("Autoscale"))
+    assert block.rows[1][1].text.startswith("InsufficientSampleData. Line 1, Col 52")
+    assert block.rows[2][1].text == "08:15:00"
+    assert plain(model.sentence(0)).endswith("evaluated at 08:15:00 (S)")
+
+
+def test_what_can_be_done_to_a_pool_that_scales_itself(session_at):
+    actions = {action.command: action for action in actions_for(session_at(GROWN_S, NEVER), "pool", "elastic")}
+    assert actions["resizePool"].unavailable == "autoscale sets the targets"
+    assert actions["enablePoolAutoScale"].build("30").auto_scale_evaluation_interval == 30 * 60_000
+    with pytest.raises(ValueError, match="invalid literal"):
+        actions["enablePoolAutoScale"].build("soon")
+    assert "disablePoolAutoScale" in actions
+    plain_pool = {action.command for action in actions_for(session_at(330), "pool", "shared")}
+    assert not plain_pool & {"enablePoolAutoScale", "disablePoolAutoScale"}
+
+
+# --- trying out
+
+
+def test_a_trial_says_what_would_follow(session_at):
+    trial, text = said(session_at(GROWN_S, NEVER), "n = 3; $TargetDedicatedNodes = n;")
+    assert (trial.is_taken, trial.fault) == (True, None)
+    assert "dedicated nodes   1 → 3" in text
+    assert "a resize would begin (AS-80)" in text
+    _, text = said(session_at(GROWN_S, NEVER), "x = 1")
+    assert "no resize would begin (AS-80)" in text
+
+
+@pytest.mark.parametrize(
+    ("formula", "is_taken", "place", "words"),
+    [
+        ("x = 1 +", False, (1, 8), "The service refuses it: AutoScalingFormulaSyntaxError"),
+        ("", False, (1, 1), "has no statement"),
+        ("x=1;" * 101, False, (1, 401), "AutoScalingFormulaTooLong"),
+        ("a = 1;\nb = nowhere", True, (2, 5), "It would fail: AutoScalingFormulaEvaluationError. The targets stay."),
+        ("x = $CPUPercent.GetSample(TimeInterval_Day)", True, (1, 26), "wanted 70%"),
+    ],
+)
+def test_a_trial_that_goes_wrong_says_where(session_at, formula, is_taken, place, words):
+    trial, text = said(session_at(GROWN_S, NEVER), formula)
+    assert (trial.is_taken, trial.fault) == (is_taken, place)
+    assert words in text
+    assert f"Line {place[0]}, Col {place[1]}: " in text
+    assert any(each.strip() == "^" for each in text.splitlines())
+
+
+def test_a_pool_without_autoscale_can_be_tried_out_on_and_one_that_is_gone_cannot(session_at):
+    trial, text = said(session_at(330), FIRST_FORMULA, "shared")
+    assert (trial.is_taken, trial.fault) == (True, None)
+    assert "No samples yet" in text
+    assert said(session_at(330), FIRST_FORMULA, "nowhere")[0].is_taken is False
+
+
+def test_a_trial_changes_nothing(session_at):
+    session = session_at(GROWN_S, NEVER)
+    before = list(session.simulation.json_lines())
+    said(session, "$TargetDedicatedNodes = 9")
+    assert list(session.simulation.json_lines()) == before
+
+
+# --- keys
+
+
+def rewrite(text):
+    """A step that puts another text into the editor."""
+    return lambda app: app.screen.query_one("#formula").load_text(text)
+
+
+def test_s_shows_the_pool_under_the_cursor_or_in_focus(dashboard_at):
+    assert contains(after(dashboard_at(MORNING_S, DAY), "S"), "elastic › Autoscale, at 10:10:00", "taskcompletion")
+    assert contains(after(dashboard_at(330), "2", "S"), "Autoscale is off.")
+    app, depths = dashboard_at(330), []
+    drive(app, "S", "escape", lambda app: depths.append(len(app.screen_stack)))
+    assert depths == [1]
+
+
+def test_the_editor_tries_out_what_is_typed_and_goes_to_the_error(dashboard_at):
+    seen = []
+    steps = ["S", "e", rewrite("x = 1;\ny = 2 +;"), lambda app: seen.append(text_of(app)), "ctrl+g", "ctrl+s"]
+    app = dashboard_at(GROWN_S, NEVER)
+    drive(app, *steps, lambda app: seen.append(app.screen.query_one("#formula").cursor_location))
+    assert contains(seen[0], "The service refuses it", "Line 2, Col 8: Unexpected ';'")
+    assert seen[1] == (1, 7)
+    assert not app.session.simulation.journal.by_hand()
+
+
+def test_what_is_applied_is_a_command_that_replays(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app, page = dashboard_at(GROWN_S, NEVER), []
+    formula = "$TargetDedicatedNodes = 2;"
+    drive(app, "S", "e", rewrite(formula), "ctrl+s", lambda app: page.extend(text_of(app)), "escape", "R", "enter")
+    assert contains(page, formula, "dedicated nodes   1 → 2")
+    by_hand = app.session.simulation
+    by_hand.run_until(by_hand.end_ms)
+    replayed = Simulation(load_scenario(str(tmp_path / f"{NEVER}-session.yaml")))
+    replayed.run_until(replayed.end_ms)
+    assert list(replayed.json_lines()) == list(by_hand.json_lines())
+
+
+def test_a_formula_that_fails_is_applied_only_when_it_is_asked_for_twice(dashboard_at):
+    app, given = dashboard_at(GROWN_S, NEVER), []
+
+    def count(app):
+        given.append(len(app.session.simulation.journal.by_hand()))
+
+    drive(app, "S", "e", rewrite("x = nowhere"), "ctrl+s", count, "ctrl+s", count)
+    assert given == [0, 1]
+
+
+def test_what_was_written_is_lost_only_when_it_is_asked_for_twice(dashboard_at):
+    app, depths = dashboard_at(GROWN_S, NEVER), []
+
+    def depth(app):
+        depths.append(len(app.screen_stack))
+
+    drive(app, "S", "e", "escape", depth, "e", rewrite("x = 1"), "escape", depth, "escape", depth)
+    assert depths == [2, 3, 2]
+
+
+def test_in_the_past_a_formula_can_be_tried_out_and_not_applied(dashboard_at):
+    app = dashboard_at(GROWN_S, NEVER)
+    drive(app, "comma", "S", "e", rewrite("$TargetDedicatedNodes = 2"), "ctrl+s")
+    assert app.session.is_past
+    assert not app.session.simulation.journal.by_hand()
+
+
+def test_w_on_a_pool_explains_its_targets(dashboard_at):
+    lines = after(dashboard_at(FAILING_S, NEVER), "2", "w")
+    assert contains(lines, "Why did autoscale leave the targets of elastic as they are?", "GetSample over a time needs")
+
+
+# --- pictures
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(
+    ("name", "seconds", "keys"),
+    [(DAY, MORNING_S, ["S"]), (NEVER, FAILING_S, ["S"]), (NEVER, FAILING_S, ["S", "e"])],
+    ids=["page", "failing", "editor"],
+)
+def test_pictures(snap_compare, dashboard_at, name, seconds, keys, size):
+    assert snap_compare(dashboard_at(seconds, name), press=keys, terminal_size=size)
+
+
+def test_picture_in_ascii_without_colour(snap_compare, dashboard_at):
+    app = dashboard_at(FAILING_S, NEVER, ascii_only=True, theme="no-colour")
+    assert snap_compare(app, press=["S", "e"], terminal_size=(80, 24))

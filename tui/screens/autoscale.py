@@ -1,0 +1,129 @@
+"""Autoscale of a pool above the deck, and the editor of its formula."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import TextArea
+
+from engine.specs.commands import Command, EnablePoolAutoScale
+from engine.views.pages.autoscale import scale_page
+from tui.screens.sheet import Sheet
+from tui.viewmodels.autoscale import FIRST_FORMULA, Trial, autoscale_lines, try_out
+from tui.widgets.lines import LinesView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
+
+    from tui.viewmodels.session import Session
+
+
+class Autoscale(Sheet):
+    """A pool's formula, its last evaluation and its history."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "edit the formula")]
+
+    def __init__(self, session: Session, pool_id: str, carry_out: Callable[[Command | None], None]) -> None:
+        """``carry_out`` gives a new formula to the service."""
+        title = session.text(f"{pool_id} › Autoscale, at {session.clock(session.now_ms)}")
+        super().__init__(title, lambda cells: autoscale_lines(session, pool_id, cells), keys="e edit  esc close")
+        self._session = session
+        self._pool_id = pool_id
+        self._carry_out = carry_out
+
+    def action_edit(self) -> None:
+        """Write the formula anew."""
+        self.app.push_screen(FormulaEditor(self._session, self._pool_id), self._edited)
+
+    def _edited(self, command: Command | None) -> None:
+        self._carry_out(command)
+        self.show_again()
+
+
+class FormulaEditor(ModalScreen[Command | None]):
+    """A formula and, as it is written, what it would come to; answers with the command that applies it, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "apply", "apply"),
+        Binding("ctrl+g", "go_to_fault", "go to the error"),
+        Binding("escape", "leave", "leave"),
+    ]
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it
+
+    def __init__(self, session: Session, pool_id: str) -> None:
+        """An editor that begins with the formula that the pool has."""
+        super().__init__()
+        self._session = session
+        self._pool_id = pool_id
+        page = scale_page(session.simulation, pool_id)
+        self._begun_with = page.formula.rstrip() + "\n" if page is not None else FIRST_FORMULA
+        self._insists = False  # what was pressed would apply a formula that fails, or lose what was written
+        self._trial = Trial([], False, None)
+
+    def compose(self) -> ComposeResult:
+        """The text, and what it comes to."""
+        with Container(id="editor"):
+            text = TextArea(self._begun_with, show_line_numbers=True, compact=True, id="formula")
+            text.cursor_blink = False
+            yield text
+            yield LinesView(id="trial")
+
+    def on_mount(self) -> None:
+        """The cursor is in the text."""
+        editor = self.query_one("#editor")
+        editor.border_title = Content(self._session.text(f"Formula of {self._pool_id}"))
+        editor.border_subtitle = "ctrl+s apply  ctrl+g to the error  esc leave"
+        self.query_one(TextArea).focus()
+        self.call_after_refresh(self._try_out)
+
+    def on_resize(self) -> None:
+        """The answer for another width."""
+        self.call_after_refresh(self._try_out)
+
+    def on_text_area_changed(self) -> None:
+        """Each change is tried out at once."""
+        self._insists = False
+        self._try_out()
+
+    def _try_out(self) -> None:
+        view = self.query_one("#trial", LinesView)
+        text = self.query_one(TextArea).text
+        self._trial = try_out(self._session, self._pool_id, text, max(20, view.size.width - 1))
+        view.show(self._trial.lines)
+
+    def action_go_to_fault(self) -> None:
+        """Put the cursor where the formula goes wrong."""
+        if self._trial.fault is not None:
+            line, column = self._trial.fault
+            self.query_one(TextArea).move_cursor((line - 1, column - 1))
+
+    def action_apply(self) -> None:
+        """Give the formula to the service; one that would fail only when it is asked for twice."""
+        if self._session.is_past:
+            self.notify("This is the past. b branches here, then it can be changed.", severity="warning", markup=False)
+        elif not self._trial.is_taken:
+            self.action_go_to_fault()
+            self.notify("The service would refuse this text.", severity="error", markup=False)
+        elif self._trial.fault is not None and not self._insists:
+            self._insists = True
+            self.notify("It would fail as the pool is now. Ctrl+s again applies it.", severity="warning", markup=False)
+        else:
+            formula = self.query_one(TextArea).text
+            self.dismiss(EnablePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula}))
+
+    def action_leave(self) -> None:
+        """Leave the formula as it was; what has been written is lost only when it is asked for twice."""
+        if self.query_one(TextArea).text == self._begun_with or self._insists:
+            self.dismiss(None)
+        else:
+            self._insists = True
+            self.notify(
+                "The formula has been changed. Esc again leaves it as it was.", severity="warning", markup=False
+            )
