@@ -17,29 +17,30 @@ class DueKind(IntEnum):
     """What falls due. The number is SimPy's priority: the order of what happens in the same millisecond."""
 
     TASK_ENDED = 0
-    PREPARATION_ENDED = 1
-    RELEASE_ENDED = 2
-    START_TASK_ENDED = 3
-    NODE_STEP = 4
-    NODE_ALLOCATED = 5
-    EVICTION = 6
-    FAULT = 7
-    COMMAND = 8
-    JOB_STEP = 9
-    POOL_STEP = 10
-    CERTIFICATE_STEP = 11
-    JOB_TIMEOUT = 12
-    RESIZE_TIMEOUT = 13
-    RELEASE_TIMEOUT = 14
-    SCHEDULE_STEP = 15
-    DATA_EXPIRED = 16
-    LIFETIME_OVER = 17
-    SPOT_REFILL = 18
-    AUTOSCALE_SAMPLE = 19
-    AUTOSCALE = 20
-    TASKS_READY = 21
-    STARVING = 22
-    PASS = 23
+    GANG_STEP = 1
+    PREPARATION_ENDED = 2
+    RELEASE_ENDED = 3
+    START_TASK_ENDED = 4
+    NODE_STEP = 5
+    NODE_ALLOCATED = 6
+    EVICTION = 7
+    FAULT = 8
+    COMMAND = 9
+    JOB_STEP = 10
+    POOL_STEP = 11
+    CERTIFICATE_STEP = 12
+    JOB_TIMEOUT = 13
+    RESIZE_TIMEOUT = 14
+    RELEASE_TIMEOUT = 15
+    SCHEDULE_STEP = 16
+    DATA_EXPIRED = 17
+    LIFETIME_OVER = 18
+    SPOT_REFILL = 19
+    AUTOSCALE_SAMPLE = 20
+    AUTOSCALE = 21
+    TASKS_READY = 22
+    STARVING = 23
+    PASS = 24
 
 
 class Due:

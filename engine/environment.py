@@ -68,10 +68,14 @@ class InstalledPackage:
 
 @dataclass(frozen=True, slots=True)
 class MultiInstanceFacts:
-    """The nodes of a multi-instance task, the master first, as (IP address, cores); ``ip`` is this node's (MI-9)."""
+    """The nodes of a multi-instance task, the master first, as (IP address, cores); ``ip`` is this node's (MI-9).
+
+    ``directory`` is the key of the primary's directory, which every node has.
+    """
 
     nodes: tuple[tuple[str, int], ...]
     ip: str
+    directory: str
 
 
 def variables(
@@ -91,7 +95,7 @@ def variables(
     service = _of_node(node) | _of_task(node, task)
     service |= {_package_name(package, node.root): _package_path(package, node.root) for package in packages}
     if multi_instance is not None and task.kind in (TaskKind.PRIMARY, TaskKind.SUBTASK):
-        service |= _of_multi_instance(node, task, multi_instance)
+        service |= _of_multi_instance(node, multi_instance)
     chosen: dict[str, tuple[str, str]] = {}
     for settings in (job_settings or {}, task_settings or {}, service):
         for name, value in settings.items():
@@ -139,14 +143,14 @@ def _of_task(node: NodeFacts, task: TaskFacts) -> dict[str, str]:
     return found
 
 
-def _of_multi_instance(node: NodeFacts, task: TaskFacts, instances: MultiInstanceFacts) -> dict[str, str]:
+def _of_multi_instance(node: NodeFacts, instances: MultiInstanceFacts) -> dict[str, str]:
     addresses = [ip for ip, _ in instances.nodes]
     return {
         "AZ_BATCH_HOST_LIST": ",".join(addresses),
         "AZ_BATCH_IS_CURRENT_NODE_MASTER": _text(instances.ip == addresses[0]),
         "AZ_BATCH_MASTER_NODE": f"{addresses[0]}:{COORDINATION_PORT}",
         "AZ_BATCH_NODE_LIST": ";".join(addresses),
-        "AZ_BATCH_TASK_SHARED_DIR": node.root.native(task.directory),
+        "AZ_BATCH_TASK_SHARED_DIR": node.root.native(instances.directory),
         "CCP_NODES": " ".join([str(len(addresses)), *(f"{ip} {cores}" for ip, cores in instances.nodes)]),
     }
 

@@ -12,7 +12,7 @@ from engine.errors import BrokenInvariant
 from engine.rules import scheduling
 from engine.state.instances import Mark
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
-from engine.terms import InstanceState, JobScheduleState, JobState, NodeState, TaskResult
+from engine.terms import InstanceState, JobScheduleState, JobState, NodeState, SubtaskState, TaskResult
 
 if TYPE_CHECKING:
     from engine.state.job_schedules import JobSchedule
@@ -21,10 +21,15 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
+# In which state the subtasks are by the state of their task; in any other they are completed.
+_SUBTASKS = {PREPARING: SubtaskState.PREPARING, RUNNING: SubtaskState.RUNNING}
+
+
 def check(world: World) -> None:
     """Raise BrokenInvariant, which names the rule, the time and the subject, if anything is wrong."""
     for job in world.jobs.present():
         _counters(world, job)
+        _gangs(world, job)
         _instances(world, job)
     for schedule in world.job_schedules.present():
         _active_job(world, schedule)
@@ -69,6 +74,27 @@ def _counters(world: World, job: Job) -> None:
             raise _broken(world, "PREP-6", f"task {tasks.task_id(row)} and node {node} differ on whether it prepares")
 
 
+def _gangs(world: World, job: Job) -> None:
+    """A multi-instance task is on all of its nodes or on none, and each subtask is where its task is (MI-3, MI-6)."""
+    tasks, nodes = world.tasks, world.nodes
+    for row in _rows(world, job):
+        gang = world.gangs.find(row)
+        if gang is None:
+            if tasks.profile_of(row).instances and tasks.state[row] in (PREPARING, RUNNING):
+                raise _broken(world, "MI-3", f"task {tasks.task_id(row)} has started without its nodes")
+            continue
+        on_nodes = {PREPARING: nodes.preparing, RUNNING: dict(enumerate(nodes.running))}.get(tasks.state[row], {})
+        held = {node for node, here in on_nodes.items() if row in here}
+        if on_nodes and (held != set(gang.nodes) or len(held) != tasks.profile_of(row).instances):
+            raise _broken(world, "MI-3", f"task {tasks.task_id(row)} is on nodes {held}, should be on {gang.nodes}")
+        expected = _SUBTASKS.get(tasks.state[row], SubtaskState.COMPLETED)
+        wrong = [number for number, subtask in enumerate(gang.subtasks, start=1) if subtask.state is not expected]
+        if wrong:
+            raise _broken(world, "MI-6", f"subtasks {wrong} of task {tasks.task_id(row)} are not {expected.wire}")
+        if tasks.state[row] == RUNNING and gang.due_ms < world.now_ms:
+            raise _broken(world, "MI-4", f"nothing more is due of task {tasks.task_id(row)}")
+
+
 def _instances(world: World, job: Job) -> None:
     """At most one instance for a job and node, nobody waits for nothing, nobody runs unprepared (PREP-4, PREP-7)."""
     instances, tasks, nodes = world.instances, world.tasks, world.nodes
@@ -80,7 +106,8 @@ def _instances(world: World, job: Job) -> None:
         mark = instances.mark[row]
         here = [task for task in nodes.preparing.get(node, ()) if tasks.profile_of(task).job == job.row]
         running = instances.prep_state[row] == InstanceState.RUNNING
-        if here and not running:
+        waits_here = not mark & Mark.VALID or not all(tasks.profile_of(task).instances for task in here)
+        if here and not running and waits_here:
             raise _broken(world, "PREP-6", f"tasks {here} wait on node {node} for a preparation that does not run")
         if mark & Mark.VALID and mark & Mark.BARRED:
             raise _broken(world, "PREP-9", f"job {job.id} is both prepared and barred on node {node}")
@@ -149,6 +176,6 @@ def _nobody_waits_beside_room(world: World, pool: Pool) -> None:
             raise _broken(world, "SCHED-4", f"job {job.id} has ready tasks and takes no turns")
         for _, queue in scheduling.queues_in_order(job):
             task = queue.head()
-            node = scheduling.choose_node(world, pool, job, world.tasks.profile_of(task))
-            if node >= 0:
-                raise _broken(world, "SCHED-7", f"task {world.tasks.task_id(task)} waits while node {node} has room")
+            nodes = scheduling.choose_nodes(world, pool, job, task, world.tasks.profile_of(task))
+            if nodes:
+                raise _broken(world, "SCHED-7", f"task {world.tasks.task_id(task)} waits while {nodes} have room")

@@ -16,6 +16,7 @@ from engine.terms import (
     NodeState,
     PoolState,
     State,
+    SubtaskState,
     TaskState,
 )
 
@@ -68,6 +69,16 @@ TASK: Moves = _moves(
     ("RETRY-11", [_T.ACTIVE, _T.PREPARING, _T.RUNNING], [_T.COMPLETED]),
     ("TASK-15", [_T.COMPLETED], [_T.ACTIVE]),
     ("TASK-14", [_T.ACTIVE, _T.COMPLETED], [None]),  # a running one is ended first
+)
+
+_I = SubtaskState
+SUBTASK: Moves = _moves(
+    ("MI-3", [None], [_I.RUNNING]),
+    ("PREP-6", [None], [_I.PREPARING]),
+    ("PREP-7", [_I.PREPARING], [_I.RUNNING]),
+    ("PREP-8", [_I.PREPARING], [None]),
+    ("MI-6", [_I.RUNNING], [_I.COMPLETED]),
+    ("MI-8", [_I.PREPARING], [_I.COMPLETED]),
 )
 
 _J = JobState

@@ -38,6 +38,11 @@ def task_directory(job_id: str, task_id: str) -> str:
     return f"{job_directory(job_id)}/{task_id}"
 
 
+def subtask_directory(directory: str, subtask: int) -> str:
+    """The key of a subtask's directory, below that of its task; the primary, number 0, has the task's own (MI-7)."""
+    return f"{directory}/{subtask}" if subtask else directory
+
+
 def working_directory(directory: str) -> str:
     """The key of ``wd`` below a task's directory or ``startup``: where its process starts (FILE-5)."""
     return f"{directory}/wd"

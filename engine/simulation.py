@@ -25,6 +25,7 @@ from engine.rules import (
     hand_over,
     job_schedules,
     jobs,
+    multi_instance,
     node_operations,
     nodes,
     preparation,
@@ -324,6 +325,7 @@ class Simulation:
     def _enter_rules(self) -> None:
         world = self.world
         for kind, rule in {
+            DueKind.GANG_STEP: multi_instance.step,
             DueKind.PREPARATION_ENDED: preparation.preparation_ended,
             DueKind.RELEASE_ENDED: release.release_ended,
             DueKind.START_TASK_ENDED: start_task.start_task_ended,

@@ -101,6 +101,14 @@ class TaskState(State):
     COMPLETED = 3
 
 
+class SubtaskState(State):
+    """MI-7."""
+
+    PREPARING = 0
+    RUNNING = 1
+    COMPLETED = 2
+
+
 class InstanceState(State):
     """A start, preparation or release task on one node (PREP-5, START-8): absent, or one of these."""
 

@@ -15,6 +15,7 @@ from engine.state.certificates import CertificateRecord, CertificateTable
 from engine.state.columns import ColumnsCopy, time_limits
 from engine.state.dependencies import DependencyBook
 from engine.state.disks import Disks
+from engine.state.gangs import Gang, GangTable
 from engine.state.instances import InstanceTable
 from engine.state.job_schedules import JobSchedule, JobScheduleTable
 from engine.state.jobs import Job, JobTable
@@ -50,6 +51,7 @@ class WorldCopy(NamedTuple):
     node_records: list[Node]
     tasks: ColumnsCopy
     blocks: list[TaskBlock]
+    gangs: dict[int, Gang]
     instances: ColumnsCopy
     disks: dict[int, NodeFiles]
     certificates: list[CertificateRecord]
@@ -76,6 +78,7 @@ class World:
         self.job_schedules = JobScheduleTable(self.log)
         self.nodes = NodeTable(self.log, time_code)
         self.tasks = TaskTable(self.log, self.jobs, time_code)
+        self.gangs = GangTable(self.log)
         self.instances = InstanceTable(self.log, time_code)
         self.disks = Disks()
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
@@ -112,6 +115,11 @@ class World:
         """The pool a node belongs, or belonged, to."""
         return self.pools.rows[self.nodes[node].pool]
 
+    def nodes_of(self, task: int) -> tuple[int, ...]:
+        """The nodes that a running or preparing task has, first the one where its primary is (MI-3)."""
+        gang = self.gangs.find(task)
+        return (self.tasks.node[task],) if gang is None else gang.nodes
+
     def jobs_of(self, pool: Pool) -> Iterator[Job]:
         """The jobs bound to a pool, oldest first; any number may share it (JOB-26)."""
         return (job for job in self.jobs.present() if job.pool == pool.row)
@@ -134,6 +142,7 @@ class World:
             self.nodes.records.copy(),
             self.tasks.copy(),
             self.tasks.blocks.copy(),
+            self.gangs.copy(),
             self.instances.copy(),
             self.disks.copy(),
             self.certificates.copy(),
@@ -149,6 +158,7 @@ class World:
         self.nodes.restore(copy.nodes)
         self.nodes.records.restore(copy.node_records)
         self.tasks.restore_blocks(copy.tasks, copy.blocks)
+        self.gangs.restore(copy.gangs)
         self.instances.restore(copy.instances)
         self.disks.restore(copy.disks)
         self.certificates.restore(copy.certificates)
@@ -159,12 +169,16 @@ class World:
         self.starving = copy.starving.copy()
         tasks, running = self.tasks, self.nodes.running
         in_order = sorted(
-            (tasks.ended[task], tasks.start_entry[task], task, tasks.end_token(task)) for task in tasks.rows_in(RUNNING)
+            (tasks.ended[task], tasks.start_entry[task], task, tasks.end_token(task))
+            for task in tasks.rows_in(RUNNING)
+            if task not in self.gangs  # what is due of these stands in the calendar
         )
-        for _, _, task, _ in in_order:
-            running[tasks.node[task]].add(task)
-        for task in self.tasks.rows_in(PREPARING):
-            self.nodes.preparing.setdefault(self.tasks.node[task], set()).add(task)
+        for task in tasks.rows_in(RUNNING):
+            for node in self.nodes_of(task):
+                running[node].add(task)
+        for task in tasks.rows_in(PREPARING):
+            for node in self.nodes_of(task):
+                self.nodes.preparing.setdefault(node, set()).add(task)
         self.dependencies = {
             job.row: DependencyBook.of(job.row, self.tasks)
             for job in self.jobs.present()

@@ -19,7 +19,7 @@ from engine.errors import BatchError
 from engine.log import Subject
 from engine.rules import nodes, resizing
 from engine.state.pools import AutoScaleRun, Scaling
-from engine.state.tasks import COMPLETED
+from engine.state.tasks import COMPLETED, PREPARING, RUNNING
 from engine.terms import AllocationState, Deallocation, JobState, NodeState, PoolState
 from engine.units import DAY_MS, MINUTE_MS, SECOND_MS
 
@@ -182,14 +182,21 @@ def samples_of(pool: Pool) -> dict[str, Series]:
 
 
 def _tasks(world: World, pool: Pool) -> tuple[int, ...]:
-    """Active, running, pending, succeeded and failed tasks (AS-41, AS-42)."""
+    """Active, running, pending, succeeded and failed tasks (AS-41, AS-42).
+
+    A multi-instance task counts once for each instance, waiting, preparing or running.
+    """
     active = running = succeeded = failed = 0
     for job in world.jobs_of(pool):
         if job.state is JobState.ACTIVE:
-            active += job.ready_count
+            active += job.ready_count + sum(queue.size * (-lane - 1) for lane, queue in job.ready.items() if lane < 0)
         running += job.busy
         succeeded += job.counts[COMPLETED] - job.failed
         failed += job.failed
+    for task in world.gangs.tasks():
+        there = world.tasks.state[task] in (PREPARING, RUNNING)
+        if there and world.nodes[world.tasks.node[task]].pool == pool.row:
+            running += len(world.gangs[task].nodes) - 1
     return active, running, active + running, succeeded, failed
 
 

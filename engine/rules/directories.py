@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.paths import WORKITEMS, job_directory, parent, task_directory
 from engine.state.tasks import COMPLETED, GONE
-from engine.terms import InstanceState, TaskState
+from engine.terms import InstanceState, SubtaskState, TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.log import Shape
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.world import World
@@ -72,17 +73,23 @@ def tasks_on(world: World, nodes: Sequence[int]) -> dict[int, list[int]]:
     """The tasks that have a directory on each of these nodes: they started there on its present disk."""
     log = world.log
     found: dict[int, dict[int, None]] = {node: {} for node in nodes}
-    starts = [shape.event == "TaskStateChanged" and ("to", TaskState.RUNNING) in shape.fields for shape in log.shapes]
+    starts = [_is_start(shape) for shape in log.shapes]
     for when_ms, shape, task, node in zip(log.when, log.shape_of, log.row_a, log.row_b, strict=True):
         if starts[shape] and node in found and when_ms > world.nodes[node].disk_since_ms:
             found[node][task] = None
     return {node: list(tasks) for node, tasks in found.items()}
 
 
+def _is_start(shape: Shape) -> bool:
+    """Whether an entry tells that a task, or a subtask of one, runs on a node."""
+    running = {"TaskStateChanged": TaskState.RUNNING, "SubtaskStateChanged": SubtaskState.RUNNING}
+    return shape.event in running and ("to", running[shape.event]) in shape.fields
+
+
 def entries_of(world: World, node: int, tasks: Sequence[int], now_ms: int) -> list[FileEntry]:
     """Every file and directory on a node that is there, sorted by path; ``tasks`` are those of ``tasks_on``."""
     files = world.disks[node]
-    directories = [directory_of(world, task) for task in tasks if world.tasks.state[task] != GONE]
+    directories = [directory_of(world, task, node) for task in tasks if world.tasks.state[task] != GONE]
     directories += _instance_directories(world, node)
     expired = {directory.path for directory in directories if is_over(directory, now_ms)}
     entries = {path: files.read(path) for path in files.walk() if _process_directory(path) not in expired}
@@ -102,7 +109,7 @@ def sweep(world: World, node: int) -> None:
     expired = [directory for directory in _instance_directories(world, node) if is_over(directory, world.now_ms)]
     for job in world.jobs.present():
         known = (world.tasks.find(job.row, name) for name in files.listdir(job_directory(job.id)))
-        directories = [directory_of(world, task) for task in known if task is not None]
+        directories = [directory_of(world, task, node) for task in known if task is not None]
         expired += [directory for directory in directories if is_over(directory, world.now_ms)]
     for directory in expired:
         world.disks.edit(node).delete(directory.path)
@@ -113,14 +120,25 @@ def _process_directory(path: str) -> str:
     return "/".join(path.split("/", _TASK_DEPTH)[:_TASK_DEPTH])
 
 
-def directory_of(world: World, task: int) -> Directory:
-    """The directory of a task (FILE-3) and until when it stays there (FILE-7)."""
+def directory_of(world: World, task: int, node: int) -> Directory:
+    """The directory of a task on a node (FILE-3) and until when it stays there (FILE-7)."""
     tasks = world.tasks
-    profile = tasks.profile_of(task)
-    path = task_directory(world.jobs[profile.job].id, tasks.task_id(task))
-    if tasks.state[task] != COMPLETED or profile.retention_ms is None:
+    path = task_directory(world.jobs[tasks.profile_of(task).job].id, tasks.task_id(task))
+    retention_ms = retention_ms_of(world, task, node)
+    if tasks.state[task] != COMPLETED or retention_ms is None:
         return Directory(path, None)
-    return Directory(path, tasks.ended[task] + profile.retention_ms)
+    return Directory(path, tasks.ended[task] + retention_ms)
+
+
+def retention_ms_of(world: World, task: int, node: int) -> int | None:
+    """How long a task's directory stays on a node after its end; None is for ever.
+
+    MI-8 where subtasks ran, that is as the task was added: a later change affects only the primary.
+    """
+    profile = world.tasks.profile_of(task)
+    if profile.instances and node != world.tasks.node[task]:
+        return world.tasks.spec(task).constraints.retention_time
+    return profile.retention_ms
 
 
 def _instance_directories(world: World, node: int) -> list[Directory]:

@@ -75,7 +75,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
             outcomes.task_left(world, job)
         # Who is next (scheduling.slots_came_free, fill_node)?
         turns = pool.turns
-        if not turns or not is_open[node] or pool.pass_due or pool.has_preemptible:
+        if not turns or not is_open[node] or pool.pass_due or not pool.fills_at_once:
             pool.run_on(now_ms, -slots)
             all_else(world, node, slots)
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.paths import job_directory
-from engine.rules import outcomes, preparation, release, scheduling
+from engine.rules import outcomes, preparation, release
 from engine.state.disks import Disk
 from engine.state.failures import STOPPED_EXIT_CODE, FailureInfo, ended, failure
 from engine.state.instances import Mark
@@ -62,7 +62,10 @@ def requeue_task(world: World, task: int, rule: str) -> None:
 
 
 def lose_tasks(world: World, node: int, rule: str) -> None:
-    """The node fails or is preempted: the service runs its tasks again elsewhere (NODE-13, SPOT-4, RETRY-7)."""
+    """The node fails or is preempted: the service runs its tasks again elsewhere (NODE-13, SPOT-4, RETRY-7).
+
+    SPOT-9 with one of its nodes a multi-instance task loses the whole attempt.
+    """
     for task in each_still_there(world, world.nodes.tasks_on(node)):
         if world.tasks.state[task] == PREPARING:
             preparation.give_back(world, task, rule="PREP-19")
@@ -74,7 +77,8 @@ def lose_tasks(world: World, node: int, rule: str) -> None:
         extra = extra._replace(
             system_retries=extra.system_retries + 1, node_retries=extra.node_retries + 1, awaits_retry=False
         )
-        _queue_again(world, task, extra, rule)
+        several = bool(world.tasks.profile_of(task).instances)
+        _queue_again(world, task, extra, "SPOT-9" if several and rule == "SPOT-3" else rule)
 
 
 def displace_task(world: World, task: int, rule: str) -> None:
@@ -85,22 +89,17 @@ def displace_task(world: World, task: int, rule: str) -> None:
 
 
 def _queue_again(world: World, task: int, extra: TaskExtra, rule: str) -> None:
-    profile = world.tasks.profile_of(task)
-    node = world.tasks.node[task]
-    outcomes.take_off_node(world, task)
-    world.tasks.back_to_active(world.now_ms, task, extra, rule)
-    outcomes.queue_again(world, task, profile)
-    outcomes.task_left(world, world.jobs[profile.job])
-    scheduling.slots_came_free(world, node, profile.required_slots)
+    left = outcomes.take_off_nodes(world, task)
+    outcomes.back_to_queue(world, task, extra, rule)
+    outcomes.free_slots(world, left, world.tasks.profile_of(task))
 
 
 def terminate_task(world: World, task: int, rule: str, why: FailureInfo = BY_USER) -> None:
     """A running task is stopped for good, exit code as in RETRY-8."""
     profile = world.tasks.profile_of(task)
-    node = world.tasks.node[task]
-    outcomes.take_off_node(world, task)
+    left = outcomes.take_off_nodes(world, task)
     outcomes.complete_failed(world, task, profile, STOPPED_EXIT_CODE, why, rule)
-    scheduling.slots_came_free(world, node, profile.required_slots)
+    outcomes.free_slots(world, left, profile)
 
 
 def refuse_task(world: World, task: int, rule: str, why: FailureInfo) -> None:
@@ -110,10 +109,9 @@ def refuse_task(world: World, task: int, rule: str, why: FailureInfo) -> None:
         outcomes.leave_queue(world, task, profile)
         outcomes.complete_failed(world, task, profile, None, why, rule)
         return
-    node = world.tasks.node[task]
-    outcomes.take_off_node(world, task)
+    left = outcomes.take_off_nodes(world, task)
     outcomes.complete_failed(world, task, profile, None, why, rule)
-    scheduling.slots_came_free(world, node, profile.required_slots)
+    outcomes.free_slots(world, left, profile)
 
 
 def remove_job_files(world: World, job: Job) -> None:

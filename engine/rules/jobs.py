@@ -146,7 +146,8 @@ def update(world: World, command: UpdateJob) -> None:
         pools.bind(world, job)
     if job.pool >= 0:
         pool = world.pools.edit(job.pool)
-        pool.has_preemptible |= job.preemptible
+        if job.preemptible:
+            pool.allow_preemption()
         scheduling.reorder_turns(world, pool)
     if turns_on is OnAllTasksComplete.TERMINATE_JOB:
         job.on_all_tasks_complete = turns_on

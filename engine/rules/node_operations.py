@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
 from engine.errors import BatchError
-from engine.rules import interruptions, nodes, scheduling, start_task
+from engine.rules import directories, interruptions, nodes, scheduling, start_task
 from engine.state.disks import Disk
 from engine.state.nodes import Node, PendingOperation
 from engine.state.tasks import COMPLETED
@@ -132,8 +132,8 @@ def last_retention_ms(world: World, node: int) -> int | None:
     tasks = world.tasks
     last = world.now_ms
     for task in range(tasks.length):
-        if tasks.node[task] == node and tasks.state[task] == COMPLETED:
-            retention_ms = tasks.profile_of(task).retention_ms
+        if tasks.state[task] == COMPLETED and node in world.nodes_of(task):
+            retention_ms = directories.retention_ms_of(world, task, node)
             if retention_ms is None:
                 return None
             last = max(last, tasks.ended[task] + retention_ms)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.log import Subject
-from engine.rules import dependencies, disk_space, jobs, processes, scheduling, uploads
+from engine.rules import dependencies, disk_space, jobs, multi_instance, processes, scheduling, uploads
 from engine.state.columns import PAGE_BITS
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import Mark
@@ -27,9 +27,15 @@ from engine.state.tasks import (
 from engine.terms import DependencyAction, JobAction, JobState, OnTaskFailure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engine.executors.protocol import Launch
     from engine.specs.task import ExitConditions, ExitOptions
     from engine.state.jobs import Job
     from engine.world import World
+
+# RETRY-9: why a task has failed whose process exited nonzero, and the rule.
+EXITED_NONZERO = (FAILURE_EXIT_CODE, "RETRY-9")
 
 # ERR-T: how the codes of failed uploads begin; exit conditions call them fileUploadError (EXIT-2).
 _CODES_OF_UPLOADS = "FileUpload"
@@ -105,9 +111,14 @@ def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: s
     pools[world.nodes.records.rows[node].pool].run_on(now_ms, profile.required_slots)
     world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
     if world.jobs.rows[profile.job].has_release:
-        row = world.instances.row(profile.job, node)
-        if row >= 0 and not world.instances.mark[row] & Mark.RAN:
-            world.instances.set_mark(row, Mark.RAN)
+        remember_run(world, profile.job, node)
+
+
+def remember_run(world: World, job: int, node: int) -> None:
+    """A task of the job has run on the node: that is half of what release asks (REL-3)."""
+    row = world.instances.row(job, node)
+    if row >= 0 and not world.instances.mark[row] & Mark.RAN:
+        world.instances.set_mark(row, Mark.RAN)
 
 
 def limit_anew(world: World, task: int, profile: TaskProfile) -> None:
@@ -122,7 +133,9 @@ def limit_anew(world: World, task: int, profile: TaskProfile) -> None:
             tasks.plan(task, total_ms, TIME_LIMIT_CODE if plan.failure else plan.exit_code or 0)
         elif limit_ms is not None and tasks.planned[task] > limit_ms:
             tasks.plan(task, limit_ms, TIME_LIMIT_CODE)
-    if tasks.state[task] == RUNNING:
+    if tasks.state[task] == RUNNING and profile.instances:
+        multi_instance.limit_anew(world, task, profile)
+    elif tasks.state[task] == RUNNING:
         end_ms = max(world.now_ms, tasks.started[task] + _present_plan(world, task, profile, extra).total_ms)
         end_ms = min(end_ms, world.latest_ms)
         tasks.move_end(task, end_ms)
@@ -162,48 +175,57 @@ def task_ended(world: World, due: Due) -> None:
 
 def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> None:
     """The end of a task that may have failed, or has files."""
+    extra = world.tasks.extra(task)
+    plan = _present_plan(world, task, profile, extra)
+    world.plans.pop(task, None)
+    if profile.process is None and plan.failure is None:
+        launch = processes.task_launch(world, task, node, extra.attempts, world.tasks.started[task])
+        plan = finished(world, task, node, launch, plan)
+    conclude(world, task, profile, plan)
+
+
+def finished(world: World, task: int, node: int, launch: Launch, plan: Plan) -> Plan:
+    """The plan that has come true, with the process's own exit code (RETRY-2); its files are written and uploaded.
+
+    RETRY-10 an upload that failed shows only after exit code 0. MI-7 of a multi-instance task only the primary comes
+    here: nothing of its subtasks is uploaded.
+    """
+    spec = world.tasks.spec(task)
+    job = world.jobs[world.tasks.profile_of(task).job]
+    code = processes.finish(world, node, launch, plan, job, spec.id, spec).exit_code
+    failure = uploads.upload(world, node, launch, job, spec, code)
+    return plan._replace(exit_code=code, failure=failure if code == 0 else None)
+
+
+def conclude(
+    world: World, task: int, profile: TaskProfile, plan: Plan, final: tuple[FailureInfo, str] = EXITED_NONZERO
+) -> None:
+    """An attempt has ended as planned: the task has left its nodes and is completed, or runs again.
+
+    ``final`` is why the task has failed, and the rule, if the attempt was the last one that may exit nonzero.
+    """
     tasks = world.tasks
-    now_ms = world.now_ms
-    extra = tasks.extra(task)
-    plan = _ending(world, task, node, profile, extra)
     exit_code = plan.exit_code
+    well = plan.failure is None and exit_code == 0
+    extra = tasks.extra(task)
+    node = tasks.node[task]
+    for each in world.nodes_of(task):
+        _leave_node(world, task, each, profile, well=well)
     if plan.failure is not None:
-        _leave_node(world, task, node, profile, well=False)
         if exit_code is not None:
             rule = "RETRY-10"
         else:
             exit_code, rule = (STOPPED_EXIT_CODE, "RETRY-8") if plan.ran else (None, "RETRY-4")
         complete_failed(world, task, profile, exit_code, plan.failure, rule)
-    elif exit_code == 0:
-        _leave_node(world, task, node, profile, well=True)
-        tasks.succeed(now_ms, task, node)
+    elif well:
+        tasks.succeed(world.now_ms, task, node)
+        multi_instance.end_subtasks(world, task, profile)
         after_completion(world, task, profile, 0, None)
     elif retry_verdict(profile, world.jobs[profile.job], extra, exit_code):
-        _leave_node(world, task, node, profile, well=False)
         extra = extra._replace(retry_count=extra.retry_count + 1, awaits_retry=True)
-        tasks.back_to_active(now_ms, task, extra, "RETRY-5", exit_code)
-        queue_again(world, task, profile, at_once=True)
-        task_left(world, world.jobs[profile.job])
+        back_to_queue(world, task, extra, "RETRY-5", exit_code, at_once=not profile.instances)
     else:
-        _leave_node(world, task, node, profile, well=False)
-        complete_failed(world, task, profile, exit_code, FAILURE_EXIT_CODE, "RETRY-9")
-
-
-def _ending(world: World, task: int, node: int, profile: TaskProfile, extra: TaskExtra) -> Plan:
-    """The plan that has come true, with the process's exit code if there is one; its files are written and uploaded.
-
-    RETRY-2 the code is the process's own. RETRY-10 an upload that failed shows only after exit code 0.
-    """
-    plan = _present_plan(world, task, profile, extra)
-    world.plans.pop(task, None)
-    if profile.process is not None or plan.failure is not None:
-        return plan
-    launch = processes.task_launch(world, task, node, extra.attempts, world.tasks.started[task])
-    spec = world.tasks.spec(task)
-    job = world.jobs[profile.job]
-    code = processes.finish(world, node, launch, plan, job, spec.id, spec).exit_code
-    failure = uploads.upload(world, node, launch, job, spec, code)
-    return plan._replace(exit_code=code, failure=failure if code == 0 else None)
+        complete_failed(world, task, profile, exit_code, *final)
 
 
 def _present_plan(world: World, task: int, profile: TaskProfile, extra: TaskExtra) -> Plan:
@@ -238,6 +260,7 @@ def complete_failed(
     tasks = world.tasks
     node = tasks.node[task] if tasks.state[task] in (PREPARING, RUNNING) else -1
     tasks.fail(world.now_ms, task, exit_code, failure, rule, node)
+    multi_instance.end_subtasks(world, task, profile)
     after_completion(world, task, profile, exit_code, failure)
 
 
@@ -280,17 +303,28 @@ def _leave_node(world: World, task: int, node: int, profile: TaskProfile, *, wel
         scheduling.open_node(world, node)
 
 
+def back_to_queue(
+    world: World, task: int, extra: TaskExtra, rule: str, exit_code: int | None = None, *, at_once: bool = False
+) -> None:
+    """A task that has left its nodes is active again, with these counters, and waits for its turn (``queue_again``)."""
+    profile = world.tasks.profile_of(task)
+    world.tasks.back_to_active(world.now_ms, task, extra, rule, exit_code)
+    multi_instance.end_subtasks(world, task, profile)
+    queue_again(world, task, profile, at_once=at_once)
+    task_left(world, world.jobs[profile.job])
+
+
 def queue_again(world: World, task: int, profile: TaskProfile, *, at_once: bool = False) -> None:
     """A task that is active again waits for its turn, ahead of the job's new tasks (SCHED-6).
 
     A pass follows, or with ``at_once`` the caller gives the room that the task has left to whoever is next.
     """
     job = world.jobs.edit(profile.job)
-    queue = scheduling.queue_of(job, profile.required_slots)
+    queue = scheduling.queue_of(job, profile.lane)
     if profile.manager:
         queue.add_first(task)
         if job.pool >= 0:
-            world.pools[job.pool].has_preemptible = True  # it may displace others now (JM-6)
+            world.pools[job.pool].allow_preemption()  # it may displace others now (JM-6)
     else:
         queue.add_returned(task, len(world.log))
     job.ready_count += 1
@@ -303,7 +337,7 @@ def queue_again(world: World, task: int, profile: TaskProfile, *, at_once: bool 
 def leave_queue(world: World, task: int, profile: TaskProfile) -> None:
     """An active task is to be ended or deleted: it waits for no node any more."""
     job = world.jobs.edit(profile.job)
-    queue = job.ready.get(profile.required_slots)
+    queue = job.ready.get(profile.lane)
     if queue is not None and queue.holds(task):
         queue.discard(task)
         job.ready_count -= 1
@@ -312,16 +346,24 @@ def leave_queue(world: World, task: int, profile: TaskProfile) -> None:
 # -- taken off a node ------------------------------------------------------------------------------------------------
 
 
-def take_off_node(world: World, task: int) -> None:
-    """Remove a running or preparing task from its node before its state changes; its slots are free."""
+def take_off_nodes(world: World, task: int) -> tuple[int, ...]:
+    """Remove a running or preparing task from its nodes before its state changes; the caller frees its slots there."""
     tasks, nodes = world.tasks, world.nodes
-    node = tasks.node[task]
+    left = world.nodes_of(task)
     profile = tasks.profile_of(task)
-    if tasks.state[task] == RUNNING:
-        _leave_node(world, task, node, profile, well=False)
-    else:
+    for node in left:
+        if tasks.state[task] == RUNNING:
+            _leave_node(world, task, node, profile, well=False)
+            continue
         nodes.preparing[node].discard(task)
         if not nodes.preparing[node]:
             del nodes.preparing[node]
         if profile.exclusive:
             scheduling.open_node(world, node)
+    return left
+
+
+def free_slots(world: World, nodes: Iterable[int], profile: TaskProfile) -> None:
+    """The slots of a task that has left these nodes are free."""
+    for node in nodes:
+        scheduling.slots_came_free(world, node, profile.required_slots)

@@ -70,7 +70,8 @@ def bind(world: World, job: Job) -> None:
     if pool is None or job.state is JobState.COMPLETED:
         return
     world.jobs.edit(job.row).pool = pool.row
-    pool.has_preemptible |= job.preemptible
+    if job.preemptible:
+        pool.allow_preemption()
     preparation.remember_nodes(world, job)
     scheduling.let_job_take_turns(world, job)
 
@@ -112,6 +113,7 @@ def update(world: World, command: UpdatePool) -> None:
     if pool.slots != pool.spec.task_slots_per_node:
         pool.slots = pool.spec.task_slots_per_node
         pool.buckets = [0] * (pool.slots + 1)
+    pool.choose_filling()
     scheduling.reorder_turns(world, pool)
 
 

@@ -22,19 +22,45 @@ def preemption_victims(
 ) -> list[int]:
     """The running tasks that must go so that one node has room for a task of the job; none if there is no such node.
 
-    ``candidates`` may go, in this order (``candidates_for``). Nobody goes in vain.
+    ``candidates`` may go, in this order (``candidates_for``). Nobody goes in vain. With a multi-instance task all its
+    nodes have room; one that waits needs several nodes instead.
     """
+    if profile.instances:
+        return _victims_on_several(world, pool, job, profile, candidates) if pool.hosts_gangs else []
     needed = pool.slots if profile.exclusive else profile.required_slots
     by_node: dict[int, list[int]] = {}
     for task in candidates:
-        node = world.tasks.node[task]
-        if not scheduling.may_come(world, pool, job, profile, node):
-            continue
-        victims = by_node.setdefault(node, [])
-        victims.append(task)
-        if _room_without(world, node, victims) >= needed:
-            return _fewest(world, node, victims, needed)
+        for node in world.nodes_of(task):
+            if not scheduling.may_come(world, pool, job, profile, node):
+                continue
+            victims = by_node.setdefault(node, [])
+            victims.append(task)
+            if _room_without(world, node, victims) >= needed:
+                return _fewest(world, node, victims, needed)
     return []
+
+
+def _victims_on_several(
+    world: World, pool: Pool, job: Job, profile: TaskProfile, candidates: Sequence[int]
+) -> list[int]:
+    """Those that must go so that enough nodes are free at once (MI-3)."""
+    free = (pool.buckets[1] & ~job.barred).bit_count()
+    won = {
+        task: sum(scheduling.may_come(world, pool, job, profile, node) for node in world.nodes_of(task))
+        for task in candidates
+    }
+    victims: list[int] = []
+    for task in candidates:
+        if won[task]:
+            victims.append(task)
+        if free + sum(won[victim] for victim in victims) >= profile.instances:
+            break
+    else:
+        return []
+    for victim in reversed(victims[:-1]):
+        if free + sum(won[other] for other in victims if other != victim) >= profile.instances:
+            victims.remove(victim)
+    return victims
 
 
 def make_room(world: World, pool: Pool) -> None:
@@ -75,7 +101,7 @@ def candidates_for(world: World, pool: Pool, job: Job, waiting: int) -> list[int
         yielding[job.row] = job.priority
     if not yielding:
         return []
-    running = (task for node in pool.nodes for task in world.nodes.running[node])
+    running = {task for node in pool.nodes for task in world.nodes.running[node]}
     found = (task for task in running if tasks.profile_of(task).job in yielding)
     return sorted(found, key=lambda task: (yielding[tasks.profile_of(task).job], -tasks.started[task], -task))
 

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
-from engine.rules import outcomes, processes, scheduling
+from engine.rules import multi_instance, outcomes, processes, scheduling
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, failure
 from engine.state.instances import ENDED_WELL, Ending, InstanceTable, Mark
 from engine.state.tasks import TaskProfile
@@ -91,20 +91,27 @@ def assign(world: World, job: Job, task: int, node: int, profile: TaskProfile) -
     """
     instances = world.instances
     row = instances.need(job.row, node)
-    mark = instances.mark[row]
-    if mark & Mark.VALID:
+    if instances.mark[row] & Mark.VALID:
         outcomes.start_task(world, task, node, profile)
         return
-    prep = job.spec.job_preparation_task
-    assert prep is not None
-    verdict = prep_verdict(mark, instances.prep_state[row], prep)
-    if verdict is PrepVerdict.PREPARE or verdict is PrepVerdict.PREPARE_AND_GO:
-        start(world, job, node, row, start_rule(mark, instances.prep(row)))
-    if verdict is PrepVerdict.GO or verdict is PrepVerdict.PREPARE_AND_GO:
+    if may_start(world, job, node):
         outcomes.start_task(world, task, node, profile, rule="PREP-13")
     else:
         world.nodes.preparing.setdefault(node, set()).add(task)
         world.tasks.prepare(world.now_ms, task, node)
+
+
+def may_start(world: World, job: Job, node: int) -> bool:
+    """Whether a task that comes to the node may start now; the preparation does, if it must (PREP-3)."""
+    instances = world.instances
+    row = instances.need(job.row, node)
+    prep = job.spec.job_preparation_task
+    assert prep is not None
+    mark = instances.mark[row]
+    verdict = prep_verdict(mark, instances.prep_state[row], prep)
+    if verdict is PrepVerdict.PREPARE or verdict is PrepVerdict.PREPARE_AND_GO:
+        start(world, job, node, row, start_rule(mark, instances.prep(row)))
+    return verdict is PrepVerdict.GO or verdict is PrepVerdict.PREPARE_AND_GO
 
 
 def start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
@@ -146,7 +153,11 @@ def succeeded(world: World, job: Job, node: int, row: int) -> None:
     world.instances.set_mark(row, Mark.VALID)
     job.prepared |= _bit(world, job, node)
     for task in waiting_tasks(world, job, node):
-        outcomes.start_task(world, task, node, world.tasks.profile_of(task), rule="PREP-7")
+        profile = world.tasks.profile_of(task)
+        if profile.instances:
+            multi_instance.node_is_prepared(world, job, task, profile)
+        else:
+            outcomes.start_task(world, task, node, profile, rule="PREP-7")
     _forget_empty(world, node)
 
 
@@ -179,14 +190,9 @@ def waiting_tasks(world: World, job: Job, node: int) -> list[int]:
 
 def give_back(world: World, task: int, rule: str) -> None:
     """A preparing task is active again, its counters unchanged, and waits for another node (PREP-8, PREP-19)."""
-    tasks = world.tasks
-    node = tasks.node[task]
-    profile = tasks.profile_of(task)
-    outcomes.take_off_node(world, task)
-    tasks.back_to_active(world.now_ms, task, tasks.extra(task), rule)
-    outcomes.queue_again(world, task, profile)
-    outcomes.task_left(world, world.jobs[profile.job])
-    scheduling.slots_came_free(world, node, profile.required_slots)
+    left = outcomes.take_off_nodes(world, task)
+    outcomes.back_to_queue(world, task, world.tasks.extra(task), rule)
+    outcomes.free_slots(world, left, world.tasks.profile_of(task))
 
 
 def _forget_empty(world: World, node: int) -> None:

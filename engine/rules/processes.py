@@ -8,20 +8,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.environment import NodeFacts, TaskFacts, TaskKind, settings_of, variables
+from engine.environment import MultiInstanceFacts, NodeFacts, TaskFacts, TaskKind, settings_of, variables
 from engine.executors.access import GuardedFiles
 from engine.executors.protocol import HookProcess, Launch, Output, Plan
-from engine.paths import STARTUP, task_directory
+from engine.paths import STARTUP, subtask_directory, task_directory
 from engine.rules import certificates, disk_space, setups, users
 from engine.rules.packages import packages_of
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE
 from engine.state.instances import ENDED_WELL, Ending
+from engine.state.setups import READY
 from engine.terms import OsFamily
 
 if TYPE_CHECKING:
-    from engine.specs.common import CommandLine
+    from collections.abc import Sequence
+
+    from engine.specs.common import CommandLine, ResourceFile
     from engine.state.jobs import Job
     from engine.world import World
+
+_INSTANCES = (TaskKind.PRIMARY, TaskKind.SUBTASK)
 
 
 def task_launch(world: World, task: int, node: int, attempt: int, started_ms: int) -> Launch:
@@ -42,6 +47,36 @@ def task_launch(world: World, task: int, node: int, attempt: int, started_ms: in
         spec.resource_files,
         profile.wall_clock_ms,
         setups.setup_of(world, node, task_directory(job.id, spec.id)),
+    )
+
+
+def application_launch(world: World, task: int, nodes: Sequence[int], attempt: int, started_ms: int) -> Launch:
+    """The launch of a multi-instance task's own command by its primary, for which all is set up by then (MI-4)."""
+    launch = task_launch(world, task, nodes[0], attempt, started_ms)
+    return launch._replace(kind=TaskKind.PRIMARY, resource_files=(), setup=READY)
+
+
+def coordination_launch(
+    world: World, task: int, nodes: Sequence[int], subtask: int, attempt: int, started_ms: int
+) -> Launch:
+    """The launch of a coordination command; the primary downloads the task's own files too, before it (MI-4)."""
+    spec = world.tasks.spec(task)
+    settings = spec.multi_instance_settings
+    assert settings is not None
+    job, node = world.jobs[world.tasks.profile_of(task).job], nodes[subtask]
+    directory = subtask_directory(task_directory(job.id, spec.id), subtask)
+    return Launch(
+        TaskKind.SUBTASK,
+        settings.coordination_command_line,
+        settings.simulate,
+        ("coordination", job.id.lower(), spec.id.lower(), str(subtask)),
+        attempt,
+        world.nodes[node].position,
+        world.pool_of(node).os,
+        started_ms,
+        directory,
+        () if subtask else spec.resource_files,
+        setup=setups.setup_of(world, node, directory),
     )
 
 
@@ -165,17 +200,20 @@ def start_task_launch(world: World, node: int, started_ms: int) -> Launch:
     )
 
 
-def begin(world: World, node: int, launch: Launch, spec: CommandLine) -> Launch:
+def begin(
+    world: World, node: int, launch: Launch, spec: CommandLine, further: Sequence[tuple[ResourceFile, str]] = ()
+) -> Launch:
     """The process's directory is there, its output files are empty (FILE-4, RETRY-12); what comes before it begins.
 
-    Returns the launch with how long that takes, or why the process never starts.
+    ``further`` files come with the directories they go to, before its own. Returns the launch with how long all that
+    takes, or why the process never starts.
     """
     files = world.disks.edit(node)
     files.mkdir(f"{launch.directory}/wd")
     files.write(f"{launch.directory}/stdout.txt", "")
     files.write(f"{launch.directory}/stderr.txt", "")
     certificates.show(world, node, launch)
-    return launch._replace(setup=setups.set_up(world, node, launch, spec))
+    return launch._replace(setup=setups.set_up(world, node, launch, spec, further))
 
 
 def finish(
@@ -187,21 +225,25 @@ def finish(
     task_id: str,
     spec: CommandLine,
 ) -> Output:
-    """The process has ended by itself: its files and output are on the node's disk."""
+    """The process has ended by itself: its files and output are on the node's disk.
+
+    The output of a primary follows that of its coordination command.
+    """
     environment = environment_of(world, node, launch, job, task_id, spec)
     files = world.disks.edit(node)
     read_only = users.read_only_directories(world, node, job, launch.kind, spec.user_identity, launch.directory)
     seen = GuardedFiles(files, read_only) if read_only else files
     output = world.executor.finish(launch, plan, environment, world.root_of(world.pool_of(node)), seen)
-    files.write(f"{launch.directory}/stdout.txt", output.stdout)
-    files.write(f"{launch.directory}/stderr.txt", output.stderr)
+    put = files.append if launch.kind is TaskKind.PRIMARY else files.write
+    put(f"{launch.directory}/stdout.txt", output.stdout)
+    put(f"{launch.directory}/stderr.txt", output.stderr)
     return output
 
 
 def environment_of(
     world: World, node: int, launch: Launch, job: Job | None, task_id: str, spec: CommandLine
 ) -> dict[str, str]:
-    """The environment variables of a process (section 21, JOB-4, ENV-1); all see the pool's packages (APP-6)."""
+    """The environment variables of a process (section 21, JOB-4, ENV-1, MI-9); all see the pool's packages (APP-6)."""
     record = world.nodes[node]
     pool = world.pool_of(node)
     account = world.account
@@ -228,4 +270,14 @@ def environment_of(
         job_settings=settings_of((setting.name, setting.value) for setting in common),
         task_settings=settings_of((setting.name, setting.value) for setting in spec.environment_settings),
         packages=(*record.packages, *packages_of(account, setups.references_of(spec))),
+        multi_instance=_several(world, node, job, task_id) if launch.kind in _INSTANCES and job is not None else None,
     )
+
+
+def _several(world: World, node: int, job: Job, task_id: str) -> MultiInstanceFacts:
+    """The nodes of a multi-instance task that has an instance on this one (MI-9)."""
+    task = world.tasks.find(job.row, task_id)
+    assert task is not None
+    cores = world.pool_of(node).size.cores
+    addresses = tuple((world.nodes[each].ip_address, cores) for each in world.nodes_of(task))
+    return MultiInstanceFacts(addresses, world.nodes[node].ip_address, task_directory(job.id, task_id))

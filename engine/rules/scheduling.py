@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
 from engine.catalogue import SCHEDULING_LATENCY_MS
-from engine.rules import node_operations, outcomes, preemption, preparation, starvation
+from engine.rules import multi_instance, node_operations, outcomes, preemption, preparation, starvation
 from engine.state.ready import ReadyQueue
 from engine.state.tasks import ACTIVE, TaskProfile
 from engine.terms import JobState, NodeFillType, NodeState, PoolState, SchedulingState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.world import World
@@ -124,9 +126,18 @@ def preferred_node(world: World, task: int, profile: TaskProfile) -> int:
     return -1
 
 
+def choose_nodes(world: World, pool: Pool, job: Job, task: int, profile: TaskProfile) -> Sequence[int]:
+    """The nodes on which a task can start now, a plain one on one; none if there is no room for it."""
+    preferred = preferred_node(world, task, profile) if world.tasks.is_particular(task, profile) else -1
+    if profile.instances:
+        return multi_instance.choose_nodes(world, pool, job, profile, preferred)
+    node = choose_node(world, pool, job, profile, preferred)
+    return (node,) if node >= 0 else ()
+
+
 def queues_in_order(job: Job) -> list[tuple[int, ReadyQueue]]:
-    """The job's ready tasks by required slots, the queue whose head comes first in front (SCHED-6)."""
-    queues = [(slots, queue) for slots, queue in job.ready.items() if queue.size]
+    """The job's ready tasks by lane (``TaskProfile.lane``), the queue whose head comes first in front (SCHED-6)."""
+    queues = [(lane, queue) for lane, queue in job.ready.items() if queue.size]
     if len(queues) > 1:
         queues.sort(key=lambda item: item[1].head_rank())
     return queues
@@ -135,11 +146,11 @@ def queues_in_order(job: Job) -> list[tuple[int, ReadyQueue]]:
 # -- becoming ready --------------------------------------------------------------------------------------------------
 
 
-def queue_of(job: Job, slots: int) -> ReadyQueue:
-    """The job's queue of tasks that need this many slots."""
-    queue = job.ready.get(slots)
+def queue_of(job: Job, lane: int) -> ReadyQueue:
+    """The job's queue of tasks in this lane (``TaskProfile.lane``)."""
+    queue = job.ready.get(lane)
     if queue is None:
-        queue = job.ready[slots] = ReadyQueue()
+        queue = job.ready[lane] = ReadyQueue()
     return queue
 
 
@@ -230,7 +241,7 @@ def slots_came_free(world: World, node: int, slots: int) -> None:
     if not nodes.open[node]:
         settle(world, node)
         return
-    at_once = not pool.pass_due and not pool.has_preemptible
+    at_once = pool.fills_at_once and not pool.pass_due
     exclusively = at_once and bool(pool.turns) and fill_node(world, pool, node)
     free = nodes.free[node]
     if free != before:
@@ -300,28 +311,31 @@ def place_all(world: World, pool: Pool) -> None:
             else:
                 job.in_turn = False
             continue
-        task, node, profile = found
-        take_slots(world, pool, node, profile.required_slots)
+        task, chosen, profile = found
+        for node in chosen:
+            take_slots(world, pool, node, profile.required_slots)
         next_turn(pool, job)
-        assign(world, job, task, node, profile)
+        if profile.instances:
+            multi_instance.assign(world, job, task, tuple(chosen), profile)
+        else:
+            assign(world, job, task, chosen[0], profile)
         if profile.exclusive:
-            open_node(world, node)
+            open_node(world, chosen[0])
     for key in blocked:
         heappush(turns, key)
 
 
-def _place_one(world: World, pool: Pool, job: Job) -> tuple[int, int, TaskProfile] | None:
-    """Take the job's first task for which there is a node."""
+def _place_one(world: World, pool: Pool, job: Job) -> tuple[int, Sequence[int], TaskProfile] | None:
+    """Take the job's first task for which there is room, and choose its nodes."""
     tasks = world.tasks
     for _, queue in queues_in_order(job):
         task = queue.head()
         profile = tasks.profiles[tasks.profile[task]]
-        preferred = preferred_node(world, task, profile) if tasks.is_particular(task, profile) else -1
-        node = choose_node(world, pool, job, profile, preferred)
-        if node >= 0:
+        chosen = choose_nodes(world, pool, job, task, profile)
+        if chosen:
             queue.take()
             job.ready_count -= 1
-            return task, node, profile
+            return task, chosen, profile
         starvation.report(world, pool, job, task, profile)
     return None
 
@@ -360,10 +374,10 @@ def fill_node(world: World, pool: Pool, node: int) -> bool:
 
 
 def _first_that_fits(world: World, pool: Pool, job: Job, node: int) -> int | None:
-    """Take the job's first task for which the node has room."""
+    """Take the job's first task for which the node has room; not one that needs several at once (MI-2)."""
     tasks = world.tasks
-    for _, queue in queues_in_order(job):
-        if _has_room(world, pool, job, tasks.profile_of(queue.head()), node):
+    for lane, queue in queues_in_order(job):
+        if lane > 0 and _has_room(world, pool, job, tasks.profile_of(queue.head()), node):
             job.ready_count -= 1
             return queue.take()
     return None
@@ -403,14 +417,14 @@ def tasks_are_ready(world: World, due: Due) -> None:
     profiles = tasks.profile[first : first + count]
     alike = tasks.profiles[profiles[0]] if profiles.count(profiles[0]) == count else None
     if book is None and alike is not None and not alike.manager and not any(tasks.state[first : first + count]):
-        queue_of(job, alike.required_slots).add_range(first, count)
+        queue_of(job, alike.lane).add_range(first, count)
         tasks_became_ready(world, job, count)
         return
     ready = 0
     for task in range(first, first + count):
         if tasks.state[task] == ACTIVE and not (book is not None and book.is_waiting(task)):
             profile = tasks.profile_of(task)
-            queue = queue_of(job, profile.required_slots)
+            queue = queue_of(job, profile.lane)
             if profile.manager:
                 queue.add_first(task)
             else:

@@ -13,9 +13,11 @@ from engine.rules.deliveries import Delivery, package_failure
 from engine.state.setups import READY
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.environment import TaskKind
     from engine.executors.protocol import Launch
-    from engine.specs.common import ApplicationPackageReference, CommandLine
+    from engine.specs.common import ApplicationPackageReference, CommandLine, ResourceFile
     from engine.state.pools import Pool
     from engine.state.setups import Setup
     from engine.world import World
@@ -37,8 +39,13 @@ def references_of(spec: CommandLine) -> tuple[ApplicationPackageReference, ...]:
     return references
 
 
-def set_up(world: World, node: int, launch: Launch, spec: CommandLine) -> Setup:
-    """Begin with what comes before this process; returns how long it takes, or why the process never starts."""
+def set_up(
+    world: World, node: int, launch: Launch, spec: CommandLine, further: Sequence[tuple[ResourceFile, str]] = ()
+) -> Setup:
+    """Begin with what comes before this process; returns how long it takes, or why the process never starts.
+
+    ``further`` are files beside its own, and the directories they go to.
+    """
     pool = world.pool_of(node)
     delivery = Delivery(world, node)
     delivery.refuse(users.user_verdict(pool.spec, spec.user_identity))
@@ -52,7 +59,9 @@ def set_up(world: World, node: int, launch: Launch, spec: CommandLine) -> Setup:
     if spec.container_settings is not None:
         image = containers.full_name(spec.container_settings.image_name)
         delivery.bring_image(image, containers.registry_of(image, spec.container_settings))
-    for file in spec.resource_files:
+    for file, directory in further:
+        delivery.bring_file(file, directory)
+    for file in launch.resource_files:
         delivery.bring_file(file, f"{launch.directory}/wd")
     setup = delivery.setup
     known = world.nodes[node].setups

@@ -1,4 +1,7 @@
-"""Tasks of several slots for which no node has enough of them at once (SCHED-10, SCHED-11): what is said of them."""
+"""Tasks that find no room: several slots on no node at once (SCHED-10, SCHED-11), several nodes in no such pool (MI-2).
+
+What is said of them, and when.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 
 
 _NEVER_FITS = failure("TaskSchedulingConstraintFailed")
+_NO_GANGS = _NEVER_FITS._replace(
+    message="A multi-instance task needs a pool with enableInterNodeCommunication and one task slot per node."
+)
 _STARVES = _NEVER_FITS._replace(message="No node has enough free task slots at once.")
 
 
@@ -34,8 +40,14 @@ def is_overdue(world: World, pool: Pool, job: Job) -> bool:
 
 
 def report(world: World, pool: Pool, job: Job, task: int, profile: TaskProfile) -> None:
-    """Say that a task finds no node: once if it can never fit (SCHED-10), once a minute while it starves (SCHED-11)."""
-    if profile.required_slots > pool.slots:
+    """Say that a task finds no node: once if it can never fit (SCHED-10, MI-2), once a minute if it starves (SCHED-11).
+
+    Of a multi-instance task that waits until enough nodes are free at once nothing is said: nothing is odd about it.
+    """
+    if profile.instances:
+        if not pool.hosts_gangs and task not in world.starving:
+            _say(world, task, _NO_GANGS, "MI-2")
+    elif profile.required_slots > pool.slots:
         if task not in world.starving:
             _say(world, task, _NEVER_FITS, "SCHED-10")
     elif profile.required_slots > 1 and _is_due(world, task) and starves(pool, job, profile):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.state.setups import Setup
 
 CREATING = NodeState.CREATING
+_FIRST_ADDRESS = (10 << 24) + 4  # NODE-4: 10.0.0.4
 GONE = len(NodeState)  # in the column: the node has left its pool
 
 # ACC-7, ACC-10: states in which the VM is neither counted nor billed.
@@ -139,6 +140,11 @@ class Node(Record):
         self.arrivals: dict[str, int] = {}
         self.setups: dict[str, Setup] = {}
         self.disk_since_ms = now_ms  # when the disk was last wiped: what was written before is lost (FILE-9)
+
+    @property
+    def ip_address(self) -> str:
+        """The node's private address in its pool (NODE-4)."""
+        return ".".join(str(byte) for byte in (_FIRST_ADDRESS + self.ip).to_bytes(4, "big"))
 
 
 class NodeTable(Columns):

@@ -84,6 +84,7 @@ class Pool(Record):
         "dedicated_bits",
         "drain_option",
         "fill",
+        "fills_at_once",
         "free_addresses",
         "gathered_errors",
         "gone_ms",
@@ -170,6 +171,7 @@ class Pool(Record):
         self.served = 0
         self.pass_due = False
         self.has_preemptible = False  # a job here has allowed preemption (SCHED-16)
+        self.fills_at_once = not self.hosts_gangs
         self.unsettled: list[int] = []  # nodes whose state must be looked at after the pass that is due
         # The time that slots have run tasks: up to the last change, and how many do since then.
         self.busy_slot_ms = 0
@@ -185,6 +187,20 @@ class Pool(Record):
     def busy_slot_ms_at(self, now_ms: int) -> int:
         """How long slots have run tasks, all together, in ms."""
         return self.busy_slot_ms + self.busy_slots * (now_ms - self.busy_since_ms)
+
+    @property
+    def hosts_gangs(self) -> bool:
+        """MI-2: whether multi-instance tasks can run here."""
+        return self.spec.enable_inter_node_communication and self.slots == 1
+
+    def choose_filling(self) -> None:
+        """Slots that come free are filled at once, or by a pass where one node is not all that matters (SCHED-15)."""
+        self.fills_at_once = not (self.has_preemptible or self.hosts_gangs)
+
+    def allow_preemption(self) -> None:
+        """There are tasks here that may displace others (SCHED-16, JM-6)."""
+        self.has_preemptible = True
+        self.choose_filling()
 
     @property
     def targets_met(self) -> bool:

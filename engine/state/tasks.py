@@ -79,6 +79,12 @@ class TaskProfile(NamedTuple):
     manager: bool = False
     exclusive: bool = False
     dedicated_only: bool = False
+    instances: int = 0  # nodes at once of a multi-instance task (MI-1); 0 for any other
+
+    @property
+    def lane(self) -> int:
+        """Which of its job's queues the task waits in: one for each number of slots, negative ones by instances."""
+        return -self.instances or self.required_slots
 
 
 class TaskBlock(NamedTuple):

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 _TICKS_SINCE = datetime(1, 1, 1, tzinfo=UTC)
 _TICKS_PER_MS = 10_000
-_FIRST_ADDRESS = (10 << 24) + 4  # NODE-4: 10.0.0.4
 
 
 def account_url(world: World) -> str:
@@ -44,11 +43,6 @@ def etag(world: World, modified_ms: int) -> str:
     """The entity tag of a resource: as with the service, the moment of its last change in ticks of 100 ns."""
     ticks = (world.scenario.start - _TICKS_SINCE) // timedelta(microseconds=1) * 10 + modified_ms * _TICKS_PER_MS
     return f"0x{ticks:X}"
-
-
-def ip_address(number: int) -> str:
-    """The ``number``-th private address that a pool hands out, from 0 (NODE-4)."""
-    return ".".join(str(byte) for byte in (_FIRST_ADDRESS + number).to_bytes(4, "big"))
 
 
 def root_directory(world: World, node: int, directory: str) -> dict[str, str]:

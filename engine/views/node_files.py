@@ -66,7 +66,7 @@ def read_task_file(world: World, job_id: str, task_id: str, path: str, now_ms: i
         raise BatchError("TaskFilesUnavailable", "the node is gone")
     if tasks.started[task] <= world.nodes[node].disk_since_ms:
         raise BatchError("TaskFilesUnavailable", "the node has been given a new disk since")
-    directory = directory_of(world, task)
+    directory = directory_of(world, task, node)
     if is_over(directory, now_ms):
         raise BatchError("TaskFilesCleanedup")
     name = key_of(path)

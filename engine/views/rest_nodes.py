@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.specs.network import IpAddressProvisioning, NetworkConfiguration
 from engine.terms import NodeState
-from engine.views.addresses import ip_address, job_url, node_url, utc
+from engine.views.addresses import job_url, node_url, utc
 from engine.views.rest_pools import machine
 from engine.views.rest_tasks import execution_info
 
@@ -48,7 +48,7 @@ def node_body(world: World, node: int, recent: Sequence[int] = ()) -> dict[str, 
         body["lastBootTime"] = utc(world, record.boot_ms)
     body |= {
         "allocationTime": utc(world, record.allocation_ms),
-        "ipAddress": ip_address(record.ip),
+        "ipAddress": record.ip_address,
         "affinityId": affinity_id(record.id),
         "vmSize": pool.spec.vm_size,
         "totalTasksRun": table.ran[node],

@@ -170,6 +170,10 @@ def _task(random: Random, number: int, dependencies: bool) -> dict[str, Any]:
     }
     if random.random() < 0.2:
         task["constraints"] = {"maxWallClockTime": f"PT{random.randrange(1, 60)}S"}
+    if random.random() < 0.25:
+        coordination = {"coordinationCommandLine": random.choice(["mpd", '/bin/sh -c "exit $AZ_BATCH_NODE_IS_NONE"'])}
+        settings = coordination | {"numberOfInstances": random.randrange(1, 5), "simulate": _simulate(random, 0.1)}
+        task |= {"requiredSlots": 1, "multiInstanceSettings": settings}
     if dependencies and number and random.random() < 0.6:
         wanted = {"taskIds": [str(random.randrange(number))]}
         task["dependsOn"] = random.choice([wanted, {"taskIdRanges": [{"start": 0, "end": random.randrange(number)}]}])

@@ -12,7 +12,7 @@ from engine.environment import (
     settings_of,
     variables,
 )
-from engine.paths import NodeRoot, task_directory
+from engine.paths import NodeRoot, subtask_directory, task_directory
 from engine.terms import OsFamily
 
 ON_EVERY_TASK = {
@@ -58,7 +58,9 @@ def a_task(kind=TaskKind.TASK, task_id="deal-1", **changes):
     return TaskFacts(kind, **(facts | changes))
 
 
-two_nodes = MultiInstanceFacts(nodes=(("10.0.0.4", 2), ("10.0.0.5", 2)), ip="10.0.0.5")
+two_nodes = MultiInstanceFacts(
+    nodes=(("10.0.0.4", 2), ("10.0.0.5", 2)), ip="10.0.0.5", directory=task_directory("Risk", "deal-1")
+)
 
 
 @pytest.mark.parametrize(
@@ -130,13 +132,15 @@ def test_app_6_application_packages():
 
 
 def test_mi_9_the_nodes_of_a_multi_instance_task():
-    seen = variables(a_node(OsFamily.LINUX), a_task(TaskKind.SUBTASK), multi_instance=two_nodes)
+    subtask = a_task(TaskKind.SUBTASK, directory=subtask_directory(task_directory("Risk", "deal-1"), 1))
+    seen = variables(a_node(OsFamily.LINUX), subtask, multi_instance=two_nodes)
     assert seen["CCP_NODES"] == "2 10.0.0.4 2 10.0.0.5 2"
     assert seen["AZ_BATCH_HOST_LIST"] == "10.0.0.4,10.0.0.5"
     assert seen["AZ_BATCH_NODE_LIST"] == "10.0.0.4;10.0.0.5"
     assert seen["AZ_BATCH_MASTER_NODE"] == "10.0.0.4:6000"
     assert seen["AZ_BATCH_IS_CURRENT_NODE_MASTER"] == "false"
     assert seen["AZ_BATCH_TASK_SHARED_DIR"] == "/mnt/batch/tasks/workitems/risk/job-1/deal-1"
+    assert seen["AZ_BATCH_TASK_WORKING_DIR"] == "/mnt/batch/tasks/workitems/risk/job-1/deal-1/1/wd"
 
 
 def test_the_token_and_the_kind_of_node():

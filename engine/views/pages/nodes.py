@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.state.instances import Mark
 from engine.state.nodes import GONE
 from engine.terms import NodeState, SchedulingState
-from engine.views.addresses import ip_address
 from engine.views.pages.instances import Hook, HookStatus, InstancePage
 from engine.views.sweep import places, side_by_side, values
 
@@ -192,7 +191,7 @@ class NodePage:
             allocation_ms=record.allocation_ms,
             boot_ms=record.boot_ms,
             boots=record.boots,
-            ip=ip_address(record.ip),
+            ip=record.ip_address,
             start_task=record.start_task,
             errors=tuple((error.code, error.message) for error in record.errors),
             pending_operation=record.operation.name or None if record.operation else None,

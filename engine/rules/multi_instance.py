@@ -1,0 +1,271 @@
+"""Tasks on several nodes at once (chapter 16).
+
+``choose_nodes`` decides where: all nodes together, one of them the master's. There the primary runs, which is the task
+itself; on each other node a subtask. All run the coordination command, and when every one of them has returned with
+exit code 0, the primary runs the task's own command (MI-4). One that does not return lets it wait for ever (MI-5).
+
+Of a running gang one moment is due at a time, ``Gang.due_ms``; ``step`` does what is due then. What the end of an
+attempt means is said in ``outcomes``, whether a node is prepared in ``preparation``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.calendar import Due, DueKind
+from engine.executors.protocol import TIME_LIMIT, Plan
+from engine.paths import task_directory
+from engine.rules import disk_space, outcomes, preparation, processes
+from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended, failure
+from engine.state.instances import ENDED_WELL, Ending, Mark
+from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
+from engine.terms import NodeState, SubtaskState
+
+if TYPE_CHECKING:
+    from engine.executors.protocol import Launch
+    from engine.state.gangs import Gang
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.state.tasks import TaskProfile
+    from engine.world import World
+
+_WITH_PRIMARY = ended("the primary has ended")
+
+
+# -- decisions -------------------------------------------------------------------------------------------------------
+
+
+def choose_nodes(world: World, pool: Pool, job: Job, profile: TaskProfile, preferred: int = -1) -> tuple[int, ...]:
+    """The nodes for a multi-instance task, the master's first; none unless there are enough at this moment.
+
+    MI-2 only where nodes may talk to each other and each has one slot. MI-3 nothing is reserved. SCHED-9 the preferred
+    node, then prepared ones, then dedicated ones, then by the node list.
+    """
+    idle = pool.buckets[1] & ~job.barred if pool.hosts_gangs else 0
+    if idle.bit_count() < profile.instances:
+        return ()
+    record = world.nodes[preferred] if preferred >= 0 else None
+    wanted = 1 << record.position if record is not None and record.pool == pool.row else 0
+    chosen: list[int] = []
+    for rank in (wanted, job.prepared & pool.dedicated_bits, job.prepared, pool.dedicated_bits, -1):
+        fitting = idle & rank
+        while fitting and len(chosen) < profile.instances:
+            lowest = fitting & -fitting
+            chosen.append(pool.nodes[lowest.bit_length() - 1])
+            fitting ^= lowest
+            idle ^= lowest
+    return tuple(chosen)
+
+
+# -- start -----------------------------------------------------------------------------------------------------------
+
+
+def assign(world: World, job: Job, task: int, nodes: tuple[int, ...], profile: TaskProfile) -> None:
+    """The task has its nodes, slots taken: it starts, or waits until all of them are prepared (PREP-3, PREP-6)."""
+    ready = [not job.has_prep or preparation.may_start(world, job, node) for node in nodes]
+    if all(ready):
+        start(world, task, nodes, profile, rule="MI-3")
+    else:
+        for node in nodes:
+            world.nodes.preparing.setdefault(node, set()).add(task)
+        world.tasks.prepare(world.now_ms, task, nodes[0])
+        world.gangs.prepare(world.now_ms, task, nodes, world.tasks.extra(task).attempts + 1)
+    for node in nodes:
+        if world.nodes.state[node] == NodeState.IDLE:
+            world.nodes.set_state(world.now_ms, node, NodeState.RUNNING)
+
+
+def node_is_prepared(world: World, job: Job, task: int, profile: TaskProfile) -> None:
+    """One more of the nodes that a task waits for is prepared; with the last one it starts (PREP-7)."""
+    nodes = world.nodes_of(task)
+    instances = world.instances
+    if all(instances.mark[instances.row(job.row, node)] & Mark.VALID for node in nodes):
+        start(world, task, nodes, profile, rule="PREP-7")
+
+
+def start(world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile, rule: str) -> None:
+    """Every instance runs: it downloads the common files, then its coordination command begins (MI-4)."""
+    now_ms = world.now_ms
+    attempt = world.tasks.extra(task).attempts + 1
+    returns_ms = tuple(_begin_coordination(world, task, nodes, subtask, attempt) for subtask in range(len(nodes)))
+    world.tasks.start(now_ms, task, nodes[0], max(returns_ms), rule)
+    world.pool_of(nodes[0]).run_on(now_ms, len(nodes) * profile.required_slots)
+    preparing = world.nodes.preparing
+    for node in nodes:
+        world.nodes.running[node].add(task)
+        if node in preparing:
+            preparing[node].discard(task)
+            if not preparing[node]:
+                del preparing[node]
+        if world.jobs[profile.job].has_release:
+            outcomes.remember_run(world, profile.job, node)
+    world.gangs.start(now_ms, task, nodes, attempt, returns_ms)
+    _go_on(world, task, profile, NEVER_MS)
+
+
+def _begin_coordination(world: World, task: int, nodes: tuple[int, ...], subtask: int, attempt: int) -> int:
+    """An instance is set up: returns when its coordination command comes back, in ms.
+
+    Every node gets the common files in the task's directory, above wd (FILE-6).
+    """
+    spec, node = world.tasks.spec(task), nodes[subtask]
+    settings = spec.multi_instance_settings
+    assert settings is not None
+    directory = task_directory(world.jobs[world.tasks.profile_of(task).job].id, spec.id)
+    common = [(file, directory) for file in settings.common_resource_files]
+    launch = processes.coordination_launch(world, task, nodes, subtask, attempt, world.now_ms)
+    launch = processes.begin(world, node, launch, spec, common)
+    return min(world.now_ms + world.executor.plan(launch).total_ms, world.latest_ms)
+
+
+# -- while it runs ---------------------------------------------------------------------------------------------------
+
+
+def step(world: World, due: Due) -> None:
+    """What is due has come: coordination commands have returned, the application has ended, or the time is over."""
+    task = due.key
+    gang = world.gangs.find(task)
+    if gang is None or world.tasks.state[task] != RUNNING or gang.due_ms != world.now_ms:
+        return
+    profile = world.tasks.profile_of(task)
+    world.gangs.step(world.now_ms, task, NEVER_MS, gang.application_ms)
+    if gang.application_ms != NEVER_MS:
+        _application_ended(world, task, gang, profile)
+        return
+    failed = _coordinated(world, task, gang)
+    if failed:
+        _coordination_failed(world, task, profile, failed)
+    elif world.now_ms >= _limit_ms(world, task, profile):
+        _conclude(world, task, profile, Plan(0, None, TIME_LIMIT))
+    else:
+        all_returned = max(gang.returns_ms) <= world.now_ms
+        _go_on(world, task, profile, world.now_ms if all_returned else NEVER_MS)
+
+
+def _coordinated(world: World, task: int, gang: Gang) -> dict[int, Ending]:
+    """The coordination commands that come back now leave their files and output; returns those that have failed."""
+    endings = {
+        subtask: _coordination_ending(world, task, gang, subtask)
+        for subtask, when_ms in enumerate(gang.returns_ms)
+        if when_ms == world.now_ms
+    }
+    return {subtask: ending for subtask, ending in endings.items() if ending.failure is not None}
+
+
+def _coordination_ending(world: World, task: int, gang: Gang, subtask: int) -> Ending:
+    node, started_ms = gang.nodes[subtask], world.tasks.started[task]
+    launch = processes.coordination_launch(world, task, gang.nodes, subtask, gang.attempt, started_ms)
+    plan = world.executor.plan(launch)
+    if plan.failure is not None:
+        return Ending(None, plan.failure)
+    spec, job = world.tasks.spec(task), world.jobs[world.tasks.profile_of(task).job]
+    code = processes.finish(world, node, launch, plan, job, spec.id, spec).exit_code
+    return Ending(code, FAILURE_EXIT_CODE) if code else ENDED_WELL
+
+
+def _coordination_failed(world: World, task: int, profile: TaskProfile, failed: dict[int, Ending]) -> None:
+    """If any subtask fails, the whole task does (MI-6): the primary is stopped, unless it has failed by itself.
+
+    A nonzero exit is retried as the task's own (RETRY-3), anything before that is final (RETRY-4).
+    """
+    for subtask, ending in failed.items():
+        if subtask:
+            world.gangs.complete(world.now_ms, task, subtask, ending)
+    first = min(failed)
+    code, why = failed[first]
+    if code is None:
+        _conclude(world, task, profile, Plan(0, None, why, ran=False))
+    elif first == 0:
+        _conclude(world, task, profile, Plan(0, code))
+    else:
+        cause = failure("FailureExitCode", ("Message", f"subtask {first} exited with code {code}"))
+        _conclude(world, task, profile, Plan(0, STOPPED_EXIT_CODE), (cause, "MI-6"))
+
+
+def _application_ended(world: World, task: int, gang: Gang, profile: TaskProfile) -> None:
+    launch, plan = _application(world, task, gang.nodes, profile, gang.application_ms)
+    if plan.failure is None:
+        plan = outcomes.finished(world, task, gang.nodes[0], launch, plan)
+    _conclude(world, task, profile, plan)
+
+
+def _conclude(
+    world: World, task: int, profile: TaskProfile, plan: Plan, final: tuple[FailureInfo, str] | None = None
+) -> None:
+    nodes = world.nodes_of(task)
+    outcomes.conclude(world, task, profile, plan, final or outcomes.EXITED_NONZERO)
+    for node in nodes:
+        disk_space.look(world, node)
+    outcomes.free_slots(world, nodes, profile)
+
+
+def limit_anew(world: World, task: int, profile: TaskProfile) -> None:
+    """The running task's time limit has changed: it counts from the start of the attempt (TASK-12)."""
+    _go_on(world, task, profile, world.gangs[task].application_ms)
+
+
+def _go_on(world: World, task: int, profile: TaskProfile, application_ms: int) -> None:
+    """Enter when something happens next, and when the attempt will end if nothing unforeseen does."""
+    now_ms, gang = world.now_ms, world.gangs[task]
+    end_ms = max(now_ms, _planned_end_ms(world, task, profile, application_ms))
+    due_ms = end_ms
+    if application_ms == NEVER_MS:
+        to_come = min(when_ms for when_ms in gang.returns_ms if when_ms > gang.stepped_ms)
+        due_ms = max(now_ms, min(to_come, _limit_ms(world, task, profile)))
+    world.tasks.move_end(task, end_ms)
+    world.gangs.step(gang.stepped_ms, task, due_ms, application_ms)
+    world.calendar.at(due_ms, DueKind.GANG_STEP, task)
+
+
+def _planned_end_ms(world: World, task: int, profile: TaskProfile, application_ms: int) -> int:
+    """When the attempt will end: what a shell makes of a coordination command is not known before it returns."""
+    gang = world.gangs[task]
+    begins_ms = max(gang.returns_ms) if application_ms == NEVER_MS else application_ms
+    _, plan = _application(world, task, gang.nodes, profile, begins_ms)
+    ends_ms = [begins_ms + plan.total_ms, _limit_ms(world, task, profile)]
+    if application_ms == NEVER_MS:
+        started_ms = world.tasks.started[task]
+        for subtask, when_ms in enumerate(gang.returns_ms):
+            launch = processes.coordination_launch(world, task, gang.nodes, subtask, gang.attempt, started_ms)
+            coordination = world.executor.plan(launch)
+            if coordination.failure is not None or coordination.exit_code:
+                ends_ms.append(when_ms)
+    return min(ends_ms)
+
+
+def _application(
+    world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile, begins_ms: int
+) -> tuple[Launch, Plan]:
+    """The task's own command, and what will come of it in the time that is left to the attempt (RETRY-8)."""
+    launch = processes.application_launch(world, task, nodes, world.gangs[task].attempt, begins_ms)
+    if profile.wall_clock_ms is not None:
+        launch = launch._replace(wall_clock_ms=_limit_ms(world, task, profile) - begins_ms)
+    return launch, world.executor.plan(launch)
+
+
+def _limit_ms(world: World, task: int, profile: TaskProfile) -> int:
+    """When the attempt has used up its time; the last moment there is if it has no limit."""
+    if profile.wall_clock_ms is None:
+        return world.latest_ms
+    return min(world.tasks.started[task] + profile.wall_clock_ms, world.latest_ms)
+
+
+# -- end -------------------------------------------------------------------------------------------------------------
+
+
+def end_subtasks(world: World, task: int, profile: TaskProfile) -> None:
+    """The primary has ended, well or not, or waits again: its subtasks end with it (MI-6, MI-8, TASK-13, PREP-8).
+
+    DECISION: what the service does in the background happens in the same instant, after the primary.
+    """
+    gang = world.gangs.find(task) if profile.instances else None
+    if gang is None:
+        return
+    if not gang.returns_ms and world.tasks.state[task] == ACTIVE:
+        world.gangs.unassign(world.now_ms, task)
+        return
+    for number, subtask in enumerate(gang.subtasks, start=1):
+        if subtask.state is SubtaskState.COMPLETED:
+            continue
+        stopped = Ending(STOPPED_EXIT_CODE if gang.returns_ms else None, _WITH_PRIMARY)
+        world.gangs.complete(world.now_ms, task, number, ENDED_WELL if gang.has_returned(number) else stopped)

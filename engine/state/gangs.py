@@ -1,0 +1,156 @@
+"""The nodes of multi-instance tasks and the subtasks on them (chapter 16); a subtask's state changes only here.
+
+What the service tells of the primary stands in the task itself (MI-7), so only the other instances have a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.errors import BrokenInvariant
+from engine.lifecycles import SUBTASK
+from engine.log import Subject
+from engine.state.tasks import NEVER_MS
+from engine.terms import SubtaskState, TaskResult
+
+if TYPE_CHECKING:
+    from engine.log import EventLog
+    from engine.state.instances import Ending
+
+
+class Subtask(NamedTuple):
+    """One instance beside the primary. Times are ms since the start."""
+
+    state: SubtaskState
+    since_ms: int
+    previous: tuple[SubtaskState, int] | None = None  # the state before and since when
+    start_ms: int | None = None
+    ending: Ending | None = None
+
+    @property
+    def result(self) -> TaskResult | None:
+        """Success or failure once completed."""
+        if self.ending is None:
+            return None
+        return TaskResult.FAILURE if self.ending.failure or self.ending.exit_code else TaskResult.SUCCESS
+
+
+class Gang(NamedTuple):
+    """The latest attempt of a multi-instance task: its nodes by subtask id, the master's first (MI-3)."""
+
+    nodes: tuple[int, ...]
+    attempt: int
+    subtasks: tuple[Subtask, ...]  # from id 1 on
+    returns_ms: tuple[int, ...] = ()  # when each coordination command returns; empty while the nodes are prepared
+    stepped_ms: int = NEVER_MS  # what was due up to this moment has happened
+    due_ms: int = NEVER_MS  # when something happens next while the task runs
+    application_ms: int = NEVER_MS  # when the primary began with the application command (MI-4)
+
+    def has_returned(self, subtask: int) -> bool:
+        """Whether a coordination command has come back, well or not."""
+        return bool(self.returns_ms) and self.returns_ms[subtask] <= self.stepped_ms
+
+
+class GangTable:
+    """The gangs of all multi-instance tasks that have been given nodes. Gangs are values: a copy shares them."""
+
+    def __init__(self, log: EventLog) -> None:
+        """Make a table without gangs."""
+        self._log = log
+        self._gangs: dict[int, Gang] = {}
+
+    def __getitem__(self, task: int) -> Gang:
+        return self._gangs[task]
+
+    def __contains__(self, task: int) -> bool:
+        return task in self._gangs
+
+    def find(self, task: int) -> Gang | None:
+        """The gang of a task; None while it has never had nodes, or was taken off them before it ran."""
+        return self._gangs.get(task)
+
+    def tasks(self) -> list[int]:
+        """The tasks that have a gang, in the order in which each got its first one."""
+        return list(self._gangs)
+
+    # -- changes -------------------------------------------------------------------------------------------------
+
+    def prepare(self, now_ms: int, task: int, nodes: tuple[int, ...], attempt: int) -> None:
+        """The task has these nodes, and waits for the job's preparation on them (PREP-6)."""
+        new = Subtask(SubtaskState.PREPARING, now_ms)
+        self._gangs[task] = Gang(nodes, attempt, (new,) * (len(nodes) - 1))
+        for number in range(1, len(nodes)):
+            self._record(now_ms, task, number, None, SubtaskState.PREPARING)
+
+    def start(self, now_ms: int, task: int, nodes: tuple[int, ...], attempt: int, returns_ms: tuple[int, ...]) -> None:
+        """Every instance runs; the coordination commands return at these moments."""
+        before = self._gangs.get(task)
+        waiting = before.subtasks[0] if before is not None and before.subtasks else None
+        previous = None
+        if waiting is not None and waiting.state is SubtaskState.PREPARING:
+            previous = (waiting.state, waiting.since_ms)
+        new = Subtask(SubtaskState.RUNNING, now_ms, previous, start_ms=now_ms)
+        self._gangs[task] = Gang(nodes, attempt, (new,) * (len(nodes) - 1), returns_ms, stepped_ms=now_ms)
+        for number in range(1, len(nodes)):
+            self._record(now_ms, task, number, previous and previous[0], SubtaskState.RUNNING)
+
+    def step(self, now_ms: int, task: int, due_ms: int, application_ms: int) -> None:
+        """What was due has happened; ``due_ms`` is when something happens next."""
+        gang = self._gangs[task]
+        self._gangs[task] = gang._replace(stepped_ms=now_ms, due_ms=due_ms, application_ms=application_ms)
+
+    def complete(self, now_ms: int, task: int, number: int, ending: Ending) -> None:
+        """A subtask has ended, or was ended (MI-6, MI-8)."""
+        gang = self._gangs[task]
+        old = gang.subtasks[number - 1]
+        new = old._replace(
+            state=SubtaskState.COMPLETED, since_ms=now_ms, previous=(old.state, old.since_ms), ending=ending
+        )
+        subtasks = (*gang.subtasks[: number - 1], new, *gang.subtasks[number:])
+        self._gangs[task] = gang._replace(subtasks=subtasks)
+        code = () if ending.exit_code is None else (("exitCode", ending.exit_code),)
+        failure = (("failureInfo", ending.failure),) if ending.failure else ()
+        more = (*code, ("result", new.result), *failure)
+        self._record(now_ms, task, number, old.state, SubtaskState.COMPLETED, *more)
+
+    def unassign(self, now_ms: int, task: int) -> None:
+        """The task waits for other nodes before any instance has run: its subtasks are gone (PREP-8)."""
+        for number, subtask in enumerate(self._gangs[task].subtasks, start=1):
+            self._record(now_ms, task, number, subtask.state, None)
+        del self._gangs[task]
+
+    def _record(
+        self,
+        now_ms: int,
+        task: int,
+        number: int,
+        old: SubtaskState | None,
+        new: SubtaskState | None,
+        *more: tuple[str, Hashable],
+    ) -> None:
+        gang = self._gangs[task]
+        rule = SUBTASK.get((old, new))
+        if rule is None:
+            raise BrokenInvariant(f"subtask {number} of task {task}: {old!r} -> {new!r} is no legal move (MI-7)")
+        shape = self._log.shape(
+            "SubtaskStateChanged",
+            Subject.TASK,
+            ("subtaskId", number),
+            ("from", old),
+            ("to", new),
+            ("attempt", gang.attempt),
+            *more,
+            ("rule", rule),
+        )
+        self._log.append(now_ms, shape, task, gang.nodes[number])
+
+    # -- checkpoints ---------------------------------------------------------------------------------------------
+
+    def copy(self) -> dict[int, Gang]:
+        """The gangs as they are now."""
+        return self._gangs.copy()
+
+    def restore(self, copy: dict[int, Gang]) -> None:
+        """Make the gangs as they were when ``copy`` was taken."""
+        self._gangs = copy.copy()
