@@ -39,7 +39,7 @@ def satisfied(world: World, job: Job, task: int) -> None:
     freed = book_of(world, job).satisfy(tasks.task_id(task))
     freed = [one for one in freed if tasks.state[one] == ACTIVE and scheduling.is_seen(world, one)]
     for one in freed:
-        scheduling.queue_of(job, tasks.profile_of(one).required_slots).add_late(one)
+        scheduling.queue_of(job, tasks.profile_of(one).lane).add_late(one)
     if freed:
         scheduling.tasks_became_ready(world, job, len(freed))
 

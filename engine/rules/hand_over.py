@@ -33,7 +33,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
     env, schedule = calendar.env, calendar.env.schedule
     state, started, ended, planned, on_node = tasks.state, tasks.started, tasks.ended, tasks.planned, tasks.node
     code, profile_of, profiles, start_entry = tasks.code, tasks.profile, tasks.profiles, tasks.start_entry
-    is_open, ran, running = nodes.open, nodes.ran, nodes.running
+    is_open, free, ran, running = nodes.open, nodes.free, nodes.ran, nodes.running
     tasks_dirty, nodes_dirty = tasks.dirty, nodes.dirty
     jobs, pools, records = world.jobs.rows, world.pools.rows, nodes.records.rows
     mark, instance_rows = instances.mark, instances.rows
@@ -84,6 +84,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
         lane = job.ready.get(slots)
         if (
             lane is None
+            or (slots > 1 and free[node])  # there is room for more than one, if not for everybody (SCHED-11)
             or len(job.ready) > 1
             or job.barred
             or job.max_parallel >= 0

@@ -94,23 +94,22 @@ def assign(world: World, job: Job, task: int, node: int, profile: TaskProfile) -
     if instances.mark[row] & Mark.VALID:
         outcomes.start_task(world, task, node, profile)
         return
-    if may_start(world, job, node):
+    if may_start(world, job, row):
         outcomes.start_task(world, task, node, profile, rule="PREP-13")
     else:
         world.nodes.preparing.setdefault(node, set()).add(task)
         world.tasks.prepare(world.now_ms, task, node)
 
 
-def may_start(world: World, job: Job, node: int) -> bool:
-    """Whether a task that comes to the node may start now; the preparation does, if it must (PREP-3)."""
+def may_start(world: World, job: Job, row: int) -> bool:
+    """Whether a task that comes to the instance's node may start now; the preparation does, if it must (PREP-3)."""
     instances = world.instances
-    row = instances.need(job.row, node)
     prep = job.spec.job_preparation_task
     assert prep is not None
     mark = instances.mark[row]
     verdict = prep_verdict(mark, instances.prep_state[row], prep)
     if verdict is PrepVerdict.PREPARE or verdict is PrepVerdict.PREPARE_AND_GO:
-        start(world, job, node, row, start_rule(mark, instances.prep(row)))
+        start(world, job, instances.node[row], row, start_rule(mark, instances.prep(row)))
     return verdict is PrepVerdict.GO or verdict is PrepVerdict.PREPARE_AND_GO
 
 

@@ -24,6 +24,7 @@ _STEPS_MS = (1_000, 5_000, 30_000, 60_000, 200_000)
 def random_scenario(random: Random) -> Scenario:
     """One or two pools, a few jobs with whatever jobs can have, maybe a job schedule, three hours at most."""
     crowded = random.random() < 0.4  # many equal tasks: then most ends take the hot path
+    together = random.random() < 0.4  # multi-instance tasks find pools where they can run
     body = {
         "scenario": "random",
         "seed": random.randrange(1000),
@@ -35,7 +36,7 @@ def random_scenario(random: Random) -> Scenario:
                 "activeJobsAndSchedules": random.choice([6, 300]),
             }
         },
-        "pools": [_pool(random, number) for number in range(random.randrange(1, 3))],
+        "pools": [_pool(random, number, together) for number in range(random.randrange(1, 3))],
         "jobs": [_job(random, number, crowded) for number in range(random.randrange(1, 5))],
         "jobSchedules": [_schedule(random, 0)] if random.random() < 0.5 else [],
     }
@@ -50,7 +51,7 @@ def _simulate(random: Random, failing: float) -> dict[str, Any]:
     return {"duration": _duration(random), "exitCode": {0: 1 - failing, 1: failing}}
 
 
-def _pool(random: Random, number: int) -> dict[str, Any]:
+def _pool(random: Random, number: int, together: bool) -> dict[str, Any]:
     pool: dict[str, Any] = {
         "id": f"p{number}",
         "vmSize": "standard_d2s_v3",
@@ -59,6 +60,8 @@ def _pool(random: Random, number: int) -> dict[str, Any]:
         "taskSlotsPerNode": random.randrange(1, 5),
         "taskSchedulingPolicy": {"nodeFillType": random.choice(["pack", "spread"])},
     }
+    if together:
+        pool |= {"enableInterNodeCommunication": True, "taskSlotsPerNode": 1, "targetDedicatedNodes": 5}
     if random.random() < 0.25:
         del pool["targetDedicatedNodes"], pool["targetLowPriorityNodes"]
         pool |= {"enableAutoScale": True, "autoScaleEvaluationInterval": "PT5M"}
@@ -172,7 +175,7 @@ def _task(random: Random, number: int, dependencies: bool) -> dict[str, Any]:
         task["constraints"] = {"maxWallClockTime": f"PT{random.randrange(1, 60)}S"}
     if random.random() < 0.25:
         coordination = {"coordinationCommandLine": random.choice(["mpd", '/bin/sh -c "exit $AZ_BATCH_NODE_IS_NONE"'])}
-        settings = coordination | {"numberOfInstances": random.randrange(1, 5), "simulate": _simulate(random, 0.1)}
+        settings = coordination | {"numberOfInstances": random.randrange(1, 4), "simulate": _simulate(random, 0.1)}
         task |= {"requiredSlots": 1, "multiInstanceSettings": settings}
     if dependencies and number and random.random() < 0.6:
         wanted = {"taskIds": [str(random.randrange(number))]}

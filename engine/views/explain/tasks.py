@@ -8,6 +8,7 @@ from engine.agenda import Agenda
 from engine.rules import dependencies, scheduling
 from engine.state.tasks import NEVER_MS
 from engine.terms import JobState, PoolState, TaskResult, TaskState
+from engine.views.explain import multi_instance
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import Fit, candidates, first_end
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
@@ -119,13 +120,15 @@ class _Waiting:
 
     def _size(self) -> Check | None:
         needed = self.profile.required_slots
+        if self.pool is not None and self.profile.instances:
+            return multi_instance.pool_check(self.pool)
         if self.pool is None or needed <= self.pool.slots:
             return None
         return Check("size", False, f"needs {needed} slots, a node has {self.pool.slots}: it never runs", "SCHED-10")
 
     def _turn(self) -> Check | None:
-        """Of the tasks that need as many slots only the first is looked at."""
-        queue = self.job.ready.get(self.profile.required_slots)
+        """Of the tasks that need as many slots, or nodes, only the first is looked at."""
+        queue = self.job.ready.get(self.profile.lane)
         if queue is None or not queue.size or dependencies.is_blocked(self.world, self.job, self.task):
             return None
         head = queue.head()
@@ -137,9 +140,13 @@ class _Waiting:
     def _room(self, fit: Fit | None) -> Check | None:
         if fit is None:
             return None
+        value = f"{fit.fitting} of {fit.present} qualify"
+        instances = self.profile.instances
+        if instances:
+            return Check(f"{some(instances, 'free node')} at once", fit.fitting >= instances, value, "MI-3")
         slots = self.profile.required_slots
         label = "a node to itself" if self.profile.exclusive else f"a node with {some(slots, 'free slot')}"
-        return Check(label, fit.fitting > 0, f"{fit.fitting} of {fit.present} qualify", "SCHED-8")
+        return Check(label, fit.fitting > 0, value, "SCHED-8")
 
     def _next(self, checks: tuple[Check, ...], fit: Fit | None) -> Next | None:
         """What can change the first condition that is not met."""
@@ -154,7 +161,7 @@ class _Waiting:
             return Next("the scheduler sees the task", when_ms, "TIME-9")
         if deciding in ("dependencies", "job parallel limit") and self.pool is not None:
             return first_end(self.world, self.pool.nodes, job)
-        if deciding in ("", "job pool", "size") or fit is None:
+        if deciding in ("", "job pool", "size", "several instances") or fit is None:
             return None
         return earliest((fit.next_change, next_evaluation(self.pool)))
 
@@ -167,6 +174,8 @@ class _Waiting:
             notes.append(Note("Tasks that are active when their job ends stay so for ever.", "JOB-15"))
         if self.job.state is JobState.DISABLED:
             notes.append(Note("Enable the job to let its tasks run.", "JOB-12"))
+        if self.profile.instances > 1 and self.pool is not None and self.pool.hosts_gangs:
+            notes.append(Note("No node is held back for it: one that comes free may go to another task.", "MI-3"))
         node = scheduling.preferred_node(world, self.task, self.profile) if self.pool is not None else -1
         if node >= 0:
             rule = "RETRY-5" if extra.awaits_retry else "RETRY-7" if extra.node_retries else "SCHED-13"
@@ -184,6 +193,9 @@ class _Waiting:
 
 
 def _preparing(world: World, task: int) -> Explanation:
+    gang = world.gangs.find(task)
+    if gang is not None:
+        return multi_instance.why_preparing(world, task, gang)
     tasks = world.tasks
     job, node = world.jobs[tasks.profile_of(task).job], tasks.node[task]
     row = world.instances.row(job.row, node)
@@ -206,13 +218,23 @@ def _running(world: World, task: int) -> Explanation:
     extra = tasks.extra(task)
     fill = world.pool_of(node).fill.value
     notes = [Note(f"Nodes are chosen by fill type {fill}, then prepared ones, then in list order.", "SCHED-9")]
+    gang = world.gangs.find(task)
+    checks: tuple[Check, ...]
+    if gang is not None:
+        checks, next_change = (
+            multi_instance.running_checks(world, task, gang),
+            multi_instance.next_step(world, gang),
+        )
+    else:
+        checks = (Check("node", True, f"{name_of(world, node)} since {moment(world, tasks.started[task])}", "SCHED-9"),)
+        next_change = Next("it ends", tasks.ended[task], "TASK-7")
     if extra.attempts > 1:
         notes.append(Note(_counters(extra.retry_count, extra.requeue_count, extra.system_retries), "RETRY-6"))
     return Explanation(
         world.scenario.start,
         f"Why is task {tasks.task_id(task)} of job {world.jobs[profile.job].id} running?",
-        (Check("node", True, f"{name_of(world, node)} since {moment(world, tasks.started[task])}", "SCHED-9"),),
-        next_change=Next("it ends", tasks.ended[task], "TASK-7"),
+        checks,
+        next_change=next_change,
         notes=tuple(notes),
     )
 

@@ -1,0 +1,78 @@
+"""What is particular about a multi-instance task: where it can run, and what it waits for on its nodes (chapter 16)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.state.instances import Mark
+from engine.state.tasks import NEVER_MS
+from engine.terms import InstanceState
+from engine.views.explain.explanation import Check, Explanation, Next, moment, name_of
+
+if TYPE_CHECKING:
+    from engine.state.gangs import Gang
+    from engine.state.pools import Pool
+    from engine.world import World
+
+
+def pool_check(pool: Pool) -> Check:
+    """Whether multi-instance tasks can run in the pool (MI-2)."""
+    if not pool.spec.enable_inter_node_communication:
+        value = f"{pool.id} has no inter-node communication: it never runs there"
+    elif pool.slots > 1:
+        value = f"{pool.id} has {pool.slots} task slots per node, should have 1: it never runs there"
+    else:
+        value = f"{pool.id} has inter-node communication, and 1 task slot per node"
+    return Check("several instances", pool.hosts_gangs, value, "MI-2")
+
+
+def why_preparing(world: World, task: int, gang: Gang) -> Explanation:
+    """Why a task with all of its nodes does not run yet: it waits for the last of them (PREP-6)."""
+    tasks, instances = world.tasks, world.instances
+    job = world.jobs[tasks.profile_of(task).job]
+    rows = [instances.row(job.row, node) for node in gang.nodes]
+    prepared = [row for row in rows if instances.mark[row] & Mark.VALID]
+    running = [row for row in rows if instances.prep_state[row] == InstanceState.RUNNING]
+    last = max(running, key=lambda row: (instances.prep_end[row], row))
+    return Explanation(
+        world.scenario.start,
+        f"Why is task {tasks.task_id(task)} of job {job.id} preparing?",
+        (
+            Check("nodes", True, f"assigned to {_names(world, gang.nodes)}", "MI-3"),
+            Check("preparation on all nodes", False, f"done on {len(prepared)} of {len(rows)}", "PREP-6"),
+        ),
+        next_change=Next(
+            f"preparation ends on {name_of(world, instances.node[last])}, the last of them",
+            instances.prep_end[last],
+            "PREP-7",
+        ),
+    )
+
+
+def running_checks(world: World, task: int, gang: Gang) -> tuple[Check, ...]:
+    """How far a running gang has come (MI-4)."""
+    since = moment(world, world.tasks.started[task])
+    returned = sum(gang.has_returned(subtask) for subtask in range(len(gang.nodes)))
+    begun = gang.application_ms != NEVER_MS
+    return (
+        Check("nodes", True, f"{_names(world, gang.nodes)} since {since}, the first is the master", "MI-3"),
+        Check("coordination command", begun, f"returned on {returned} of {len(gang.nodes)} nodes", "MI-5"),
+        Check(
+            "application command",
+            begun,
+            f"on the primary since {moment(world, gang.application_ms)}" if begun else "not begun",
+            "MI-4",
+        ),
+    )
+
+
+def next_step(world: World, gang: Gang) -> Next:
+    """What happens next in a running gang."""
+    if gang.application_ms != NEVER_MS or gang.due_ms not in gang.returns_ms:
+        return Next("it ends", gang.due_ms, "TASK-7")
+    where = name_of(world, gang.nodes[gang.returns_ms.index(gang.due_ms)])
+    return Next(f"the coordination command returns on {where}", gang.due_ms, "MI-4")
+
+
+def _names(world: World, nodes: tuple[int, ...]) -> str:
+    return ", ".join(name_of(world, node) for node in nodes)
