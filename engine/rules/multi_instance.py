@@ -63,7 +63,8 @@ def choose_nodes(world: World, pool: Pool, job: Job, profile: TaskProfile, prefe
 def assign(world: World, job: Job, task: int, nodes: tuple[int, ...], profile: TaskProfile) -> None:
     """The task has its nodes, slots taken: it starts, or waits until all of them are prepared (PREP-3, PREP-6)."""
     rows = [world.instances.need(job.row, node) for node in nodes] if job.has_prep else []
-    if all([preparation.may_start(world, job, row) for row in rows]):
+    ready = [preparation.may_start(world, job, row) for row in rows]  # every node prepares, whatever the others do
+    if all(ready):
         start(world, task, nodes, profile, rule="MI-3")
     else:
         for node in nodes:
