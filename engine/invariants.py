@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from engine.errors import BrokenInvariant
-from engine.rules import scheduling
+from engine.rules import network, os_upgrade, scheduling
 from engine.state.instances import Mark
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 from engine.terms import InstanceState, JobScheduleState, JobState, NodeState, SubtaskState, TaskResult
@@ -36,6 +36,7 @@ def check(world: World) -> None:
     for pool in world.pools.present():
         _slots(world, pool)
         _buckets(world, pool)
+        _addresses(world, pool)
         if not pool.pass_due:
             _nobody_waits_beside_room(world, pool)
 
@@ -165,6 +166,15 @@ def _buckets(world: World, pool: Pool) -> None:
             expected[nodes.free[node]] |= 1 << nodes[node].position
     if pool.buckets != expected:
         raise _broken(world, "SCHED-9", f"buckets of pool {pool.id} are {pool.buckets}, should be {expected}")
+
+
+def _addresses(world: World, pool: Pool) -> None:
+    """NET-3: a subnet has not more nodes than addresses; POOL-22: an upgrade under way has a node to wait for."""
+    free = network.free_addresses(world, pool)
+    if free is not None and free < 0:
+        raise _broken(world, "NET-3", f"the subnet of pool {pool.id} has {free} addresses left")
+    if pool.upgrade and not any(os_upgrade.is_under_way(world, node) for node in pool.upgrade[0]):
+        raise _broken(world, "POOL-22", f"the upgrade of pool {pool.id} waits for nobody: {pool.upgrade}")
 
 
 def _nobody_waits_beside_room(world: World, pool: Pool) -> None:

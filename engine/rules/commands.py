@@ -17,6 +17,7 @@ from engine.rules import (
     job_schedules,
     jobs,
     node_operations,
+    os_upgrade,
     pools,
     resizing,
     service_logs,
@@ -29,7 +30,7 @@ from engine.specs import faults as f
 from engine.specs import refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from engine.specs.commands import Command
     from engine.specs.entry import OnNode
@@ -97,8 +98,17 @@ def _delete_pool(world: World, command: c.DeletePool, _: Extras) -> None:
 
 def _update_pool(world: World, command: c.UpdatePool, _: Extras) -> None:
     pool = pools.find(world, command.pool_id)
-    _refuse(pools.update_refusals(world, pool, command))
-    pools.update(world, command)
+    _change_pool(world, pool, pools.patched(command))
+
+
+def _replace_properties(world: World, command: c.ReplacePoolProperties, _: Extras) -> None:
+    pool = pools.find(world, command.pool_id)
+    _change_pool(world, pool, pools.replaced(pool, command))
+
+
+def _change_pool(world: World, pool: Pool, given: Mapping[str, object]) -> None:
+    _refuse(pools.update_refusals(world, pool, given))
+    pools.update(world, pool, given)
 
 
 def _resize_pool(world: World, command: c.ResizePool, _: Extras) -> None:
@@ -132,6 +142,10 @@ def _evaluate_auto_scale(world: World, command: c.EvaluatePoolAutoScale, _: Extr
     pool = pools.find(world, command.pool_id)
     _refuse(refusals.auto_scale_refusals(command))
     autoscaling.try_out(world, pool, command)
+
+
+def _upgrade_os(world: World, command: c.UpgradePoolOS, _: Extras) -> None:
+    os_upgrade.upgrade(world, pools.find(world, command.pool_id), command.os_version)
 
 
 def _remove_nodes(world: World, command: c.RemoveNodes, _: Extras) -> None:
@@ -358,11 +372,13 @@ _RULES: dict[type, Callable[[World, Any, Extras], None]] = {
     c.CreatePool: _create_pool,
     c.DeletePool: _delete_pool,
     c.UpdatePool: _update_pool,
+    c.ReplacePoolProperties: _replace_properties,
     c.ResizePool: _resize_pool,
     c.StopPoolResize: _stop_resize,
     c.EnablePoolAutoScale: _enable_auto_scale,
     c.DisablePoolAutoScale: _disable_auto_scale,
     c.EvaluatePoolAutoScale: _evaluate_auto_scale,
+    c.UpgradePoolOS: _upgrade_os,
     c.RemoveNodes: _remove_nodes,
     c.RebootNode: _reboot,
     c.ReimageNode: _reimage,

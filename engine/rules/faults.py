@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.calendar import Due, DueKind
 from engine.catalogue import EVICTION_NOTICE_MS, RECOVERY_MS
 from engine.errors import BatchError
-from engine.rules import interruptions, node_operations, nodes, release, scheduling, spot, start_task
+from engine.rules import interruptions, node_operations, nodes, os_upgrade, release, scheduling, spot, start_task
 from engine.specs.faults import Capacity, FailNode, NodeFault, StorageOutage
 from engine.state.disks import Disk
 from engine.state.nodes import Node, NodeError
@@ -79,6 +79,7 @@ def become_unusable(
     else:
         record.recover_ms = world.now_ms + recovers_ms
         nodes.pass_on(world, node, recovers_ms)
+    os_upgrade.look_at_upgrade(world, world.pool_of(node))
 
 
 # NODE-17, table ERR-N: what the service says of the causes it knows.
@@ -177,6 +178,7 @@ def notice_is_over(world: World, due: Due) -> None:
     if leaving:
         nodes.leave(world, node, Deallocation.REQUEUE)
     spot.seek(world, world.pool_of(node))
+    os_upgrade.look_at_upgrade(world, world.pool_of(node))
 
 
 def set_capacity(world: World, fault: Capacity) -> None:

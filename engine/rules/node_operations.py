@@ -20,20 +20,24 @@ if TYPE_CHECKING:
     from engine.world import World
 
 _N = NodeState
-REBOOT, REIMAGE, DEALLOCATE, REMOVE = "reboot", "reimage", "deallocate", "remove"
-_RULES = {REBOOT: "NOP-3", REIMAGE: "NOP-4", DEALLOCATE: "NOP-8", REMOVE: "RSZ-4"}
+REBOOT, REIMAGE, DEALLOCATE, REMOVE, UPGRADE = "reboot", "reimage", "deallocate", "remove", "upgrade"
+_RULES = {REBOOT: "NOP-3", REIMAGE: "NOP-4", DEALLOCATE: "NOP-8", REMOVE: "RSZ-4", UPGRADE: "POOL-22"}
 _WAITING = (Deallocation.TASK_COMPLETION, Deallocation.RETAINED_DATA)
 _WAITS_IN = (_N.IDLE, _N.RUNNING, _N.OFFLINE)
+_AT_REST = (*_WAITS_IN, _N.START_TASK_FAILED)
+REINSTALLED_IN = (_N.IDLE, _N.RUNNING, _N.OFFLINE, _N.START_TASK_FAILED, _N.UNUSABLE)
 _ALLOWED = {
-    REBOOT: (_N.IDLE, _N.RUNNING, _N.OFFLINE, _N.START_TASK_FAILED, _N.UNUSABLE),
-    REIMAGE: (_N.IDLE, _N.RUNNING, _N.OFFLINE, _N.START_TASK_FAILED, _N.UNUSABLE),
+    REBOOT: REINSTALLED_IN,
+    REIMAGE: REINSTALLED_IN,
     DEALLOCATE: (_N.IDLE, _N.RUNNING),
 }
-# NOP-12: the state meanwhile, what becomes of the disk, and the rule by which a running preparation ends.
+# NOP-12: the state meanwhile, what becomes of the disk, the rule by which a running preparation ends, and whose timing
+# it has. An upgrade of the operating system leaves the disk of the tasks alone, so that a release still runs (REL-13).
 _EFFECTS = {
-    REBOOT: (_N.REBOOTING, Disk.KEPT, "PREP-15"),
-    REIMAGE: (_N.REIMAGING, Disk.WIPED, "PREP-18"),
-    DEALLOCATE: (_N.DEALLOCATING, Disk.WIPED, "PREP-19"),
+    REBOOT: (_N.REBOOTING, Disk.KEPT, "PREP-15", "reboot"),
+    REIMAGE: (_N.REIMAGING, Disk.WIPED, "PREP-18", "reimage"),
+    DEALLOCATE: (_N.DEALLOCATING, Disk.WIPED, "PREP-19", "deallocate"),
+    UPGRADE: (_N.UPGRADING_OS, Disk.KEPT, "PREP-15", "reimage"),
 }
 _REFUSALS = {
     _N.CREATING: "NodeBeingCreated",
@@ -107,10 +111,15 @@ def begin(world: World, node: int, name: str, option: Deallocation) -> None:
         carry_out(world, node, name, option)
 
 
+def begin_when_up(world: World, node: int, name: str) -> None:
+    """Carry an operation out as soon as the node, which starts, is up."""
+    world.nodes.edit(node).operation = PendingOperation(name, waits_for_retention=False, rule=_RULES[name])
+
+
 def drained(world: World, node: int) -> None:
     """Look whether the operation that waits for the node's tasks can begin (NOP-2, NOP-14)."""
     operation = world.nodes[node].operation
-    if operation is None or world.nodes.busy(node) or world.nodes.state_of(node) not in _WAITS_IN:
+    if operation is None or world.nodes.busy(node) or world.nodes.state_of(node) not in _AT_REST:
         return
     if operation.waits_for_retention:
         expiry_ms = last_retention_ms(world, node)
@@ -148,12 +157,12 @@ def carry_out(world: World, node: int, name: str, option: Deallocation = Dealloc
     record = world.nodes.edit(node)
     record.operation = None
     start_task.stop(world, node)
-    state, disk, rule = _EFFECTS[name]
+    state, disk, rule, step = _EFFECTS[name]
     world.nodes.set_state(world.now_ms, node, state)
     scheduling.open_node(world, node)
     interruptions.stop_tasks(world, node, option, _RULES[name])
     interruptions.stop_instances(world, node, disk, rule, by_user=True)
-    nodes.pass_on(world, node, world.node_ms(world.pool_of(node), name, record.position, record.boots))
+    nodes.pass_on(world, node, world.node_ms(world.pool_of(node), step, record.position, record.boots))
 
 
 def start_node(world: World, node: int) -> None:

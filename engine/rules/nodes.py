@@ -19,6 +19,7 @@ from engine.rules import (
     network,
     node_operations,
     node_setup,
+    os_upgrade,
     release,
     resizing,
     scheduling,
@@ -165,6 +166,7 @@ def become_ready(world: World, node: int) -> None:
     if world.nodes.state_of(node) is state:
         for row in interruptions.owed_rows(world, node):
             release.node_is_ready(world, node, row)
+    os_upgrade.look_at_upgrade(world, world.pool_of(node))
 
 
 def start_task_failed(world: World, node: int) -> None:
@@ -172,6 +174,8 @@ def start_task_failed(world: World, node: int) -> None:
     world.nodes.set_state(world.now_ms, node, NodeState.START_TASK_FAILED)
     for row in interruptions.owed_rows(world, node):
         release.give_up(world, row)
+    node_operations.drained(world, node)
+    os_upgrade.look_at_upgrade(world, world.pool_of(node))
 
 
 def leave(world: World, node: int, option: Deallocation) -> None:
@@ -186,6 +190,7 @@ def leave(world: World, node: int, option: Deallocation) -> None:
     interruptions.stop_tasks(world, node, option, "RSZ-4")
     interruptions.stop_instances(world, node, Disk.WIPED, "PREP-19", by_user=True)
     pass_on(world, node, world.node_ms(pool, "removal", record.position, record.boots))
+    os_upgrade.look_at_upgrade(world, pool)
 
 
 def vanish(world: World, node: int) -> None:

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 from engine.catalogue import vm_size
 from engine.errors import BatchError
 from engine.rules import autoscaling, node_operations, nodes, preparation, resizing, scheduling
+from engine.specs.base import wire_name
+from engine.specs.pool import PoolReplacement
 from engine.specs.refusals import pool_refusals, pool_update_refusals
 from engine.state.jobs import UNBOUND
 from engine.state.pools import Pool
 from engine.terms import AllocationState, Deallocation, JobDefaultOrder, JobState, NodeState, PoolState
 
 if TYPE_CHECKING:
-    from engine.specs.commands import UpdatePool
+    from collections.abc import Mapping
+
+    from engine.specs.commands import ReplacePoolProperties, UpdatePool
     from engine.specs.pool import PoolSpec
     from engine.specs.refusals import Refusal
     from engine.state.jobs import Job
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
 # POOL-2: properties that a PATCH may change whatever nodes there are; every other one needs an empty pool.
 _LIVE = {"start_task", "application_package_references", "certificate_references", "metadata"}
+_MODE = "target_node_communication_mode"
 
 
 def find(world: World, pool_id: str) -> Pool:
@@ -37,10 +42,10 @@ def create_refusals(world: World, spec: PoolSpec) -> list[Refusal]:
     return pool_refusals(spec, world.account, classic_size_rules=classic, networks=networks)
 
 
-def update_refusals(world: World, pool: Pool, command: UpdatePool) -> list[Refusal]:
+def update_refusals(world: World, pool: Pool, given: Mapping[str, object]) -> list[Refusal]:
     """What the service refuses in a change of the pool, whatever state it is in (POOL-14)."""
     classic, networks = world.options.classic_size_rules, world.scenario.simulate.network
-    return pool_update_refusals(command, pool.spec, world.account, classic_size_rules=classic, networks=networks)
+    return pool_update_refusals(given, pool.spec, world.account, classic_size_rules=classic, networks=networks)
 
 
 def create(world: World, spec: PoolSpec) -> Pool:
@@ -85,13 +90,26 @@ def unbind(world: World, job: Job) -> None:
     job.prepared = job.barred = 0
 
 
-def update(world: World, command: UpdatePool) -> None:
-    """PATCH: what is given is replaced; most of it only while the pool has no nodes (POOL-14, POOL-16, POOL-17)."""
-    pool = find(world, command.pool_id)
+def patched(command: UpdatePool) -> dict[str, object]:
+    """What a PATCH replaces, by the names of the specification: what is given (POOL-14)."""
+    return {name: getattr(command, name) for name in command.model_fields_set - {"pool_id"}}
+
+
+def replaced(pool: Pool, command: ReplacePoolProperties) -> dict[str, object]:
+    """What ``updateproperties`` replaces: everything that can change on a living pool, what is absent too (POOL-14).
+
+    DECISION: how nodes communicate stays as it is where nothing is said of it, for that needs an empty pool.
+    """
+    given: dict[str, object] = {name: getattr(command, name) for name in PoolReplacement.model_fields}
+    mode = given.pop(_MODE)
+    return given if mode in (None, pool.spec.target_node_communication_mode) else given | {_MODE: mode}
+
+
+def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
+    """What is given is replaced; most of it only while the pool has no nodes (POOL-14, POOL-16, POOL-17)."""
     if pool.state is PoolState.DELETING:
         raise BatchError("PoolBeingDeleted")
-    given = {name: getattr(command, name) for name in command.model_fields_set - {"pool_id"}}
-    fixed = sorted(set(given) - _LIVE)
+    fixed = sorted(wire_name(name) for name in set(given) - _LIVE)
     if fixed and nodes.present_nodes(world, pool):
         raise BatchError(
             "OperationInvalidForCurrentState", f"{', '.join(fixed)} can change only while the pool has no nodes"
@@ -124,6 +142,7 @@ def delete(world: World, pool: Pool) -> None:
     world.pools.set_state(world.now_ms, pool.row, PoolState.DELETING)
     pool.token += 1
     pool.pending.clear()
+    pool.upgrade = ()
     for job in world.jobs_of(pool):
         job.in_turn = False
     pool.turns = []

@@ -16,7 +16,7 @@ from engine.specs.common import IdentityReference
 from engine.specs.entry import Entry, NodeName, OnJob, OnJobSchedule, OnNode, OnPool, OnTask
 from engine.specs.faults import Capacity, EvictNode, FailNode, StorageOutage
 from engine.specs.job import JobSpec, JobUpdate
-from engine.specs.pool import PoolSpec, PoolUpdate
+from engine.specs.pool import PoolReplacement, PoolSpec, PoolUpdate
 from engine.specs.schedule import JobScheduleSpec, JobScheduleUpdate
 from engine.specs.task import TaskConstraints, TaskSpec
 from engine.terms import Deallocation, DisableTasks
@@ -53,6 +53,12 @@ class UpdatePool(PoolUpdate, OnPool):
     """POOL-14; ``model_fields_set`` says what was given."""
 
     NAME = "updatePool"
+
+
+class ReplacePoolProperties(PoolReplacement, OnPool):
+    """POOL-14: all five properties at once."""
+
+    NAME = "replacePoolProperties"
 
 
 class ResizePool(OnPool):
@@ -383,6 +389,7 @@ Command = (
     CreatePool
     | DeletePool
     | UpdatePool
+    | ReplacePoolProperties
     | ResizePool
     | StopPoolResize
     | EnablePoolAutoScale

@@ -32,6 +32,7 @@ __all__ = [
     "MountConfiguration",
     "NetworkConfiguration",
     "NodeCommunicationMode",
+    "PoolReplacement",
     "PoolSpec",
     "PoolSpecification",
     "PoolUpdate",
@@ -182,4 +183,14 @@ class PoolUpdate(Spec):
     metadata: tuple[MetadataItem, ...] = ()
     mount_configuration: tuple[MountConfiguration, ...] = ()
     upgrade_policy: UpgradePolicy | None = None
+    target_node_communication_mode: NodeCommunicationMode | None = None
+
+
+class PoolReplacement(Spec):
+    """The body that replaces what can change on a living pool (POOL-14): what is absent is removed."""
+
+    start_task: StartTask | None = None
+    application_package_references: tuple[ApplicationPackageReference, ...] = ()
+    certificate_references: tuple[CertificateReference, ...] = ()
+    metadata: tuple[MetadataItem, ...] = ()
     target_node_communication_mode: NodeCommunicationMode | None = None

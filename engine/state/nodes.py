@@ -62,7 +62,10 @@ class StartTaskRecord(NamedTuple):
 
 
 class PendingOperation(NamedTuple):
-    """What waits for the node's tasks (RSZ-5, NOP-2): ``name`` is reboot, reimage, deallocate or remove."""
+    """What waits for the node's tasks (RSZ-5, NOP-2): ``name`` is reboot, reimage, deallocate or remove.
+
+    Or for the node to be up: an upgrade (POOL-22).
+    """
 
     name: str
     waits_for_retention: bool

@@ -119,6 +119,7 @@ class Pool(Record):
         "token",
         "turns",
         "unsettled",
+        "upgrade",
         "victims",
     )
 
@@ -177,6 +178,7 @@ class Pool(Record):
         self.busy_slot_ms = 0
         self.busy_slots = 0
         self.busy_since_ms = now_ms
+        self.upgrade: tuple[tuple[int, ...], ...] = ()  # update domains to upgrade, the one under way first (POOL-22)
 
     def run_on(self, now_ms: int, slots: int) -> None:
         """``slots`` more run a task from now on, or fewer if negative."""

@@ -36,6 +36,7 @@ def random_scenario(random: Random) -> Scenario:
                 "activeJobsAndSchedules": random.choice([6, 300]),
             }
         },
+        "simulate": {"network": _network(random)},
         "pools": [_pool(random, number, together) for number in range(random.randrange(1, 3))],
         "jobs": [_job(random, number, crowded) for number in range(random.randrange(1, 5))],
         "jobSchedules": [_schedule(random, 0)] if random.random() < 0.5 else [],
@@ -49,6 +50,12 @@ def _duration(random: Random) -> Any:
 
 def _simulate(random: Random, failing: float) -> dict[str, Any]:
     return {"duration": _duration(random), "exitCode": {0: 1 - failing, 1: failing}}
+
+
+def _network(random: Random) -> dict[str, Any]:
+    """Subnets 0 and 1; what is closed in them, and how many addresses they have."""
+    blocked = random.choice([False, False, True, [29_876]])
+    return {"0": {"blocked": blocked}, "1": {"freeAddresses": random.randrange(8)}}
 
 
 def _pool(random: Random, number: int, together: bool) -> dict[str, Any]:
@@ -66,6 +73,10 @@ def _pool(random: Random, number: int, together: bool) -> dict[str, Any]:
         del pool["targetDedicatedNodes"], pool["targetLowPriorityNodes"]
         pool |= {"enableAutoScale": True, "autoScaleEvaluationInterval": "PT5M"}
         pool["autoScaleFormula"] = random.choice(_FORMULAS)
+    if random.random() < 0.3:
+        pool |= {"vmSize": "medium", "cloudServiceConfiguration": {"osFamily": "5"}}
+    if random.random() < 0.3:
+        pool["networkConfiguration"] = {"subnetId": str(random.randrange(2))}
     if random.random() < 0.4:
         pool["startTask"] = {
             "commandLine": "start",
@@ -211,6 +222,10 @@ def random_command(random: Random) -> Command:
             ("evaluatePoolAutoScale", pool | {"autoScaleFormula": random.choice(_FORMULAS)}),
             ("disablePoolAutoScale", pool),
             ("removeNodes", pool | {"nodeList": [node["node"]], "nodeDeallocationOption": option}),
+            ("upgradePoolOS", pool | {"osVersion": random.choice(["*", "5.20", "5.21"])}),
+            ("updatePool", pool | {"networkConfiguration": {"subnetId": str(random.randrange(2))}}),
+            ("replacePoolProperties", pool | {"startTask": {"commandLine": "start", "simulate": {"duration": 30}}}),
+            ("capacity", {"vmSize": "standard_d2s_v3", "nodes": random.randrange(4)}),
             ("deletePool", pool),
             ("createPool", {"id": pool["poolId"], "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 2}),
             ("disableJob", job | {"disableTasks": random.choice(["requeue", "terminate", "wait"])}),

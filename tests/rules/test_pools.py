@@ -165,6 +165,28 @@ def test_pool_14_a_patch_replaces_only_what_it_names(start):
     assert pool(sim).metadata == ()
 
 
+def test_pool_14_replacing_removes_what_is_absent(start):
+    body = {"startTask": {"commandLine": "one"}, "metadata": [{"name": "a", "value": "b"}], "taskSlotsPerNode": 2}
+    sim = start(pool=a_pool(nodes=1, targetNodeCommunicationMode="classic", **body))
+    run_to(sim, seconds=READY_S)
+    do(sim, "replacePoolProperties", poolId="p", metadata=[{"name": "c", "value": "d"}])
+    assert (pool(sim).start_task, [item.name for item in pool(sim).metadata]) == (None, ["c"])
+    assert (pool(sim).slots, pool(sim).spec.target_node_communication_mode.value) == (2, "classic")
+
+
+def test_pool_14_replacing_the_communication_mode_needs_an_empty_pool(start):
+    sim = start(pool=a_pool(nodes=1, targetNodeCommunicationMode="classic"))
+    run_to(sim, seconds=READY_S)
+    body = {"poolId": "p", "startTask": {"commandLine": "s"}}
+    assert refusal(sim, "replacePoolProperties", **body, targetNodeCommunicationMode="classic") is None
+    assert (
+        refusal(sim, "replacePoolProperties", **body, targetNodeCommunicationMode="simplified")
+        == "OperationInvalidForCurrentState"
+    )
+    nameless = [{"name": "", "value": "x"}]
+    assert refusal(sim, "replacePoolProperties", poolId="p", metadata=nameless) == "EmptyMetadataKey"
+
+
 def test_pool_14_new_slots_and_size_hold_for_the_nodes_that_come(start):
     sim = start(a_job(tasks=6), pool=a_pool(nodes=0))
     do(sim, "updatePool", poolId="p", vmSize="standard_d4s_v3", taskSlotsPerNode=3)
@@ -201,6 +223,7 @@ def test_pool_17_a_pool_that_is_being_deleted_takes_no_command(start):
     for name, body in (
         ("deletePool", {}),
         ("updatePool", {"metadata": []}),
+        ("replacePoolProperties", {"metadata": []}),
         ("resizePool", {"targetDedicatedNodes": 3}),
         ("stopPoolResize", {}),
         ("removeNodes", {"nodeList": [0]}),

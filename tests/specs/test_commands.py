@@ -20,6 +20,7 @@ ENTRIES = {
     "enablePoolAutoScale": {"poolId": "p", "autoScaleFormula": "$a=1", "autoScaleEvaluationInterval": "PT6M"},
     "disablePoolAutoScale": {"poolId": "p"},
     "evaluatePoolAutoScale": {"poolId": "p", "autoScaleFormula": "$a=1"},
+    "replacePoolProperties": {"poolId": "p", "metadata": []},
     "upgradePoolOS": {"poolId": "p", "osVersion": "*"},
     "removeNodes": {"poolId": "p", "nodeList": ["tvm-1", 2]},
     "rebootNode": ON_NODE | {"nodeRebootOption": "terminate"},

@@ -43,6 +43,10 @@ NAT_POOL = {
 }
 
 
+def changes(update):
+    return {name: getattr(update, name) for name in update.model_fields_set}
+
+
 def found(refusals):
     return [(refusal.code, ".".join(map(str, refusal.path))) for refusal in refusals]
 
@@ -140,31 +144,41 @@ def test_pool_9_a_plain_pool_is_accepted():
             id="FILE-13 eleven mounts",
         ),
         pytest.param({"applicationLicenses": ["maya", "word"]}, "applicationLicenses.1", id="POOL-2 licence"),
-        pytest.param(
-            {"upgradePolicy": {"mode": "rolling", "rollingUpgradePolicy": {"maxBatchInstancePercent": 4}}},
-            "upgradePolicy.rollingUpgradePolicy.maxBatchInstancePercent",
-            id="POOL-23 percent",
-        ),
-        pytest.param(
-            {"upgradePolicy": {"mode": "rolling", "rollingUpgradePolicy": {"enableCrossZoneUpgrade": True}}},
-            "upgradePolicy.rollingUpgradePolicy.enableCrossZoneUpgrade",
-            id="POOL-23 zones",
-        ),
-        pytest.param(
-            {
-                "virtualMachineConfiguration": WINDOWS | {"windowsConfiguration": {"enableAutomaticUpdates": True}},
-                "upgradePolicy": {
-                    "mode": "automatic",
-                    "automaticOSUpgradePolicy": {"enableAutomaticOSUpgrade": True},
-                },
-            },
-            "upgradePolicy.automaticOSUpgradePolicy.enableAutomaticOSUpgrade",
-            id="POOL-23 two kinds of updates",
-        ),
     ],
 )
 def test_pool_9_an_invalid_value_names_its_property(properties, place):
     assert refused(**properties) == [("InvalidPropertyValue", place)]
+
+
+ZONAL = {"virtualMachineConfiguration": UBUNTU | {"nodePlacementConfiguration": {"policy": "zonal"}}}
+
+
+@pytest.mark.parametrize(
+    ("rolling", "more", "wrong"),
+    [
+        ({"maxBatchInstancePercent": 5, "maxUnhealthyInstancePercent": 100}, {}, None),
+        ({"maxUnhealthyUpgradedInstancePercent": 0, "pauseTimeBetweenBatches": "PT0S"}, {}, None),
+        ({"maxBatchInstancePercent": 4}, {}, "maxBatchInstancePercent"),
+        ({"maxUnhealthyInstancePercent": 101}, {}, "maxUnhealthyInstancePercent"),
+        ({"maxUnhealthyUpgradedInstancePercent": 101}, {}, "maxUnhealthyUpgradedInstancePercent"),
+        ({"enableCrossZoneUpgrade": True}, {}, "enableCrossZoneUpgrade"),
+        ({"enableCrossZoneUpgrade": True}, ZONAL, None),
+    ],
+)
+def test_pool_23_how_many_nodes_may_be_upgraded_at_a_time(rolling, more, wrong):
+    policy = {"upgradePolicy": {"mode": "rolling", "rollingUpgradePolicy": rolling}}
+    places = [] if wrong is None else [("InvalidPropertyValue", f"upgradePolicy.rollingUpgradePolicy.{wrong}")]
+    assert refused(**policy, **more) == places
+
+
+@pytest.mark.parametrize(
+    ("updates", "upgrades", "is_refused"), [(True, True, True), (False, True, False), (True, False, False)]
+)
+def test_pool_23_two_kinds_of_updates_exclude_each_other(updates, upgrades, is_refused):
+    machine = {"virtualMachineConfiguration": WINDOWS | {"windowsConfiguration": {"enableAutomaticUpdates": updates}}}
+    policy = {"mode": "automatic", "automaticOSUpgradePolicy": {"enableAutomaticOSUpgrade": upgrades}}
+    place = ("InvalidPropertyValue", "upgradePolicy.automaticOSUpgradePolicy.enableAutomaticOSUpgrade")
+    assert refused(**machine, upgradePolicy=policy) == ([place] if is_refused else [])
 
 
 def test_pool_9_a_pool_needs_a_target_or_a_formula():
@@ -328,15 +342,16 @@ def test_net_2_the_vnet_is_in_the_region_and_batch_may_use_it(settings, is_refus
     assert found(pool_refusals(pool, ACCOUNT, networks=networks)) == ([place] if is_refused else [])
     update = PoolUpdate.from_wire({"networkConfiguration": {"subnetId": "/vnets/corp/subnets/batch"}})
     alone = PoolSpec.from_wire(A_POOL)
-    assert found(pool_update_refusals(update, alone, ACCOUNT, networks=networks)) == ([place] if is_refused else [])
+    refusals = pool_update_refusals(changes(update), alone, ACCOUNT, networks=networks)
+    assert found(refusals) == ([place] if is_refused else [])
 
 
 def test_pool_14_an_update_is_looked_at_with_the_rest_of_the_pool():
     pool = PoolSpec.from_wire(A_POOL | {"displayName": "x" * 2000})
     update = PoolUpdate.from_wire({"taskSlotsPerNode": 16})
-    assert found(pool_update_refusals(update, pool, ACCOUNT)) == [("InvalidPropertyValue", "taskSlotsPerNode")]
+    assert found(pool_update_refusals(changes(update), pool, ACCOUNT)) == [("InvalidPropertyValue", "taskSlotsPerNode")]
     larger = PoolUpdate.from_wire({"taskSlotsPerNode": 16, "vmSize": "standard_d4s_v3"})
-    assert pool_update_refusals(larger, pool, ACCOUNT) == []
+    assert pool_update_refusals(changes(larger), pool, ACCOUNT) == []
 
 
 def test_rsz_1_a_resize():

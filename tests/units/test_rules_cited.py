@@ -62,8 +62,6 @@ NOTHING_TO_DECIDE = {
     "ACC-1": DEFINITION,
     "ACC-3": "storage accounts are not simulated; containers are known by whether they are there",
     "POOL-13": ADVICE,
-    "POOL-22": "no command upgrades the operating system of nodes; the moves are there",
-    "POOL-23": "the policy is accepted and kept; no command upgrades the operating system of nodes",
     "NODE-1": DEFINITION,
     "NOP-10": "no command asks for remote login settings",
     "SPOT-9": "there are no multi-instance tasks",

@@ -268,7 +268,7 @@ def _pool_actions(session: Session, pool_id: str) -> list[Action]:
             f"Stop resizing {pool_id}",
             "stopPoolResize",
             body,
-            effects=("targets become what is there",),
+            effects=("what has come or gone stays so, and the targets stay too (RSZ-9)",),
             unavailable="the pool is steady" if is_steady else "",
         ),
         *_autoscale_actions(session, pool_id, body),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from engine import autoscale
 from engine.catalogue import allowed_by_classic_size_rules, nearest_sizes, vm_size
@@ -18,7 +18,7 @@ from engine.specs.commands import (
     UpdateNodeUser,
 )
 from engine.specs.common import ApplicationPackageReference
-from engine.specs.pool import PoolSpec, PoolSpecification, PoolUpdate, StartTask, UserAccount
+from engine.specs.pool import PoolSpec, PoolSpecification, StartTask, UserAccount
 from engine.specs.refusals.machine import machine_refusals, mounts_refusals, upgrade_policy_refusals
 from engine.specs.refusals.network import network_refusals
 from engine.specs.refusals.parts import (
@@ -64,7 +64,7 @@ def pool_refusals(
 
 
 def pool_update_refusals(
-    update: PoolUpdate,
+    given: Mapping[str, object],
     spec: PoolSpec,
     account: Account,
     *,
@@ -72,8 +72,7 @@ def pool_update_refusals(
     networks: Networks = (),
 ) -> list[Refusal]:
     """What the service refuses in a change of the pool ``spec``: what is given must suit the rest (POOL-14)."""
-    given = update.model_fields_set & PoolUpdate.model_fields.keys()
-    changed = spec.model_copy(update={name: getattr(update, name) for name in given})
+    changed = spec.model_copy(update=given)
     places = {wire_name(name) for name in given}
     refusals = pool_refusals(changed, account, classic_size_rules=classic_size_rules, networks=networks)
     return [refusal for refusal in refusals if refusal.path and refusal.path[0] in places]

@@ -28,7 +28,7 @@ STATE_REASONS: dict[int, tuple[str, str]] = {
     _N.START_TASK_FAILED: ("start task failed: of no use until rebooted, reimaged or removed", "START-6"),
     _N.REBOOTING: ("rebooting", "NOP-3"),
     _N.REIMAGING: ("being reimaged", "NOP-4"),
-    _N.UPGRADING_OS: ("upgrading the operating system", "NODE-9"),
+    _N.UPGRADING_OS: ("upgrading the operating system", "POOL-22"),
     _N.UNUSABLE: ("unusable", "NODE-13"),
     _N.UNKNOWN: ("out of contact", "NODE-9"),
     _N.OFFLINE: ("scheduling disabled", "NOP-6"),

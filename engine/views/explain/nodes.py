@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.agenda import Agenda
+from engine.rules import node_operations
 from engine.state.failures import FAILURE_EXIT_CODE
 from engine.state.instances import Mark
 from engine.terms import InstanceState, JobState, NodeState, SchedulingState
@@ -67,7 +68,8 @@ def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
     if record.evicted_ms is not None:
         checks.append(Check("eviction", False, f"its VM is taken back at {moment(world, record.evicted_ms)}", "SPOT-7"))
     if record.operation is not None:
-        value = f"{record.operation.name} when its tasks have ended"
+        until = "it is up" if record.operation.name == node_operations.UPGRADE else "its tasks have ended"
+        value = f"{record.operation.name} when {until}"
         checks.append(Check("operation", False, value, record.operation.rule))
     checks += [Check("error", False, f"{error.code}: {error.message}", "NODE-12") for error in record.errors]
     checks += network_checks(world, world.pool_of(node))

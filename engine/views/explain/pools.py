@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.agenda import Agenda
-from engine.rules import network, quotas, resizing, spot
+from engine.rules import network, os_upgrade, quotas, resizing, spot
 from engine.terms import AllocationState, NodeState, PoolState
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import room_ms
@@ -42,6 +42,7 @@ def why_pool(world: World, pool: Pool) -> Explanation:
         if current[dedicated] or target[dedicated]
     ]
     checks += network_checks(world, pool)
+    checks += _upgrade_checks(world, pool)
     checks += [
         Check("resize error", False, _error_text(error.code, error.message, error.values), "RSZ-12")
         for error in pool.resize_errors or pool.gathered_errors
@@ -69,6 +70,15 @@ def network_checks(world: World, pool: Pool) -> list[Check]:
     mode = network.communication_mode(pool.spec).value
     value = f"{mode} communication needs {'port' if len(closed) == 1 else 'ports'} {ports}, closed in its subnet"
     return [Check("network", False, value, "NET-4")]
+
+
+def _upgrade_checks(world: World, pool: Pool) -> list[Check]:
+    """How far the upgrade of the operating system has come (POOL-22)."""
+    if not pool.upgrade:
+        return []
+    count = sum(os_upgrade.is_under_way(world, node) for node in pool.upgrade[0])
+    left = sum(map(len, pool.upgrade[1:]))
+    return [Check("OS upgrade", False, f"{some(count, 'node')} under way, {left} to follow", "POOL-22")]
 
 
 def _question(pool: Pool, short: dict[bool, int]) -> str:
