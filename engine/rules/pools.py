@@ -106,11 +106,14 @@ def replaced(pool: Pool, command: ReplacePoolProperties) -> dict[str, object]:
 
 
 def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
-    """What is given is replaced; most of it only while the pool has no nodes (POOL-14, POOL-16, POOL-17)."""
+    """What is given is replaced; most of it only while the pool has no nodes (POOL-14, POOL-16, POOL-17).
+
+    DECISION: nodes that have been asked for count as nodes, since they come as they were asked for.
+    """
     if pool.state is PoolState.DELETING:
         raise BatchError("PoolBeingDeleted")
     fixed = sorted(wire_name(name) for name in set(given) - _LIVE)
-    if fixed and nodes.present_nodes(world, pool):
+    if fixed and (pool.pending or nodes.present_nodes(world, pool)):
         raise BatchError(
             "OperationInvalidForCurrentState", f"{', '.join(fixed)} can change only while the pool has no nodes"
         )

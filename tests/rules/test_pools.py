@@ -155,6 +155,12 @@ def test_pool_16_most_properties_change_only_while_the_pool_is_empty(start, body
     assert refusal(sim, "updatePool", poolId="p", **body) is None
 
 
+def test_pool_16_nodes_that_have_been_asked_for_count(start):
+    sim = start(pool=a_pool(nodes=1))
+    run_to(sim, seconds=1)
+    assert refusal(sim, "updatePool", poolId="p", taskSlotsPerNode=2) == "OperationInvalidForCurrentState"
+
+
 def test_pool_14_a_patch_replaces_only_what_it_names(start):
     sim = start(pool=a_pool(nodes=0, startTask={"commandLine": "one"}, metadata=[{"name": "a", "value": "b"}]))
     do(sim, "updatePool", poolId="p", startTask={"commandLine": "two"})
