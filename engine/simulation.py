@@ -6,6 +6,7 @@ take effect, conditions as they come true, expectations, and checkpoints.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,7 +45,7 @@ from engine.units import DAY_MS
 from engine.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from engine.log import EventLog
     from engine.scenario.model import Scenario, TimelineEntry
@@ -163,24 +164,46 @@ class Simulation:
 
     # -- inputs --------------------------------------------------------------------------------------------------
 
-    def submit(self, command: Command, extras: Extras | None = None) -> None:
+    def submit(self, command: Command) -> None:
         """Give a command by hand. It takes effect in the next millisecond, so that it replays exactly.
 
-        Without ``extras`` the tasks that the command itself lists are added. Raises BatchError when the service
-        refuses it, which is logged. Commands given while the past is looked at are refused: ``branch`` first.
+        Raises BatchError when the service refuses it, which is logged. Commands given while the past is looked at are
+        refused: ``branch`` first.
+        """
+        refused = self.submit_all((command,))[0]
+        if refused is not None:
+            raise refused
+
+    def submit_all(self, given: Sequence[Command]) -> list[BatchError | None]:
+        """Give several commands by hand, which take effect together; returns for each why it was refused, if it was.
+
+        Raises BatchError while the past is looked at.
         """
         if self.is_past:
             raise BatchError("OperationInvalidForCurrentState", "this is the past: branch here first")
         when_ms = self.now_ms + 1
-        extras = Extras(getattr(command, "tasks", ())) if extras is None else extras
-        given = Input(when_ms, self.journal.next_number(), Origin.HAND, command, extras)
-        self.journal.add(given)
-        self.world.calendar.at(when_ms, given.kind)
+        for command in given:
+            extras = Extras(getattr(command, "tasks", ()))
+            self._add_input(Input(when_ms, self.journal.next_number(), Origin.HAND, command, extras))
         before = len(self.refusals)
         self.run_until(when_ms)
-        for refusal in self.refusals[before:]:
-            if refusal.command is command:
-                raise refusal.error
+        refused = {id(refusal.command): refusal.error for refusal in self.refusals[before:]}
+        return [refused.get(id(command)) for command in given]
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Whatever happens within the ``with`` is taken back at its end, as if it had never been.
+
+        Raises BatchError while the past is looked at.
+        """
+        if self.is_past:
+            raise BatchError("OperationInvalidForCurrentState", "this is the past: branch here first")
+        here = self._checkpoint()
+        try:
+            yield
+        finally:
+            self._restore(here)
+            self.branch()
 
     def _enter_scenario(self) -> None:
         scenario = self.scenario

@@ -10,7 +10,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from engine import BatchError, Scenario, Simulation, load_scenario
-from engine.rules.commands import Extras
 from engine.specs.commands import COMMANDS
 from engine.units import SECOND_MS
 
@@ -134,7 +133,7 @@ def wait_for(sim: Simulation, condition: Callable[[], Any]) -> None:
 def do(sim: Simulation, name: str, /, **fields: Any) -> None:
     """Carry out an operation or a fault by its name on the wire; raises BatchError when it is refused."""
     command = COMMANDS[name].from_wire(fields)
-    sim.submit(command, Extras(tuple(getattr(command, "tasks", ()))))
+    sim.submit(command)
 
 
 def evict(sim: Simulation, index: int = 0, pool: str = "p") -> None:

@@ -12,6 +12,7 @@ from tui.viewmodels.actions import actions_for
 from tui.viewmodels.autoscale import FIRST_FORMULA, autoscale_lines, try_out
 from tui.viewmodels.formula import around, coloured, numbered
 from tui.viewmodels.jobs import PoolsModel
+from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, plain, width
 
 DAY, NEVER = "a-day-of-autoscaling", "a-formula-that-never-grows"
@@ -108,13 +109,16 @@ def test_the_pool_blade_tells_the_last_evaluation_and_the_next(session_at):
 
 
 def test_what_can_be_done_to_a_pool_that_scales_itself(session_at):
-    actions = {action.command: action for action in actions_for(session_at(GROWN_S, NEVER), "pool", "elastic")}
+    actions = {
+        action.command: action for action in actions_for(session_at(GROWN_S, NEVER), [Subject("pool", "elastic")])
+    }
     assert actions["resizePool"].unavailable == "autoscale sets the targets"
-    assert actions["enablePoolAutoScale"].build("30").auto_scale_evaluation_interval == 30 * 60_000
+    often = actions["enablePoolAutoScale"]
+    assert often.commands(often.typed("30"))[0].auto_scale_evaluation_interval == 30 * 60_000
     with pytest.raises(ValueError, match="invalid literal"):
-        actions["enablePoolAutoScale"].build("soon")
+        often.typed("soon")
     assert "disablePoolAutoScale" in actions
-    plain_pool = {action.command for action in actions_for(session_at(330), "pool", "shared")}
+    plain_pool = {action.command for action in actions_for(session_at(330), [Subject("pool", "shared")])}
     assert not plain_pool & {"enablePoolAutoScale", "disablePoolAutoScale"}
 
 

@@ -7,7 +7,6 @@ import pytest
 from engine.views.pages.instances import HookStatus
 from tests.builders import a_pool, run_to, simulation
 from tui.viewmodels import phase_rail
-from tui.viewmodels.actions import actions_for, choices_of
 from tui.viewmodels.attention import AttentionModel
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.events import EventsModel
@@ -250,27 +249,3 @@ def test_ascii_means_ascii(session_at):
     lines = [scrubber(session, 100), *phase_rail.rail(session, 116), PreparationModel(session).summary()]
     assert all(plain(each).isascii() for each in lines)
     assert phase_rail.title(session).isascii()
-
-
-def test_actions_say_what_follows_and_how_it_is_recorded(session_at):
-    session = session_at(LATER_S)
-    reboot, reimage = actions_for(session, "node", 1)[:2]
-    assert any("stays barred from risk" in effect for effect in reboot.effects)
-    assert any("the bar from risk is cleared" in effect for effect in reimage.effects)
-    assert reboot.script(330_000, "requeue").startswith("at: PT5M30.001S, rebootNode: {")
-    assert reboot.build("terminate").node_reboot_option == "terminate"
-
-
-@pytest.mark.parametrize(("kind", "key"), [("node", 0), ("task", 3), ("job", "risk"), ("pool", "shared")])
-def test_every_choice_of_every_action_is_a_command(session_at, kind, key):
-    for action in actions_for(session_at(LATER_S), kind, key):
-        values = ["5"] if action.asks else [choice.value for choice in choices_of(action) if choice.value]
-        assert values
-        for value in values:
-            assert action.command == action.build(value).NAME
-
-
-def test_what_cannot_be_undone_offers_to_go_back_first(session_at):
-    delete = actions_for(session_at(LATER_S), "job", "risk")[-1]
-    assert delete.command == "deleteJob"
-    assert choices_of(delete)[0].value == ""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from engine import BatchError
+from engine.specs.commands import COMMANDS
 from tests import builders as b
 
 
@@ -27,3 +31,38 @@ def test_a_collection_that_is_refused_whole_leaves_no_trace_but_its_refusal():
         ("CommandAccepted", "addTasks"),
         ("CommandRefused", "addTasks"),
     ]
+
+
+def test_commands_given_together_take_effect_in_the_same_millisecond_and_are_refused_one_by_one():
+    sim = b.simulation(b.a_job(tasks=2))
+    b.run(sim, seconds=100)
+    given = [COMMANDS["terminateTask"].from_wire({"jobId": "j", "taskId": task}) for task in ("t1", "nobody", "t2")]
+    codes = [error and error.code for error in sim.submit_all(given)]
+    assert codes == [None, "TaskNotFound", None]
+    moments = [event["t"] for event in b.events(sim) if event.get("command") == "terminateTask"]
+    assert moments == [100.001] * 3
+
+
+def test_a_trial_leaves_no_trace():
+    tried, untouched = (b.simulation(b.a_job(tasks=20)) for _ in range(2))
+    b.run(tried, seconds=100)
+    with tried.trial():
+        tried.submit(COMMANDS["terminateJob"].from_wire({"jobId": "j"}))
+        b.run_to_end(tried)
+        assert len(tried.journal.by_hand()) == 1
+    assert tried.now_ms == 100_000
+    assert not tried.is_past
+    assert tried.journal.by_hand() == []
+    tried.seek(50_000)
+    tried.seek(100_000)
+    for sim in (tried, untouched):
+        b.run_to_end(sim)
+    assert list(tried.json_lines()) == list(untouched.json_lines())
+
+
+def test_nothing_is_tried_out_in_the_past():
+    sim = b.simulation(b.a_job(tasks=1))
+    b.run_to_end(sim)
+    sim.seek(1_000)
+    with pytest.raises(BatchError, match="OperationInvalidForCurrentState"), sim.trial():
+        raise AssertionError

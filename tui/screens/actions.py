@@ -1,4 +1,4 @@
-"""The action sheet: choose a verb, see what would follow, choose how, confirm."""
+"""The action sheet: choose a verb, choose how, see what would follow, confirm."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from engine.specs.commands import Command
-from tui.viewmodels.actions import choices_of
+from tui.viewmodels.actions import choices_of, is_no
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
+from tui.viewmodels.trial import Trials, trial_lines
 from tui.widgets.choices import Choices
 from tui.widgets.lines import LinesView
 
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.actions import Action
     from tui.viewmodels.session import Session
+    from tui.viewmodels.verbs import Choice
 
 
-class ActionSheet(ModalScreen[Command | None]):
-    """Answers with the command that was confirmed, or None."""
+class ActionSheet(ModalScreen[list[Command] | None]):
+    """Answers with the commands that were confirmed, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", "back, close")]
 
@@ -37,6 +39,7 @@ class ActionSheet(ModalScreen[Command | None]):
         self._title = title
         self._actions = actions
         self._action: Action | None = None
+        self._trials = Trials(session)
 
     def compose(self) -> ComposeResult:
         """Verbs or choices, a number where one is needed, and what would follow."""
@@ -80,57 +83,73 @@ class ActionSheet(ModalScreen[Command | None]):
             self.query_one(Choices).display = False
             entry = self.query_one(Input)
             entry.value = ""
-            entry.placeholder = action.asks
+            entry.placeholder = action.prompt
             entry.display = True
             entry.focus()
             self._tell(action, None)
             return
         texts = [choice.text for choice in choices_of(action)]
         self._offer([(number, line(text)) for number, text in enumerate(texts)])
-        self._tell(action, choices_of(action)[0].value)
+        self._tell(action, choices_of(action)[0])
 
-    def _tell(self, action: Action, value: str | None) -> None:
-        """What would follow, and how it is recorded."""
+    def _tell(self, action: Action, choice: Choice | None) -> None:
+        """What would follow by the rules; with a choice what a trial has shown, and how it is recorded."""
         view = self.query_one("#consequences", LinesView)
         cells = max(20, view.size.width)
         lines: list[Line] = [(), line(Span("What would happen", Role.STRONG))]
         for effect in action.effects:
             lines += [line(Span(each)) for each in wrapped(f"{self._session.glyphs.dot} {effect}", cells)]
-        if value:
-            script = action.script(self._session.now_ms, value)
+        if choice is not None and not is_no(choice):
+            lines += self._tried(action, choice, cells)
             lines += [(), line(Span("Recorded as", Role.DIM))]
-            lines += [line(Span(each, Role.DERIVED)) for each in wrapped(script, cells)]
-        if action.asks:
-            lines += [(), line(Span(f"Type {action.asks}; enter does it.", Role.DIM))]
+            for script in action.script(self._session.now_ms, choice):
+                lines += [line(Span(each, Role.DERIVED)) for each in wrapped(script, cells)]
+        if action.asks and choice is None:
+            lines += [(), line(Span(f"Type {action.prompt}; enter does it.", Role.DIM))]
         view.styles.height = len(lines)
         view.show(lines)
+
+    def _tried(self, action: Action, choice: Choice, cells: int) -> list[Line]:
+        trial = self._trials.of(action.commands(choice))
+        until = self._session.clock(trial.until_ms)
+        heading = f"Tried out up to {until}{', the end of the run' if trial.is_end else ''}"
+        return [(), line(Span(heading, Role.STRONG)), *trial_lines(self._session, trial, cells)]
 
     def on_choices_moved(self, message: Choices.Moved) -> None:
         """Another verb or choice is under the cursor."""
         if self._action is None:
             self._tell(self._actions[message.number], None)
         else:
-            self._tell(self._action, choices_of(self._action)[message.number].value)
+            self._tell(self._action, choices_of(self._action)[message.number])
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """A verb leads to its choices, a choice to the command."""
+        """A verb leads to its choices, a choice to the commands."""
         message.stop()
         if self._action is None:
             self._show_choices(self._actions[message.number])
             return
-        value = choices_of(self._action)[message.number].value
-        if value:
-            self.dismiss(self._action.build(value))
-        else:
+        choice = choices_of(self._action)[message.number]
+        if is_no(choice):
             self._show_verbs()
+        else:
+            self.dismiss(self._action.commands(choice))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """What would follow from the number so far."""
+        event.stop()
+        if self._action is not None:
+            try:
+                self._tell(self._action, self._action.typed(event.value))
+            except ValueError:
+                self._tell(self._action, None)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """A number leads to the command."""
+        """A number leads to the commands."""
         event.stop()
         if self._action is None:
             return
         try:
-            self.dismiss(self._action.build(event.value))
+            self.dismiss(self._action.commands(self._action.typed(event.value)))
         except ValueError:
             self.notify(f"{event.value!r} is no whole number", severity="error", markup=False)
 

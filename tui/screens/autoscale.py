@@ -29,7 +29,7 @@ class Autoscale(Sheet):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "edit the formula")]
 
-    def __init__(self, session: Session, pool_id: str, carry_out: Callable[[Command | None], None]) -> None:
+    def __init__(self, session: Session, pool_id: str, carry_out: Callable[[list[Command] | None], None]) -> None:
         """``carry_out`` gives a new formula to the service."""
         title = session.text(f"{pool_id} › Autoscale, at {session.clock(session.now_ms)}")
         super().__init__(title, lambda cells: autoscale_lines(session, pool_id, cells), keys="e edit  esc close")
@@ -41,12 +41,12 @@ class Autoscale(Sheet):
         """Write the formula anew."""
         self.app.push_screen(FormulaEditor(self._session, self._pool_id), self._edited)
 
-    def _edited(self, command: Command | None) -> None:
-        self._carry_out(command)
+    def _edited(self, commands: list[Command] | None) -> None:
+        self._carry_out(commands)
         self.show_again()
 
 
-class FormulaEditor(ModalScreen[Command | None]):
+class FormulaEditor(ModalScreen[list[Command] | None]):
     """A formula and, as it is written, what it would come to; answers with the command that applies it, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -116,7 +116,7 @@ class FormulaEditor(ModalScreen[Command | None]):
             self.notify("It would fail as the pool is now. Ctrl+s again applies it.", severity="warning", markup=False)
         else:
             formula = self.query_one(TextArea).text
-            self.dismiss(EnablePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula}))
+            self.dismiss([EnablePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
 
     def action_leave(self) -> None:
         """Leave the formula as it was; what has been written is lost only when it is asked for twice."""

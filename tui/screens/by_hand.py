@@ -1,31 +1,42 @@
-"""By hand: what is done to the run, and saved as a scenario."""
+"""By hand: what is marked, what is done to it, and the record of that as a scenario."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
 
-from engine import BatchError
 from tui.screens.actions import ActionSheet
 from tui.screens.autoscale import Autoscale
 from tui.viewmodels.actions import actions_for
 from tui.viewmodels.subject import Subject
+from tui.viewmodels.trial import reason, whose
+from tui.widgets.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import BatchError
     from engine.specs.commands import Command
     from tui.recorder import Recorder
     from tui.screens.deck import Deck
     from tui.viewmodels.session import Session
 
+_MOST_MARKED = 10_000
+_MOST_TOLD = 3
+
 
 class ByHand:
-    """The action sheet, the commands confirmed there, and their record."""
+    """Marks, the action sheet, the commands confirmed there, and their record."""
 
     KEYS: ClassVar[tuple[Binding, ...]] = (
-        Binding("a", "do('act')", "act on the row", id="row.act"),
+        Binding("a", "do('act')", "act on the row, or on what is marked", id="row.act"),
         Binding("A", "do('act_on_job')", "act on the job", id="job.act"),
+        Binding("m", "do('mark')", "mark the row, or not", id="row.mark"),
+        Binding("M", "do('mark_all')", "mark all rows shown", id="row.mark-all"),
+        Binding("u", "do('unmark')", "mark nothing", id="row.unmark"),
         Binding("S", "do('scale')", "scale: the pool's formula", id="pool.scale"),
         Binding("R", "do('ask_name')", "save the session as a scenario", id="session.save"),
     )
@@ -36,25 +47,67 @@ class ByHand:
         self._session = session
         self._recorder = recorder
 
+    # -- marks ---------------------------------------------------------------------------------------------------
+
+    def mark(self) -> None:
+        """Mark what is under the cursor, or take its mark away, and go on to the next row."""
+        subject, marks = self._deck.under_cursor, self._session.marks
+        if subject is None:
+            self._deck.say("There is nothing here to mark.")
+            return
+        if marks.pop(subject, self) is self:
+            marks[subject] = None
+        if isinstance(self._deck.focused, Table):
+            self._deck.focused.action_cursor(1)
+        self._deck.look()
+
+    def mark_all(self) -> None:
+        """Mark every row that is shown."""
+        focused = self._deck.focused
+        if not isinstance(focused, Table):
+            self._deck.say("M marks all rows of a list: views 2 to 7.")
+            return
+        model = focused.model
+        if model.count > _MOST_MARKED:
+            self._deck.say(f"{model.count:,} rows are too many to mark at once; / filters them.", "warning")
+            return
+        subjects = (model.subject_of(model.key(at)) for at in range(model.count))
+        self._session.marks.update((subject, None) for subject in subjects if subject is not None)
+        self._deck.look()
+
+    def unmark(self) -> None:
+        """Mark nothing."""
+        self._session.marks.clear()
+        self._deck.look()
+
+    # -- actions -------------------------------------------------------------------------------------------------
+
     def act(self) -> None:
-        """Do something to what is under the cursor."""
-        self._offer(self._deck.subject)
+        """Do something to what is marked, else to what is under the cursor."""
+        subject = self._deck.subject
+        here = self._deck.under_cursor
+        marked = [each for each in self._session.marks if here is None or each.kind == here.kind]
+        first = marked[0].kind if marked else None
+        self._offer([each for each in marked if each.kind == first] or ([] if subject is None else [subject]))
 
     def act_on_job(self) -> None:
         """Do something to the job in focus."""
-        self._offer(Subject("job", self._session.job_id))
+        self._offer([Subject("job", self._session.job_id)] if self._session.job_id else [])
 
-    def _offer(self, subject: Subject | None) -> None:
+    def _offer(self, subjects: Sequence[Subject]) -> None:
         if self._session.is_past:
             self._deck.say("This is the past. b branches here, then it can be changed.", "warning")
             return
         self._deck.playback.stand_still()
-        actions = [] if subject is None else actions_for(self._session, *subject)
-        if subject is None or not actions:
+        actions = actions_for(self._session, subjects)
+        if not actions:
             self._deck.say("There is nothing here to act on.")
             return
-        title = f"Act on {'job ' + self._session.job_id if subject.kind == 'job' else 'this ' + subject.kind}"
-        self._deck.app.push_screen(ActionSheet(self._session, title, actions), self.carry_out)
+        kind = subjects[0].kind
+        whom = f"{len(subjects):,} marked {kind}s" if len(subjects) > 1 else f"this {kind}"
+        if kind == "job" and len(subjects) == 1:
+            whom = f"job {subjects[0].key}"
+        self._deck.app.push_screen(ActionSheet(self._session, f"Act on {whom}", actions), self.carry_out)
 
     def scale(self) -> None:
         """Show how a pool scales itself: the one under the cursor, or the one in focus."""
@@ -63,19 +116,24 @@ class ByHand:
         self._deck.playback.stand_still()
         self._deck.app.push_screen(Autoscale(self._session, pool_id, self.carry_out))
 
-    def carry_out(self, command: Command | None) -> None:
-        """A command was confirmed: give it to the service, and say what it answered."""
-        if command is None:
+    def carry_out(self, commands: Sequence[Command] | None) -> None:
+        """Commands were confirmed: give them to the service, and say what it answered."""
+        if not commands:
             return
-        try:
-            self._session.simulation.submit(command)
-        except BatchError as error:
-            reason = error.values.get("Reason", "")
-            said = f"{command.NAME} refused: {error.status} {error.code}. {error.message} {reason}".rstrip()
-            self._deck.say(said, "error")
-        else:
-            self._deck.say(f"{command.NAME} accepted. R saves what was done as a scenario.")
+        errors = self._session.simulation.submit_all(commands)
+        pairs = list(zip(commands, errors, strict=True))
+        refused = [(command, error) for command, error in pairs if error is not None]
+        accepted = len(pairs) - len(refused)
+        name = commands[0].NAME
+        if accepted:
+            many = f"{accepted:,} × " if len(pairs) > 1 else ""
+            self._deck.say(f"{many}{name} accepted. R saves what was done as a scenario.")
+        if refused:
+            self._deck.say(_refusals(name, refused), "error")
+        self._session.marks.clear()
         self._deck.look()
+
+    # -- the record ----------------------------------------------------------------------------------------------
 
     def ask_name(self) -> None:
         """Ask where the session is to be saved."""
@@ -90,3 +148,14 @@ class ByHand:
             self._deck.say(f"{path}: {error.strerror or error}", "error")
         else:
             self._deck.say(f"saved {path}; batchdeck run {path} replays it")
+
+
+def _refusals(name: str, refused: Sequence[tuple[Command, BatchError]]) -> str:
+    """What was refused and why; equal reasons are told once."""
+    told = Counter(f"{error.status} {error.code}. {reason(error)}" for _, error in refused)
+    if len(refused) == 1:
+        return f"{name} refused: {next(iter(told))}"
+    examples = ", ".join(whose(command) for command, _ in refused[:_MOST_TOLD])
+    more = " …" if len(refused) > _MOST_TOLD else ""
+    lines = [f"{number:,} × {why}" for why, number in told.most_common(_MOST_TOLD)]
+    return "\n".join([f"{len(refused):,} × {name} refused ({examples}{more}):", *lines])

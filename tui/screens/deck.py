@@ -98,11 +98,15 @@ class Deck(Screen[None]):
         return shown
 
     @property
-    def subject(self) -> Subject | None:
-        """What is under the cursor; the job in focus where that is nothing to act on."""
+    def under_cursor(self) -> Subject | None:
+        """What is under the cursor; None where that is nothing to act on."""
         focused = self.focused
-        found = focused.subject if isinstance(focused, NodeMap | Table | TimelineGrid) else None
-        return found or (Subject("job", self.session.job_id) if self.session.job_id else None)
+        return focused.subject if isinstance(focused, NodeMap | Table | TimelineGrid) else None
+
+    @property
+    def subject(self) -> Subject | None:
+        """What is under the cursor, else the job in focus."""
+        return self.under_cursor or (Subject("job", self.session.job_id) if self.session.job_id else None)
 
     def look(self) -> None:
         """Bring everything on the screen up to date."""

@@ -64,11 +64,14 @@ class Navigation:
         self._deck.call_after_refresh(self._deck.look)
 
     def out(self) -> None:
-        """Close what is open: a maximised pane, a filter, at last the view."""
+        """Close what is open: a maximised pane, a filter, marks, at last the view."""
         view = self._deck.view
         if self._deck.maximized is not None:
             self._deck.minimize()
         elif isinstance(view, Blade) and view.model.clear_filter():
+            self._deck.look()
+        elif self._session.marks:
+            self._session.marks.clear()
             self._deck.look()
         elif self._visited:
             self._switch(self._visited.pop())

@@ -80,6 +80,7 @@ class Playback:
         """Look at a moment, in ms since the start."""
         self.stand_still()
         self._session.noted()
+        self._session.marks.clear()  # what is marked may not be there at that moment
         self._session.simulation.seek(when_ms)
         self._deck.look()
 

@@ -9,7 +9,6 @@ from engine.terms import JobState, TaskState
 from engine.views.lanes import Doing
 from engine.views.pages.jobs import job_ids
 from engine.views.pages.nodes import NodePage
-from engine.views.pages.tasks import TaskPage
 from engine.views.planned import planned_end_ms, planned_task_end_ms
 from tui import format as fmt
 from tui.viewmodels.glyphs import JOB, NODE, Glyph, task_glyph
@@ -127,7 +126,7 @@ class NodeRows(LaneRows):
 
     def order(self) -> Sequence[int]:
         """In the order in which the nodes appeared."""
-        self._page = NodePage(self.session.simulation, self.session.pool_id, *self.session.pages(self.session.job_id))
+        self._page = self.session.nodes()
         return self._page.nodes()
 
     def label(self, key: int) -> str:
@@ -168,7 +167,7 @@ class NodeRows(LaneRows):
         since = f" since {self.session.clock(stretch.begin_ms)}, {lasted}{'' if until_ms else ' so far'}"
         words = [] if stretch.doing is Doing.ABSENT else [Span(since)]
         if stretch.doing is Doing.WORKING:
-            page = TaskPage(self.session.simulation, "")
+            page = self.session.tasks(self.session.job_id)
             tasks = self.lanes.tasks_at(key, when_ms)
             named = ", ".join(page.id_of(task) for task in tasks[:_MOST_NAMED])
             more = f" and {len(tasks) - _MOST_NAMED} more" if len(tasks) > _MOST_NAMED else ""
@@ -214,11 +213,11 @@ class TaskRows(LaneRows):
     def __init__(self, session: Session, lanes: Lanes) -> None:
         """Nothing has been looked at yet."""
         super().__init__(session, lanes)
-        self._page = TaskPage(session.simulation, session.job_id)
+        self._page = session.tasks(session.job_id)
 
     def order(self) -> Sequence[int]:
         """Trouble first, as in the list of tasks."""
-        self._page = TaskPage(self.session.simulation, self.session.job_id)
+        self._page = self.session.tasks(self.session.job_id)
         return self._page.order()
 
     def label(self, key: int) -> str:

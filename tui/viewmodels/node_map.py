@@ -10,6 +10,7 @@ from engine.views.pages.instances import HookStatus
 from engine.views.pages.nodes import hooks_in, state_in
 from tui import format as fmt
 from tui.viewmodels.glyphs import NODE, Glyph, phase_glyph
+from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Line, Role, Span, cut, fit, line, width
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class NodeMapModel:
         gap = " " * (layout.pitch - 1)
         for at, node in enumerate(nodes, first):
             glyph = self.glyph(at)
-            text = self.session.glyphs.of(glyph)
+            text = self._mark(node) or self.session.glyphs.of(glyph)
             is_disabled = not self._page.is_enabled(node)
             span = Span(text + gap, glyph.role, is_fill=at == cursor, is_underlined=is_disabled)
             if runs[-1][1:] == span[1:]:
@@ -142,13 +143,17 @@ class NodeMapModel:
         is_known = row.prep is not HookStatus.NOT_NEEDED
         return line(
             Span(fit(f"n{index}", _LABEL_CELLS - 1) + " ", Role.STRONG if is_cursor else Role.DIM),
-            Span(glyphs.of(glyph), glyph.role, is_fill=is_cursor),
+            Span(self._mark(node) or glyphs.of(glyph), glyph.role, is_fill=is_cursor),
             Span(" " + fit(state.name, 21 if cells >= _TASKS_CELLS else 16), state.role),
             Span(glyphs.full * used, Role.RUNNING),
             Span(glyphs.rest * (slots - used) + " ", Role.OFF),
             Span(fit(phase.name if is_known else "", 15), phase.role),
             Span(tasks if cells >= _TASKS_CELLS else "", Role.DIM),
         )
+
+    def _mark(self, node: int) -> str:
+        """What marks a node; empty where it is not marked."""
+        return "*" if Subject("node", node) in self.session.marks else ""
 
     def legend(self, cells: int, lines: int) -> list[Line]:
         """What the cells mean, with counts, in at most so many lines."""

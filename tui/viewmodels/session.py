@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.jobs import JobRow, PoolRow
+    from tui.viewmodels.subject import Subject
 
 
 class Session:
@@ -30,6 +31,7 @@ class Session:
         self.glyphs = GlyphSet(ascii_only=ascii_only)
         self.events = EventPage(simulation)
         self.newest_ms = simulation.now_ms
+        self.marks: dict[Subject, None] = {}  # in the order in which they were marked
         self._job_id = ""
         self._pool_id = ""
         self._moment = (-1, -1, -1, False)

@@ -155,8 +155,10 @@ class Table(ScrollView):
             return self._nothing(y - _HEADER_LINES - 1) if not self.model.count else ()
         cells = self.model.cells(self.model.key(at))
         is_cursor = at == self._at
-        mark = self.model.session.glyphs.cursor if is_cursor and self.has_focus else " "
-        spans = [Span(f"{mark} ", Role.STRONG)]
+        session, key = self.model.session, self.model.key(at)
+        pointer = session.glyphs.cursor if is_cursor and self.has_focus else " "
+        mark = "*" if session.marks and self.model.subject_of(key) in session.marks else " "
+        spans = [Span(pointer + mark, Role.STRONG)]
         for index, cells_wide in columns:
             column, span = self.model.columns[index], cells[index]
             text = fit(span.text, cells_wide, right=column.is_right).replace("…", self.model.session.glyphs.ellipsis)

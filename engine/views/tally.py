@@ -1,0 +1,129 @@
+"""Tallies: what a part of the log comes to, in numbers. Runs, branches and moments are compared by them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.log import plain
+from engine.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from engine import Simulation
+    from engine.log import Shape
+
+
+class Measure(Enum):
+    """What is counted, in the words of the dashboard."""
+
+    SUCCEEDED = "tasks succeeded"
+    FAILED = "tasks failed"
+    REQUEUED = "tasks queued again"
+    TERMINATED = "tasks terminated"
+    STARTED = "task starts"
+    PREPARATIONS = "preparation runs"
+    PREPARATIONS_FAILED = "preparations failed"
+    RELEASES = "release runs"
+    RELEASES_FAILED = "releases failed"
+    START_TASKS = "start task runs"
+    NODES_NEW = "nodes new"
+    NODES_GONE = "nodes gone"
+    NODES_LOST = "nodes unusable, unknown or preempted"
+
+
+class Columns(NamedTuple):
+    """Entries of a log: times, shapes, and the two row numbers of each."""
+
+    when: Sequence[int]
+    shape_of: Sequence[int]
+    row_a: Sequence[int]
+    row_b: Sequence[int]
+
+
+class Tally(NamedTuple):
+    """The numbers, and when each job was completed (by id, in ms since the start)."""
+
+    counts: Mapping[Measure, int]
+    completed_ms: Mapping[str, int]
+
+
+def tally(simulation: Simulation, columns: Columns, start: int = 0, stop: int | None = None) -> Tally:
+    """What the entries from number ``start`` on, and before ``stop``, come to."""
+    shapes = simulation.log.shapes
+    measured = [_measure(shape) for shape in shapes]
+    completes = [_completes(shape) for shape in shapes]
+    counts = dict.fromkeys(Measure, 0)
+    completed: dict[str, int] = {}
+    for number in range(start, len(columns.when) if stop is None else stop):
+        shape = columns.shape_of[number]
+        measure = measured[shape]
+        if measure is not None:
+            counts[measure] += 1
+        elif completes[shape]:
+            completed[simulation.names.job(columns.row_a[number])] = columns.when[number]
+    return Tally(counts, completed)
+
+
+def parted_at(one: Columns, other: Columns) -> int | None:
+    """The number of the first entry in which two logs differ; None where one is the beginning of the other."""
+    both = min(len(one.when), len(other.when))
+    low, high = 0, both  # entries are equal up to somewhere, and then never compared again
+    if all(a[:both] == b[:both] for a, b in zip(one, other, strict=True)):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if all(a[low:middle] == b[low:middle] for a, b in zip(one, other, strict=True)):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _completes(shape: Shape) -> bool:
+    return shape.event == "JobStateChanged" and dict(shape.fields).get("to") is JobState.COMPLETED
+
+
+def _measure(shape: Shape) -> Measure | None:
+    """What an entry counts as; None where as nothing."""
+    fields = dict(shape.fields)
+    match shape.event:
+        case "TaskStateChanged":
+            return _of_task(fields)
+        case "NodeStateChanged":
+            return _of_node(fields.get("from"), fields.get("to"))
+        case hook if hook in _HOOKS:
+            runs, failures = _HOOKS[hook]
+            if plain(fields.get("to")) == InstanceState.RUNNING.wire:
+                return runs
+            return failures if fields.get("result") is TaskResult.FAILURE else None
+    return None
+
+
+_HOOKS: dict[str, tuple[Measure, Measure | None]] = {
+    "JobPreparationTaskStateChanged": (Measure.PREPARATIONS, Measure.PREPARATIONS_FAILED),
+    "JobReleaseTaskStateChanged": (Measure.RELEASES, Measure.RELEASES_FAILED),
+    "StartTaskStateChanged": (Measure.START_TASKS, None),
+}
+
+
+def _of_task(fields: Mapping[str, Hashable]) -> Measure | None:
+    old, new = fields.get("from"), fields.get("to")
+    if new is TaskState.COMPLETED:
+        if fields.get("result") is not TaskResult.FAILURE:
+            return Measure.SUCCEEDED
+        code = getattr(fields.get("failureInfo"), "code", "")
+        return Measure.TERMINATED if code == "TaskEnded" else Measure.FAILED
+    if new is TaskState.RUNNING:
+        return Measure.STARTED
+    return Measure.REQUEUED if old is TaskState.RUNNING and new is TaskState.ACTIVE else None
+
+
+def _of_node(old: Hashable, new: Hashable) -> Measure | None:
+    if old is None:
+        return Measure.NODES_NEW
+    if new is None:
+        return Measure.NODES_GONE
+    lost = (NodeState.UNUSABLE, NodeState.UNKNOWN, NodeState.PREEMPTED)
+    return Measure.NODES_LOST if new in lost else None
