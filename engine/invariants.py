@@ -30,6 +30,7 @@ def check(world: World) -> None:
     for job in world.jobs.present():
         _counters(world, job)
         _gangs(world, job)
+        _copied(world, job)
         _instances(world, job)
     for schedule in world.job_schedules.present():
         _active_job(world, schedule)
@@ -94,6 +95,22 @@ def _gangs(world: World, job: Job) -> None:
             raise _broken(world, "MI-6", f"subtasks {wrong} of task {tasks.task_id(row)} are not {expected.wire}")
         if tasks.state[row] == RUNNING and gang.due_ms < world.now_ms:
             raise _broken(world, "MI-4", f"nothing more is due of task {tasks.task_id(row)}")
+
+
+def _copied(world: World, job: Job) -> None:
+    """What a checkpoint does not keep of a task (state/past.py) follows from the log, or is as it was added."""
+    tasks, log = world.tasks, world.log
+    for row in _rows(world, job):
+        entry = tasks.start_entry[row]
+        if row in tasks.apart or tasks.state[row] == COMPLETED:
+            continue
+        if tasks.state[row] == ACTIVE:
+            follows = (tasks.node[row], tasks.started[row], tasks.ended[row], entry) == (-1, -1, -1, -1)
+        else:
+            told = (log.row_a[entry], log.row_b[entry], log.when[entry])
+            follows = tasks.state[row] == RUNNING and told == (row, tasks.node[row], tasks.started[row])
+        if not follows or tasks.satisfied[row] or tasks.sparse_of(row) is not None:
+            raise _broken(world, "TASK-7", f"task {tasks.task_id(row)} is not told apart and no checkpoint keeps it")
 
 
 def _instances(world: World, job: Job) -> None:

@@ -312,7 +312,7 @@ class Simulation:
 
     def branch(self) -> None:
         """Make the moment that is looked at the present: what was recorded after it is forgotten."""
-        self.world.log.forget_future()
+        self.world.forget_future()
         self.names.forget()
         self.journal.forget_future()
         self.checkpoints.forget_after(self.now_ms)
@@ -330,7 +330,6 @@ class Simulation:
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         self.jumps += 1
-        self.world.log.move_to(checkpoint.world.log_length)
         self.world.restore(checkpoint.world)
         self.journal.rewind(checkpoint.done, checkpoint.conditions)
         for one in self.journal.pending():

@@ -16,12 +16,13 @@ from engine.state.columns import ColumnsCopy, time_limits
 from engine.state.dependencies import DependencyBook
 from engine.state.disks import Disks
 from engine.state.gangs import Gang, GangTable
-from engine.state.instances import InstanceTable
+from engine.state.instances import Ending, InstanceTable
 from engine.state.job_schedules import JobSchedule, JobScheduleTable
 from engine.state.jobs import Job, JobTable
 from engine.state.nodes import Node, NodeTable
+from engine.state.past import TaskPast, TasksCopy
 from engine.state.pools import Pool, PoolTable
-from engine.state.tasks import PREPARING, RUNNING, TaskBlock, TaskProfile, TaskTable
+from engine.state.tasks import PREPARING, RUNNING, TaskProfile, TaskTable
 
 if TYPE_CHECKING:
     from engine.executors.protocol import HookProcess, Plan
@@ -47,12 +48,11 @@ class WorldCopy(NamedTuple):
     pools: list[Pool]
     jobs: list[Job]
     job_schedules: list[JobSchedule]
-    nodes: ColumnsCopy
+    nodes: ColumnsCopy[None]
     node_records: list[Node]
-    tasks: ColumnsCopy
-    blocks: list[TaskBlock]
+    tasks: TasksCopy
     gangs: dict[int, Gang]
-    instances: ColumnsCopy
+    instances: ColumnsCopy[Ending]
     disks: dict[int, NodeFiles]
     certificates: list[CertificateRecord]
     faults: Fault
@@ -78,6 +78,7 @@ class World:
         self.job_schedules = JobScheduleTable(self.log)
         self.nodes = NodeTable(self.log, time_code)
         self.tasks = TaskTable(self.log, self.jobs, time_code)
+        self._task_past = TaskPast(self.tasks)
         self.gangs = GangTable(self.log)
         self.instances = InstanceTable(self.log, time_code)
         self.disks = Disks()
@@ -128,6 +129,11 @@ class World:
         """The jobs that a job schedule has made, oldest first (JS-8)."""
         return (job for job in self.jobs.present() if job.schedule == schedule.row)
 
+    def forget_future(self) -> None:
+        """What is shown is all that has been recorded."""
+        self.log.forget_future()
+        self._task_past.forget_latest()
+
     def copy(self) -> WorldCopy:
         """Everything as it is now."""
         return WorldCopy(
@@ -140,8 +146,7 @@ class World:
             self.job_schedules.copy(),
             self.nodes.copy(),
             self.nodes.records.copy(),
-            self.tasks.copy(),
-            self.tasks.blocks.copy(),
+            self._task_past.copy(),
             self.gangs.copy(),
             self.instances.copy(),
             self.disks.copy(),
@@ -151,13 +156,16 @@ class World:
         )
 
     def restore(self, copy: WorldCopy) -> None:
-        """Make everything as it was when ``copy`` was taken; the log is the caller's."""
+        """Make everything as it was when ``copy`` was taken; what was recorded after it is kept aside."""
+        if not self.log.has_future:
+            self._task_past.remember_latest()
+        self.log.move_to(copy.log_length)
         self.pools.restore(copy.pools)
         self.jobs.restore(copy.jobs)
         self.job_schedules.restore(copy.job_schedules)
         self.nodes.restore(copy.nodes)
         self.nodes.records.restore(copy.node_records)
-        self.tasks.restore_blocks(copy.tasks, copy.blocks)
+        self._task_past.restore(copy.tasks)
         self.gangs.restore(copy.gangs)
         self.instances.restore(copy.instances)
         self.disks.restore(copy.disks)

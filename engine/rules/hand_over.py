@@ -15,6 +15,7 @@ from engine.calendar import Due, DueKind
 from engine.rules import outcomes, scheduling
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import Mark
+from engine.state.nodes import BUSY
 from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
 from engine.terms import JobState, PoolState
 
@@ -34,7 +35,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
     state, started, ended, planned, on_node = tasks.state, tasks.started, tasks.ended, tasks.planned, tasks.node
     code, profile_of, profiles, start_entry = tasks.code, tasks.profile, tasks.profiles, tasks.start_entry
     is_open, free, ran, running = nodes.open, nodes.free, nodes.ran, nodes.running
-    tasks_dirty, nodes_dirty = tasks.dirty, nodes.dirty
+    nodes_dirty = nodes.dirty[BUSY]
     jobs, pools, records = world.jobs.rows, world.pools.rows, nodes.records.rows
     mark, instance_rows = instances.mark, instances.rows
     entries = log.when
@@ -59,7 +60,6 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
         pool = pools[records[node].pool]
         slots = profile.required_slots
         state[task] = COMPLETED
-        tasks_dirty[task >> PAGE_BITS] = 1
         here = running[node]
         here.discard(task)
         ran[node] += 1
@@ -127,7 +127,6 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
         started[task] = now_ms
         ended[task] = now_ms + delay_ms
         start_entry[task] = len(entries)
-        tasks_dirty[task >> PAGE_BITS] = 1
         here.add(task)
         counts = job.counts
         counts[ACTIVE] -= 1

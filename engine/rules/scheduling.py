@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from engine.calendar import Due, DueKind
 from engine.catalogue import SCHEDULING_LATENCY_MS
 from engine.rules import multi_instance, node_operations, outcomes, preemption, preparation, starvation
+from engine.state.nodes import BUSY, CALM
 from engine.state.ready import ReadyQueue
 from engine.state.tasks import ACTIVE, TaskProfile
 from engine.terms import JobState, NodeFillType, NodeState, PoolState, SchedulingState
@@ -204,7 +205,7 @@ def open_node(world: World, node: int) -> None:
     is_open = is_eligible(world, node)
     if is_open != bool(nodes.open[node]):
         nodes.open[node] = is_open
-        nodes.touch(node)
+        nodes.touch(node, CALM)
         pool.buckets[nodes.free[node]] ^= 1 << nodes[node].position
     if is_open:
         request_pass(world, pool)
@@ -215,7 +216,7 @@ def take_slots(world: World, pool: Pool, node: int, slots: int) -> None:
     nodes = world.nodes
     before = nodes.free[node]
     nodes.free[node] = before - slots
-    nodes.touch(node)
+    nodes.touch(node, BUSY)
     if nodes.open[node]:
         _change_bucket(world, pool, node, before)
 
@@ -237,7 +238,7 @@ def slots_came_free(world: World, node: int, slots: int) -> None:
     pool = world.pools.rows[nodes.records.rows[node].pool]
     before = nodes.free[node]
     nodes.free[node] = before + slots
-    nodes.touch(node)
+    nodes.touch(node, BUSY)
     if not nodes.open[node]:
         settle(world, node)
         return

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Iterator
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-# Rows of a page, as a shift: few enough that the windows of twenty jobs at work do not drag much else along.
+if TYPE_CHECKING:
+    PagesCopy = list[tuple[array[Any], ...]]
+
+# Rows of a page, as a shift.
 PAGE_BITS = 9
 PAGE_ROWS = 1 << PAGE_BITS
 
@@ -29,6 +32,8 @@ def time_limits(end_ms: int) -> tuple[str, int]:
     return ("i", (1 << 31) - 1) if end_ms < _SHORT_RUN_MS else ("q", (1 << 63) - 1)
 
 
+V = TypeVar("V")
+
 _CONTAINERS = (list, dict, set, deque)
 
 
@@ -39,7 +44,7 @@ class Pages:
         """Cut these columns, which have no rows yet."""
         self.columns = columns
         self.dirty = bytearray()
-        self._saved: list[tuple[array[Any], ...]] = []
+        self._saved: PagesCopy = []
 
     def grow(self, first: int, length: int) -> None:
         """Note that rows from ``first`` on are new."""
@@ -47,7 +52,7 @@ class Pages:
         for page in range(first >> PAGE_BITS, len(self.dirty)):
             self.dirty[page] = 1
 
-    def copy(self, length: int) -> list[tuple[array[Any], ...]]:
+    def copy(self, length: int) -> PagesCopy:
         """The pages as they are now; what has not changed is shared with the copy before."""
         saved = self._saved.copy()
         saved.extend(() for _ in range(len(self.dirty) - len(saved)))
@@ -59,7 +64,7 @@ class Pages:
         self._saved = saved
         return saved
 
-    def restore(self, copy: list[tuple[array[Any], ...]], length: int) -> None:
+    def restore(self, copy: PagesCopy, length: int) -> None:
         """Make the columns as they were when ``copy`` was taken with so many rows."""
         for column in self.columns:
             del column[length:]
@@ -80,72 +85,128 @@ class Pages:
             page = self.dirty.find(1, page + 1)
 
 
-class ColumnsCopy(NamedTuple):
+class ColumnsCopy(NamedTuple, Generic[V]):
     """The columns as they were."""
 
     length: int
-    pages: list[tuple[array[Any], ...]]
-    fixed: list[tuple[array[Any], ...]]
-    sparse: list[dict[int, Any]]
+    groups: tuple[PagesCopy, ...]
+    sparse: list[dict[int, V]]
 
 
-class Columns:
+class Columns(Generic[V]):
     """Rows stored column by column. A subclass names its columns and their array type codes.
 
-    ``FIXED`` columns are written when a row is added and hardly ever again. ``sparse`` holds, page by page, what only
-    few rows have; its values must be immutable.
+    ``sparse`` holds, page by page, what only few rows have; its values must be immutable.
     """
 
     TYPES: ClassVar[dict[str, str]] = {}
-    FIXED: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, time_code: str) -> None:
         """Make a table without rows; columns of type ``TIME`` are arrays of ``time_code``."""
         self.length = 0
-        self.sparse: list[dict[int, Any]] = []
-        self._sparse_saved: list[dict[int, Any]] = []
-        for name, code in self.TYPES.items():
-            setattr(self, name, array(time_code if code == TIME else code))
-        self._pages = Pages([getattr(self, name) for name in self.TYPES if name not in self.FIXED])
-        self._fixed = Pages([getattr(self, name) for name in self.TYPES if name in self.FIXED])
-        # One byte a page, set by whoever changes a row of it.
-        self.dirty = self._pages.dirty
+        self.sparse: list[dict[int, V]] = []
+        self.columns: list[array[Any]] = [array(time_code if code == TIME else code) for code in self.TYPES.values()]
+        for name, column in zip(self.TYPES, self.columns, strict=True):
+            setattr(self, name, column)
 
     def _grow(self, count: int) -> int:
         """Note that ``count`` rows have been appended to every column; returns the number of the first."""
         first = self.length
         self.length += count
-        if count == 1 and first & (PAGE_ROWS - 1):
-            self.dirty[first >> PAGE_BITS] = self._fixed.dirty[first >> PAGE_BITS] = 1
-            return first
-        self._pages.grow(first, self.length)
-        self._fixed.grow(first, self.length)
-        self.sparse.extend({} for _ in range(len(self.dirty) - len(self.sparse)))
+        self._cut_sparse()
         return first
 
-    def touch(self, row: int) -> None:
-        """Mark the row's page as changed."""
-        self.dirty[row >> PAGE_BITS] = 1
+    def sparse_of(self, row: int) -> V | None:
+        """What ``sparse`` holds for the row; None where there is nothing."""
+        return self.sparse[row >> PAGE_BITS].get(row)
 
-    def touch_fixed(self, row: int) -> None:
-        """Mark the row's page as changed in a column that hardly ever does."""
-        self._fixed.dirty[row >> PAGE_BITS] = 1
+    def _cut_sparse(self) -> None:
+        """Let ``sparse`` have as many pages as the rows need. It stays the same list: the hot path holds on to it."""
+        pages = (self.length + PAGE_ROWS - 1) >> PAGE_BITS
+        del self.sparse[pages:]
+        self.sparse.extend({} for _ in range(pages - len(self.sparse)))
 
-    def copy(self) -> ColumnsCopy:
+
+class Excerpt(Generic[V]):
+    """Some rows of a table as they were, in the order in which they were kept; a row may be among them twice."""
+
+    __slots__ = ("_columns", "_sparse", "rows")
+
+    def __init__(self, table: Columns[V]) -> None:
+        """Keep none yet."""
+        self.rows = array("i")
+        self._columns = [array(column.typecode) for column in table.columns]
+        self._sparse: list[V | None] = []
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def keep(self, table: Columns[V], rows: Sequence[int]) -> None:
+        """Keep these rows as they are now."""
+        self.rows.extend(array("i", rows))
+        for kept, column in zip(self._columns, table.columns, strict=True):
+            kept.extend(array(column.typecode, map(column.__getitem__, rows)))
+        self._sparse.extend(map(table.sparse_of, rows))
+
+    def first(self, count: int) -> Excerpt[V]:
+        """The first so many rows, apart from the others."""
+        twin: Excerpt[V] = object.__new__(Excerpt)
+        twin.rows, twin._sparse = self.rows[:count], self._sparse[:count]
+        twin._columns = [column[:count] for column in self._columns]
+        return twin
+
+    def put_back(self, table: Columns[V], start: int = 0) -> None:
+        """Make the rows kept from number ``start`` on as they were; of a row kept twice the earlier one holds."""
+        for at in range(len(self.rows) - 1, start - 1, -1):
+            row = self.rows[at]
+            if row >= table.length:
+                continue
+            for kept, column in zip(self._columns, table.columns, strict=True):
+                column[row] = kept[at]
+            value = self._sparse[at]
+            if value is None:
+                table.sparse[row >> PAGE_BITS].pop(row, None)
+            else:
+                table.sparse[row >> PAGE_BITS][row] = value
+
+
+class PagedColumns(Columns[V]):
+    """Columns that are copied page by page. ``GROUPS`` says which columns change together."""
+
+    GROUPS: ClassVar[tuple[tuple[str, ...], ...]] = ()
+
+    def __init__(self, time_code: str) -> None:
+        """Make a table without rows."""
+        super().__init__(time_code)
+        self._groups = tuple(Pages([getattr(self, name) for name in names]) for names in self.GROUPS)
+        # For each group one byte a page, set by whoever changes a row of it.
+        self.dirty = tuple(group.dirty for group in self._groups)
+        self._sparse_saved: list[dict[int, V]] = []
+
+    def _grow(self, count: int) -> int:
+        first = super()._grow(count)
+        for group in self._groups:
+            group.grow(first, self.length)
+        return first
+
+    def touch(self, row: int, group: int) -> None:
+        """Mark the row's page as changed in this group of columns."""
+        self.dirty[group][row >> PAGE_BITS] = 1
+
+    def copy(self) -> ColumnsCopy[V]:
         """The columns as they are now, at the cost of the pages changed since the last copy."""
         sparse = self._sparse_saved.copy()
-        sparse.extend(_NONE for _ in range(len(self.dirty) - len(sparse)))
-        for page in self._pages.changed():
+        sparse.extend(_NONE for _ in range(len(self.sparse) - len(sparse)))
+        for page in {page for group in self._groups for page in group.changed()}:
             sparse[page] = dict(self.sparse[page]) if self.sparse[page] else _NONE
         self._sparse_saved = sparse
-        return ColumnsCopy(self.length, self._pages.copy(self.length), self._fixed.copy(self.length), sparse)
+        return ColumnsCopy(self.length, tuple(group.copy(self.length) for group in self._groups), sparse)
 
-    def restore(self, copy: ColumnsCopy) -> None:
+    def restore(self, copy: ColumnsCopy[V]) -> None:
         """Make the columns as they were when ``copy`` was taken."""
-        self._pages.restore(copy.pages, copy.length)
-        self._fixed.restore(copy.fixed, copy.length)
+        for group, saved in zip(self._groups, copy.groups, strict=True):
+            group.restore(saved, copy.length)
         self.length = copy.length
-        # The list stays the same one: the hot path holds on to it.
         self.sparse[:] = [dict(page) if page else {} for page in copy.sparse]
         self._sparse_saved = copy.sparse
 

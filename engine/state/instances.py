@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from engine.log import EventLog, Subject
-from engine.state.columns import PAGE_BITS, TIME, Columns, ColumnsCopy
+from engine.state.columns import PAGE_BITS, TIME, ColumnsCopy, PagedColumns
 from engine.state.failures import FailureInfo
 from engine.terms import InstanceState, TaskResult
 
@@ -60,12 +60,17 @@ class InstanceView(NamedTuple):
         return TaskResult.FAILURE if self.failure or self.exit_code else TaskResult.SUCCESS
 
 
-class InstanceTable(Columns):
+# The groups of columns: whose instance it is, its marks, and the two processes, which run at other times.
+_WHOSE, _MARK, _PREP, _RELEASE = range(4)
+
+
+class InstanceTable(PagedColumns[Ending]):
     """All instances; ``sparse`` holds the endings that are no plain success, under 2 * row + (1 for release)."""
 
     TYPES = {  # noqa: RUF012
         "job": "i",
         "node": "i",
+        "before": "i",  # the row of the same node that came to be before this one, or -1
         "mark": "B",
         "prep_state": "B",
         "prep_first": TIME,  # the first start ever on this node, which orders the status (PREP-25)
@@ -78,9 +83,15 @@ class InstanceTable(Columns):
         "release_end": TIME,
         "release_runs": "i",
     }
-    FIXED = frozenset({"job", "node"})
+    GROUPS = (
+        ("job", "node", "before"),
+        ("mark",),
+        ("prep_state", "prep_first", "prep_start", "prep_end", "prep_retries", "prep_runs"),
+        ("release_state", "release_start", "release_end", "release_runs"),
+    )
     job: array[int]
     node: array[int]
+    before: array[int]
     mark: array[int]
     prep_state: array[int]
     prep_first: array[int]
@@ -99,7 +110,7 @@ class InstanceTable(Columns):
         self.log = log
         self.rows: dict[int, array[int]] = {}  # job -> row by node, -1 where there is none
         self._of_job: dict[int, array[int]] = {}
-        self._on_node: dict[int, list[int]] = {}
+        self._last_on = array("i")  # by node, -1 where there is none; ``before`` leads on to the earlier ones
         self._blank = [(getattr(self, name).append, -1 if code == TIME else 0) for name, code in self.TYPES.items()]
         self._shapes: dict[tuple[Hashable, ...], int] = {}
 
@@ -114,7 +125,12 @@ class InstanceTable(Columns):
 
     def rows_on(self, node: int) -> tuple[int, ...]:
         """All rows of a node, in the order in which they came to be; those of deleted jobs are among them."""
-        return tuple(self._on_node.get(node, ()))
+        found: list[int] = []
+        row = self._last_on[node] if node < len(self._last_on) else -1
+        while row >= 0:
+            found.append(row)
+            row = self.before[row]
+        return tuple(reversed(found))
 
     def need(self, job: int, node: int) -> int:
         """The row of the job on the node, made when it is new."""
@@ -131,12 +147,12 @@ class InstanceTable(Columns):
     def set_mark(self, row: int, mark: int) -> None:
         """Set one or several marks."""
         self.mark[row] |= mark
-        self.touch(row)
+        self.touch(row, _MARK)
 
     def clear_mark(self, row: int, mark: int) -> None:
         """Take one or several marks away."""
         self.mark[row] &= ~mark
-        self.touch(row)
+        self.touch(row, _MARK)
 
     # -- preparation ---------------------------------------------------------------------------------------------
 
@@ -151,14 +167,15 @@ class InstanceTable(Columns):
         self.prep_state[row] = InstanceState.RUNNING
         self.prep_start[row] = now_ms
         self.prep_end[row] = end_ms
-        self.touch(row)
+        self.touch(row, _PREP)
         self._log(now_ms, "JobPreparationTaskStateChanged", row, InstanceState.RUNNING, run, None, rule)
 
     def prep_complete(self, now_ms: int, row: int, ending: Ending, rule: str) -> None:
         """The preparation is completed, well or not (PREP-5), which is all that release asks of it (REL-3)."""
         self.prep_state[row] = InstanceState.COMPLETED
         self.prep_end[row] = now_ms
-        self.mark[row] |= Mark.PREPARED_ONCE
+        self.touch(row, _PREP)
+        self.set_mark(row, Mark.PREPARED_ONCE)
         self._set_ending(2 * row, row, ending)
         self._log(
             now_ms, "JobPreparationTaskStateChanged", row, InstanceState.COMPLETED, self.prep_runs[row], ending, rule
@@ -186,13 +203,14 @@ class InstanceTable(Columns):
         self.release_start[row] = now_ms
         self.release_end[row] = end_ms
         self.release_runs[row] += 1
-        self.touch(row)
+        self.touch(row, _RELEASE)
         self._log(now_ms, "JobReleaseTaskStateChanged", row, InstanceState.RUNNING, self.release_runs[row], None, rule)
 
     def release_complete(self, now_ms: int, row: int, ending: Ending, rule: str) -> None:
         """The release task is completed, well or not (REL-7)."""
         self.release_state[row] = InstanceState.COMPLETED
         self.release_end[row] = now_ms
+        self.touch(row, _RELEASE)
         self._set_ending(2 * row + 1, row, ending)
         self._log(
             now_ms, "JobReleaseTaskStateChanged", row, InstanceState.COMPLETED, self.release_runs[row], ending, rule
@@ -230,7 +248,6 @@ class InstanceTable(Columns):
             self._page(row).pop(key, None)
         else:
             self._page(row)[key] = ending
-        self.touch(row)
 
     def _log(
         self, now_ms: int, event: str, row: int, to: InstanceState, attempt: int, ending: Ending | None, rule: str
@@ -252,13 +269,13 @@ class InstanceTable(Columns):
                 fields += (("failureInfo", ending.failure),)
         return self.log.shape(event, Subject.INSTANCE, *fields, ("rule", rule))
 
-    def restore(self, copy: ColumnsCopy) -> None:
+    def restore(self, copy: ColumnsCopy[Ending]) -> None:
         """Make the instances as they were when ``copy`` was taken."""
+        for row in reversed(range(copy.length, self.length)):
+            self._leave(row)
+        present = self.length
         super().restore(copy)
-        self.rows.clear()  # the hot path holds on to it
-        self._of_job.clear()
-        self._on_node.clear()
-        for row in range(self.length):
+        for row in range(present, self.length):
             self._enter(row)
 
     def _enter(self, row: int) -> None:
@@ -267,12 +284,20 @@ class InstanceTable(Columns):
         if rows is None:
             rows = self.rows[job] = array("i")
             self._of_job[job] = array("i")
-        if node >= len(rows):
-            rows.extend(array("i", [-1]) * (node + 1 - len(rows)))
-        rows[node] = row
+        _reach(rows, node)[node] = row
         self._of_job[job].append(row)
-        on_node = self._on_node.get(node)
-        if on_node is None:
-            self._on_node[node] = [row]
-        else:
-            on_node.append(row)
+        self.before[row] = _reach(self._last_on, node)[node]
+        self._last_on[node] = row
+
+    def _leave(self, row: int) -> None:
+        job, node = self.job[row], self.node[row]
+        self.rows[job][node] = -1
+        self._of_job[job].pop()
+        self._last_on[node] = self.before[row]
+
+
+def _reach(rows: array[int], node: int) -> array[int]:
+    """The rows by node, made long enough for this one."""
+    if node >= len(rows):
+        rows.extend(array("i", [-1]) * (node + 1 - len(rows)))
+    return rows

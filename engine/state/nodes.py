@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.errors import BrokenInvariant
 from engine.lifecycles import NODE
 from engine.log import EventLog, Subject
-from engine.state.columns import TIME, Columns, ColumnsCopy, Record, Records
+from engine.state.columns import TIME, ColumnsCopy, PagedColumns, Record, Records
 from engine.state.failures import FailureInfo
 from engine.terms import NodeState, SchedulingState, TaskResult
 
@@ -150,10 +150,15 @@ class Node(Record):
         return ".".join(str(byte) for byte in (_FIRST_ADDRESS + self.ip).to_bytes(4, "big"))
 
 
-class NodeTable(Columns):
+# The groups of a node's columns: what changes with every task, and what does not.
+BUSY, CALM = range(2)
+
+
+class NodeTable(PagedColumns[None]):
     """All nodes of all pools, in the order in which they appeared."""
 
     TYPES = {"state": "B", "open": "B", "free": "i", "since": TIME, "ran": "i", "failed": "i"}  # noqa: RUF012
+    GROUPS = (("free", "ran", "failed"), ("state", "open", "since"))
     state: array[int]
     open: array[int]  # new tasks may come (SCHED-8): the node stands in its pool's buckets
     free: array[int]  # task slots not taken
@@ -207,7 +212,7 @@ class NodeTable(Columns):
             raise BrokenInvariant(f"node {self[node].id}: {old!r} -> {new!r} at {now_ms} ms is no legal move (NODE-9)")
         self.state[node] = GONE if new is None else new
         self.since[node] = now_ms
-        self.touch(node)
+        self.touch(node, CALM)
         if new is None or new in UNBILLED or old in UNBILLED:
             self._bill(now_ms, node, billed=new is not None and new not in UNBILLED)
         shape = self.log.shape("NodeStateChanged", Subject.NODE, ("from", old), ("to", new), ("rule", rule))
@@ -254,7 +259,7 @@ class NodeTable(Columns):
     def forget_tasks(self, node: int) -> None:
         """Another VM takes the node's place: what is counted of tasks begins anew (NODE-10)."""
         self.ran[node] = self.failed[node] = 0
-        self.touch(node)
+        self.touch(node, BUSY)
 
     def succeeded(self, node: int) -> int:
         """How many tasks have ended well there (NODE-5)."""
@@ -264,7 +269,7 @@ class NodeTable(Columns):
         """Whether a job's task runs or prepares there (NODE-9)."""
         return bool(self.running[node]) or bool(self.preparing.get(node))
 
-    def restore(self, copy: ColumnsCopy) -> None:
+    def restore(self, copy: ColumnsCopy[None]) -> None:
         """Make the columns as they were; the caller restores ``records`` and then ``running`` and ``preparing``."""
         super().restore(copy)
         del self.running[self.length :]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from engine.errors import BrokenInvariant
 from engine.lifecycles import TASK
 from engine.log import EventLog, Subject
-from engine.state.columns import PAGE_BITS, TIME, Columns, ColumnsCopy
+from engine.state.columns import PAGE_BITS, TIME, Columns, Excerpt
 from engine.state.failures import FailureInfo
 from engine.terms import TaskResult, TaskState
 
@@ -96,7 +96,7 @@ class TaskBlock(NamedTuple):
     source: TaskSource
 
 
-class TaskTable(Columns):
+class TaskTable(Columns[TaskExtra]):
     """All tasks of all jobs, in the order in which they were added."""
 
     TYPES = {  # noqa: RUF012
@@ -110,7 +110,6 @@ class TaskTable(Columns):
         "planned": TIME,  # how long the first attempt takes
         "code": "i",  # the exit code of the first attempt
     }
-    FIXED = frozenset({"profile", "planned", "code"})
     state: array[int]
     satisfied: array[int]
     profile: array[int]
@@ -131,6 +130,10 @@ class TaskTable(Columns):
         self.blocks: list[TaskBlock] = []
         self._firsts: list[int] = []
         new = (("from", None), ("to", TaskState.ACTIVE), ("attempt", 1))
+        # Begun and not ended, and more than the log tells: in state preparing, active once more, or with an extra.
+        self.apart: set[int] = set()
+        # Rows as they were before they changed in a way that time itself does not bring about, see state/past.py.
+        self.kept = Excerpt(self)
         self._added = log.shape("TaskStateChanged", Subject.TASKS_ADDED, *new)
         self._begin_shapes: dict[tuple[int, int, int, str], int] = {}
         self.first_start = self._begin_shape(ACTIVE, RUNNING, 1, "SCHED-7")
@@ -158,16 +161,14 @@ class TaskTable(Columns):
 
     def extra(self, task: int) -> TaskExtra:
         """Attempts, retries and failure; for a task that has never started, ``UNTRIED``."""
-        found: TaskExtra | None = self.sparse[task >> PAGE_BITS].get(task)
+        found = self.sparse_of(task)
         if found is not None:
             return found
         return PLAIN if self.started[task] != NEVER_MS else UNTRIED
 
     def set_extra(self, task: int, extra: TaskExtra) -> None:
         """Replace what ``extra`` returns."""
-        page = task >> PAGE_BITS
-        self.sparse[page][task] = extra
-        self.dirty[page] = 1
+        self.sparse[task >> PAGE_BITS][task] = extra
 
     def state_of(self, task: int) -> TaskState | None:
         """The task's state; None when it has been deleted."""
@@ -250,6 +251,8 @@ class TaskTable(Columns):
         else:
             shape = self._restart(now_ms, task, node, old, rule)
         self._move(task, old, RUNNING)
+        if self.sparse_of(task) is None:
+            self.apart.discard(task)
         self.node[task] = node
         self.started[task] = now_ms
         self.ended[task] = end_ms
@@ -286,7 +289,7 @@ class TaskTable(Columns):
 
     def succeed(self, now_ms: int, task: int, node: int) -> None:
         """The running task has ended with exit code 0 and nothing else is wrong."""
-        extra = self.sparse[task >> PAGE_BITS].get(task)
+        extra = self.sparse_of(task)
         if extra is None:
             shape = self.first_success
         else:
@@ -328,6 +331,7 @@ class TaskTable(Columns):
         node = self.node[task] if old != COMPLETED else -1
         job = self.jobs.edit(self.profile_of(task).job)
         if old == COMPLETED:
+            self._keep(task)
             job.failed -= self.result(task) is TaskResult.FAILURE
         if extra == UNTRIED:  # it has only been preparing, or was ended before it ran: its first start is still to come
             self.sparse[task >> PAGE_BITS].pop(task, None)
@@ -357,8 +361,10 @@ class TaskTable(Columns):
             job.failed -= 1
         job.counts[old] -= 1
         job.total -= 1
+        if old == COMPLETED:
+            self._keep(task)
+        self.apart.discard(task)
         self.state[task] = GONE
-        self.touch(task)
         shape = self.log.shape(
             "TaskStateChanged",
             Subject.TASK,
@@ -371,23 +377,21 @@ class TaskTable(Columns):
 
     def set_profile(self, task: int, profile: TaskProfile) -> None:
         """Replace what the scheduler knows of the task: its constraints were updated (TASK-12)."""
+        self._keep(task)
         self.profile[task] = self.profile_number(profile)
-        self.touch_fixed(task)
 
     def plan(self, task: int, total_ms: int, code: int) -> None:
         """Replace how long the first attempt takes, and its exit code."""
+        self._keep(task)
         self.planned[task], self.code[task] = total_ms, code
-        self.touch_fixed(task)
 
     def move_end(self, task: int, end_ms: int) -> None:
         """The running attempt will end at another moment than was planned."""
         self.ended[task] = end_ms
-        self.touch(task)
 
     def set_satisfied(self, task: int) -> None:
         """Dependents of the task need not wait for it any more (DEP-4)."""
         self.satisfied[task] = 1
-        self.touch(task)
 
     def _move(self, task: int, old: int, new: int) -> None:
         if not _LEGAL[old * 4 + new]:
@@ -396,7 +400,13 @@ class TaskTable(Columns):
         counts[old] -= 1
         counts[new] += 1
         self.state[task] = new
-        self.dirty[task >> PAGE_BITS] = 1
+        if new == COMPLETED:
+            self.apart.discard(task)
+        else:
+            self.apart.add(task)
+
+    def _keep(self, task: int) -> None:
+        self.kept.keep(self, (task,))
 
     # -- shapes --------------------------------------------------------------------------------------------------
 
@@ -419,12 +429,13 @@ class TaskTable(Columns):
             ("result", TaskResult.SUCCESS),
         )
 
-    # -- checkpoints ---------------------------------------------------------------------------------------------
+    # -- looking over all ----------------------------------------------------------------------------------------
 
-    def restore_blocks(self, copy: ColumnsCopy, blocks: list[TaskBlock]) -> None:
-        """Make the tasks as they were when ``copy`` was taken; profiles stay known."""
-        self.restore(copy)
-        self.blocks = blocks.copy()
+    def cut(self, length: int, blocks: list[TaskBlock]) -> None:
+        """There are ``length`` tasks, in these blocks: the columns are already so long."""
+        self.length = length
+        self._cut_sparse()
+        self.blocks = blocks
         self._firsts = [block.first for block in blocks]
 
     def rows_in(self, state: int) -> Sequence[int]:

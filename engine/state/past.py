@@ -1,0 +1,133 @@
+"""What going back must know of the tasks, of which there may be millions.
+
+A task that has not begun is as it was added, and one that has ended changes no more. So a checkpoint keeps what lies
+between, mostly as numbers of the log's entries, and the *latest* columns, those of the recording's end, know the rest.
+What changes nevertheless (a completed task is reactivated or deleted, constraints are updated) is kept beforehand.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from itertools import compress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engine.state.columns import PAGE_ROWS, Excerpt
+from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
+
+if TYPE_CHECKING:
+    from engine.state.tasks import TaskBlock, TaskExtra, TaskTable
+
+assert ACTIVE == 0
+_ACTIVE_RUN = re.compile(rb"\0\0*")  # not `\0+`, which is searched for a hundred times slower
+_IS_RUNNING = bytes(state == RUNNING for state in range(256))
+
+
+class TasksCopy(NamedTuple):
+    """The tasks between begun and ended, and where those that have not begun are."""
+
+    length: int
+    blocks: int
+    kept: int  # how many rows had been kept because they changed after all
+    active: array[int]  # beginnings and ends of the ranges of tasks in state active, in turns
+    starts: array[int]  # of the running tasks: the entries of the log, and the ends that were planned then
+    ends: array[int]
+    apart: Excerpt[TaskExtra]  # see TaskTable.apart
+
+
+class _Latest(NamedTuple):
+    """The tasks at the end of the recording."""
+
+    log_length: int
+    columns: list[array[Any]]
+    sparse: list[dict[int, TaskExtra]]
+    blocks: list[TaskBlock]
+    kept: Excerpt[TaskExtra]
+
+
+class TaskPast:
+    """Takes the tasks back to a copy, or forth to a later one of the same recording."""
+
+    def __init__(self, tasks: TaskTable) -> None:
+        """Nothing has been copied yet."""
+        self._tasks = tasks
+        self._latest: _Latest | None = None
+
+    def copy(self) -> TasksCopy:
+        """The tasks as they are now, at the cost of a look at all states and at the pages with running tasks."""
+        tasks = self._tasks
+        states = tasks.state.tobytes()
+        active = array("i")
+        for match in _ACTIVE_RUN.finditer(states):
+            active.extend(match.span())
+        starts, ends = array("i"), array(tasks.ended.typecode)
+        first = states.find(RUNNING)
+        while first >= 0:
+            end = first + PAGE_ROWS
+            is_running = states[first:end].translate(_IS_RUNNING)
+            starts.extend(compress(tasks.start_entry[first:end], is_running))
+            ends.extend(compress(tasks.ended[first:end], is_running))
+            first = states.find(RUNNING, end)
+        apart = Excerpt(tasks)
+        apart.keep(tasks, sorted(tasks.apart))
+        return TasksCopy(
+            tasks.length,
+            len(tasks.blocks),
+            len(tasks.kept),
+            active,
+            starts,
+            ends,
+            apart,
+        )
+
+    def remember_latest(self) -> None:
+        """The present is the end of the recording, and is about to be left."""
+        tasks = self._tasks
+        log_length = len(tasks.log)
+        if self._latest is None or self._latest.log_length != log_length:
+            columns = [column[:] for column in tasks.columns]
+            sparse = [page.copy() for page in tasks.sparse]
+            self._latest = _Latest(log_length, columns, sparse, tasks.blocks.copy(), tasks.kept.first(len(tasks.kept)))
+
+    def forget_latest(self) -> None:
+        """What is shown is all that has been recorded."""
+        self._latest = None
+
+    def restore(self, copy: TasksCopy) -> None:
+        """Make the tasks as they were when ``copy`` was taken; the log is already, profiles stay known."""
+        tasks, latest = self._tasks, self._latest
+        assert latest is not None
+        for column, values in zip(tasks.columns, latest.columns, strict=True):
+            column[:] = values[: copy.length]
+        tasks.sparse[:] = [page.copy() for page in latest.sparse]
+        tasks.cut(copy.length, latest.blocks[: copy.blocks])
+        latest.kept.put_back(tasks, copy.kept)
+        tasks.kept = latest.kept.first(copy.kept)
+        self._restore_active(copy.active)
+        self._restore_running(copy.starts, copy.ends)
+        for page in tasks.sparse:
+            for task in [task for task in page if task >= copy.length or tasks.state[task] in (ACTIVE, RUNNING)]:
+                del page[task]
+        copy.apart.put_back(tasks)
+        tasks.apart = set(copy.apart.rows)
+
+    def _restore_active(self, ranges: array[int]) -> None:
+        tasks = self._tasks
+        for first, end in zip(ranges[::2], ranges[1::2], strict=True):
+            for column in (tasks.state, tasks.satisfied):
+                column[first:end] = array(column.typecode, [0]) * (end - first)
+            for column in (tasks.node, tasks.start_entry, tasks.started, tasks.ended):
+                column[first:end] = array(column.typecode, [NEVER_MS]) * (end - first)
+
+    def _restore_running(self, starts: array[int], ends: array[int]) -> None:
+        tasks, log = self._tasks, self._tasks.log
+        state, satisfied, node, started, ended = tasks.state, tasks.satisfied, tasks.node, tasks.started, tasks.ended
+        when, row_a, row_b, start_entry = log.when, log.row_a, log.row_b, tasks.start_entry
+        for entry, end_ms in zip(starts, ends, strict=True):
+            task = row_a[entry]
+            state[task] = RUNNING
+            satisfied[task] = 0
+            node[task] = row_b[entry]
+            started[task] = when[entry]
+            ended[task] = end_ms
+            start_entry[task] = entry
