@@ -35,6 +35,8 @@ def results(formula: str, samples: str | None, at: str | None) -> str:
 
     Raises FormulaFailed, or click.BadParameter for a file or time that cannot be used.
     """
+    if formula == samples == _STDIN:
+        raise click.BadParameter("formula and samples cannot both come from standard input", param_hint="--samples")
     text = _read(formula, "FORMULA")
     inputs = _inputs(samples, at)
     try:

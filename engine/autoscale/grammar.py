@@ -85,6 +85,7 @@ _WORDS = {
     "RSQB": '"]"',
     "SEMICOLON": '";"',
 }
+_ARITHMETIC = ("+", "-", "*", "/")
 _HINTS = {
     "'": 'strings stand in double quotes: "..."',
     '"': "the string does not end on its line",
@@ -219,11 +220,11 @@ def compile_formula(text: str) -> list[Program]:
     try:
         statements: list[Program] = _PARSER.parse(text)  # type: ignore[assignment]  # what the transformer made of it
     except UnexpectedInput as error:
-        raise _refused(error) from None
+        raise _refused(error, text) from None
     return statements
 
 
-def _refused(error: UnexpectedInput) -> FormulaError:
+def _refused(error: UnexpectedInput, text: str) -> FormulaError:
     if isinstance(error, UnexpectedCharacters):
         character = error.char
         hint = _HINTS.get(character)
@@ -236,7 +237,12 @@ def _refused(error: UnexpectedInput) -> FormulaError:
         # The end has the place of the last token; what is missing is missing after it.
         position = Position(token.end_line or 1, token.end_column or 1)
         return FormulaError(SYNTAX, position, f"Unexpected end of the formula; {wanted} is missing")
-    if token == "=":
-        wanted = "a comparison is ==, and an assignment is a statement by itself"
-        return FormulaError(SYNTAX, _position(token), f"Unexpected '='; {wanted}")
-    return FormulaError(SYNTAX, _position(token), f"Unexpected {str(token)!r}; {wanted} is needed here")
+    at = token.start_pos or 0
+    hint = f"{wanted} is needed here"
+    if "/*" in text[max(0, at - 1) : at + 2]:
+        hint = "a comment begins with // and ends with its line"
+    elif token == "=" and text[max(0, at - 1) : at] in _ARITHMETIC:
+        hint = f"there is no {text[at - 1]}=, only ="
+    elif token == "=":
+        hint = "a comparison is ==, and an assignment is a statement by itself"
+    return FormulaError(SYNTAX, _position(token), f"Unexpected {str(token)!r}; {hint}")

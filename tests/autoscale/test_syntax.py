@@ -187,6 +187,14 @@ def test_as_72_a_text_that_is_no_formula_is_refused_with_its_place(text, line, c
         ("x = 1 & 2", "and is &&"),
         ("x = 1 | 2", "or is ||"),
         ("x = 1 § 2", "Unexpected character '§'"),
+        ("/* what */ x = 1", "a comment begins with //"),
+        ("x = 1 /* what */", "a comment begins with //"),
+        ("# what", "a comment begins with //"),
+        ("x += 1", "there is no +=, only ="),
+        ("x /= 2", "there is no /=, only ="),
+        ("= 1", "an assignment is a statement by itself"),
+        ("x = 1 \u2212 1", "minus is -"),
+        ("x = \u201cone\u201d", "straight double quotes"),
     ],
 )
 def test_as_72_a_refusal_says_what_would_be_right(text, words):

@@ -86,6 +86,7 @@ def test_at_wins_over_now(samples, options, now, autoscale):
     [
         ("x = 1;\ny = 2 +;", "Line 2, Col 8", "AutoScalingFormulaSyntaxError", "  y = 2 +;\n         ^\n"),
         ("x = nowhere;\r\n", "Line 1, Col 5", "Unknown variable nowhere", "  x = nowhere;\n      ^\n"),
+        ('y = "漢字" + $Y', "Line 1, Col 12", "Unknown variable $Y", f'  y = "漢字" + $Y\n{" " * 15}^\n'),
         ("\tx = $Y", "Line 1, Col 6", "Unknown variable $Y", "   x = $Y\n       ^\n"),
         (
             "v = $ActiveTasks.GetSample(TimeInterval_Hour)",
@@ -159,6 +160,8 @@ def test_what_cannot_be_read_is_status_2(autoscale, capsys):
     assert "No such file" in capsys.readouterr().err
     assert main(["autoscale", "formula.txt", "--samples", "nowhere.json"]) == 2
     assert main(["autoscale"]) == 2
+    assert main(["autoscale", "-", "--samples", "-"]) == 2
+    assert "both" in capsys.readouterr().err
 
 
 def test_a_formula_may_come_from_standard_input(monkeypatch, capsys):

@@ -44,12 +44,12 @@ def printable(text: str) -> str:
 
 
 def around(text: str, position: Position, widest: int) -> tuple[str, int]:
-    """The part of a formula's line around a place, at most so wide, and how far into it the place is."""
+    """The part of a formula's line around a place, at most so many characters, and before which cell the place is."""
     lines = text.split("\n")
     line = printable(lines[position.line - 1].rstrip("\r")) if position.line <= len(lines) else ""
     column = position.column - 1
     first = max(0, column - widest // 2) if len(line) > widest else 0
-    return line[first : first + widest], column - first
+    return line[first : first + widest], cell_len(line[first:column]) + max(0, column - len(line))
 
 
 def numbered(text: str, cells: int, fault: tuple[Position, str] | None = None) -> list[Line]:
