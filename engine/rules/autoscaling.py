@@ -7,8 +7,10 @@ a pool ends at its ``until``.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import count
+from operator import itemgetter
 from typing import TYPE_CHECKING, cast, overload
 
 from engine import autoscale, draws
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 RESIZE_TIMEOUT_MS = 15 * MINUTE_MS  # AS-80, POOL-21
 _DEFAULT_INTERVAL_MS = 15 * MINUTE_MS  # AS-83, TIME-15
 _SPACING_MS = 30 * SECOND_MS  # TIME-16
-_MOST_SAMPLES = DAY_MS // SAMPLE_PERIOD_MS  # AS-55
+_HISTORY_MS = DAY_MS  # AS-55
 _MOST_RUNS = 100  # evaluations that a pool remembers; the log knows them all
 _USABLE = (NodeState.IDLE, NodeState.RUNNING)
 
@@ -149,8 +151,10 @@ def take_sample(world: World, due: Due) -> None:
     scaling, now_ms = pool.scaling, world.now_ms
     if scaling is None or scaling.next_sample_ms != now_ms or pool.state is not PoolState.ACTIVE:
         return
-    pool.samples.append((now_ms, *_tasks(world, pool), *_nodes(world, pool)))
-    del pool.samples[:-_MOST_SAMPLES]
+    lost = world.scenario.simulate.auto_scale.sample_loss_probability  # AS-54
+    if not lost or draws.uniform(world.seed, "sample", pool.id.lower(), now_ms) >= lost:
+        pool.samples.append((now_ms, *_tasks(world, pool), *_nodes(world, pool)))
+    del pool.samples[: bisect_right(pool.samples, now_ms - _HISTORY_MS, key=itemgetter(0))]
     pool.scaling = scaling._replace(next_sample_ms=now_ms + SAMPLE_PERIOD_MS)
     world.calendar.at(now_ms + SAMPLE_PERIOD_MS, DueKind.AUTOSCALE_SAMPLE, pool.row)
 
@@ -175,10 +179,13 @@ class _Column(Sequence[float]):
         return self._samples[at][self._column]
 
 
-def samples_of(pool: Pool) -> dict[str, Series]:
-    """The samples of each metric (AS-41)."""
-    times_ms = cast("Sequence[int]", _Column(pool.samples, 0))  # the one column of whole numbers
-    return {name: Series(times_ms, _Column(pool.samples, 1 + column)) for column, name in enumerate(_SAMPLED)}
+def samples_of(world: World, pool: Pool, now_ms: int) -> dict[str, Series]:
+    """The samples of each metric (AS-41) that have arrived by now (AS-54)."""
+    arrived_ms = now_ms - world.scenario.simulate.auto_scale.sample_delay
+    here = bisect_right(pool.samples, arrived_ms, key=itemgetter(0))
+    samples = pool.samples if here == len(pool.samples) else pool.samples[:here]
+    times_ms = cast("Sequence[int]", _Column(samples, 0))  # the one column of whole numbers
+    return {name: Series(times_ms, _Column(samples, 1 + column)) for column, name in enumerate(_SAMPLED)}
 
 
 def _tasks(world: World, pool: Pool) -> tuple[int, ...]:
@@ -248,7 +255,7 @@ def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRu
             "$UsableNodeCount": usable,
             "$TaskSlotsPerNode": slots,
         },
-        samples=samples_of(pool),
+        samples=samples_of(world, pool, now_ms),
         chance=lambda: draws.uniform(world.seed, "rand", pool.id.lower(), now_ms, next(draw)),
     )
     results = autoscale.parse(formula).evaluate(inputs)

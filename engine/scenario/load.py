@@ -37,7 +37,7 @@ from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
 from engine.specs.refusals import account_refusals, job_refusals, pool_refusals, schedule_refusals
 from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import Simulate, SimulateNetwork, SimulateNodes, SimulateStorage
+from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateStorage
 from engine.units import parse_utc
 
 Model = TypeVar("Model", bound=Spec)
@@ -65,7 +65,7 @@ _OPTIONS = {
     "classicSizeRules": "classic_size_rules",
 }
 _EXPECT_KEYS = ("at", "within")
-_SIMULATE_KEYS = ("nodes", "tasks", "storage", "network")
+_SIMULATE_KEYS = ("nodes", "tasks", "storage", "network", "autoScale")
 _JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
 _YEARS = range(1970, 9000)
 
@@ -212,10 +212,11 @@ class _Reader:
     def _simulate(self) -> WorldSimulation:
         place = self._root.get("simulate")
         if place is None or not check_keys(place, _SIMULATE_KEYS):
-            return WorldSimulation(SimulateNodes(), Simulate())
+            return WorldSimulation(SimulateNodes(), Simulate(), SimulateAutoScale())
         return WorldSimulation(
             self._body(place, "nodes", SimulateNodes),
             self._body(place, "tasks", Simulate),
+            self._body(place, "autoScale", SimulateAutoScale),
             tuple(self._globs(place, "storage", SimulateStorage)),
             tuple(self._globs(place, "network", SimulateNetwork)),
         )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.specs.job import JobSpec
     from engine.specs.pool import PoolSpec
     from engine.specs.schedule import JobScheduleSpec
-    from engine.specs.simulate import Simulate, SimulateNetwork, SimulateNodes, SimulateStorage
+    from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateStorage
     from engine.specs.task import TaskSpec
 
 DEFAULT_START = datetime(2026, 1, 5, 8, tzinfo=UTC)
@@ -116,13 +116,14 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class WorldSimulation:
-    """The top-level ``simulate``: defaults for nodes and tasks, and the state of storage and network.
+    """The top-level ``simulate``: defaults for nodes and tasks, the state of storage and network, samples.
 
     ``storage`` and ``network`` are (glob, settings) in the order of the file.
     """
 
     nodes: SimulateNodes
     tasks: Simulate
+    auto_scale: SimulateAutoScale
     storage: tuple[tuple[str, SimulateStorage], ...] = ()
     network: tuple[tuple[str, SimulateNetwork], ...] = ()
 

@@ -29,7 +29,7 @@ from engine.specs.commands import COMMANDS, AddTasks, CreateJob
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
 from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import Simulate, SimulateNetwork, SimulateNodes, SimulateStorage
+from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateStorage
 from engine.specs.task import TaskSpec
 from engine.terms import AllocationState, TaskResult
 from engine.units import format_duration
@@ -46,6 +46,7 @@ _MODELS = (
     SimulateNodes,
     SimulateStorage,
     SimulateNetwork,
+    SimulateAutoScale,
     *COMMANDS.values(),
 )
 
@@ -82,6 +83,7 @@ def _properties() -> dict[str, Schema]:
                     "tasks": _ref(Simulate),
                     "storage": {"type": "object", "additionalProperties": _ref(SimulateStorage)},
                     "network": {"type": "object", "additionalProperties": _ref(SimulateNetwork)},
+                    "autoScale": _ref(SimulateAutoScale),
                 }
             ),
         },

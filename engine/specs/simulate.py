@@ -190,6 +190,26 @@ class SimulateStorage(Spec):
     missing: Bool = False
 
 
+_LATEST_SAMPLE_MS = 60 * SECOND_MS  # AS-54
+
+
+def _parse_delay(value: object) -> int:
+    ms = _parse_time(value)
+    if ms > _LATEST_SAMPLE_MS:
+        raise ValueError(f"samples are at most {format_duration(_LATEST_SAMPLE_MS)} late, not {value!r}")
+    return ms
+
+
+Delay = Annotated[int, PlainValidator(_parse_delay), WithJsonSchema({"type": ["string", "number"]})]
+
+
+class SimulateAutoScale(Spec):
+    """How the samples of pools reach their formulas: late, and some of them never (AS-54)."""
+
+    sample_delay: Delay = 0
+    sample_loss_probability: Annotated[Number, Field(ge=0, le=1)] = 0
+
+
 # Addresses of a subnet that Azure keeps for itself.
 _RESERVED_ADDRESSES = 5
 

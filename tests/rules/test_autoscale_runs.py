@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.errors import ScenarioError
 from engine.views.rest_pools import pool_body
 from tests.builders import a_job, do, events, node_states, refusal, run_to, simulation
 
@@ -102,3 +103,42 @@ def test_what_is_remembered_goes_back_in_time_with_the_pool():
     assert [run.when_ms for run in scaling_of(sim).runs] == [0, 300_000, 600_000]
     sim.seek(60 * 60_000)
     assert scaling_of(sim) == later
+
+
+def sampled(formula, **simulate):
+    """The user variables of the evaluation after ten minutes."""
+    sim = simulation(pool=scaled(formula), simulate={"autoScale": simulate})
+    run_to(sim, minutes=10)
+    return dict(scaling_of(sim).run.items)
+
+
+def test_as_54_samples_come_late():
+    formula = "c = $PendingTasks.Count(); p = $PendingTasks.GetSamplePercent(TimeInterval_Second * 180)"
+    assert sampled(formula)["p"] == "100"
+    late = sampled(formula, sampleDelay="PT60S")
+    assert (late["c"], late["p"]) == ("18", "66.6667")
+    assert sampled("c = $PendingTasks.Count()", sampleDelay=45)["c"] == "18"
+
+
+def test_as_54_some_samples_never_come_and_which_ones_the_seed_decides():
+    formula = "c = $PendingTasks.Count(); p = $PendingTasks.GetSamplePercent(TimeInterval_Minute * 10)"
+    some = sampled(formula, sampleLossProbability=0.3)
+    assert 5 < int(some["c"]) < 20
+    assert float(some["p"]) == int(some["c"]) * 5
+    assert some == sampled(formula, sampleLossProbability=0.3)
+    assert sampled(formula, sampleLossProbability=1)["c"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("simulate", "words"),
+    [
+        ({"sampleDelay": "PT2M"}, "at most PT1M late"),
+        ({"sampleDelay": -1}, "should not be negative"),
+        ({"sampleLossProbability": 1.5}, "at most 1.0"),
+        ({"sampleDelays": 1}, "sampleDelay"),
+    ],
+)
+def test_as_54_what_cannot_be_of_samples_is_a_mistake_of_the_file(simulate, words):
+    with pytest.raises(ScenarioError) as caught:
+        simulation(pool=scaled(), simulate={"autoScale": simulate})
+    assert words in str(caught.value)

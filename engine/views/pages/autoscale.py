@@ -37,8 +37,8 @@ def scale_page(simulation: Simulation, pool_id: str) -> ScalePage | None:
     if pool is None or pool.scaling is None or pool.scaling.run is None:
         return None
     scaling = pool.scaling
-    series = autoscaling.samples_of(pool) if pool.samples else {}
-    samples = tuple(Sampled(name, len(values), values[-1]) for name, (_, values) in series.items())
+    series = autoscaling.samples_of(simulation.world, pool, simulation.now_ms)
+    samples = tuple(Sampled(name, len(values), values[-1]) for name, (_, values) in series.items() if values)
     return ScalePage(scaling.formula, scaling.interval_ms, scaling.next_ms, samples, scaling.runs)
 
 
