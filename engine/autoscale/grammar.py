@@ -1,4 +1,4 @@
-"""The grammar (AS, sections 2 and 3), and how its phrases become instructions.
+"""The grammar (AS-6 to AS-15), and how its phrases become instructions.
 
 This is the only module that knows the parser generator.
 """

@@ -40,7 +40,7 @@ from tests.autoscale.situations import EMPTY
         pytest.param("x = stop()", 7, 3, "requeue", id="AS-62 stop in an expression"),
     ],
 )  # fmt: skip
-def test_as_35_to_as_40_as_77_targets_and_option(formula, dedicated, spot, option, evaluate):
+def test_as_35_to_40_and_as_77_targets_and_option(formula, dedicated, spot, option, evaluate):
     results = evaluate(formula)
     assert results.error is None
     assert (results.target_dedicated, results.target_low_priority, results.deallocation_option) == (
@@ -67,13 +67,13 @@ def test_as_35_to_as_40_as_77_targets_and_option(formula, dedicated, spot, optio
         pytest.param("$TargetLowPriority = 0 / 0", "is not finite: nan", id="AS-77 NaN"),
     ],
 )
-def test_as_39_as_74_a_wrong_assignment_fails_at_the_name(statement, words, fault):
+def test_as_39_and_as_74_a_wrong_assignment_fails_at_the_name(statement, words, fault):
     code, position, reason = fault(f"a = 1;\n  {statement};\nb = 2;")
     assert (code, position) == ("AutoScalingFormulaEvaluationError", (2, 3))
     assert words in reason
 
 
-def test_as_65_as_66_as_70_a_failure_leaves_the_targets_and_shows_what_was_assigned(evaluate):
+def test_as_65_and_as_66_and_as_70_a_failure_leaves_the_targets_and_shows_what_was_assigned(evaluate):
     results = evaluate("a = 1; $TargetDedicatedNodes = 9; $NodeDeallocationOption = terminate; b = nowhere; c = 2")
     assert results.text == ("$TargetDedicatedNodes=7;$TargetLowPriorityNodes=3;$NodeDeallocationOption=requeue;a=1")
     assert results.error.wire() == {
@@ -98,7 +98,7 @@ def test_as_65_as_66_as_70_a_failure_leaves_the_targets_and_shows_what_was_assig
         ("_b = 1; Z = 2; _a = 3", ["Z=2", "_a=3", "_b=1"]),
     ],
 )
-def test_as_32_as_68_user_variables_follow_in_ordinal_order(formula, items, evaluate):
+def test_as_32_and_as_68_user_variables_follow_in_ordinal_order(formula, items, evaluate):
     service = ["$TargetDedicatedNodes=7", "$TargetLowPriorityNodes=3", "$NodeDeallocationOption=requeue"]
     assert evaluate(formula).text.split(";") == service + items
 

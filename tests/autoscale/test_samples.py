@@ -34,7 +34,7 @@ SITUATIONS = [
     ("AS-46 $CurrentDedicated * 2", "8"),
     ("AS-46 $PendingTasks > 5 ? 1 : 2", "1"),
     ("AS-46 avg($PendingTasks, [2])", "4"),
-    ("AS-47 $PendingTasks.GetSample(3)", "[4,5,6]"),
+    ("AS-48 $PendingTasks.GetSample(3)", "[4,5,6]"),
     ("AS-47 $PendingTasks.GetSample([1])", "[6]"),
     ("AS-47 $PendingTasks.GetSample(99)", "[1,2,4,5,6]"),
     ("AS-47 $PendingTasks.GetSample(1/0)", "[1,2,4,5,6]"),
@@ -60,7 +60,7 @@ SITUATIONS = [
 
 
 @pytest.mark.parametrize(("expression", "text"), SITUATIONS, ids=[expression for expression, _ in SITUATIONS])
-def test_as_41_to_as_51_what_a_sampled_variable_tells(expression, text, value):
+def test_as_41_to_51_what_a_sampled_variable_tells(expression, text, value):
     assert value(expression.split(" ", 1)[1]) == text
 
 
@@ -75,7 +75,7 @@ def test_as_41_to_as_51_what_a_sampled_variable_tells(expression, text, value):
         ("$PendingTasks.GetSample(TimeInterval_Hour, 1/0)", 28, "inf", 4),
     ],
 )
-def test_as_50_as_73_too_few_samples_end_the_evaluation_at_the_parenthesis(call, place, wanted, received, evaluate):
+def test_as_50_and_as_73_too_few_samples_end_the_evaluation_at_the_parenthesis(call, place, wanted, received, evaluate):
     error = evaluate(f"v = {call}; w = 1").error
     metric = call.split(".")[0].strip()
     text = f"Line 1, Col {place}: Insufficient data from data set: {metric} wanted {wanted}%, received {received}%"
@@ -113,7 +113,7 @@ def test_as_50_as_73_too_few_samples_end_the_evaluation_at_the_parenthesis(call,
         pytest.param("$TargetDedicatedNodes.GetSample(1)", 1, id="AS-41 a target is not sampled"),
     ],
 )
-def test_as_44_as_45_a_wrong_call_fails_at_its_place(statement, column, fault):
+def test_as_44_and_as_45_a_wrong_call_fails_at_its_place(statement, column, fault):
     assert fault(f"y = $PendingTasks;\n{statement}")[:2] == ("AutoScalingFormulaEvaluationError", (2, column))
 
 

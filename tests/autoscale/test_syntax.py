@@ -24,7 +24,7 @@ def test_as_1_a_formula_is_statements_with_blanks_and_comments(text):
 @pytest.mark.parametrize(
     ("text", "count"), [(";;x=1;;", 1), ("x=1;", 1), ("x=1", 1), (";x=1;;;y=2;", 2), ("1;2;3;", 3)]
 )
-def test_as_2_as_3_empty_statements_do_not_count_and_the_last_semicolon_is_optional(text, count):
+def test_as_2_and_as_3_empty_statements_do_not_count_and_the_last_semicolon_is_optional(text, count):
     assert len(parse(text).statements) == count
 
 
@@ -51,8 +51,25 @@ def test_as_2_what_is_longer_is_refused(text, line, column):
 @pytest.mark.parametrize(
     "text", ["round = 1", "interval = 2", "max = 3; x = max(max, 2)", "$round = 1", "_ = 1", "$_a9=1"]
 )
-def test_as_9_as_11_names(text):
+def test_as_9_and_as_11_names(text):
     assert parse(text)
+
+
+def test_as_7_five_characters_are_blank():
+    assert parse("x \t\r\n\f= 1")
+    for other in "\v\x00\u00a0\u2003\ufeff":
+        with pytest.raises(FormulaError, match="Line 1, Col 2: Unexpected character"):
+            parse(f"x{other}= 1")
+
+
+def test_as_10_the_dollar_is_part_of_the_name(evaluate):
+    assert evaluate("x = 1; $x = 2; y = x; z = $x").text.endswith(";$x=2;x=1;y=1;z=2")
+
+
+def test_as_14_the_longest_operator_wins(value):
+    assert [value(text) for text in ("1<=1", "1>=2", "1==1", "1!=1", "1&&0", "0||1", "!1!=0", "2--1")] == list(
+        "10100103"
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,17 @@ TABLE = {
         ("5.", "5"), (".5", "0.5"), ("1e3", "1000"), ("1E+2", "100"), ("25e-1", "2.5"), ("007", "7"), ("1e999", "inf"),
     ],
     "AS-13": [('"a;b//c"', "a;b//c"), (r'"a\b"', r"a\b"), ('"漢字"', "漢字"), ('""', "")],
+    "AS-16": [
+        ("5", "5"), ("[5]", "[5]"), ('"five"', "five"), ("time()", "2026-03-11T10:00:00.000Z"),
+        ("TimeInterval_Minute * 5", "00:05:00"),
+    ],
     "AS-17": [("!5", "0"), ("!0", "1"), ("!(0/0)", "0"), ("0/0 ? 1 : 2", "1"), ("-1 && 2", "1"), ("0 || 0", "0")],
     "AS-18": [
         ("[]", "[]"), ("[1, [2, 3], []]", "[1,2,3]"), ("vec(1, [2, 3])", "[1,2,3]"), ("vec()", "[]"), ("[1+1]", "[2]"),
+    ],
+    "AS-19": [
+        ("TimeInterval_100ns * 3", "00:00:00.0000003"), ("TimeInterval_Zero - TimeInterval_Day", "-1.00:00:00"),
+        ("time() + TimeInterval_100ns > time()", "1"), ("TimeInterval_100ns / 2 * 2 == TimeInterval_100ns", "1"),
     ],
     "AS-20": [
         ("time().year", "2026"), ("time().month", "3"), ("time().day", "11"), ("time().hour", "10"),
@@ -152,7 +160,7 @@ SITUATIONS = [
 
 
 @pytest.mark.parametrize(("expression", "text"), SITUATIONS)
-def test_as_16_to_as_69_an_expression_has_this_value(expression, text, value):
+def test_an_expression_has_this_value_by_rule(expression, text, value):
     assert value(expression) == text
 
 
@@ -165,6 +173,10 @@ FAULTS = {
         ("val([1], [1, 2])", 1),
     ],
     "AS-24": [('avg("a")', 1), ("sum(time())", 1), ("[TimeInterval_Hour]", 1), ('["a", 1]', 1)],
+    "AS-25": [
+        ("TimeInterval_Second + 1", 21), ('1 + "1"', 3), ('max("1", 2)', 1), ('TimeInterval_Second * "2"', 21),
+        ('time() + "PT1H"', 8), ("time() + 3600", 8),
+    ],
     "AS-27": [
         ("2 - TimeInterval_Hour", 3), ("time() * 2", 8), ("TimeInterval_Hour > time()", 19), ('1 < "a"', 3),
         ("[1, 2] * TimeInterval_Hour", 8), ("!TimeInterval_Hour", 1), ("0 || time()", 3),
@@ -203,7 +215,7 @@ FAILING = [
 
 
 @pytest.mark.parametrize(("expression", "column"), FAILING)
-def test_as_74_as_75_an_expression_fails_at_its_place(expression, column, fault):
+def test_as_74_and_as_75_an_expression_fails_at_its_place(expression, column, fault):
     code, position, _ = fault(f"y = 1;\n{expression};")
     assert (code, position) == ("AutoScalingFormulaEvaluationError", (2, column))
 

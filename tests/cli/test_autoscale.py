@@ -59,7 +59,7 @@ def test_as_68_the_results_are_one_line(autoscale):
         ("rand() != rand()", "1"),
     ],
 )
-def test_as_36_as_46_what_the_formula_sees_of_the_file(expression, text, autoscale):
+def test_as_36_and_as_46_what_the_formula_sees_of_the_file(expression, text, autoscale):
     status, out, _ = autoscale(f"x = {expression}", USUAL)
     assert (status, values(out)["x"]) == (0, text)
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import ScenarioError
 from engine.views.rest_pools import pool_body
-from tests.builders import a_job, do, events, node_states, refusal, run_to, simulation
+from tests.builders import a_job, a_task, do, events, node_states, refusal, run_to, simulation
 
 
 def scaled(formula="$TargetDedicatedNodes = 2", **more):
@@ -142,3 +142,20 @@ def test_as_54_what_cannot_be_of_samples_is_a_mistake_of_the_file(simulate, word
     with pytest.raises(ScenarioError) as caught:
         simulation(pool=scaled(), simulate={"autoScale": simulate})
     assert words in str(caught.value)
+
+
+def test_as_79_nothing_limits_or_damps_a_change():
+    sim = simulation(pool=scaled("$TargetDedicatedNodes = time().minute < 5 ? 1 : time().minute < 10 ? 50 : 0"))
+    run_to(sim, minutes=16)
+    assert [run.target_dedicated for run in scaling_of(sim).runs] == [1, 50, 0, 0]
+    assert sim.world.pools[0].resize_errors == ()
+
+
+def test_as_82_nodes_that_wait_for_their_tasks_stay_at_the_timeout_with_an_error():
+    formula = "$TargetDedicatedNodes = time().minute < 5 ? 1 : 0; $NodeDeallocationOption = taskcompletion"
+    sim = simulation(a_job(tasks=[a_task("t1", 3600)]), pool=scaled(formula))
+    run_to(sim, minutes=21)
+    body = pool_body(sim.world, sim.world.pools[0])
+    assert (body["targetDedicatedNodes"], body["currentDedicatedNodes"], body["allocationState"]) == (0, 1, "steady")
+    assert [error["code"] for error in body["resizeErrors"]] == ["AllocationTimedout"]
+    assert node_states(sim)[-1] == "running"

@@ -101,7 +101,7 @@ def test_as_67_the_pool_tells_its_last_evaluation():
 # --- samples
 
 
-def test_as_52_as_53_samples_every_30_s_and_before_an_evaluation_of_the_same_moment():
+def test_as_52_and_as_53_samples_every_30_s_and_before_an_evaluation_of_the_same_moment():
     formula = "c = $PendingTasks.Count(); h = $PendingTasks.HistoryBeginTime(); $TargetDedicatedNodes = 0"
     sim = simulation(pool=scaled(formula))
     run_to(sim, seconds=1)
@@ -116,7 +116,7 @@ def test_as_55_a_day_of_samples_is_kept():
     assert variable(sim, "c") == "2880"
 
 
-def test_as_41_as_42_what_the_task_metrics_count():
+def test_as_41_and_as_42_what_the_task_metrics_count():
     formula = (
         "a = $ActiveTasks.GetSample(1); r = $RunningTasks.GetSample(1); p = $PendingTasks.GetSample(1);"
         "s = $SucceededTasks.GetSample(1); f = $FailedTasks.GetSample(1); $TargetDedicatedNodes = 1"
@@ -131,7 +131,7 @@ def test_as_41_as_42_what_the_task_metrics_count():
     assert [variable(sim, name) for name in "arpsf"] == ["[0]", "[1]", "[1]", "[1]", "[1]"]
 
 
-def test_as_41_as_46_what_the_node_metrics_tell():
+def test_as_41_and_as_46_what_the_node_metrics_tell():
     formula = (
         "d = $CurrentDedicatedNodes; u = $UsableNodeCount; s = $TaskSlotsPerNode; c = $CPUPercent;"
         "l = $CurrentLowPriorityNodes; x = $PreemptedNodeCount; $TargetDedicatedNodes = 2; $TargetLowPriorityNodes = 1"
@@ -159,7 +159,7 @@ def test_as_80_a_new_target_resizes_and_an_equal_one_does_not():
 
 
 @pytest.mark.parametrize(("option", "state"), [("requeue", "active"), ("terminate", "completed")])
-def test_as_40_as_80_the_option_of_this_evaluation_says_what_becomes_of_tasks(option, state):
+def test_as_40_and_as_80_the_option_of_this_evaluation_says_what_becomes_of_tasks(option, state):
     formula = f"$TargetDedicatedNodes = time().minute < 10 ? 1 : 0; $NodeDeallocationOption = {option}"
     sim = simulation(a_job(tasks=[a_task("t1", 3600)]), pool=scaled(formula))
     run_to(sim, minutes=11)
