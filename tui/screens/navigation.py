@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.widgets import ContentSwitcher
 
 from tui.panes.blade import Blade
+from tui.viewmodels.job_schedules import JobSchedulesModel
 from tui.viewmodels.jobs import JobsModel, PoolsModel
 from tui.viewmodels.nodes import NodesModel
 from tui.viewmodels.tabs import TABS
@@ -24,6 +25,7 @@ _SEARCHED: dict[str, type[RowsModel]] = {
     "pools": PoolsModel,
     "nodes": NodesModel,
     "tasks": TasksModel,
+    "schedules": JobSchedulesModel,
 }
 _MOST_SEARCHED = 1000
 
@@ -86,7 +88,7 @@ class Navigation:
         self._deck.call_after_refresh(self._deck.look)
 
     def into(self, model: RowsModel, key: int) -> bool:
-        """A pool or job comes into focus and is shown; returns whether the row is one of those."""
+        """A pool, a job or a schedule's job comes into focus and is shown; returns whether the row has one of those."""
         if not self._focus_on(model, key):
             return False
         self.show("nodes" if isinstance(model, PoolsModel) else "watch")
@@ -98,6 +100,8 @@ class Navigation:
             self._session.focus_pool(identity)
         elif isinstance(model, JobsModel):
             self._session.focus_job(identity)
+        elif isinstance(model, JobSchedulesModel) and model.recent_job(key):
+            self._session.focus_job(model.recent_job(key))
         else:
             return False
         return True

@@ -22,6 +22,7 @@ _VERBS: dict[Kind, tuple[Verb[Any], ...]] = {
     "node": verbs.NODE,
     "task": verbs.TASK,
     "job": verbs.JOB,
+    "job schedule": verbs.JOB_SCHEDULE,
     "pool": verbs.POOL,
 }
 _NO = Choice({}, "No, go back")

@@ -25,9 +25,8 @@ def block_lines(blocks: Iterable[Block], cells: int) -> list[Line]:
         label_cells = min(longest, _MOST_LABEL, cells // 2)
         for label, value in block.rows:
             indent = label_cells + 2 if longest else 2
-            texts = wrapped(value.text, max(8, cells - indent))
-            lines.append(
-                line(Span(f"{label:<{indent}}"[: max(indent, len(label) + 1)], Role.DIM), value._replace(text=texts[0]))
-            )
+            heading = f"{label} ".ljust(indent)
+            texts = wrapped(value.text, max(8, cells - len(heading)))
+            lines.append(line(Span(heading, Role.DIM), value._replace(text=texts[0])))
             lines += [line(" " * indent, value._replace(text=rest)) for rest in texts[1:]]
     return lines

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from engine.terms import AllocationState, JobState, NodeState, PoolState, TaskResult, TaskState
+from engine.terms import AllocationState, JobScheduleState, JobState, NodeState, PoolState, TaskResult, TaskState
 from engine.views.pages.instances import Hook, HookStatus
 from tui.viewmodels.text import Role, Span
 
@@ -108,6 +108,15 @@ JOB: dict[JobState | None, Glyph] = {
     JobState.TERMINATING: Glyph("↺", "t", Role.RELEASING, "terminating"),
     JobState.COMPLETED: Glyph("✓", "+", Role.OK, "completed"),
     JobState.DELETING: Glyph("▸", "l", Role.TRANSITION, "deleting"),
+    None: Glyph("∅", "g", Role.OFF, "deleted"),
+}
+
+JOB_SCHEDULE: dict[JobScheduleState | None, Glyph] = {
+    JobScheduleState.ACTIVE: Glyph("◉", "a", Role.RUNNING, "active"),
+    JobScheduleState.DISABLED: Glyph("⊖", "d", Role.OFF, "disabled"),
+    JobScheduleState.TERMINATING: Glyph("↺", "t", Role.RELEASING, "terminating"),
+    JobScheduleState.COMPLETED: Glyph("✓", "+", Role.OK, "completed"),
+    JobScheduleState.DELETING: Glyph("▸", "l", Role.TRANSITION, "deleting"),
     None: Glyph("∅", "g", Role.OFF, "deleted"),
 }
 

@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from tui.viewmodels.tabs import Tab
 
 
-# Tabs have their short titles from here on, and four letters below.
-_ROOMY = 72
-
-
 class Transport(NamedTuple):
     """How time goes by at the moment."""
 
@@ -124,21 +120,31 @@ def scrubber_ms(session: Session, cell: int, cells: int) -> int | None:
 def tab_line(tabs: Sequence[Tab], current: str, cells: int) -> Line:
     """The views with their keys; the current one stands out."""
     spans: list[Span] = [Span(" ")]
-    is_narrow = cells < 118
-    for tab in tabs:
-        title = tab.title if not is_narrow else tab.short if cells >= _ROOMY else tab.short[:4]
+    for tab, title in zip(tabs, _tab_titles(tabs, cells), strict=True):
         is_current = tab.name == current
         spans.append(Span(tab.key, Role.KEY))
-        spans.append(Span(f" {title} ", Role.STRONG if is_current else Role.DIM, False, is_current))
-        spans.append(Span("" if is_narrow else " "))
+        spans.append(Span(f" {title.rstrip()} ", Role.STRONG if is_current else Role.DIM, False, is_current))
+        spans.append(Span(title[len(title.rstrip()) :]))
     return tuple(spans)
+
+
+def _tab_titles(tabs: Sequence[Tab], cells: int) -> list[str]:
+    """The longest titles that fit beside one another, with whatever blank comes after each."""
+    forms = (
+        [f"{tab.title} " for tab in tabs],
+        [tab.title for tab in tabs],
+        [tab.short for tab in tabs],
+        [tab.short[:4] for tab in tabs],
+        [tab.short[:3] for tab in tabs],
+    )
+    return next((titles for titles in forms if sum(len(title) + 3 for title in titles) <= cells), forms[-1])
 
 
 def tab_at(tabs: Sequence[Tab], cell: int, cells: int) -> str | None:
     """The view whose tab is under a cell."""
     at = 1
-    for tab in tabs:
-        wide = width(tab_line((tab,), "", cells)) - 1
+    for tab, title in zip(tabs, _tab_titles(tabs, cells), strict=True):
+        wide = len(title) + 3
         if at <= cell < at + wide:
             return tab.name
         at += wide

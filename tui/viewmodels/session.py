@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.views.pages.events import EventPage
 from engine.views.pages.instances import pages_of
+from engine.views.pages.job_schedules import schedule_row
 from engine.views.pages.jobs import job_ids, job_row, pool_ids, pool_of_job, pool_row
 from engine.views.pages.nodes import NodePage
 from engine.views.pages.tasks import TaskPage
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.views.pages.instances import InstancePage
+    from engine.views.pages.job_schedules import JobScheduleRow
     from engine.views.pages.jobs import JobRow, PoolRow
     from tui.viewmodels.subject import Subject
 
@@ -38,6 +40,7 @@ class Session:
         self._pages: dict[str, tuple[InstancePage, InstancePage]] = {}
         self._jobs: dict[str, JobRow | None] = {}
         self._pools: dict[str, PoolRow | None] = {}
+        self._schedules: dict[str, JobScheduleRow | None] = {}
         self._tasks = TaskPage(simulation, "")
         self._nodes: NodePage | None = None
         self._first_job: str | None = None
@@ -64,6 +67,7 @@ class Session:
         self._first_job = None
         self._jobs.clear()
         self._pools.clear()
+        self._schedules.clear()
         self.newest_ms = max(self.newest_ms, self.now_ms) if self.is_past else self.now_ms
 
     @contextmanager
@@ -136,6 +140,12 @@ class Session:
         if pool_id not in self._pools:
             self._pools[pool_id] = pool_row(self.simulation, pool_id)
         return self._pools[pool_id]
+
+    def schedule(self, schedule_id: str) -> JobScheduleRow | None:
+        """A job schedule's row; None while there is none of this id."""
+        if schedule_id not in self._schedules:
+            self._schedules[schedule_id] = schedule_row(self.simulation, schedule_id)
+        return self._schedules[schedule_id]
 
     def nodes(self) -> NodePage:
         """The nodes of the pool in focus, and how they stand with the job in focus."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.job_schedules import JobSchedulesModel
 from tui.viewmodels.jobs import JobsModel, PoolsModel
 from tui.viewmodels.nodes import NodesModel
 from tui.viewmodels.tasks import TasksModel
@@ -34,4 +35,5 @@ TABS = (
     Tab("7", "release", "Release tasks", "Release", ReleaseModel),
     Tab("8", "timeline", "Timeline", "Time"),
     Tab("9", "events", "Events", "Events", EventsModel),
+    Tab("0", "schedules", "Job schedules", "Sched", JobSchedulesModel),
 )

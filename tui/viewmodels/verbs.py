@@ -1,4 +1,4 @@
-"""The verbs: what can be done to a node, task, job or pool, how, and what follows by the rules."""
+"""The verbs: what can be done to a node, task, job, job schedule or pool, how, and what follows by the rules."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from engine.terms import AllocationState, JobState, NodeState, SchedulingState, TaskState
+from engine.terms import AllocationState, JobScheduleState, JobState, NodeState, SchedulingState, TaskState
 from engine.units import MINUTE_MS
 from engine.views.pages.autoscale import scale_page
 from engine.views.pages.instances import HookStatus
+from engine.views.pages.job_schedules import JobScheduleRow
 from engine.views.pages.jobs import JobRow, PoolRow
 from engine.views.pages.nodes import NodeRow
 from engine.views.pages.tasks import TaskRow
@@ -223,6 +224,58 @@ JOB: tuple[Verb[JobRow], ...] = (
 )
 
 
+def _is_ending(schedule: JobScheduleRow) -> str:
+    ending = (JobScheduleState.TERMINATING, JobScheduleState.COMPLETED, JobScheduleState.DELETING)
+    return f"it is {schedule.state.wire} already" if schedule.state in ending else ""
+
+
+def _is_disabled(schedule: JobScheduleRow) -> bool:
+    return schedule.state is JobScheduleState.DISABLED
+
+
+def _stops(schedule: JobScheduleRow) -> Sequence[str]:
+    goes_on = f"{schedule.recent_job} goes on" if schedule.has_active_job else ""
+    return "no new jobs; what is due meanwhile is skipped (JS-13)", goes_on
+
+
+def _ends_for_good(schedule: JobScheduleRow) -> Sequence[str]:
+    job = f"{schedule.recent_job} is terminated: TerminateJobSchedule (JS-8)" if schedule.has_active_job else ""
+    return "no more jobs", job
+
+
+JOB_SCHEDULE: tuple[Verb[JobScheduleRow], ...] = (
+    Verb(
+        "Disable {}",
+        "disableJobSchedule",
+        effects=_stops,
+        unavailable=lambda schedule: _is_ending(schedule) or ("it is disabled already" if _is_disabled(schedule) else ""),
+    ),
+    Verb(
+        "Enable {}",
+        "enableJobSchedule",
+        effects=lambda _: ("the next job comes with the next occurrence (JS-13)",),
+        unavailable=lambda schedule: "" if _is_disabled(schedule) else _is_ending(schedule) or "it is not disabled",
+    ),
+    Verb(
+        "Terminate {}",
+        "terminateJobSchedule",
+        effects=_ends_for_good,
+        unavailable=_is_ending,
+        cannot_be_undone=True,
+    ),
+    Verb(
+        "Delete {}",
+        "deleteJobSchedule",
+        effects=lambda schedule: (
+            f"{schedule.jobs_left:,} job{'s go' if schedule.jobs_left != 1 else ' goes'} with it,"
+            " tasks and files too (JS-8)",
+        ),
+        unavailable=lambda one: "it is deleting already" if one.state is JobScheduleState.DELETING else "",
+        cannot_be_undone=True,
+    ),
+)
+
+
 class PoolCase(NamedTuple):
     """A pool, and how often it evaluates its formula; None where it has none."""
 
@@ -317,6 +370,9 @@ def case_of(session: Session, subject: Subject) -> Case | None:
         case "job":
             job = session.job(str(subject.key))
             return None if job is None else Case(job.job_id, {"jobId": job.job_id}, job)
+        case "job schedule":
+            one = session.schedule(str(subject.key))
+            return None if one is None else Case(one.schedule_id, {"jobScheduleId": one.schedule_id}, one)
         case "pool":
             pool = session.pool(str(subject.key))
             if pool is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.explain.explanation import earliest
-from engine.views.explain.subject import about_job, about_node, about_pool, about_task
+from engine.views.explain.subject import about_job, about_node, about_pool, about_schedule, about_task
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _COUNT_CELLS = 7
 
 
 def answers_to(session: Session, kind: Kind, key: int | str, view: str) -> list[Explanation]:
-    """What is to be said about a node or task (by row number), a job or a pool (by id), as seen from a view."""
+    """What is to be said about a node or task (by row number), the others (by id), as seen from a view."""
     world = session.simulation.world
     match kind:
         case "task":
@@ -29,6 +29,8 @@ def answers_to(session: Session, kind: Kind, key: int | str, view: str) -> list[
             return found[::-1] if view == "preparation" else found
         case "job":
             return about_job(world, str(key))
+        case "job schedule":
+            return about_schedule(world, str(key), session.now_ms)
         case "pool":
             return about_pool(world, str(key))
 

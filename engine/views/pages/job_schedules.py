@@ -1,0 +1,64 @@
+"""Job schedules: one row each, in the order in which they were added."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.rules.job_schedules import active_job, missed, next_run_ms
+from engine.state.job_schedules import NO_JOB
+
+if TYPE_CHECKING:
+    from engine import Simulation
+    from engine.specs.schedule import JobScheduleSpec
+    from engine.terms import JobScheduleState, JobState
+
+
+class JobScheduleRow(NamedTuple):
+    """A job schedule as the service shows it. Times are ms since the start."""
+
+    schedule_id: str
+    state: JobScheduleState | None
+    since_ms: int
+    previous: JobScheduleState | None
+    created_ms: int
+    end_ms: int | None
+    next_run_ms: int | None
+    recent_job: str  # empty before the first
+    recent_job_state: JobState | None
+    has_active_job: bool
+    jobs_made: int
+    jobs_left: int  # of those, not deleted
+    missed: int  # occurrences that have made no job
+    pool_id: str  # of the pool that its jobs share (AUTO-2); empty where there is none
+    spec: JobScheduleSpec
+
+
+def schedule_ids(simulation: Simulation) -> list[str]:
+    """The job schedules that have not been deleted, oldest first."""
+    return [schedule.id for schedule in simulation.world.job_schedules.present()]
+
+
+def schedule_row(simulation: Simulation, schedule_id: str) -> JobScheduleRow | None:
+    """One schedule's row; None while there is no schedule of this id."""
+    world, now_ms = simulation.world, simulation.now_ms
+    schedule = world.job_schedules.find(schedule_id)
+    if schedule is None:
+        return None
+    recent = world.jobs[schedule.recent_job] if schedule.recent_job != NO_JOB else None
+    return JobScheduleRow(
+        schedule_id=schedule.id,
+        state=schedule.state,
+        since_ms=schedule.since_ms,
+        previous=schedule.previous[0] if schedule.previous else None,
+        created_ms=schedule.created_ms,
+        end_ms=schedule.end_ms,
+        next_run_ms=next_run_ms(world, schedule, now_ms),
+        recent_job="" if recent is None else recent.id,
+        recent_job_state=None if recent is None else recent.state,
+        has_active_job=active_job(world, schedule) is not None,
+        jobs_made=schedule.jobs_made,
+        jobs_left=sum(1 for _ in world.jobs_under(schedule)),
+        missed=missed(world, schedule, now_ms),
+        pool_id=schedule.pool_id,
+        spec=schedule.spec,
+    )

@@ -1,0 +1,124 @@
+"""The blade Job schedules: what it lists, tells, explains, and lets be done."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.screen_text import text_of
+from tests.tui.test_keys import drive
+from tests.tui.test_models import rows, texts
+from tui.viewmodels.actions import actions_for
+from tui.viewmodels.details import block_lines
+from tui.viewmodels.header import tab_at, tab_line
+from tui.viewmodels.job_schedules import JobSchedulesModel
+from tui.viewmodels.subject import Subject
+from tui.viewmodels.tabs import TABS
+from tui.viewmodels.text import plain
+from tui.viewmodels.why import answers_to
+
+OVERRUN, BY_HAND, POOLS = "nightly-schedule-overruns", "job-schedules-by-hand", "one-pool-per-scheduled-job"
+HOUR_S = 3600
+
+
+def test_a_line_tells_the_next_run_the_recent_job_and_what_was_missed(session_at):
+    shown = rows(JobSchedulesModel(session_at(60 * HOUR_S, OVERRUN)))
+    assert shown == [
+        ["◉", "nightly-risk", "active", "1d 00:00:00", "01-08 22:00:00", "2", "1", "✓ nightly-risk:job-2"],
+    ]
+
+
+def test_in_ascii_states_have_letters(session_at):
+    shown = rows(JobSchedulesModel(session_at(HOUR_S + 5, BY_HAND, ascii_only=True)))
+    assert [(row[0], row[-1]) for row in shown] == [
+        ("d", "+ weather:job-1"),
+        ("a", "a prices:job-3"),
+        ("a", ""),
+        ("d", ""),
+    ]
+
+
+def test_details_tell_the_schedule_and_what_its_jobs_are_made_of(session_at):
+    model = JobSchedulesModel(session_at(HOUR_S, POOLS))
+    model.refresh()
+    hourly = [" ".join(line.split()) for line in texts(block_lines(model.details(0), 60))]
+    assert "Recurrence interval 01:00:00" in hourly
+    assert "Do not run after 2026-01-05 11:30" in hourly
+    assert "Start window no limit" in hourly
+    assert "Pool one for each job" in hourly
+    assert "Job manager task price --all" in hourly
+    shared = texts(block_lines(model.details(1), 100))
+    assert any("one for each jobschedule: shared-3B50EB60" in line for line in shared)
+
+
+def test_jm_3_without_a_job_manager_the_details_say_so(session_at):
+    model = JobSchedulesModel(session_at(17_821, BY_HAND))  # weather is there again, without one
+    model.refresh()
+    shown = texts(block_lines(model.details(model.count - 1), 100))
+    assert any("none: others must fill its jobs" in line for line in shown)
+
+
+def test_without_schedules_the_blade_says_what_would_make_one(session_at):
+    model = JobSchedulesModel(session_at(300))
+    model.refresh()
+    assert "jobSchedules" in model.nothing_shown()[0]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "schedule", "possible"),
+    [
+        (HOUR_S + 5, "prices", ["Disable", "Terminate", "Delete"]),
+        (HOUR_S + 5, "weather", ["Enable", "Terminate", "Delete"]),
+        (HOUR_S + 602, "prices", ["Delete"]),
+        (HOUR_S + 3000, "prices", ["Delete"]),
+    ],
+)
+def test_js_6_what_can_be_done_in_which_state(session_at, seconds, schedule, possible):
+    actions = actions_for(session_at(seconds, BY_HAND), [Subject("job schedule", schedule)])
+    assert [action.title.split()[0] for action in actions if not action.unavailable] == possible
+    assert all(action.title.endswith(schedule) for action in actions)
+
+
+def test_js_8_what_would_follow_is_told_first(session_at):
+    prices = [Subject("job schedule", "prices")]
+    told = {action.title: action.effects for action in actions_for(session_at(HOUR_S + 5, BY_HAND), prices)}
+    assert told["Terminate prices"] == ("no more jobs", "prices:job-3 is terminated: TerminateJobSchedule (JS-8)")
+    assert told["Delete prices"] == ("3 jobs go with it, tasks and files too (JS-8)",)
+
+
+def test_a_schedule_that_is_gone_offers_nothing(session_at):
+    assert actions_for(session_at(300), [Subject("job schedule", "nobody")]) == []
+
+
+def test_w_is_about_the_schedule_under_the_cursor(session_at):
+    session = session_at(60 * HOUR_S, OVERRUN)
+    (answer,) = answers_to(session, "job schedule", "nightly-risk", "schedules")
+    assert answer.question == "Why does job schedule nightly-risk make no job now?"
+
+
+def test_it_is_disabled_by_keys_and_enter_goes_to_its_job(dashboard_at):
+    app = dashboard_at(HOUR_S + 300, BY_HAND)
+    seen = []
+    drive(
+        app,
+        "0",
+        "down",
+        "a",
+        "enter",
+        "enter",
+        lambda app: seen.append(text_of(app)),
+        "enter",
+        lambda app: seen.append(text_of(app)),
+        size=(80, 24),
+    )
+    assert any("prices" in line and "disabled" in line for line in seen[0])
+    assert "prices:job-3" in seen[1][0]
+    assert "Watch" in seen[1][0]
+
+
+@pytest.mark.parametrize("cells", [60, 72, 80, 100, 120, 200])
+def test_the_tabs_fit_and_the_one_under_a_cell_is_found(cells):
+    drawn = plain(tab_line(TABS, "watch", cells))
+    assert len(drawn.rstrip()) <= cells
+    for tab in TABS:
+        assert tab_at(TABS, drawn.index(f"{tab.key} "), cells) == tab.name
+    assert tab_at(TABS, cells, cells) is None or len(drawn) > cells
