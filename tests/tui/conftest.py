@@ -25,7 +25,7 @@ def simulation_at(seconds, name="one-node-fails"):
     """A run of a scenario, taken to a moment."""
     path = SCENARIOS / f"{name}.yaml"
     simulation = Simulation(load_scenario(str(path) if path.exists() else name))
-    simulation.run_until(seconds * 1000)
+    simulation.run_until(round(seconds * 1000))
     return simulation
 
 

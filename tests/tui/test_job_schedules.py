@@ -23,15 +23,15 @@ HOUR_S = 3600
 def test_a_line_tells_the_next_run_the_recent_job_and_what_was_missed(session_at):
     shown = rows(JobSchedulesModel(session_at(60 * HOUR_S, OVERRUN)))
     assert shown == [
-        ["◉", "nightly-risk", "active", "1d 00:00:00", "01-08 22:00:00", "2", "1", "✓ nightly-risk:job-2"],
+        ["◉", "nightly-risk", "active", "1d 00:00:00", "01-08 22:00:00", "2", "1", "✓ job-2"],
     ]
 
 
 def test_in_ascii_states_have_letters(session_at):
     shown = rows(JobSchedulesModel(session_at(HOUR_S + 5, BY_HAND, ascii_only=True)))
     assert [(row[0], row[-1]) for row in shown] == [
-        ("d", "+ weather:job-1"),
-        ("a", "a prices:job-3"),
+        ("d", "+ job-1"),
+        ("a", "a job-3"),
         ("a", ""),
         ("d", ""),
     ]

@@ -34,3 +34,9 @@ def test_before_anything_has_happened(snap_compare, dashboard_at):
     app = dashboard_at(0)
     app.session.simulation.seek(0)
     assert snap_compare(app, terminal_size=(120, 40))
+
+
+@pytest.mark.parametrize("keys", [["0"], ["0", "w"]], ids=["list", "why"])
+def test_job_schedules(snap_compare, dashboard_at, keys):
+    app = dashboard_at(51.5 * 3600, "nightly-schedule-overruns")
+    assert snap_compare(app, press=keys, terminal_size=(120, 40))

@@ -26,13 +26,13 @@ class JobSchedulesModel(RowsModel):
     kind = "job schedule"
     columns = (
         Column("", 1),
-        Column("Job schedule", 12, stretch=True),
+        Column("Job schedule", 16, stretch=True),
         Column("State", 11),
         Column("Every", 11, from_width=90),
         Column("Next run", 14),
         Column("Jobs", 4, is_right=True),
         Column("Missed", 6, is_right=True, is_derived=True),
-        Column("Recent job", 18, from_width=70),
+        Column("Recent job", 10),
     )
     help_text = (
         "A schedule has one active job at a time. If it is still there when the next is due, that one waits, or is\n"
@@ -68,6 +68,7 @@ class JobSchedulesModel(RowsModel):
         schedule = self._row(key)
         glyph = JOB_SCHEDULE[schedule.state]
         job = JOB[schedule.recent_job_state]
+        run = schedule.recent_job.removeprefix(f"{schedule.schedule_id}:")
         return (
             self.session.glyphs.span(glyph),
             Span(schedule.schedule_id),
@@ -76,7 +77,7 @@ class JobSchedulesModel(RowsModel):
             Span(self.session.clock(schedule.next_run_ms)),
             Span(f"{schedule.jobs_made:,}"),
             Span(f"{schedule.missed:,}", Role.TRANSITION if schedule.missed else Role.DERIVED),
-            Span(f"{self.session.glyphs.of(job)} {schedule.recent_job}", job.role) if schedule.recent_job else Span(""),
+            Span(f"{self.session.glyphs.of(job)} {run}", job.role) if run else Span(""),
         )
 
     def sentence(self, key: int) -> Line:

@@ -248,7 +248,9 @@ JOB_SCHEDULE: tuple[Verb[JobScheduleRow], ...] = (
         "Disable {}",
         "disableJobSchedule",
         effects=_stops,
-        unavailable=lambda schedule: _is_ending(schedule) or ("it is disabled already" if _is_disabled(schedule) else ""),
+        unavailable=lambda schedule: (
+            _is_ending(schedule) or ("it is disabled already" if _is_disabled(schedule) else "")
+        ),
     ),
     Verb(
         "Enable {}",
