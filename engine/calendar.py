@@ -38,9 +38,10 @@ class DueKind(IntEnum):
     SPOT_REFILL = 19
     AUTOSCALE_SAMPLE = 20
     AUTOSCALE = 21
-    TASKS_READY = 22
-    STARVING = 23
-    PASS = 24
+    NODES_WANTED = 22
+    TASKS_READY = 23
+    STARVING = 24
+    PASS = 25
 
 
 class Due:

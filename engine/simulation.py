@@ -366,6 +366,7 @@ class Simulation:
             DueKind.SPOT_REFILL: spot.refill,
             DueKind.AUTOSCALE_SAMPLE: autoscaling.take_sample,
             DueKind.AUTOSCALE: autoscaling.evaluate_when_due,
+            DueKind.NODES_WANTED: resizing.ask_for_wanted_nodes,
             DueKind.TASKS_READY: scheduling.tasks_are_ready,
             DueKind.STARVING: starvation.look_again,
             DueKind.PASS: scheduling.run_pass,

@@ -113,7 +113,7 @@ def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
     if pool.state is PoolState.DELETING:
         raise BatchError("PoolBeingDeleted")
     fixed = sorted(wire_name(name) for name in set(given) - _LIVE)
-    if fixed and (pool.pending or nodes.present_nodes(world, pool)):
+    if fixed and (pool.pending or pool.wanted or nodes.present_nodes(world, pool)):
         raise BatchError(
             "OperationInvalidForCurrentState", f"{', '.join(fixed)} can change only while the pool has no nodes"
         )
@@ -145,6 +145,7 @@ def delete(world: World, pool: Pool) -> None:
     world.pools.set_state(world.now_ms, pool.row, PoolState.DELETING)
     pool.token += 1
     pool.pending.clear()
+    pool.wanted = ()
     pool.upgrade = ()
     for job in world.jobs_of(pool):
         job.in_turn = False

@@ -125,8 +125,9 @@ def begin_resize(world: World, pool: Pool, timeout_ms: int, option: Deallocation
         elif missing:
             growth.append((dedicated, missing))
     _start(world, pool, timeout_ms, option if victims else None)
-    for dedicated, missing in growth:
-        ask_for_nodes(world, pool, missing, dedicated=dedicated)
+    pool.wanted = tuple(growth)
+    if growth:
+        world.calendar.at(world.now_ms, DueKind.NODES_WANTED)
     send_away(world, pool, victims, option)
     look_at_resize(world, pool)
 
@@ -168,7 +169,17 @@ def _start(world: World, pool: Pool, timeout_ms: int, option: Deallocation | Non
     world.calendar.at(world.now_ms + timeout_ms, DueKind.RESIZE_TIMEOUT, pool.row, pool.token)
 
 
-def ask_for_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> None:
+def ask_for_wanted_nodes(world: World, _: Due) -> None:
+    """Pools that grow at the same moment ask for their nodes in the order of their ids (ACC-8)."""
+    for pool in sorted(world.pools.present(), key=lambda pool: pool.id.lower()):
+        wanted, pool.wanted = pool.wanted, ()
+        for dedicated, count in wanted:
+            _ask_for_nodes(world, pool, count, dedicated=dedicated)
+        if wanted:
+            look_at_resize(world, pool)
+
+
+def _ask_for_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> None:
     """Request nodes; those that quota or capacity do not allow are given up at once (ACC-8, RSZ-12)."""
     count, errors = quotas.granted(world, pool, wanted, dedicated=dedicated)
     _gather(pool, errors)
@@ -262,6 +273,7 @@ def stopped(world: World, due: Due) -> None:
 def _call_off(world: World, pool: Pool) -> list[int]:
     """Give up what is pending; nodes that only wait for their tasks stay. Returns those that stay."""
     pool.pending.clear()
+    pool.wanted = ()
     return _keep_waiting(world, pool)
 
 

@@ -52,11 +52,15 @@ def seek_everywhere(world: World) -> None:
         seek(world, pool)
 
 
-def refill(world: World, due: Due) -> None:
-    """An attempt: what can be had comes at once, preempted nodes first; a failure is no resize error (SPOT-5)."""
-    pool = world.pools.edit(due.key)
-    if pool.refill_at_ms != world.now_ms:
-        return
+def refill(world: World, _: Due) -> None:
+    """It is time for an attempt; pools that try at the same moment do so in the order of their ids (ACC-8)."""
+    for pool in sorted(world.pools.present(), key=lambda pool: pool.id.lower()):
+        if pool.refill_at_ms == world.now_ms:
+            _refill(world, pool)
+
+
+def _refill(world: World, pool: Pool) -> None:
+    """What can be had comes at once, preempted nodes first; a failure is no resize error (SPOT-5)."""
     pool.refill_at_ms = None
     count, _ = quotas.granted(world, pool, missing_nodes(world, pool), dedicated=False)
     quotas.use_capacity(world, pool, count)

@@ -121,6 +121,7 @@ class Pool(Record):
         "unsettled",
         "upgrade",
         "victims",
+        "wanted",
     )
 
     def __init__(self, row: int, spec: PoolSpec, size: VmSize, os: OsFamily, now_ms: int) -> None:
@@ -131,10 +132,9 @@ class Pool(Record):
         self.size = size
         self.os = os
         self.state: PoolState | None = None
-        self.since_ms = self.created_ms = self.modified_ms = now_ms
+        self.since_ms = self.allocation_since_ms = self.created_ms = self.modified_ms = now_ms
         self.gone_ms: int | None = None
         self.allocation: AllocationState | None = None
-        self.allocation_since_ms = now_ms
         self.slots = spec.task_slots_per_node
         self.fill: NodeFillType = spec.task_scheduling_policy.node_fill_type
         self.oldest_first = spec.task_scheduling_policy.job_default_order is JobDefaultOrder.CREATION_TIME
@@ -150,6 +150,7 @@ class Pool(Record):
         self.token = 0  # entries of an earlier resize are void
         self.requested = 0  # nodes ever asked for: keys of the draws
         self.pending: dict[int, bool] = {}  # nodes asked for and not there yet, by number: whether dedicated
+        self.wanted: tuple[tuple[bool, int], ...] = ()  # to be asked for in this instant: whether dedicated, how many
         self.victims: set[int] = set()  # nodes that are to leave
         self.drain_option = "invalid"  # EVT-3: how nodes leave, `invalid` for growth (RSZ-15)
         self.resize_started_ms = 0
@@ -206,8 +207,8 @@ class Pool(Record):
 
     @property
     def targets_met(self) -> bool:
-        """Whether nothing is pending and nobody is to leave."""
-        return not self.pending and not self.victims
+        """Whether nothing is wanted or pending and nobody is to leave."""
+        return not self.wanted and not self.pending and not self.victims
 
 
 class PoolTable(Records[Pool]):

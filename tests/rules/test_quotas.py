@@ -144,10 +144,44 @@ def test_acc_7_nodes_that_are_asked_for_count_already(start):
 
 
 def test_acc_8_requests_are_served_in_their_order(start):
-    first = a_pool("z", nodes=4)
-    sim = start(pools=[first, a_pool("a", nodes=4)], account=quotas(dedicatedCores=8))
+    pools = [a_pool("z", nodes=4), a_pool("a", nodes=4, at=1)]
+    sim = start(pools=pools, account=quotas(dedicatedCores=8))
     run_to(sim, minutes=1)
     assert (kinds(sim, "z"), kinds(sim, "a")) == ((4, 0), (0, 0))
+
+
+@pytest.mark.parametrize("ids", [("zeta", "Alpha"), ("Alpha", "zeta")])
+def test_acc_8_requests_of_the_same_moment_are_served_by_pool_id(start, ids):
+    sim = start(pools=[a_pool(pool_id, nodes=3) for pool_id in ids], account=quotas(dedicatedCores=8))
+    run_to(sim, minutes=1)
+    assert (kinds(sim, "Alpha"), kinds(sim, "zeta")) == ((3, 0), (1, 0))
+
+
+def test_acc_8_resizes_of_the_same_moment_are_served_by_pool_id(start):
+    resizes = [{"at": 60, "resizePool": {"poolId": pool_id, "targetDedicatedNodes": 3}} for pool_id in "ba"]
+    pools = [a_pool(pool_id, nodes=0) for pool_id in "ab"]
+    sim = start(pools=pools, timeline=resizes, account=quotas(dedicatedCores=8))
+    run_to(sim, minutes=3)
+    assert (kinds(sim, "a"), kinds(sim, "b"), errors(sim, "b")) == ((3, 0), (1, 0), ["AccountCoreQuotaReached"])
+
+
+def test_acc_8_spot_nodes_are_sought_by_pool_id_too(start):
+    pools = [a_pool(pool_id, nodes=0, targetLowPriorityNodes=1) for pool_id in "ba"]
+    evictions = [{"at": 120, "evictNode": {"poolId": pool_id, "node": 0}} for pool_id in "ba"]
+    scarce = {"at": 130, "capacity": {"vmSize": "standard_d2s_v3", "nodes": 1}}
+    sim = start(pools=pools, timeline=[*evictions, scarce])
+    run_to(sim, minutes=8)
+    assert (node_state(sim, 0, "a"), node_state(sim, 0, "b")) == ("starting", "preempted")
+
+
+def test_rsz_9_a_resize_that_is_stopped_at_once_asks_for_nothing(start):
+    entries = [
+        {"at": 60, "resizePool": {"poolId": "p", "targetDedicatedNodes": 3}},
+        {"at": 60, "stopPoolResize": {"poolId": "p"}},
+    ]
+    sim = start(pool=a_pool(nodes=0), timeline=entries)
+    run_to_end(sim)
+    assert (kinds(sim), errors(sim)) == ((0, 0), ["ResizeStopped"])
 
 
 def test_acc_8_freed_cores_do_not_reopen_a_finished_resize(start):
