@@ -15,6 +15,7 @@ from textual.filter import NoColor
 from tui import palette
 from tui.recorder import Recorder
 from tui.screens.deck import Deck
+from tui.settings import Settings, SettingsFile
 from tui.viewmodels.session import Session
 
 if TYPE_CHECKING:
@@ -26,18 +27,41 @@ if TYPE_CHECKING:
     from engine import Simulation
 
 
-def show_dashboard(simulation: Simulation, *, speed: float | None, plays: bool, theme: str, ascii_only: bool) -> int:
-    """Open the dashboard until it is left; returns the exit status. What was done by hand is never lost."""
+def show_dashboard(
+    simulation: Simulation, *, speed: float | None, plays: bool, theme: str | None, ascii_only: bool
+) -> int:
+    """Open the dashboard until it is left; returns the exit status. What was done by hand is never lost.
+
+    ``speed`` and ``theme`` None are those that the user has chosen last; speed 0 is as fast as it can.
+    """
     gc.freeze()  # the scenario stays: the collector need not look at it while somebody waits for a key
-    ascii_only = ascii_only or not _draws_unicode()
-    app = Dashboard(simulation, speed=speed, plays=plays, theme=theme, ascii_only=ascii_only)
+    file = SettingsFile()
+    settings, wrong = file.read()
+    app = Dashboard(
+        simulation,
+        settings,
+        speed=(settings.speed if speed is None else speed) or None,
+        plays=plays,
+        theme=theme or settings.theme,
+        ascii_only=ascii_only or settings.ascii or not _draws_unicode(),
+        notes=wrong,
+    )
     try:
         app.run()
     finally:
         path = app.recorder.save_unsaved()
         if path is not None:
-            print(f"What was done by hand is saved in {path}; batchdeck run {path} replays it.", file=sys.stderr)  # noqa: T201
+            _tell(f"What was done by hand is saved in {path}; batchdeck run {path} replays it.")
+        app.remember()
+        try:
+            file.write(settings)
+        except OSError as error:
+            _tell(f"{file.path}: {error.strerror or error}; the settings are not remembered.")
     return app.return_code or 0
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201  # the dashboard is gone
 
 
 def _draws_unicode() -> bool:
@@ -56,18 +80,25 @@ class Dashboard(App[None]):
     def __init__(
         self,
         simulation: Simulation,
+        settings: Settings | None = None,
         *,
         speed: float | None = 60,
         plays: bool = True,
         theme: str = palette.DARK,
         ascii_only: bool = False,
+        notes: Sequence[str] = (),
     ) -> None:
-        """A dashboard that starts where the simulation stands, at ``speed`` simulated seconds per second."""
+        """A dashboard that starts where the simulation stands, at ``speed`` simulated seconds per second.
+
+        What is to be remembered is entered into ``settings``; ``notes`` are said at the start.
+        """
         super().__init__()
         self.session = Session(simulation, ascii_only=ascii_only)
         self.recorder = Recorder(simulation)
-        self._speed = speed
-        self._plays = plays
+        self._settings = settings or Settings()
+        self._notes = notes
+        self._deck = Deck(self.session, self.recorder, self._settings, speed=speed, plays=plays)
+        self._begun_with = theme, speed
         for known in palette.themes():
             self.register_theme(known)
         self.theme = palette.NO_COLOUR if self.no_color else theme
@@ -75,7 +106,20 @@ class Dashboard(App[None]):
 
     def get_default_screen(self) -> Screen[None]:
         """The deck."""
-        return Deck(self.session, self.recorder, speed=self._speed, plays=self._plays)
+        return self._deck
+
+    def on_mount(self) -> None:
+        """Say what there is to say at the start."""
+        for note in self._notes:
+            self._deck.say(note, "warning")
+
+    def remember(self) -> None:
+        """Enter theme and speed into the settings if they were changed here."""
+        theme, speed = self._begun_with
+        if self.theme != theme and self.theme in palette.THEME_NAMES:
+            self._settings.theme = self.theme
+        if self._deck.playback.pacer.speed != speed:
+            self._settings.speed = self._deck.playback.pacer.speed or 0
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without colours nothing that is drawn has one, whatever drew it."""

@@ -143,20 +143,22 @@ def run(
 @cli.command("open")
 @click.argument("scenario", shell_complete=_complete_scenario)
 @click.option("--seed", type=int, metavar="N", help="Draw all chance from N instead of the scenario's seed.")
-@click.option(
-    "--speed", default="60", show_default=True, metavar="X", help="Simulated seconds per real second, or max."
-)
+@click.option("--speed", metavar="X", help="Simulated seconds per real second, or max.  [default: 60, or as left last]")
 @click.option("--at", metavar="TIME", help="Jump there first: PT5M or 300 (seconds) from the start, or a UTC time.")
 @click.option("--paused", is_flag=True, help="Do not let time go by until space is pressed.")
-@click.option("--theme", type=click.Choice(["dark", "light", "high-contrast", "no-colour"]), default="dark")
+@click.option(
+    "--theme",
+    type=click.Choice(["dark", "light", "high-contrast", "no-colour"]),
+    help="Colours, or none of them.  [default: dark, or as left last]",
+)
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with the characters of ASCII only.")
 def open_dashboard(
     scenario: str,
     seed: int | None = None,
-    speed: str = "60",
+    speed: str | None = None,
     at: str | None = None,
     paused: bool = False,
-    theme: str = "dark",
+    theme: str | None = None,
     ascii_only: bool = False,
 ) -> int:
     """Open the dashboard on SCENARIO, a file or the name of a bundled one.
@@ -172,7 +174,7 @@ def open_dashboard(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("the dashboard needs a terminal; `batchdeck run` replays without one.")
     loaded = _load(scenario)
-    pace = _speed(speed)
+    pace = None if speed is None else _speed(speed)
     at_ms = 0 if at is None else _time(at, loaded, "--at")
     from engine import Simulation
     from tui.app import show_dashboard
@@ -301,9 +303,10 @@ def _load(name: str) -> Scenario:
         raise click.exceptions.Exit(WRONG) from None
 
 
-def _speed(text: str) -> float | None:
+def _speed(text: str) -> float:
+    """Simulated seconds per real second; 0 is as fast as it can."""
     if text.lower() == "max":
-        return None
+        return 0
     try:
         speed = float(text.lower().removeprefix("x"))
     except ValueError:

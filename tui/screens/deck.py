@@ -15,6 +15,7 @@ from tui.panes.prompt import Prompt
 from tui.panes.timeline import Timeline
 from tui.panes.watch import Watch
 from tui.screens.by_hand import ByHand
+from tui.screens.columns import ColumnChooser
 from tui.screens.navigation import Navigation
 from tui.screens.playback import Playback
 from tui.screens.telling import Telling
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from tui.recorder import Recorder
+    from tui.settings import Settings
     from tui.viewmodels.session import Session
 
 
@@ -44,6 +46,7 @@ class Deck(Screen[None]):
         *Telling.KEYS,
         Binding("slash", "ask_filter", "filter", id="list.filter"),
         Binding("v", "with_all", "with nodes without a record", id="list.all"),
+        Binding("C", "choose_columns", "choose columns", id="list.columns"),
         Binding("F", "follow", "follow the newest event", id="events.follow"),
         Binding("q,ctrl+q", "quit", "quit", id="quit"),
     ]
@@ -51,7 +54,9 @@ class Deck(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-short"), (30, "-tall")]  # noqa: RUF012  # as Textual declares it
 
-    def __init__(self, session: Session, recorder: Recorder, *, speed: float | None, plays: bool) -> None:
+    def __init__(
+        self, session: Session, recorder: Recorder, settings: Settings, *, speed: float | None, plays: bool
+    ) -> None:
         """A deck over a session; time goes by at once if ``plays``."""
         super().__init__()
         self.session = session
@@ -59,6 +64,7 @@ class Deck(Screen[None]):
         self.navigation = Navigation(self, session)
         self.by_hand = ByHand(self, session, recorder)
         self.telling = Telling(self, session)
+        self._settings = settings
         self._plays = plays
 
     # -- arrangement ---------------------------------------------------------------------------------------------
@@ -72,7 +78,9 @@ class Deck(Screen[None]):
             yield Timeline(self.session)
             for tab in TABS:
                 if tab.model is not None:
-                    yield Blade(tab.model(self.session), id=tab.name)
+                    model, wanted = tab.model(self.session), self._settings.of(tab.name)
+                    model.arrange(wanted.columns, wanted.sort, is_descending=wanted.descending)
+                    yield Blade(model, id=tab.name)
         yield Prompt()
 
     def on_mount(self) -> None:
@@ -158,6 +166,11 @@ class Deck(Screen[None]):
             self.view.model.with_all = not self.view.model.with_all
             self.look()
 
+    def action_choose_columns(self) -> None:
+        """Choose the columns of the list."""
+        if isinstance(self.view, Blade):
+            self.app.push_screen(ColumnChooser(self.view.model, self.on_table_arranged))
+
     def action_follow(self) -> None:
         """Keep the newest event in view."""
         if isinstance(self.view, Blade) and isinstance(self.view.model, EventsModel):
@@ -190,7 +203,14 @@ class Deck(Screen[None]):
             self.telling.details(model, message.key)
 
     def on_table_arranged(self) -> None:
-        """Sort order or filter have changed."""
+        """Columns, sort order or filter have changed: show it, and remember all but the filter."""
+        if isinstance(self.view, Blade):
+            model, kept = self.view.model, self._settings.of(self.view.id or "")
+            chosen = model.chosen_columns
+            kept.columns = (
+                None if chosen is None else [each.name for each in model.named_columns if each.name in chosen]
+            )
+            kept.sort, kept.descending = model.sort_column, model.is_descending
         self.look()
 
     # -- what is typed -------------------------------------------------------------------------------------------

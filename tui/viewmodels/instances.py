@@ -31,6 +31,13 @@ _SHOWN = (
 _OTHER = {Hook.PREPARATION: Hook.RELEASE, Hook.RELEASE: Hook.PREPARATION}
 
 
+_EXTRA = (
+    Column("Node state", 20, is_extra=True),
+    Column("Runs", 4, is_extra=True, is_right=True, is_derived=True),
+    Column("Failure code", 20, is_extra=True),
+)
+
+
 class InstancesModel(RowsModel):
     """Preparation or release of the job in focus, node by node."""
 
@@ -80,6 +87,9 @@ class InstancesModel(RowsModel):
             Span(fmt.optional(record.exit_code), Role.FAILED if record.exit_code else Role.PLAIN),
             *self._last_cells(record),
             Span(fmt.span(duration_ms), Role.DERIVED),
+            Span(NODE[record.node_state].name, NODE[record.node_state].role),
+            Span(str(record.runs)),
+            Span(record.failure.code if record.failure else "", Role.FAILED),
         )
 
     @abstractmethod
@@ -204,6 +214,7 @@ class PreparationModel(InstancesModel):
         Column("Exit code", 9),
         Column("Retries", 7, from_width=66),
         Column("Duration", 9, from_width=100, is_derived=True),
+        *_EXTRA,
     )
     help_text = (
         "One line for each node that was asked to prepare for the job in focus, nodes that have left included.\n"
@@ -255,6 +266,7 @@ class ReleaseModel(InstancesModel):
         Column("End time", 10),
         Column("Exit code", 9),
         Column("Duration", 9, from_width=90, is_derived=True),
+        *_EXTRA,
     )
     help_text = (
         "One line for each node on which the job's release task ran.\n"

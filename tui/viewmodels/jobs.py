@@ -41,6 +41,8 @@ class JobsModel(RowsModel):
         Column("Tasks", 16),
         Column("Release", 10, from_width=70),
         Column("Ended", 8, from_width=112),
+        Column("Created", 8, is_extra=True),
+        Column("Reason", 18, is_extra=True),
     )
     help_text = (
         "Preparation, Tasks and Release show done of all, and failures after a cross.\n"
@@ -87,6 +89,8 @@ class JobsModel(RowsModel):
             ),
             self._phase(job.phases.release),
             Span(self.session.clock(job.end_ms)),
+            Span(self.session.clock(job.created_ms)),
+            Span(job.terminate_reason or ""),
         )
 
     def _phase(self, counts: HookCounts) -> Span:

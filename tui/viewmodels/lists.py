@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A column. It is left out where the list is narrower than ``from_width``; ``stretch`` takes what is left."""
+    """A column. It is left out where the list is narrower than ``from_width``; ``stretch`` takes what is left.
+
+    One that ``is_extra`` is shown only where it has been chosen.
+    """
 
     name: str
     width: int
@@ -25,6 +28,7 @@ class Column(NamedTuple):
     is_right: bool = False
     is_derived: bool = False
     stretch: bool = False
+    is_extra: bool = False
 
 
 class Block(NamedTuple):
@@ -56,6 +60,7 @@ class RowsModel(ABC):
         self.with_all = False
         self.sort_column: str | None = None
         self.is_descending = False
+        self.chosen_columns: frozenset[str] | None = None  # None: by the room there is
         self._rows: Sequence[int] = ()
         self._hidden = 0
 
@@ -171,14 +176,48 @@ class RowsModel(ABC):
 
     def next_sort(self) -> None:
         """Sort by the next column; after the last one, the list's own order."""
-        names = [name for name in self._names() if name]
-        at = -1 if self.sort_column is None else names.index(self.sort_column)
+        shown = self.shown_names()
+        names = [name for at, name in enumerate(self._names()) if name in shown or (name and at == self.identity)]
+        at = names.index(self.sort_column) if self.sort_column in names else -1
         self.sort_column = names[at + 1] if at + 1 < len(names) else None
 
     def sort_by(self, name: str) -> None:
         """Sort by a column; the same one again turns the order round."""
         self.is_descending = not self.is_descending if self.sort_column == name else False
         self.sort_column = name
+
+    @property
+    def named_columns(self) -> tuple[Column, ...]:
+        """The columns that can be chosen or left out: all but the glyph, and what tells rows apart."""
+        return tuple(each for at, each in enumerate(self.columns) if each.name and at != self.identity)
+
+    def shown_names(self) -> frozenset[str]:
+        """The columns that are shown where there is room for them."""
+        if self.chosen_columns is not None:
+            return self.chosen_columns
+        return frozenset(column.name for column in self.named_columns if not column.is_extra)
+
+    def toggle_column(self, name: str) -> None:
+        """Show a column from now on, or hide it."""
+        self.chosen_columns = self.shown_names() ^ {name}
+
+    def layout(self, width: int) -> list[tuple[int, int]]:
+        """Index and width of the columns that are shown in so many cells."""
+        shown, has_chosen = self.shown_names(), self.chosen_columns is not None
+        columns = [
+            (at, column._replace(from_width=0) if has_chosen else column)
+            for at, column in enumerate(self.columns)
+            if column.name in shown or not column.name or at == self.identity
+        ]
+        return [(columns[at][0], cells) for at, cells in layout([column for _, column in columns], width)]
+
+    def arrange(self, columns: Sequence[str] | None, sort: str | None, *, is_descending: bool) -> None:
+        """Show these columns in this order, as far as there are such columns; None is the list's own choice."""
+        names = self._names()
+        known = frozenset(column.name for column in self.named_columns)
+        self.chosen_columns = None if columns is None else known & frozenset(columns)
+        self.sort_column = sort if sort in names and sort else None
+        self.is_descending = is_descending
 
     def arrangement(self) -> Line:
         """How the list is sorted and filtered, in words."""

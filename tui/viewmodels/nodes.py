@@ -35,6 +35,10 @@ class NodesModel(RowsModel):
         Column("Total tasks run", 15, from_width=92, is_right=True),
         Column("In state", 11, from_width=104, is_derived=True),
         Column("IP address", 11, from_width=116),
+        Column("Node size", 16, is_extra=True),
+        Column("Dedicated", 9, is_extra=True),
+        Column("Last boot", 9, is_extra=True),
+        Column("Total successful", 16, is_extra=True, is_right=True),
     )
     help_text = (
         "All nodes the pool in focus ever had. Running tasks counts task slots in use, of all slots of the node.\n"
@@ -80,6 +84,10 @@ class NodesModel(RowsModel):
             Span(f"{node.total_run:,}"),
             Span(fmt.span(self.session.now_ms - node.since_ms), Role.DERIVED),
             Span(node.ip),
+            Span(node.vm_size),
+            Span("yes" if node.is_dedicated else "no, Spot"),
+            Span(self.session.clock(node.boot_ms)),
+            Span(f"{node.total_succeeded:,}"),
         )
 
     def summary(self) -> Line:

@@ -27,13 +27,18 @@ class TasksModel(RowsModel):
         Column("Task", 16, stretch=True),
         Column("State", 10),
         Column("Result", 8, from_width=60),
-        Column("Node", 14, from_width=76),
+        Column("Node", 15, from_width=76),
         Column("Start time", 10),
         Column("End time", 10, from_width=64),
         Column("Exit code", 9),
         Column("Retries", 7, from_width=84),
         Column("Requeues", 8, from_width=96),
         Column("Duration", 9, from_width=108, is_derived=True),
+        Column("Created", 8, is_extra=True),
+        Column("Slots", 5, is_extra=True, is_right=True),
+        Column("Starts", 6, is_extra=True, is_right=True, is_derived=True),
+        Column("Failure code", 20, is_extra=True),
+        Column("Command line", 24, is_extra=True),
     )
     help_text = (
         "The tasks of the job in focus. A task is active while it waits, preparing while the job's preparation runs "
@@ -91,6 +96,11 @@ class TasksModel(RowsModel):
             Span(str(task.retry_count) if task.retry_count else ""),
             Span(str(task.requeue_count) if task.requeue_count else ""),
             Span(fmt.span(runs_ms), Role.DERIVED),
+            Span(clock(task.created_ms)),
+            Span(str(task.required_slots)),
+            Span(str(task.attempts)),
+            Span(task.failure.code if task.failure else "", Role.FAILED),
+            Span(task.command_line),
         )
 
     def summary(self) -> Line:

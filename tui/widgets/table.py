@@ -9,7 +9,6 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 
-from tui.viewmodels.lists import layout
 from tui.viewmodels.text import Role, Span, fit, wrapped
 from tui.widgets.lines import strip_of
 
@@ -147,7 +146,7 @@ class Table(ScrollView):
         return strip_of(self, spans, is_cursor=is_cursor)
 
     def _line(self, y: int) -> Line:
-        columns = layout(self.model.columns, self.size.width - 2)
+        columns = self.model.layout(self.size.width - 2)
         if y < _HEADER_LINES:
             return (Span("  "), *self._header(columns))
         at = y - _HEADER_LINES + self.scroll_offset.y
@@ -270,7 +269,7 @@ class Table(ScrollView):
 
     def _sort_at(self, x: int) -> None:
         left = 2
-        for index, cells_wide in layout(self.model.columns, self.size.width - 2):
+        for index, cells_wide in self.model.layout(self.size.width - 2):
             if left <= x <= left + cells_wide and self.model.columns[index].name:
                 self.model.sort_by(self.model.columns[index].name)
                 self._arranged()

@@ -1,0 +1,79 @@
+"""The column chooser: which columns a list shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+
+from tui.viewmodels.text import Line, Role, Span, line
+from tui.widgets.choices import Choices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
+
+    from tui.viewmodels.lists import RowsModel
+
+
+class ColumnChooser(ModalScreen[None]):
+    """Each column with a box; what is chosen shows at once."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,C", "dismiss", "close"),
+        Binding("space", "switch", "show or hide"),
+        Binding("d", "default", "the list's own choice"),
+    ]
+
+    def __init__(self, model: RowsModel, on_change: Callable[[], None]) -> None:
+        """``on_change`` is called when another choice was made."""
+        super().__init__()
+        self._model = model
+        self._on_change = on_change
+
+    def compose(self) -> ComposeResult:
+        """One line for each column."""
+        with Vertical(id="actions"):
+            yield Choices(self._model.session.glyphs.cursor, id="choices")
+
+    def on_mount(self) -> None:
+        """The columns as they are chosen now."""
+        sheet = self.query_one("#actions")
+        sheet.border_title = Content(f"Columns of {self._model.title}")
+        sheet.border_subtitle = "space show or hide  d default  esc close"
+        choices = self.query_one(Choices)
+        choices.styles.height = len(self._model.named_columns)
+        choices.focus()
+        self._show()
+
+    def _show(self) -> None:
+        shown = self._model.shown_names()
+        lines: list[tuple[int, Line]] = []
+        for number, column in enumerate(self._model.named_columns):
+            box = "[x] " if column.name in shown else "[ ] "
+            role = Role.DERIVED if column.is_derived else Role.PLAIN
+            lines.append((number, line(Span(box, Role.KEY), Span(column.name, role))))
+        self.query_one(Choices).show(lines)
+
+    def action_switch(self) -> None:
+        """Show the column under the cursor, or hide it."""
+        self._model.toggle_column(self._model.named_columns[self.query_one(Choices).number].name)
+        self._changed()
+
+    def on_choices_chosen(self, message: Choices.Chosen) -> None:
+        """Enter and a double click do the same."""
+        message.stop()
+        self.action_switch()
+
+    def action_default(self) -> None:
+        """Let the list choose by the room there is."""
+        self._model.chosen_columns = None
+        self._changed()
+
+    def _changed(self) -> None:
+        self._show()
+        self._on_change()
