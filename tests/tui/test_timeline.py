@@ -139,7 +139,7 @@ def test_keys_move_zoom_and_change_rows(dashboard_at):
         grid = app.screen.focused
         seen.append((grid.subject, grid.model.columns.step_ms, grid.model.rows.name, grid.model.cursor_ms))
 
-    drive(app, "8", "end", note, "home", "plus", note, "minus", "minus", note, "r", note, "0", note, "shift+left", note)
+    drive(app, "8", "end", note, "home", "plus", note, "minus", "minus", note, "r", note, "n", note, "shift+left", note)
     assert [subject.key for subject, *_ in seen[:3]] == [5, 0, 0]
     assert [step for _, step, *_ in seen] == [5_000, 1_000, 15_000, 15_000, 5_000, 5_000]
     assert [name for _, _, name, _ in seen] == ["nodes"] * 3 + ["tasks"] * 3

@@ -27,7 +27,7 @@ class Timeline(Container):
 
     title = "Timeline"
     help_text = HELP
-    hints: ClassVar[tuple[tuple[str, str], ...]] = (("+ -", "zoom"), ("enter", "go there"), ("r", "rows"), ("0", "all"))
+    hints: ClassVar[tuple[tuple[str, str], ...]] = (("+ -", "zoom"), ("enter", "go there"), ("r", "rows"), ("n", "now"))
 
     def __init__(self, session: Session) -> None:
         """A view of this session."""

@@ -43,7 +43,7 @@ class TimelineGrid(ScrollView):
         Binding("end", "edge(1)", "last row", show=False, id="timeline.last"),
         Binding("plus", "zoom(1)", "look closer", id="timeline.closer"),
         Binding("minus", "zoom(-1)", "look from farther away", id="timeline.farther"),
-        Binding("0", "fit", "the whole run, cursor at now", id="timeline.fit"),
+        Binding("n", "fit", "now: the whole run again", id="timeline.fit"),
         Binding("r", "rows", "rows: nodes, tasks, jobs", id="timeline.rows"),
         Binding("enter", "go", "go to this moment", id="timeline.go"),
     ]
