@@ -165,7 +165,7 @@ def disable(world: World, job: Job, option: DisableTasks) -> None:
     if job.state is _J.ACTIVE:
         world.jobs.set_state(world.now_ms, job.row, _J.DISABLING)
         _wait_in_state(world, job)
-        _leave_turns(world, job)
+        scheduling.leave_turns(world, job)
     for task in interruptions.each_still_there(world, _tasks_on_nodes(world, job)):
         if world.tasks.state[task] == PREPARING:
             preparation.give_back(world, task, rule="JOB-11")
@@ -210,11 +210,6 @@ def job_step(world: World, due: Due) -> None:
             all_tasks_complete(world, job)
         case _J.TERMINATING | _J.DELETING:
             look_at_end(world, job)
-
-
-def _leave_turns(world: World, job: Job) -> None:
-    if job.pool >= 0:
-        scheduling.reorder_turns(world, world.pools[job.pool])
 
 
 def _tasks_on_nodes(world: World, job: Job) -> list[int]:
@@ -296,7 +291,7 @@ def delete(world: World, job: Job, *, force: bool) -> None:
 
 def _end_tasks(world: World, job: Job) -> None:
     """Running tasks are ended, preparing ones could not start, the preparation is killed (JOB-15, PREP-23)."""
-    _leave_turns(world, job)
+    scheduling.leave_turns(world, job)
     for task in _tasks_on_nodes(world, job):
         if world.tasks.state[task] == RUNNING:
             interruptions.terminate_task(world, task, "JOB-15", _BY_JOB)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.rules import network
 from engine.specs.account import PoolAllocationMode
 from engine.state.pools import ResizeError
-from engine.terms import JobScheduleState, JobState
+from engine.terms import JobScheduleState
 from engine.terms import NodeState as N
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def use_capacity(world: World, pool: Pool, count: int) -> None:
 
 def active_jobs_and_schedules(world: World) -> int:
     """Jobs and job schedules that count for the quota: all that are not completed (ACC-9, JOB-22, JS-14)."""
-    jobs = sum(job.state is not JobState.COMPLETED for job in world.jobs.present())
-    return jobs + sum(one.state is not JobScheduleState.COMPLETED for one in world.job_schedules.present())
+    schedules = sum(one.state is not JobScheduleState.COMPLETED for one in world.job_schedules.present())
+    return world.jobs.unfinished + schedules
 
 
 def has_unit(world: World) -> bool:

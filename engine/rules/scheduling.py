@@ -184,6 +184,17 @@ def look_elsewhere(world: World, job: Job) -> None:
         request_pass(world, world.pools[job.pool])
 
 
+def leave_turns(world: World, job: Job) -> None:
+    """The job is no longer active: nothing of it is to be placed (SCHED-7); what it leaves goes to others in a pass."""
+    if job.in_turn:
+        job.in_turn = False
+        pool = world.pools[job.pool]
+        pool.turns = [key for key in pool.turns if key & ROW_MASK != job.row]
+        heapify(pool.turns)
+    if job.busy:
+        request_pass(world, world.pools[job.pool])
+
+
 def reorder_turns(world: World, pool: Pool) -> None:
     """Make the order of turns anew: a priority or a job's state has changed (SCHED-3)."""
     pool.turns = []

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 UNBOUND = -1
 NO_SCHEDULE = -1
+_FINISHED = (None, JobState.COMPLETED)
 
 
 class Job(Record):
@@ -125,6 +126,7 @@ class JobTable(Records[Job]):
         """Make a table without jobs."""
         super().__init__()
         self.log = log
+        self.unfinished = 0  # jobs that are there and not completed: what the quota counts
         self._by_id: dict[str, int] = {}
 
     def find(self, job_id: str) -> Job | None:
@@ -152,6 +154,7 @@ class JobTable(Records[Job]):
         if old is not None:
             job.previous = (old, job.since_ms)
         job.state = new
+        self.unfinished += (new not in _FINISHED) - (old not in _FINISHED)
         job.since_ms = job.modified_ms = now_ms
         job.token += 1
         if new is None:
@@ -176,3 +179,4 @@ class JobTable(Records[Job]):
         self._edited.update(job.row for job in self.rows if job.state is not None)
         super().restore(copy)
         self._by_id = {job.id.lower(): job.row for job in self.rows if job.state is not None}
+        self.unfinished = sum(job.state not in _FINISHED for job in self.rows)
