@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Fault(NamedTuple):
     """What the faults of the scenario have set, beyond single nodes."""
 
-    capacity: tuple[tuple[str, int], ...] = ()  # vmSize in lower case -> nodes that can still be had
+    capacity: tuple[tuple[str, int, str], ...] = ()  # vmSize in lower case, nodes that can still be had, why not more
     outages: tuple[tuple[int, int | None], ...] = ()
 
 

@@ -185,7 +185,7 @@ def set_capacity(world: World, fault: Capacity) -> None:
     """From now on so many nodes of a size can still be had (RSZ-12)."""
     name = fault.vm_size.lower()
     others = tuple(item for item in world.faults.capacity if item[0] != name)
-    world.faults = world.faults._replace(capacity=(*others, (name, fault.nodes)))
+    world.faults = world.faults._replace(capacity=(*others, (name, fault.nodes, fault.code.value)))
 
 
 def storage_outage(world: World, fault: StorageOutage) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.rules import network
 from engine.specs.account import PoolAllocationMode
 from engine.state.pools import ResizeError
-from engine.terms import JobScheduleState
+from engine.terms import JobScheduleState, OsFamily
 from engine.terms import NodeState as N
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> tuple[
     """How many of the wanted nodes can be had, and why not more (ACC-6, ACC-8, POOL-11, POOL-12, RSZ-12)."""
     kind = "dedicated" if dedicated else "Spot/low-priority"
     limits = [
+        *_size_limit(pool, dedicated=dedicated),
         *_quota_limits(world, pool, dedicated=dedicated),
         *_communication_limit(world, pool),
         *_network_limits(world, pool, dedicated=dedicated),
@@ -54,6 +55,17 @@ def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> tuple[
 
 
 _Limit = tuple[int, str, str]
+
+
+def _size_limit(pool: Pool, *, dedicated: bool) -> list[_Limit]:
+    """VM-2: the sizes of cloud services are offered neither with Linux nor as Spot machines."""
+    if pool.spec.virtual_machine_configuration is None:
+        return []
+    if not dedicated and pool.size.spot_windows_usd is None:
+        return [(0, "UnsupportedVMSize", f"{pool.spec.vm_size} is not offered as Spot machine")]
+    if pool.os is OsFamily.LINUX and pool.size.linux_usd is None:
+        return [(0, "IncompatibleVMSize", f"{pool.spec.vm_size} is not offered with Linux")]
+    return []
 
 
 def _quota_limits(world: World, pool: Pool, *, dedicated: bool) -> list[_Limit]:
@@ -103,17 +115,17 @@ def _network_limits(world: World, pool: Pool, *, dedicated: bool) -> list[_Limit
 
 
 def _capacity_limit(world: World, pool: Pool) -> list[_Limit]:
-    for size, left in world.faults.capacity:
+    for size, left, code in world.faults.capacity:
         if size == pool.size.name.lower():
             reason = f"there is no capacity for {pool.spec.vm_size} in {world.account.location}"
-            return [(left, "AllocationFailed", reason)]
+            return [(left, code, reason)]
     return []
 
 
 def use_capacity(world: World, pool: Pool, count: int) -> None:
     """``count`` nodes of the pool's size have been taken from what the region can still give."""
     name = pool.size.name.lower()
-    left = tuple((size, most - count if size == name else most) for size, most in world.faults.capacity)
+    left = tuple((size, most - count if size == name else most, code) for size, most, code in world.faults.capacity)
     world.faults = world.faults._replace(capacity=left)
 
 

@@ -237,11 +237,12 @@ def resize_timeout(world: World, due: Due) -> None:
     pool = world.pools[due.key]
     if pool.token != due.token or pool.allocation is not AllocationState.RESIZING or pool.state is not PoolState.ACTIVE:
         return
-    late = sorted({"dedicated" if dedicated else "Spot/low-priority" for dedicated in pool.pending.values()})
+    late = set(pool.pending.values())
     kept = _call_off(world, pool)
     if kept and not late:
-        late = sorted({"dedicated" if world.nodes[node].dedicated else "Spot/low-priority" for node in kept})
-    for kind in late:
+        late = {world.nodes[node].dedicated for node in kept}
+    for dedicated in sorted(late, reverse=True):
+        kind = "dedicated" if dedicated else "Spot/low-priority"
         message = f"Desired number of {kind} nodes could not be allocated as the resize timeout was reached"
         _gather(pool, [ResizeError("AllocationTimedout", message)])
     if kept or late:

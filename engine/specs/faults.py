@@ -37,13 +37,22 @@ class EvictNode(OnNode):
     RULE = "SPOT-7"
 
 
+class AllocationError(Option):
+    """ERR-R: what a resize says that finds no capacity, or the like."""
+
+    ALLOCATION_FAILED = "AllocationFailed"
+    OVERCONSTRAINED = "OverconstrainedAllocationRequestError"
+    RESOURCE_NOT_FOUND = "DependentResourceNotFound"
+
+
 class Capacity(Entry):
-    """How many nodes of a size the region can still give, from now on (RSZ-12)."""
+    """How many nodes of a size the region can still give, and what a resize says that wants more (RSZ-12)."""
 
     NAME = "capacity"
 
     vm_size: Text
     nodes: Annotated[Int, Field(ge=0)]
+    code: AllocationError = AllocationError.ALLOCATION_FAILED
 
 
 class StorageOutage(Entry):

@@ -25,6 +25,7 @@ from tests.builders import (
     times,
 )
 
+SIZE = "standard_d2s_v3"
 USER_SUBSCRIPTION = {"poolAllocationMode": "UserSubscription"}
 
 
@@ -324,3 +325,25 @@ def test_acc_2_a_pool_serves_only_the_jobs_that_name_it(start):
     run_to_end(sim)
     ran = {event["jobId"]: event["poolId"] for event in events(sim, "TaskStateChanged", to="running")}
     assert ran == {"a": "p", "b": "q"}
+
+
+UBUNTU = {
+    "imageReference": {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server"},
+    "nodeAgentSKUId": "batch.node.ubuntu 24.04",
+}
+
+
+def test_rsz_12_a_size_of_cloud_services_is_not_offered_with_linux_nor_as_spot(start):
+    pool = a_pool(nodes=1, vmSize="small", virtualMachineConfiguration=UBUNTU, targetLowPriorityNodes=1)
+    sim = start(pool=pool)
+    run_to_end(sim)
+    assert (kinds(sim), errors(sim)) == ((0, 0), ["IncompatibleVMSize", "UnsupportedVMSize"])
+
+
+@pytest.mark.parametrize(
+    "code", ["AllocationFailed", "OverconstrainedAllocationRequestError", "DependentResourceNotFound"]
+)
+def test_rsz_12_the_cause_of_a_failed_allocation_may_be_said(start, code):
+    sim = start(pool=a_pool(nodes=2), timeline=[{"at": 0, "capacity": {"vmSize": SIZE, "nodes": 1, "code": code}}])
+    run_to_end(sim)
+    assert (kinds(sim), errors(sim)) == ((1, 0), [code])
