@@ -9,6 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from engine.errors import BrokenInvariant
+from engine.paths import APPLICATIONS
 from engine.rules import network, os_upgrade, scheduling
 from engine.state.instances import Mark
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
@@ -38,6 +39,7 @@ def check(world: World) -> None:
         _slots(world, pool)
         _buckets(world, pool)
         _addresses(world, pool)
+        _disks(world, pool)
         if not pool.pass_due:
             _nobody_waits_beside_room(world, pool)
 
@@ -170,6 +172,18 @@ def _slots(world: World, pool: Pool) -> None:
     running = sum(tasks.profile_of(task).required_slots for node in pool.nodes for task in nodes.running[node])
     if pool.busy_slots != running:
         raise _broken(world, "SCHED-10", f"pool {pool.id} counts {pool.busy_slots} slots that run, really {running}")
+
+
+def _disks(world: World, pool: Pool) -> None:
+    """VM-4, APP-2: what is in use adds up; a package that is said to be on a node lies there."""
+    for node in pool.nodes:
+        files, record = world.disks[node], world.nodes[node]
+        if files.used_bytes != files.counted_bytes():
+            raise _broken(world, "VM-4", f"node {node} counts {files.used_bytes} bytes, it has {files.counted_bytes()}")
+        if world.nodes.state_of(node) is not None:
+            lost = [name for name in record.arrivals if name.startswith(APPLICATIONS) and not files.is_dir(name)]
+            if lost:
+                raise _broken(world, "APP-2", f"node {node} is to have {lost}, which are not on its disk")
 
 
 def _buckets(world: World, pool: Pool) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from engine.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.paths import task_directory
-from engine.rules import disk_space, outcomes, preparation, processes
+from engine.rules import disk_space, outcomes, preparation, processes, setups
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended, failure
 from engine.state.instances import ENDED_WELL, Ending, Mark
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
@@ -157,6 +157,7 @@ def _coordination_ending(world: World, task: int, gang: Gang, subtask: int) -> E
     node, started_ms = gang.nodes[subtask], world.tasks.started[task]
     launch = processes.coordination_launch(world, task, gang.nodes, subtask, gang.attempt, started_ms)
     plan = world.executor.plan(launch)
+    setups.forget(world, node, launch.directory)
     if plan.failure is not None:
         return Ending(None, plan.failure)
     spec, job = world.tasks.spec(task), world.jobs[world.tasks.profile_of(task).job]

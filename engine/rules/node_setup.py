@@ -12,6 +12,7 @@ from engine.paths import APPLICATIONS, MOUNTS
 from engine.rules import containers, disk_space, faults, nodes, storage
 from engine.rules.deliveries import Delivery
 from engine.rules.packages import packages_of
+from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
 from engine.state.failures import failure
 
 if TYPE_CHECKING:
@@ -63,22 +64,21 @@ def begin(world: World, node: int) -> None:
 
 
 def _mount(world: World, node: int, mount: MountConfiguration) -> FailureInfo | None:
-    """Make one file system available below ``fsmounts``; why it cannot be (FILE-13)."""
-    source, path, is_azure = _source_of(mount)
+    """Make one file system available below ``fsmounts``; why it cannot be (FILE-13).
+
+    What tasks write there stays on the node: other nodes do not see it. DECISION.
+    """
+    given = mount.given
+    assert given is not None  # the pool was looked at before
+    match given:
+        case AzureBlobFileSystemConfiguration():
+            source, is_azure = given.url, True
+        case AzureFileShareConfiguration():
+            source, is_azure = given.azure_file_url, True
+        case _:
+            source, is_azure = given.source, False
     if (is_azure and storage.is_out(world)) or storage.found(world, source).missing:
+        path = given.relative_mount_path
         return failure("MountConfigurationError", ("Source", source), ("RelativeMountPath", path))
-    world.disks.edit(node).mkdir(f"{MOUNTS}/{path.strip('/')}")
+    world.disks.edit(node).mkdir(f"{MOUNTS}/{given.relative_mount_path.strip('/')}")
     return None
-
-
-def _source_of(mount: MountConfiguration) -> tuple[str, str, bool]:
-    """What is mounted, where, and whether it lies in Azure Storage. One of the four is given (``refusals``)."""
-    blob, share = mount.azure_blob_file_system_configuration, mount.azure_file_share_configuration
-    if blob is not None:
-        url = f"https://{blob.account_name}.blob.core.windows.net/{blob.container_name}"
-        return url, blob.relative_mount_path, True
-    if share is not None:
-        return share.azure_file_url, share.relative_mount_path, True
-    other = mount.nfs_mount_configuration or mount.cifs_mount_configuration
-    assert other is not None
-    return other.source, other.relative_mount_path, False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.log import Subject
-from engine.rules import dependencies, disk_space, jobs, multi_instance, processes, scheduling, uploads
+from engine.rules import dependencies, disk_space, jobs, multi_instance, processes, scheduling, setups, uploads
 from engine.state.columns import PAGE_BITS
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import Mark
@@ -178,9 +178,10 @@ def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> 
     extra = world.tasks.extra(task)
     plan = _present_plan(world, task, profile, extra)
     world.plans.pop(task, None)
-    if profile.process is None and plan.failure is None:
+    if profile.process is None:
         launch = processes.task_launch(world, task, node, extra.attempts, world.tasks.started[task])
-        plan = finished(world, task, node, launch, plan)
+        setups.forget(world, node, launch.directory)
+        plan = finished(world, task, node, launch, plan) if plan.failure is None else plan
     conclude(world, task, profile, plan)
 
 

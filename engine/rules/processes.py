@@ -170,6 +170,7 @@ def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, sta
     else:
         launch = hook_launch(world, job, hook, node, run, started_ms)
         plan = world.executor.plan(launch)
+        setups.forget(world, node, launch.directory)
         code = 0
         if plan.failure is None:
             code = finish(world, node, launch, plan, job, hook.task_id, hook.spec).exit_code

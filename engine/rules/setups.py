@@ -64,12 +64,16 @@ def set_up(
     for file in launch.resource_files:
         delivery.bring_file(file, f"{launch.directory}/wd")
     setup = delivery.setup
-    known = world.nodes[node].setups
+    forget(world, node, launch.directory)
     if setup != READY:
         world.nodes.edit(node).setups[launch.directory] = setup
-    elif launch.directory in known:
-        del world.nodes.edit(node).setups[launch.directory]
     return setup
+
+
+def forget(world: World, node: int, directory: str) -> None:
+    """The process that ran in this directory has ended."""
+    if directory in world.nodes[node].setups:
+        del world.nodes.edit(node).setups[directory]
 
 
 def setup_of(world: World, node: int, directory: str) -> Setup:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
 from engine.paths import STARTUP, working_directory
-from engine.rules import disk_space, nodes, processes
+from engine.rules import disk_space, nodes, processes, setups
 from engine.state.failures import FAILURE_EXIT_CODE, FailureInfo
 from engine.state.nodes import StartTaskRecord
 from engine.terms import NodeState
@@ -45,6 +45,7 @@ def start_task_ended(world: World, due: Due) -> None:
         return
     launch = processes.start_task_launch(world, node, task.start_ms)
     plan = world.executor.plan(launch)
+    setups.forget(world, node, STARTUP)
     if plan.failure is not None:
         _completed(world, node, task, None, plan.failure, rule="START-4")
         return

@@ -264,6 +264,11 @@ class AzureBlobFileSystemConfiguration(Spec):
     blobfuse_options: Text | None = None
     identity_reference: IdentityReference | None = None
 
+    @property
+    def url(self) -> str:
+        """The container."""
+        return f"https://{self.account_name}.blob.core.windows.net/{self.container_name}"
+
 
 class NfsMountConfiguration(Spec):
     """An NFS share."""
@@ -293,6 +298,11 @@ class AzureFileShareConfiguration(Spec):
     mount_options: Text | None = None
 
 
+FileSystem = (
+    AzureBlobFileSystemConfiguration | NfsMountConfiguration | CifsMountConfiguration | AzureFileShareConfiguration
+)
+
+
 class MountConfiguration(Spec):
     """One file system to mount on every node, of one of four kinds (FILE-13)."""
 
@@ -300,6 +310,12 @@ class MountConfiguration(Spec):
     nfs_mount_configuration: NfsMountConfiguration | None = None
     cifs_mount_configuration: CifsMountConfiguration | None = None
     azure_file_share_configuration: AzureFileShareConfiguration | None = None
+
+    @property
+    def given(self) -> FileSystem | None:
+        """The one that is given; None where none is, which the service refuses."""
+        blob, share = self.azure_blob_file_system_configuration, self.azure_file_share_configuration
+        return blob or share or self.nfs_mount_configuration or self.cifs_mount_configuration
 
 
 class AutomaticOSUpgradePolicy(Spec):

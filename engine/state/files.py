@@ -114,6 +114,10 @@ class NodeFiles:
         """The length of a file in bytes, of text in UTF-8; 0 for what is no file."""
         return self._sizes.get(key) or _length(self._texts.get(key, ""))
 
+    def counted_bytes(self) -> int:
+        """The length of all files together in bytes, counted anew."""
+        return sum(map(self.size, self._texts))
+
     def _make_directories(self, key: str) -> None:
         while key and key not in self._directories:
             self._directories[key] = None

@@ -12,6 +12,7 @@ from engine.views import counts
 from engine.views.addresses import utc
 from engine.views.history import TaskHistory, recent_tasks
 from engine.views.prep_release import prep_release_status
+from engine.views.rest_account import account_body
 from engine.views.rest_job_schedules import schedule_body, schedule_stats
 from engine.views.rest_jobs import job_body, job_stats
 from engine.views.rest_nodes import node_body
@@ -79,7 +80,7 @@ def _members(sim: Simulation, history: TaskHistory, jobs: object) -> dict[str, o
         "seed": sim.seed,
         "startTime": utc(world, 0),
         "endTime": utc(world, sim.now_ms),
-        "account": world.account.wire(),
+        "account": account_body(world),
         "pools": [_pool(world, pool) for pool in world.pools.present()],
         "jobs": jobs,
         "jobSchedules": [_job_schedule(sim, schedule, history) for schedule in world.job_schedules.present()],

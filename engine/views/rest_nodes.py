@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.errors import BatchError
 from engine.specs.network import IpAddressProvisioning, NetworkConfiguration
-from engine.terms import NodeState
+from engine.terms import NodeState, OsFamily
 from engine.views.addresses import job_url, node_url, utc
 from engine.views.rest_pools import machine
 from engine.views.rest_tasks import execution_info
@@ -62,6 +63,8 @@ def node_body(world: World, node: int, recent: Sequence[int] = ()) -> dict[str, 
         body["startTask"] = record.start_spec.wire()
     if record.start_task is not None:
         body["startTaskInfo"] = start_task_info(world, record.start_task)
+    if record.certificates:
+        body["certificateReferences"] = [reference.wire() for reference in record.certificates]
     if record.errors:
         body["errors"] = [error.wire() for error in record.errors]
     body["isDedicated"] = record.dedicated
@@ -71,6 +74,22 @@ def node_body(world: World, node: int, recent: Sequence[int] = ()) -> dict[str, 
     if pool.spec.cloud_service_configuration is None:
         body["virtualMachineInfo"] = {"imageReference": machine(pool)["imageReference"]}
     return body
+
+
+def remote_login_settings(world: World, node: int) -> dict[str, object]:
+    """Where a user of the node logs in, by SSH or RDP (NOP-10).
+
+    Raises BatchError OperationNotValidOnPool, for cloud services have an RDP file instead, and OperationNotValidOnNode
+    where the pool has no public addresses.
+    """
+    pool = world.pool_of(node)
+    if pool.os is OsFamily.CLOUD_SERVICE:
+        raise BatchError("OperationNotValidOnPool", "a node of a cloud service offers an RDP file")
+    endpoints = _endpoints(world, pool, world.nodes[node].position)["inboundEndpoints"]
+    if not endpoints:
+        raise BatchError("OperationNotValidOnNode", "the pool has no public IP addresses")
+    login, *_ = endpoints
+    return {"remoteLoginIPAddress": login["publicIPAddress"], "remoteLoginPort": login["frontendPort"]}
 
 
 def affinity_id(node_id: str) -> str:
@@ -112,7 +131,7 @@ def _task_information(world: World, task: int) -> dict[str, object]:
     }
 
 
-def _endpoints(world: World, pool: Pool, position: int) -> dict[str, object]:
+def _endpoints(world: World, pool: Pool, position: int) -> dict[str, list[dict[str, object]]]:
     """The public ports of a node: for remote login, and those that the pool opens (NODE-4, NET-1)."""
     network = pool.spec.network_configuration or NetworkConfiguration()
     addresses = network.public_ip_address_configuration

@@ -10,6 +10,7 @@ from typing import Any
 from engine import BatchError, Scenario, Simulation, load_scenario
 from engine.invariants import check
 from engine.specs.commands import COMMANDS, Command
+from tests.properties import needs
 
 _OPTIONS = ("requeue", "terminate", "taskcompletion", "retaineddata")
 _FORMULAS = (
@@ -29,14 +30,15 @@ def random_scenario(random: Random) -> Scenario:
         "scenario": "random",
         "seed": random.randrange(1000),
         "until": "PT3H",
-        "account": {
+        "account": needs.ACCOUNT
+        | {
             "quotas": {
                 "dedicatedCores": random.choice([8, 100]),
                 "lowPriorityCores": 100,
                 "activeJobsAndSchedules": random.choice([6, 300]),
             }
         },
-        "simulate": {"network": _network(random)},
+        "simulate": {"network": _network(random), "storage": needs.STORAGE},
         "pools": [_pool(random, number, together) for number in range(random.randrange(1, 3))],
         "jobs": [_job(random, number, crowded) for number in range(random.randrange(1, 5))],
         "jobSchedules": [_schedule(random, 0)] if random.random() < 0.5 else [],
@@ -66,7 +68,7 @@ def _pool(random: Random, number: int, together: bool) -> dict[str, Any]:
         "targetLowPriorityNodes": random.randrange(3),
         "taskSlotsPerNode": random.randrange(1, 5),
         "taskSchedulingPolicy": {"nodeFillType": random.choice(["pack", "spread"])},
-    }
+    } | needs.of_pool(random)
     if together:
         pool |= {"enableInterNodeCommunication": True, "taskSlotsPerNode": 1, "targetDedicatedNodes": 5}
     if random.random() < 0.25:
@@ -83,7 +85,7 @@ def _pool(random: Random, number: int, together: bool) -> dict[str, Any]:
             "maxTaskRetryCount": random.randrange(2),
             "waitForSuccess": random.random() < 0.7,
             "simulate": _simulate(random, 0.2),
-        }
+        } | needs.files(random)
     return pool
 
 
@@ -109,9 +111,10 @@ def _job(random: Random, number: int, crowded: bool) -> dict[str, Any]:
             "rerunOnNodeRebootAfterSuccess": random.random() < 0.6,
             "constraints": {"maxTaskRetryCount": random.randrange(2), "maxWallClockTime": "PT2M"},
             "simulate": _simulate(random, 0.2),
-        }
+        } | needs.of_command_line(random)
         if random.random() < 0.8:
-            job["jobReleaseTask"] = {"commandLine": "release", "simulate": _simulate(random, 0.2)}
+            release = {"commandLine": "release", "simulate": _simulate(random, 0.2)}
+            job["jobReleaseTask"] = release | needs.of_command_line(random)
     if random.random() < 0.15:
         job["jobManagerTask"] = _manager(random)
     if crowded:
@@ -181,7 +184,7 @@ def _task(random: Random, number: int, dependencies: bool) -> dict[str, Any]:
         "commandLine": random.choice(["work", '/bin/sh -c "echo $AZ_BATCH_TASK_ID"']),
         "requiredSlots": random.choice([1, 1, 1, 2, 3]),
         "simulate": {"duration": _duration(random), "exitCode": {0: 0.8, 3: 0.2}},
-    }
+    } | needs.of_task(random)
     if random.random() < 0.2:
         task["constraints"] = {"maxWallClockTime": f"PT{random.randrange(1, 60)}S"}
     if random.random() < 0.25:
@@ -237,6 +240,7 @@ def random_command(random: Random) -> Command:
             ("terminateTask", task),
             ("reactivateTask", task),
             ("deleteTask", task),
+            *needs.commands(random, pool, node),
             ("createJobSchedule", _schedule(random, random.randrange(2))),
             ("updateJobSchedule", schedule | {"schedule": _timing(random)}),
             ("disableJobSchedule", schedule),

@@ -24,7 +24,7 @@ MOMENTS = 8
 def all_answers(simulation):
     world = simulation.world
     for task in range(world.tasks.length):
-        yield why_task(world, task)
+        yield why_task(world, task, simulation.now_ms)
     for node in range(world.nodes.length):
         yield why_node(world, node)
         for job in world.jobs:
@@ -64,4 +64,4 @@ def test_a_task_waits_because_a_condition_is_not_met(random: Random) -> None:
         tasks = simulation.world.tasks
         for task in range(tasks.length):
             if tasks.state[task] == ACTIVE:
-                assert why_task(simulation.world, task).deciding is not None
+                assert why_task(simulation.world, task, simulation.now_ms).deciding is not None

@@ -68,7 +68,6 @@ NOTHING_TO_DECIDE = {
     "AS-64": DEFINITION,
     "AS-71": "old versions of the service's interface are not spoken",
     "NODE-1": DEFINITION,
-    "NOP-10": "no command asks for remote login settings",
     "SPOT-9": "there are no multi-instance tasks",
     "START-10": ADVICE,
     "JOB-23": ADVICE,

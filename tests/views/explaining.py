@@ -10,7 +10,7 @@ from tests.builders import node_row, task_row
 
 
 def why_task_says(sim, task="t1", job="j"):
-    return why_task(sim.world, task_row(sim, task, job)).lines()
+    return why_task(sim.world, task_row(sim, task, job), sim.now_ms).lines()
 
 
 def why_node_says(sim, index=0):

@@ -31,7 +31,7 @@ def test_a_node_for_each_reason():
         "✗ state       unusable since 08:01:10 [NODE-8]",
         "✓ scheduling  enabled [NODE-7]",
         "✗ error       DiskFull: The node has not enough free disk space. [NODE-12]",
-        "Batch knows the cause and does not recover it: reboot, reimage or remove it. [NODE-11]",
+        "Delete jobs or tasks whose directories are on it, then reboot it; or reimage it. [NODE-15]",
     ]
     assert why_node_says(sim, 4)[-1] == "Next: n4 is no longer unknown at 08:03:10 [NODE-9]"
     assert why_node_says(sim, 5) == [

@@ -43,7 +43,7 @@ def test_the_nodes_that_qualify_are_those_among_which_the_scheduler_chooses():
     world = sim.world
     job, task = world.jobs.find("j"), task_row(sim, "t9")
     for _ in range(1000):
-        room = why_task(world, task)
+        room = why_task(world, task, sim.now_ms)
         if world.tasks.state[task] != 0:
             break
         fits = choose_node(world, world.pools[0], job, world.tasks.profile_of(task)) >= 0
@@ -147,7 +147,7 @@ def test_several_slots_come_free_when_enough_tasks_have_ended():
     assert "✗ size                      needs 3 slots, a node has 2: it never runs [SCHED-10]" in why_task_says(
         sim, "huge"
     )
-    assert why_task(sim.world, task_row(sim, "huge")).next_change is None
+    assert why_task(sim.world, task_row(sim, "huge"), sim.now_ms).next_change is None
 
 
 def test_no_pool_and_a_job_that_is_not_active():
@@ -202,4 +202,4 @@ def test_a_task_that_runs_again():
         "A failure of this kind is not retried. [RETRY-4]",
     ]
     do(sim, "deleteTask", jobId="j", taskId="t1")
-    assert why_task(sim.world, 0).lines() == ["Where is task t1?", "It has been deleted. [TASK-14]"]
+    assert why_task(sim.world, 0, sim.now_ms).lines() == ["Where is task t1?", "It has been deleted. [TASK-14]"]

@@ -10,6 +10,7 @@ from engine.views.pages.jobs import JobRow, PoolRow, cost_of_pool, job_ids, pool
 from tui import format as fmt
 from tui.viewmodels.glyphs import JOB, NODE, pool_glyph
 from tui.viewmodels.lists import Block, Column, RowsModel, row
+from tui.viewmodels.supplies import pool_blocks
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -280,6 +281,7 @@ class PoolsModel(RowsModel):
                     ),
                 )
             )
+        blocks += pool_blocks(pool.spec)
         if pool.network is not None:
             blocks.append(Block("Network", tuple(_network_rows(pool.network))))
         jobs = tuple(("", Span(job_id)) for job_id in pool.jobs)

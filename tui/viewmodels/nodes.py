@@ -10,6 +10,7 @@ from engine.views.pages.nodes import NodeRow
 from tui import format as fmt
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, phase_glyph
 from tui.viewmodels.lists import Block, Column, RowsModel, row
+from tui.viewmodels.supplies import node_blocks
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -107,15 +108,18 @@ class NodesModel(RowsModel):
             parts.append(phase_glyph(node.prep, node.release).name)
         if node.scheduling is SchedulingState.DISABLED:
             parts.append("scheduling disabled")
-        parts += [code for code, _ in node.errors]
+        parts += [code for code, *_ in node.errors]
         return line(Span(", ".join(parts), Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
-        """General, start task, errors, jobs and tasks on the node."""
+        """General, errors, start task, jobs and tasks on the node, what it has been brought."""
         node = self._page.row(key)
         blocks = [self._general(node)]
         if node.errors:
-            blocks.append(Block("Errors", tuple(row(code, text, Role.FAILED) for code, text in node.errors)))
+            rows = []
+            for code, text, values in node.errors:
+                rows += [row(code, text, Role.FAILED), *(row(f"  {name}", value) for name, value in values)]
+            blocks.append(Block("Errors", tuple(rows)))
         if node.start_task is not None:
             blocks.append(self._start_task(node))
         jobs = []
@@ -134,7 +138,7 @@ class NodesModel(RowsModel):
             more = len(tasks) - len(shown)
             rest = [("", Span(f"and {more:,} more", Role.DIM))] if more else []
             blocks.append(Block("Running tasks", (*shown, *rest)))
-        return blocks
+        return [*blocks, *(node_blocks(self.session, key) if node.state is not None else ())]
 
     def _general(self, node: NodeRow) -> Block:
         glyph = NODE[node.state]

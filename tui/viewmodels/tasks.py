@@ -9,6 +9,7 @@ from engine.views.pages.tasks import TaskRow
 from tui import format as fmt
 from tui.viewmodels.glyphs import TASK_GLYPHS, Glyph, task_glyph
 from tui.viewmodels.lists import Block, Column, RowsModel, row
+from tui.viewmodels.supplies import task_blocks
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class TasksModel(RowsModel):
             ),
         )
         if task.failure is None:
-            return [general, execution]
+            return [general, *task_blocks(self.session, key), execution]
         failure = Block(
             "Failure information",
             (
@@ -174,7 +175,7 @@ class TasksModel(RowsModel):
                 *(row(name, value) for name, value in task.failure.details),
             ),
         )
-        return [general, execution, failure]
+        return [general, *task_blocks(self.session, key), execution, failure]
 
     def empty(self) -> Sequence[str]:
         """Why there are no tasks."""

@@ -23,7 +23,7 @@ def answers_to(session: Session, kind: Kind, key: int | str, view: str) -> list[
     world = session.simulation.world
     match kind:
         case "task":
-            return about_task(world, int(key))
+            return about_task(world, int(key), session.now_ms)
         case "node":
             found = about_node(world, int(key), session.job_id)
             return found[::-1] if view == "preparation" else found

@@ -12,10 +12,12 @@ from engine.terms import InstanceState, JobState, NodeState, SchedulingState
 from engine.views.explain.candidates import STATE_REASONS, occupancy, room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
 from engine.views.explain.pools import network_checks
+from engine.views.supplies import is_behind, supplies_on
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
-    from engine.state.nodes import Node
+    from engine.state.nodes import Node, NodeError
+    from engine.views.supplies import Supply
     from engine.world import World
 
 _N = NodeState
@@ -28,6 +30,15 @@ _REMEDIES = {
     _N.OFFLINE: Note("Enable its scheduling to let tasks come.", "NOP-6"),
     _N.DEALLOCATED: Note("Start it to use it again.", "NOP-8"),
     _N.PREEMPTED: Note("Batch looks for capacity every five minutes.", "SPOT-5"),
+}
+
+_TRY_AGAIN = "A reboot tries again, once it can be had."
+_REMEDIES_BY_CODE = {
+    "ApplicationPackageError": Note(_TRY_AGAIN, "APP-4"),
+    "ContainerInvalidImage": Note(_TRY_AGAIN, "CONT-2"),
+    "ContainerInvalidRegistry": Note(_TRY_AGAIN, "CONT-2"),
+    "MountConfigurationError": Note(_TRY_AGAIN, "FILE-13"),
+    "DiskFull": Note("Delete jobs or tasks whose directories are on it, then reboot it; or reimage it.", "NODE-15"),
 }
 
 
@@ -52,6 +63,8 @@ def why_node(world: World, node: int) -> Explanation:
         notes.append(_REMEDIES[state])
     elif state is _N.UNUSABLE:
         notes.append(_remedy_of_unusable(world.nodes[node]))
+    if is_behind(world, node):
+        notes.append(Note("Its pool asks for other packages or certificates since: it gets them at its boot.", "APP-5"))
     return Explanation(
         world.scenario.start,
         f"Why is {where} of pool {pool.id} {state.wire}?",
@@ -71,7 +84,9 @@ def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
         until = "it is up" if record.operation.name == node_operations.UPGRADE else "its tasks have ended"
         value = f"{record.operation.name} when {until}"
         checks.append(Check("operation", False, value, record.operation.rule))
-    checks += [Check("error", False, f"{error.code}: {error.message}", "NODE-12") for error in record.errors]
+    checks += [Check("error", False, _error(error), "NODE-12") for error in record.errors]
+    if state is _N.STARTING and record.is_set_up:
+        checks += [_arriving(world, supply) for supply in supplies_on(world, node) if supply.ready_ms > world.now_ms]
     checks += network_checks(world, world.pool_of(node))
     task = record.start_task
     if task is not None and (task.failure is not None or state is _N.WAITING_FOR_START_TASK):
@@ -85,6 +100,17 @@ def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
         value = f"{free} of {world.pool_of(node).slots} free; {occupancy(world, node)}"
         checks.append(Check("slots", free > 0, value, "SCHED-10"))
     return checks
+
+
+def _error(error: NodeError) -> str:
+    details = ", ".join(value for _, value in error.details)
+    return f"{error.code}: {error.message}" + (f" ({details})" if details else "")
+
+
+def _arriving(world: World, supply: Supply) -> Check:
+    """A package or an image that the node waits for before its start task (START-3)."""
+    label, rule = ("container image", "CONT-2") if supply.is_image else ("application package", "APP-2")
+    return Check(label, False, f"{supply.name}, there at {moment(world, supply.ready_ms)}", rule)
 
 
 def _job_check(world: World, job: Job, node: int) -> Check:
@@ -125,11 +151,12 @@ def _owed(world: World, node: int) -> list[Note]:
 
 
 def _remedy_of_unusable(record: Node) -> Note:
-    if record.recover_ms is None and not record.errors:
+    if record.recover_ms is not None:
+        return Note("Batch recovers it by itself.", "NODE-14")
+    if not record.errors:
         return Note("Batch could not recover it and leaves it alone: the pool needs another subnet.", "NODE-14")
-    if record.recover_ms is None:
-        return Note("Batch knows the cause and does not recover it: reboot, reimage or remove it.", "NODE-11")
-    return Note("Batch recovers it by itself.", "NODE-14")
+    known = Note("Batch knows the cause and does not recover it: reboot, reimage or remove it.", "NODE-11")
+    return _REMEDIES_BY_CODE.get(record.errors[0].code, known)
 
 
 def _next(world: World, node: int, state: NodeState) -> Next | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.agenda import Agenda
-from engine.rules import network, os_upgrade, quotas, resizing, spot
+from engine.rules import network, nodes, os_upgrade, quotas, resizing, spot
 from engine.terms import AllocationState, NodeState, PoolState
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import room_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, Reason, earliest, moment, name_of, some
+from engine.views.supplies import is_behind
 
 if TYPE_CHECKING:
     from engine.state.pools import Pool
@@ -147,8 +148,12 @@ def _notes(world: World, pool: Pool, short: dict[bool, int]) -> list[Note]:
     notes = []
     if pool.state is PoolState.DELETING:
         return [Note("It disappears with its last node.", "RSZ-10")]
+    behind = sum(is_behind(world, node) for node in nodes.present_nodes(world, pool))
+    if behind:
+        text = f"{some(behind, 'node')} of it booted before its packages or certificates changed: until the next boot."
+        notes.append(Note(text, "POOL-15"))
     if pool.allocation is not AllocationState.STEADY:
-        return [Note("No other resize is taken until it is steady.", "RSZ-1")]
+        return [*notes, Note("No other resize is taken until it is steady.", "RSZ-1")]
     for dedicated, kind in _KINDS:
         if short[dedicated] <= 0:
             continue

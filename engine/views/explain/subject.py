@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
-def about_task(world: World, task: int) -> list[Explanation]:
-    """Why a task is in its state."""
-    return [why_task(world, task)]
+def about_task(world: World, task: int, now_ms: int) -> list[Explanation]:
+    """Why a task is in its state, looked at in ``now_ms``."""
+    return [why_task(world, task, now_ms)]
 
 
 def about_node(world: World, node: int, job_id: str) -> list[Explanation]:

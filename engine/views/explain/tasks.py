@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.agenda import Agenda
+from engine.paths import task_directory
 from engine.rules import dependencies, scheduling
+from engine.rules.setups import setup_of
 from engine.state.tasks import NEVER_MS
 from engine.terms import JobState, PoolState, TaskResult, TaskState
 from engine.views.explain import multi_instance
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import Fit, candidates, first_end
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
+from engine.views.supplies import ready_ms
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -19,18 +22,28 @@ if TYPE_CHECKING:
     from engine.state.tasks import TaskProfile
     from engine.world import World
 
+# Failures before the process, and the chapters that they belong to.
+_RULES = {
+    "ApplicationPackageError": "APP-4",
+    "CommandLaunchFailed": "USER-2",
+    "ContainerInvalidImage": "CONT-2",
+    "ContainerInvalidRegistry": "CONT-2",
+    "ContainerInvalidSettings": "CONT-1",
+    "DiskFull": "VM-4",
+}
+
 _MOST_IDS = 3  # of the tasks that a task waits for, so many are named
 
 
-def why_task(world: World, task: int) -> Explanation:
-    """Why the task in this row is in its state."""
+def why_task(world: World, task: int, now_ms: int) -> Explanation:
+    """Why the task in this row is in its state, looked at in ``now_ms``."""
     match world.tasks.state_of(task):
         case TaskState.ACTIVE:
             return _Waiting(world, task).explanation()
         case TaskState.PREPARING:
-            return _preparing(world, task)
+            return _preparing(world, task, now_ms)
         case TaskState.RUNNING:
-            return _running(world, task)
+            return _running(world, task, now_ms)
         case TaskState.COMPLETED:
             return _completed(world, task)
         case None:
@@ -192,42 +205,51 @@ class _Waiting:
 # -- on a node -------------------------------------------------------------------------------------------------------
 
 
-def _preparing(world: World, task: int) -> Explanation:
+def _preparing(world: World, task: int, now_ms: int) -> Explanation:
     gang = world.gangs.find(task)
     if gang is not None:
         return multi_instance.why_preparing(world, task, gang)
     tasks = world.tasks
     job, node = world.jobs[tasks.profile_of(task).job], tasks.node[task]
     row = world.instances.row(job.row, node)
-    where = name_of(world, node)
+    where, prep = name_of(world, node), job.spec.job_preparation_task
+    assert prep is not None
     return Explanation(
         world.scenario.start,
         f"Why is task {tasks.task_id(task)} of job {job.id} preparing?",
         (
             Check("node", True, f"assigned to {where}", "SCHED-9"),
             Check("preparation on the node", False, f"running, attempt {world.instances.prep_runs[row]}", "PREP-6"),
+            *_set_up(world, node, task_directory(job.id, prep.id), world.instances.prep_start[row], now_ms),
         ),
         next_change=Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-7"),
     )
 
 
-def _running(world: World, task: int) -> Explanation:
+def _running(world: World, task: int, now_ms: int) -> Explanation:
     tasks = world.tasks
     profile = tasks.profile_of(task)
     node = tasks.node[task]
     extra = tasks.extra(task)
+    directory = task_directory(world.jobs[profile.job].id, tasks.task_id(task))
+    when_ms = ready_ms(world, node, directory, tasks.started[task])
+    starts = Next("its command starts", when_ms, "TASK-7") if when_ms > now_ms else None
     fill = world.pool_of(node).fill.value
     notes = [Note(f"Nodes are chosen by fill type {fill}, then prepared ones, then in list order.", "SCHED-9")]
     gang = world.gangs.find(task)
     checks: tuple[Check, ...]
+    next_change: Next | None
     if gang is not None:
         checks, next_change = (
             multi_instance.running_checks(world, task, gang),
             multi_instance.next_step(world, gang),
         )
     else:
-        checks = (Check("node", True, f"{name_of(world, node)} since {moment(world, tasks.started[task])}", "SCHED-9"),)
-        next_change = Next("it ends", tasks.ended[task], "TASK-7")
+        checks = (
+            Check("node", True, f"{name_of(world, node)} since {moment(world, tasks.started[task])}", "SCHED-9"),
+            *_set_up(world, node, directory, tasks.started[task], now_ms),
+        )
+        next_change = earliest([starts, Next("it ends", tasks.ended[task], "TASK-7")])
     if extra.attempts > 1:
         notes.append(Note(_counters(extra.retry_count, extra.requeue_count, extra.system_retries), "RETRY-6"))
     return Explanation(
@@ -237,6 +259,17 @@ def _running(world: World, task: int) -> Explanation:
         next_change=next_change,
         notes=tuple(notes),
     )
+
+
+def _set_up(world: World, node: int, directory: str, started_ms: int, now_ms: int) -> list[Check]:
+    """What is brought to the node before the process in this directory, if it waits for that."""
+    setup, until_ms = setup_of(world, node, directory), ready_ms(world, node, directory, started_ms)
+    if setup.failure is not None:
+        rule = _RULES.get(setup.failure.code, "TASK-6")
+        return [Check("what it needs", False, f"cannot be had: {setup.failure.code}", rule)]
+    if until_ms <= now_ms:
+        return []
+    return [Check("what it needs", False, f"is brought to the node until {moment(world, until_ms)}", "TASK-7")]
 
 
 def _counters(retries: int, requeues: int, by_service: int) -> str:
@@ -256,7 +289,8 @@ def _completed(world: World, task: int) -> Explanation:
         checks.append(Check("exit code", code == 0, str(code), "RETRY-2"))
     notes = []
     if failed and extra.failure is not None:
-        notes.append(Note(f"{extra.failure.code}: {extra.failure.message}", "RETRY-1"))
+        rule = _RULES.get(extra.failure.code, "RETRY-1")
+        notes.append(Note(f"{extra.failure.code}: {extra.failure.message}", rule))
         details = ", ".join(value for _, value in extra.failure.details)
         if details:
             notes.append(Note(f"Cause: {details}.", "RETRY-1"))

@@ -70,7 +70,7 @@ class NodeRow(NamedTuple):
     boots: int
     ip: str
     start_task: StartTaskRecord | None
-    errors: tuple[tuple[str, str], ...]
+    errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, details
     pending_operation: str | None
     prep: HookStatus
     release: HookStatus
@@ -193,7 +193,7 @@ class NodePage:
             boots=record.boots,
             ip=record.ip_address,
             start_task=record.start_task,
-            errors=tuple((error.code, error.message) for error in record.errors),
+            errors=tuple((error.code, error.message, error.details) for error in record.errors),
             pending_operation=record.operation.name or None if record.operation else None,
             prep=prep,
             release=release,

@@ -1,0 +1,46 @@
+"""The account as the service answers it: its certificates above all (CERT-1, CERT-4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.terms import CertificateState
+from engine.views.addresses import account_url, utc
+
+if TYPE_CHECKING:
+    from engine.state.certificates import CertificateRecord
+    from engine.world import World
+
+
+def account_body(world: World) -> dict[str, object]:
+    """The account of the scenario, with the certificates as they are now."""
+    certificates = [certificate_body(world, record) for record in world.certificates.present()]
+    body = {name: value for name, value in world.scenario.account.wire().items() if name != "certificates"}
+    return body | ({"certificates": certificates} if certificates else {})
+
+
+def certificate_body(world: World, record: CertificateRecord) -> dict[str, object]:
+    """The REST body of a certificate that is there (CERT-4)."""
+    assert record.state is not None
+    spec = record.spec
+    place = f"certificates(thumbprintAlgorithm={spec.thumbprint_algorithm},thumbprint={spec.thumbprint})"
+    body: dict[str, object] = {
+        "thumbprint": spec.thumbprint,
+        "thumbprintAlgorithm": spec.thumbprint_algorithm,
+        "url": f"{account_url(world)}/{place}",
+        "state": record.state.wire,
+        "stateTransitionTime": utc(world, record.since_ms),
+    }
+    if record.previous is not None and record.previous_since_ms is not None:
+        body |= {
+            "previousState": record.previous.wire,
+            "previousStateTransitionTime": utc(world, record.previous_since_ms),
+        }
+    if record.state is CertificateState.DELETE_FAILED and record.use is not None:
+        users = [("Pool", pool) for pool in record.use.pools] + [("Node", node) for node in record.use.nodes]
+        body["deleteCertificateError"] = {
+            "code": "CertificateDeleteFailed",
+            "message": "The specified certificate is in use.",
+            "values": [{"name": name, "value": value} for name, value in users],
+        }
+    return body

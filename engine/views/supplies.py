@@ -1,0 +1,146 @@
+"""What has been brought to a node, and what its processes wait for (chapters 20, 22 and 25)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.errors import BatchError
+from engine.paths import APPLICATIONS, package_directory, task_directory
+from engine.rules import containers, disk_space, setups
+from engine.rules.storage import url_of
+from engine.terms import TaskState
+from engine.views.rest_nodes import remote_login_settings
+
+if TYPE_CHECKING:
+    from engine import Simulation
+    from engine.specs.common import CommandLine, ResourceFile
+    from engine.state.pools import Pool
+    from engine.world import World
+
+
+class Supply(NamedTuple):
+    """A package or an image on a node, or on its way: since when, or when, in ms since the start."""
+
+    name: str
+    ready_ms: int
+    is_image: bool
+    is_pools: bool  # the pool asked for it when the node booted
+
+
+class Login(NamedTuple):
+    """A user for remote login (NOP-9)."""
+
+    name: str
+    is_admin: bool
+    expiry_ms: int
+
+
+class NodeSupplies(NamedTuple):
+    """What a node has beyond its tasks."""
+
+    login_address: str  # where users log in (NOP-10), or why nobody can
+    supplies: tuple[Supply, ...]
+    certificates: tuple[str, ...]
+    accounts: tuple[str, ...]  # user accounts of the pool (USER-2)
+    logins: tuple[Login, ...]
+    is_behind: bool  # the pool asks for other packages or certificates since (POOL-15)
+    used_bytes: int
+    capacity_bytes: int
+
+
+class Needs(NamedTuple):
+    """What a command line asks for, in words."""
+
+    packages: tuple[str, ...]
+    image: str | None
+    files: tuple[str, ...]
+    user: str | None
+    ready_ms: int | None  # when all is there, while the process waits for it
+
+
+def supplies_on(world: World, node: int) -> tuple[Supply, ...]:
+    """Packages, then images, each in alphabetical order."""
+    record = world.nodes[node]
+    of_pool = {package_directory(package.application_id, package.version) for package in record.packages}
+    of_pool |= set(_images_of(world.pool_of(node)))
+    found = []
+    for name, ready_ms in record.arrivals.items():
+        is_package = name.startswith(f"{APPLICATIONS}/")
+        words = " ".join(name.split("/", 2)[1:]) if is_package else name
+        found.append(Supply(words, ready_ms, not is_package, name in of_pool))
+    return tuple(sorted(found, key=lambda supply: (supply.is_image, supply.name)))
+
+
+def _images_of(pool: Pool) -> list[str]:
+    configuration = containers.configuration_of(pool.spec)
+    return [containers.full_name(name) for name in configuration.container_image_names] if configuration else []
+
+
+def is_behind(world: World, node: int) -> bool:
+    """Whether the node's pool asks for other packages or certificates than when the node booted (POOL-15, APP-5)."""
+    record, pool = world.nodes[node], world.pool_of(node)
+    if record.boot_ms is None:
+        return False
+    asked = [
+        (package.application.id, package.version)
+        for reference in pool.packages
+        if not isinstance(package := world.account.package_verdict(reference), str)
+    ]
+    has = [(package.application_id, package.version) for package in record.packages]
+    return sorted(asked) != sorted(has) or pool.certificates != record.certificates
+
+
+def node_supplies(sim: Simulation, node: int) -> NodeSupplies:
+    """All that for one node."""
+    world = sim.world
+    record, pool = world.nodes[node], world.pool_of(node)
+    logins = (Login(name, is_admin, expiry_ms) for name, (is_admin, expiry_ms) in sorted(record.users.items()))
+    return NodeSupplies(
+        _login_address(world, node),
+        supplies_on(world, node),
+        tuple(reference.thumbprint for reference in record.certificates),
+        tuple(account.name for account in pool.spec.user_accounts),
+        tuple(login for login in logins if login.expiry_ms > sim.now_ms),
+        is_behind(world, node),
+        world.disks[node].used_bytes,
+        disk_space.capacity_bytes(pool),
+    )
+
+
+def _login_address(world: World, node: int) -> str:
+    try:
+        settings = remote_login_settings(world, node)
+    except BatchError as refusal:
+        return f"none: {refusal.values['Reason']}"
+    return f"{settings['remoteLoginIPAddress']} port {settings['remoteLoginPort']}"
+
+
+def task_needs(sim: Simulation, task: int) -> Needs:
+    """What a task asks for, and until when its process waits for it."""
+    world = sim.world
+    tasks, spec = world.tasks, world.tasks.spec(task)
+    if tasks.state_of(task) is not TaskState.RUNNING:
+        return needs_of(spec, None)
+    directory = task_directory(world.jobs[tasks.profile_of(task).job].id, tasks.task_id(task))
+    when_ms = ready_ms(world, tasks.node[task], directory, tasks.started[task])
+    return needs_of(spec, when_ms if when_ms > sim.now_ms else None)
+
+
+def ready_ms(world: World, node: int, directory: str, started_ms: int) -> int:
+    """When a process that was started has or had all that it needs (TASK-7)."""
+    return started_ms + setups.setup_of(world, node, directory).delay_ms
+
+
+def needs_of(spec: CommandLine, ready: int | None) -> Needs:
+    """What a command line asks for; ``ready`` is when its process has it, None if nobody waits."""
+    packages = tuple(
+        f"{reference.application_id} {reference.version or '(default version)'}"
+        for reference in setups.references_of(spec)
+    )
+    image = spec.container_settings.image_name if spec.container_settings is not None else None
+    user = spec.user_identity.username
+    return Needs(packages, image, tuple(map(_file_words, spec.resource_files)), user, ready)
+
+
+def _file_words(file: ResourceFile) -> str:
+    return f"{file.file_path} from {url_of(file)}" if file.file_path else url_of(file)

@@ -1,0 +1,82 @@
+"""Packages, files, disks, certificates and users in the details of pools, nodes and tasks."""
+
+from __future__ import annotations
+
+from tests.builders import a_job, a_pool, a_task, do, run_to, simulation
+from tui.viewmodels.details import block_lines
+from tui.viewmodels.jobs import PoolsModel
+from tui.viewmodels.nodes import NodesModel
+from tui.viewmodels.session import Session
+from tui.viewmodels.tasks import TasksModel
+from tui.viewmodels.text import plain
+
+PACKAGED = {
+    "applications": [{"id": "pricer", "versions": ["1", "2"], "defaultVersion": "2", "size": "1 GB"}],
+    "certificates": [{"thumbprint": "ab12"}],
+}
+
+
+def block(model, key, title):
+    """The lines of one block of the details."""
+    lines = [plain(each) for each in block_lines(model.details(key), 100)]
+    at = lines.index(title)
+    end = next((number for number, each in enumerate(lines[at:], at) if not each), len(lines))
+    return [" ".join(each.split()) for each in lines[at + 1 : end]]
+
+
+def test_details_show_packages_files_disks_and_users():
+    pool = a_pool(
+        applicationPackageReferences=[{"applicationId": "pricer"}],
+        certificateReferences=[{"thumbprint": "ab12"}],
+        userAccounts=[{"name": "ann", "password": "s"}],
+        mountConfiguration=[{"nfsMountConfiguration": {"source": "nfs", "relativeMountPath": "tools"}}],
+    )
+    files = [{"httpUrl": "https://acc/in/a", "filePath": "a"}]
+    references = [{"applicationId": "pricer", "version": "1"}]
+    task = a_task(applicationPackageReferences=references, resourceFiles=files, userIdentity={"username": "ann"})
+    simulate = {"storage": {"https://acc/in/a": {"size": "1 GB"}}}
+    sim = simulation(a_job(tasks=[task]), pool=pool, account=PACKAGED, simulate=simulate)
+    run_to(sim, minutes=1, seconds=25)
+    do(sim, "createNodeUser", poolId="p", node=0, name="eve", password="s")
+    session = Session(sim)
+    pools, nodes, tasks = PoolsModel(session), NodesModel(session), TasksModel(session)
+    for model in (pools, nodes, tasks):
+        model.refresh()
+    assert block(pools, 0, "On each node") == [
+        "Application package pricer (default version)",
+        "Certificate ab12",
+        "User account ann, nonadmin",
+        "Mount tools",
+    ]
+    assert block(nodes, 0, "Disk") == ["Used 2.8 of 16 GiB"]
+    assert block(nodes, 0, "Brought to the node") == [
+        "Application package pricer 1, of tasks, there at 08:01:30",
+        "Application package pricer 2, of the pool, since 08:01:10",
+        "Certificate ab12",
+    ]
+    assert block(nodes, 0, "Users") == [
+        "Remote login 203.0.113.1 port 50000",
+        "User account ann, for tasks",
+        "eve user until 01-06 08:01:25",
+    ]
+    assert block(tasks, 0, "Needs") == [
+        "Application package pricer 1",
+        "Resource file a from https://acc/in/a",
+        "User ann",
+        "All there at 08:01:50: then the command starts",
+    ]
+
+
+def test_an_unusable_node_shows_what_could_not_be_had():
+    pool = a_pool(applicationPackageReferences=[{"applicationId": "pricer"}])
+    simulate = {"storage": {"app-pricer/2": {"missing": True}}}
+    sim = simulation(pool=pool, account=PACKAGED, simulate=simulate)
+    run_to(sim, minutes=2)
+    model = NodesModel(Session(sim))
+    model.refresh()
+    assert block(model, 0, "Errors") == [
+        "ApplicationPackageError An application package of the pool could not be installed.",
+        "ApplicationId pricer",
+        "Version 2",
+        "Message app-pricer/2 is not found",
+    ]
