@@ -304,11 +304,15 @@ class Simulation:
 
     def seek(self, when_ms: int) -> None:
         """Look at another moment of this run, earlier or later; what was given by hand stays in the journal."""
+        self.run_until(self.approach(when_ms))
+
+    def approach(self, when_ms: int) -> int:
+        """Look at the last moment known from which ``advance`` leads to this one; returns it, kept within the run."""
         when_ms = max(0, min(when_ms, self.end_ms))
         best = self.checkpoints.nearest(when_ms)
         if when_ms < self.now_ms or best.now_ms > self.now_ms:
             self._restore(best)
-        self.run_until(when_ms)
+        return when_ms
 
     def branch(self) -> None:
         """Make the moment that is looked at the present: what was recorded after it is forgotten."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import sys
@@ -13,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.filter import NoColor
 
 from tui import palette
+from tui.endings import told_by_signals
 from tui.recorder import Recorder
 from tui.screens.deck import Deck
 from tui.settings import Settings, SettingsFile
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
 
 
 def show_dashboard(
-    simulation: Simulation, *, speed: float | None, plays: bool, theme: str | None, ascii_only: bool
+    simulation: Simulation, *, at_ms: int = 0, speed: float | None, plays: bool, theme: str | None, ascii_only: bool
 ) -> int:
-    """Open the dashboard until it is left; returns the exit status. What was done by hand is never lost.
+    """Open the dashboard at a moment until it is left; returns the exit status. What was done by hand is never lost.
 
     ``speed`` and ``theme`` None are those that the user has chosen last; speed 0 is as fast as it can.
     """
@@ -40,6 +42,7 @@ def show_dashboard(
     app = Dashboard(
         simulation,
         settings,
+        at_ms=at_ms,
         speed=(settings.speed if speed is None else speed) or None,
         plays=plays,
         theme=theme or settings.theme,
@@ -47,11 +50,12 @@ def show_dashboard(
         notes=wrong,
     )
     try:
-        app.run()
+        with told_by_signals(app.recorder.rescue, app.leave_soon):
+            app.run()
     finally:
-        path = app.recorder.save_unsaved()
-        if path is not None:
-            _tell(f"What was done by hand is saved in {path}; batchdeck run {path} replays it.")
+        app.recorder.rescue()
+        for said in app.recorder.told:
+            _tell(said)
         app.remember()
         try:
             file.write(settings)
@@ -82,13 +86,14 @@ class Dashboard(App[None]):
         simulation: Simulation,
         settings: Settings | None = None,
         *,
+        at_ms: int = 0,
         speed: float | None = 60,
         plays: bool = True,
         theme: str = palette.DARK,
         ascii_only: bool = False,
         notes: Sequence[str] = (),
     ) -> None:
-        """A dashboard that starts where the simulation stands, at ``speed`` simulated seconds per second.
+        """A dashboard that goes to ``at_ms`` first, and then on at ``speed`` simulated seconds per second.
 
         What is to be remembered is entered into ``settings``; ``notes`` are said at the start.
         """
@@ -97,12 +102,17 @@ class Dashboard(App[None]):
         self.recorder = Recorder(simulation)
         self._settings = settings or Settings()
         self._notes = notes
-        self._deck = Deck(self.session, self.recorder, self._settings, speed=speed, plays=plays)
+        self._deck = Deck(self.session, self.recorder, self._settings, at_ms=at_ms, speed=speed, plays=plays)
+        self._leaves_in: asyncio.AbstractEventLoop | None = None
         self._begun_with = theme, speed
         for known in palette.themes():
             self.register_theme(known)
         self.theme = palette.NO_COLOUR if self.no_color else theme
         self.set_class(ascii_only, "-ascii")
+
+    def on_load(self) -> None:
+        """The loop runs from now on."""
+        self._leaves_in = asyncio.get_running_loop()
 
     def get_default_screen(self) -> Screen[None]:
         """The deck."""
@@ -138,5 +148,13 @@ class Dashboard(App[None]):
         yield SystemCommand("Quit", "leave the dashboard", self.action_quit)
 
     def action_leave(self) -> None:
-        """Ctrl+C ends the dashboard, as it ends any command."""
-        self.exit(return_code=130)
+        """Ctrl+C ends the way to another moment, and else the dashboard, as it ends any command."""
+        deck = self.screen_stack[0]
+        if not (isinstance(deck, Deck) and deck.playback.stop_on_the_way()):
+            self.exit(return_code=130)
+
+    def leave_soon(self, status: int) -> None:
+        """Leave with this status; from a signal handler, in the midst of anything."""
+        if self._leaves_in is None:
+            raise SystemExit(status)
+        self._leaves_in.call_soon_threadsafe(partial(self.exit, return_code=status))

@@ -180,8 +180,7 @@ def open_dashboard(
     from tui.app import show_dashboard
 
     simulation = Simulation(loaded, seed=seed)
-    simulation.run_until(at_ms)
-    return show_dashboard(simulation, speed=pace, plays=not paused, theme=theme, ascii_only=ascii_only)
+    return show_dashboard(simulation, at_ms=at_ms, speed=pace, plays=not paused, theme=theme, ascii_only=ascii_only)
 
 
 @cli.command()

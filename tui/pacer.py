@@ -19,6 +19,7 @@ SPEEDS: tuple[float | None, ...] = (0.1, 1, 2, 5, 10, 30, 60, 120, 300, 600, 180
 FASTEST = 1_000_000.0
 
 _SLICE_S = 0.005
+_STRIDE_S = 0.02  # a slice on the way to a moment: nothing is drawn then but how far it is
 _SLEEP_S = 0.001
 _IDLE_SLEEP_S = 0.02
 _EVENTS_BETWEEN_LOOKS = 48
@@ -45,7 +46,10 @@ class Clockwork(Protocol):
 
 
 class Pacer:
-    """Plays a simulation at a speed; ``on_frame`` is called ten times a second while it plays, and when it stops."""
+    """Plays a simulation at a speed; ``on_frame`` is called ten times a second while it plays, and when it stops.
+
+    ``destination_ms`` is the moment it is on the way to, in ms since the start; None while it is not.
+    """
 
     def __init__(
         self,
@@ -64,6 +68,7 @@ class Pacer:
         self._sleep = sleep
         self._anchor = (0.0, 0)  # wall and simulated time when the present speed began to count
         self.playing = False
+        self.destination_ms: int | None = None
 
     @property
     def speed(self) -> float | None:
@@ -87,24 +92,63 @@ class Pacer:
     def stop(self) -> None:
         """Stand still after the present slice."""
         self.playing = False
+        self.destination_ms = None
 
     async def play(self) -> None:
         """Let time go by until ``stop`` is called or nothing more can happen."""
         self.playing = True
         self._set_anchor()
         next_frame_s = self._wall_s()
-        while self.playing and not self._simulation.finished:
-            is_ahead = self._slice()
-            now_s = self._wall_s()
-            if now_s >= next_frame_s:
-                self._on_frame()
-                drawn_s = self._wall_s() - now_s
-                next_frame_s = now_s + (_SLOW_FRAME_S if drawn_s > _SLOW_DRAWING_S else _FRAME_S)
-            await self._sleep(_IDLE_SLEEP_S if is_ahead else _SLEEP_S)
-        if self._simulation.finished:
-            self._simulation.finish()
-        self.playing = False
+        try:
+            while self.playing and not self._simulation.finished:
+                is_ahead = self._slice()
+                now_s = self._wall_s()
+                if now_s >= next_frame_s:
+                    self._on_frame()
+                    drawn_s = self._wall_s() - now_s
+                    next_frame_s = now_s + (_SLOW_FRAME_S if drawn_s > _SLOW_DRAWING_S else _FRAME_S)
+                await self._sleep(_IDLE_SLEEP_S if is_ahead else _SLEEP_S)
+            if self._simulation.finished:
+                self._simulation.finish()
+        finally:
+            self.playing = False
         self._on_frame()
+
+    # -- on the way to a moment ----------------------------------------------------------------------------------
+
+    @property
+    def is_on_the_way(self) -> bool:
+        """Whether a moment is still to be reached."""
+        return self.destination_ms is not None
+
+    def set_out(self, when_ms: int) -> bool:
+        """Begin to go to a moment as fast as it can; returns whether it is reached, else ``arrive`` goes on."""
+        self.destination_ms = when_ms
+        return self._stride(when_ms)
+
+    async def arrive(self) -> bool:
+        """Go on to where ``set_out`` began to go; returns whether that was reached and ``stop`` not called before."""
+        next_frame_s = self._wall_s()
+        try:
+            while self.destination_ms is not None:
+                if self._stride(self.destination_ms):
+                    return True
+                if self._wall_s() >= next_frame_s:
+                    self._on_frame()
+                    next_frame_s = self._wall_s() + _FRAME_S
+                await self._sleep(_SLEEP_S)
+            return False
+        finally:
+            self.destination_ms = None
+
+    def _stride(self, until_ms: int) -> bool:
+        """Let events happen for a moment of wall time; returns whether ``until_ms`` has been reached."""
+        stop_s = self._wall_s() + _STRIDE_S
+        while self._simulation.advance(until_ms, _EVENTS_BETWEEN_LOOKS):
+            if self._wall_s() >= stop_s:
+                return False
+        self.destination_ms = None
+        return True
 
     def _slice(self) -> bool:
         """Let events happen for a few milliseconds; returns whether simulated time is where it should be."""

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.views.recording import count_by_hand, recorded
+from engine.views.recording import recorded
+from tui.targets import FileLines, TargetError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engine import Simulation
+    from engine.journal import Input
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -21,24 +27,51 @@ class Recorder:
         """Files go to ``directory``, the current one unless another is named."""
         self._simulation = simulation
         self._directory = directory
-        self._saved = 0
+        self._saved: list[Input] = []
+        self.told: list[str] = []  # what has been said of sessions that were rescued
 
-    def proposal(self) -> Path:
+    def proposal(self, directory: Path | None = None) -> Path:
         """A name that no file has yet."""
         stem = _UNSAFE.sub("-", self._simulation.scenario.name).strip("-") or "scenario"
-        directory = self._directory or Path()
-        candidates = (directory / f"{stem}-session{number or ''}.yaml" for number in range(10_000))
+        where = directory or self._directory or Path()
+        candidates = (where / f"{stem}-session{number or ''}.yaml" for number in range(10_000))
         return next(path for path in candidates if not path.exists())
 
     def save(self, path: Path) -> None:
-        """Write the session. Raises OSError."""
-        path.write_text(recorded(self._simulation), encoding="utf-8")
-        self._saved = count_by_hand(self._simulation)
+        """Write the session, the whole of it or nothing. Raises TargetError."""
+        with FileLines(path) as target:
+            target.write(recorded(self._simulation).splitlines())
+            target.keep()
+        self._saved = self._by_hand()
 
-    def save_unsaved(self) -> Path | None:
-        """Save what has not been saved yet, in the current directory; returns the file, None where there is nothing."""
-        if count_by_hand(self._simulation) == self._saved:
-            return None
-        path = self.proposal()
-        self.save(path)
-        return path
+    def rescue(self) -> None:
+        """Save what has not been saved yet, wherever there is room; ``told`` says where, or why it was not possible."""
+        done = self._by_hand()
+        if done and done != self._saved:
+            self.told.append(self._rescued())
+            self._saved = done
+
+    def _rescued(self) -> str:
+        refused = []
+        for directory in self._places():
+            try:
+                path = self.proposal(directory)
+                self.save(path)
+            except (OSError, TargetError) as error:
+                refused.append(str(error))
+            else:
+                refused.append(f"What was done by hand is saved in {path}; batchdeck run {path} replays it.")
+                return "\n".join(refused)
+        refused.append(f"What was done by hand can be saved nowhere. Here it is:\n{recorded(self._simulation)}")
+        return "\n".join(refused)
+
+    def _places(self) -> Iterator[Path]:
+        """Where a session may be kept: where it belongs, at home, among what is temporary."""
+        yield self._directory or Path()
+        with suppress(RuntimeError):
+            yield Path.home()
+        with suppress(OSError):
+            yield Path(tempfile.gettempdir())
+
+    def _by_hand(self) -> list[Input]:
+        return list(self._simulation.journal.by_hand())

@@ -66,9 +66,9 @@ class FileLines(LinesTarget):
     def __init__(self, path: Path) -> None:
         """Open what will become the file at ``path``. Raises TargetError when that is impossible."""
         super().__init__(path)
-        self._final = Path(os.path.realpath(path))  # a link stays a link
-        self._partial = _partial(self._final.parent, self._final.name)
         try:
+            self._final = Path(os.path.realpath(path))  # a link stays a link
+            self._partial = _partial(self._final.parent, self._final.name)
             if self._final.exists():
                 self._final.open("ab").close()  # refused now rather than replaced later
             self._stream = self._partial.open("xb")

@@ -16,8 +16,3 @@ def recorded(simulation: Simulation) -> str:
     codes = {id(refusal.command): refusal.error.code for refusal in simulation.refusals}
     given = [Given(one.when_ms, one.command, codes.get(id(one.command))) for one in simulation.journal.by_hand()]
     return dump(replace(simulation.scenario, seed=simulation.seed), given)
-
-
-def count_by_hand(simulation: Simulation) -> int:
-    """How many commands were given by hand so far."""
-    return len(simulation.journal.by_hand())

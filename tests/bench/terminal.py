@@ -25,10 +25,14 @@ class Seen(NamedTuple):
 _SCHEDULED = Path("/proc/self/schedstat")  # Linux: nanoseconds on a processor, and of waiting for one
 
 
+def waited_s() -> float:
+    """How long the main thread has waited for a processor that others used, where that is known."""
+    return int(_SCHEDULED.read_text().split()[1]) / 1e9 if _SCHEDULED.exists() else 0.0
+
+
 def clock_s() -> float:
-    """A clock that stands still while the main thread waits for a processor that others use, where that is known."""
-    waited_ns = int(_SCHEDULED.read_text().split()[1]) if _SCHEDULED.exists() else 0
-    return time.perf_counter() - waited_ns / 1e9
+    """A clock that stands still while the main thread waits for a processor that others use."""
+    return time.perf_counter() - waited_s()
 
 
 class Terminal(HeadlessDriver):
@@ -36,7 +40,7 @@ class Terminal(HeadlessDriver):
 
     bytes_out = 0
     writes = 0
-    _awaited: tuple[Callable[[], str | None], float, float, asyncio.Future[Seen]] | None = None
+    _awaited: tuple[Callable[[], str | None], Seen, asyncio.Future[Seen]] | None = None
 
     @property
     def is_headless(self) -> bool:
@@ -49,11 +53,11 @@ class Terminal(HeadlessDriver):
         self.writes += len(data) > 64  # less than that are marks around a frame
         if self._awaited is None:
             return
-        wanted, began_s, began_cpu_s, seen = self._awaited
+        wanted, began, seen = self._awaited
         text = wanted()
         if text is not None and text in data:
             self._awaited = None
-            seen.set_result(Seen(clock_s() - began_s, time.process_time() - began_cpu_s))
+            seen.set_result(Seen(clock_s() - began.clock_s, time.process_time() - began.cpu_s))
 
     async def press(self, key: str, wanted: Callable[[], str | None], after_s: float) -> Seen:
         """Press a key from another thread, as a terminal does; returns how long until ``wanted`` was written.
@@ -61,12 +65,12 @@ class Terminal(HeadlessDriver):
         ``wanted`` is None as long as the key has changed nothing. The clock runs from the moment at which the key was
         to be pressed, however long the thread had to wait for its turn.
         """
-        began_s = clock_s() + after_s
+        began_s = time.perf_counter() + after_s
         seen: asyncio.Future[Seen] = asyncio.get_running_loop().create_future()
 
         def type_it() -> None:
             time.sleep(after_s)
-            self._awaited = wanted, began_s, time.process_time(), seen
+            self._awaited = wanted, Seen(began_s - waited_s(), time.process_time()), seen
             self.process_message(events.Key(key, key if len(key) == 1 else None))
 
         Thread(target=type_it, daemon=True).start()

@@ -14,6 +14,12 @@ from tui.widgets.table import Table
 LATER_S = 330
 
 
+async def arrived(app):
+    """Wait for the end of the way to another moment."""
+    while app.screen_stack[0].playback.pacer.is_on_the_way:
+        await asyncio.sleep(0.001)
+
+
 def drive(app, *steps, size=(120, 40)):
     """Press keys, and look with functions in between."""
 
@@ -26,6 +32,7 @@ def drive(app, *steps, size=(120, 40)):
                 else:
                     await pilot.press(step)
                 await pilot.pause()
+                await arrived(app)
 
     asyncio.run(run())
 
@@ -182,7 +189,8 @@ def test_a_reboot_by_hand_is_saved_as_a_scenario_that_replays_to_the_same_log(da
     replayed = Simulation(load_scenario(str(saved)))
     replayed.run_until(replayed.end_ms)
     assert list(replayed.json_lines()) == list(by_hand.json_lines())
-    assert app.recorder.save_unsaved() is None
+    app.recorder.rescue()
+    assert app.recorder.told == []
 
 
 def test_the_go_line_knows_views_ids_times_and_speeds(dashboard_at):
@@ -285,8 +293,9 @@ def test_a_disabled_job_is_kept_where_nothing_was_saved(dashboard_at, tmp_path, 
     monkeypatch.chdir(tmp_path)
     app = dashboard_at(LATER_S)
     drive(app, "A", "down", "enter", "enter")
-    path = app.recorder.save_unsaved()
-    assert path is not None
+    app.recorder.rescue()
+    path = tmp_path / "one-node-fails-session.yaml"
+    assert str(path.name) in app.recorder.told[0]
     assert "disableJob" in path.read_text(encoding="utf-8")
 
 
@@ -333,3 +342,46 @@ def test_without_colour_nothing_on_the_screen_has_one(dashboard_at):
 
     drive(app, "6", look)
     assert colours == {"default"}
+
+
+def test_a_long_way_shows_how_far_it_is_and_esc_stays_there(dashboard_at):
+    app = dashboard_at(0, "shared-pool-two-jobs")
+    slow = app.session.simulation.advance
+    seen = []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            app.session.simulation.advance = lambda until_ms, _: slow(until_ms, 1)
+            pacer = app.screen.playback.pacer
+            pacer._wall_s = iter(range(10**9)).__next__  # every look at the clock takes a second
+            await pilot.press("t", *"+2h", "enter")
+            while not seen or "ON THE WAY" not in seen[-1]:
+                await pilot.pause()
+                seen.append(text_of(app)[0])
+            await pilot.press("escape")
+            await pilot.pause()
+            seen.append(text_of(app)[0])
+            assert not pacer.is_on_the_way
+
+    asyncio.run(run())
+    assert "PAUSED" in seen[-1]
+    assert 0 < app.session.now_ms < 7_200_000
+
+
+@pytest.mark.parametrize("key", ["space", "ctrl+c"])
+def test_the_way_to_another_moment_is_stopped_without_leaving(dashboard_at, key):
+    app = dashboard_at(LATER_S)
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            playback = app.screen.playback
+            playback.pacer.destination_ms = 10**9
+            await pilot.press(key)
+            await pilot.pause()
+            assert not playback.pacer.is_on_the_way
+            assert not playback.pacer.playing
+
+    asyncio.run(run())
+    assert app.return_code is None or app.return_code == 0

@@ -122,3 +122,34 @@ def test_speeds_go_up_and_down_by_steps():
     for _ in SPEEDS:
         pacer.slower()
     assert pacer.speed == 0.1
+
+
+def test_a_long_way_is_gone_in_strides_that_can_be_stopped():
+    machine = Machine(Wall(), cost_s=0.001)
+    progress = []
+
+    async def sleep(seconds):
+        machine.wall.now_s += seconds
+        if machine.happened > 3000:
+            pacer.stop()
+
+    pacer = Pacer(machine, lambda: progress.append(machine.now_ms), wall_s=machine.wall, sleep=sleep)
+    assert not pacer.set_out(9_000_000)
+    assert pacer.destination_ms == 9_000_000
+    assert machine.happened < 100
+    assert asyncio.run(pacer.arrive()) is False
+    assert 3000 < machine.happened < 3100
+    assert not pacer.is_on_the_way
+    assert len(progress) == pytest.approx(30, abs=10)
+
+
+def test_a_short_way_is_gone_at_once_and_a_long_one_to_its_end():
+    machine = Machine(Wall())
+    pacer = Pacer(machine, lambda: None, wall_s=machine.wall, sleep=machine.wall.sleep)
+    assert pacer.set_out(50_000)
+    assert not pacer.is_on_the_way
+    machine.cost_s = 0.001
+    assert not pacer.set_out(900_000)
+    assert asyncio.run(pacer.arrive()) is True
+    assert machine.now_ms == 900_000
+    assert not pacer.is_on_the_way

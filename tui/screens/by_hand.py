@@ -10,6 +10,7 @@ from textual.binding import Binding
 
 from tui.screens.actions import ActionSheet
 from tui.screens.autoscale import Autoscale
+from tui.targets import TargetError
 from tui.viewmodels.actions import actions_for
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.trial import reason, whose
@@ -120,6 +121,12 @@ class ByHand:
         """Commands were confirmed: give them to the service, and say what it answered."""
         if not commands:
             return
+        with self._deck.breakdown.guard():
+            self._give(commands)
+        self._session.marks.clear()
+        self._deck.look()
+
+    def _give(self, commands: Sequence[Command]) -> None:
         errors = self._session.simulation.submit_all(commands)
         pairs = list(zip(commands, errors, strict=True))
         refused = [(command, error) for command, error in pairs if error is not None]
@@ -130,8 +137,6 @@ class ByHand:
             self._deck.say(f"{many}{name} accepted. R saves what was done as a scenario.")
         if refused:
             self._deck.say(_refusals(name, refused), "error")
-        self._session.marks.clear()
-        self._deck.look()
 
     # -- the record ----------------------------------------------------------------------------------------------
 
@@ -144,8 +149,8 @@ class ByHand:
         path = Path(name.strip())
         try:
             self._recorder.save(path)
-        except OSError as error:
-            self._deck.say(f"{path}: {error.strerror or error}", "error")
+        except TargetError as error:
+            self._deck.say(str(error), "error")
         else:
             self._deck.say(f"saved {path}; batchdeck run {path} replays it")
 

@@ -14,6 +14,7 @@ from tui.panes.header import Header
 from tui.panes.prompt import Prompt
 from tui.panes.timeline import Timeline
 from tui.panes.watch import Watch
+from tui.screens.breakdown import Breakdown
 from tui.screens.by_hand import ByHand
 from tui.screens.columns import ColumnChooser
 from tui.screens.navigation import Navigation
@@ -55,16 +56,18 @@ class Deck(Screen[None]):
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-short"), (30, "-tall")]  # noqa: RUF012  # as Textual declares it
 
     def __init__(
-        self, session: Session, recorder: Recorder, settings: Settings, *, speed: float | None, plays: bool
+        self, session: Session, recorder: Recorder, settings: Settings, *, at_ms: int, speed: float | None, plays: bool
     ) -> None:
-        """A deck over a session; time goes by at once if ``plays``."""
+        """A deck over a session that goes to ``at_ms``; then time goes by at once if ``plays``."""
         super().__init__()
         self.session = session
+        self.breakdown = Breakdown(self, session, recorder)
         self.playback = Playback(self, session, speed=speed)
         self.navigation = Navigation(self, session)
         self.by_hand = ByHand(self, session, recorder)
         self.telling = Telling(self, session)
         self._settings = settings
+        self._at_ms = at_ms
         self._plays = plays
 
     # -- arrangement ---------------------------------------------------------------------------------------------
@@ -87,7 +90,9 @@ class Deck(Screen[None]):
         """The first look, and the clock starts."""
         self.view.focus_first()
         self.call_after_refresh(self.look)
-        if self._plays:
+        if self._at_ms:
+            self.call_after_refresh(self.playback.seek, self._at_ms, self.playback.play if self._plays else None)
+        elif self._plays:
             self.call_after_refresh(self.playback.play)
 
     def on_unmount(self) -> None:
@@ -125,7 +130,7 @@ class Deck(Screen[None]):
     def look_at_header(self) -> None:
         """Bring clock, tabs and hints up to date."""
         pacer = self.playback.pacer
-        transport = Transport(pacer.playing, pacer.speed, self.session.simulation.finished)
+        transport = Transport(pacer.playing, pacer.speed, self.session.simulation.finished, self.playback.progress)
         self.query_one(Header).show(self.view.id or "", self.view.title, transport)
         self.query_one(Prompt).show_hints(self._hints())
         self.query_one("#too-small", LinesView).show(too_small(self.size.width, self.size.height))
@@ -134,7 +139,9 @@ class Deck(Screen[None]):
         playing = self.playback.pacer.playing
         pairs = [("space", "pause" if playing else "run"), (".", "step"), (",", "back"), ("[ ]", "speed")]
         pairs += self.view.hints
-        if self.session.is_past:
+        if self.playback.progress is not None:
+            pairs.insert(0, ("esc", "stay here"))
+        elif self.session.is_past:
             pairs.insert(0, ("b", "branch here"))
         return [*pairs, ("w", "why"), ("a", "act"), ("t", "go to time"), ("?", "help")]
 

@@ -66,8 +66,10 @@ class Navigation:
         self._deck.call_after_refresh(self._deck.look)
 
     def out(self) -> None:
-        """Close what is open: a maximised pane, a filter, marks, at last the view."""
+        """Close what is open: the way to another moment, a maximised pane, a filter, marks, at last the view."""
         view = self._deck.view
+        if self._deck.playback.stop_on_the_way():
+            return
         if self._deck.maximized is not None:
             self._deck.minimize()
         elif isinstance(view, Blade) and view.model.clear_filter():

@@ -11,6 +11,8 @@ from tui import format as fmt
 from tui.pacer import FASTEST, Pacer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tui.screens.deck import Deck
     from tui.viewmodels.session import Session
 
@@ -39,10 +41,15 @@ class Playback:
         self._session = session
         self.pacer = Pacer(session.simulation, self._frame, speed=speed)
         self._next_look_s = 0.0
+        self._from_ms = 0  # where the way to another moment began
 
     def _frame(self) -> None:
         """Time has gone by: draw, unless drawing takes too much of the time."""
         if not self._deck.is_running:
+            return
+        if self.pacer.is_on_the_way:
+            self._session.noted()
+            self._deck.look_at_header()
             return
         began_s = time.perf_counter()
         if self.pacer.playing and began_s < self._next_look_s:
@@ -55,10 +62,14 @@ class Playback:
 
     def play(self) -> None:
         """Let time go by, or stop it."""
-        if self.pacer.playing:
+        if self.pacer.playing or self.pacer.is_on_the_way:
             self.pacer.stop()
         else:
-            self._deck.run_worker(self.pacer.play(), group="time", exclusive=True)
+            self._deck.run_worker(self._play(), group="time", exclusive=True)
+
+    async def _play(self) -> None:
+        with self._deck.breakdown.guard():
+            await self.pacer.play()
 
     def stand_still(self) -> None:
         """Let time stand still after the present slice."""
@@ -67,8 +78,9 @@ class Playback:
     def step(self) -> None:
         """One event forward."""
         self.stand_still()
-        if not self._session.simulation.step():
-            self._deck.say("Nothing more can happen.")
+        with self._deck.breakdown.guard():
+            if not self._session.simulation.step():
+                self._deck.say("Nothing more can happen.")
         self._deck.look()
 
     def back(self) -> None:
@@ -76,13 +88,48 @@ class Playback:
         when_ms = self._session.events.previous_ms()
         self.seek(0 if when_ms is None else when_ms)
 
-    def seek(self, when_ms: int) -> None:
-        """Look at a moment, in ms since the start."""
+    # -- to another moment ---------------------------------------------------------------------------------------
+
+    def seek(self, when_ms: int, then: Callable[[], None] | None = None) -> None:
+        """Look at a moment, in ms since the start, and ``then`` do something. A long way there can be left off."""
         self.stand_still()
         self._session.noted()
         self._session.marks.clear()  # what is marked may not be there at that moment
-        self._session.simulation.seek(when_ms)
+        with self._deck.breakdown.guard():
+            when_ms = self._session.simulation.approach(when_ms)
+            self._from_ms = self._session.now_ms
+            if self.pacer.set_out(when_ms):
+                self._arrive(then)
+            else:
+                self._deck.run_worker(self._go_on(then), group="time", exclusive=True)
+
+    async def _go_on(self, then: Callable[[], None] | None) -> None:
+        with self._deck.breakdown.guard():
+            if await self.pacer.arrive():
+                self._arrive(then)
+            else:
+                self._deck.say("Stopped on the way.")
+                self._deck.look()
+
+    def _arrive(self, then: Callable[[], None] | None) -> None:
+        if then is not None:
+            then()
         self._deck.look()
+
+    def stop_on_the_way(self) -> bool:
+        """Stay where the way to another moment has come to; returns whether there was such a way."""
+        was_on_the_way = self.pacer.is_on_the_way
+        if was_on_the_way:
+            self.stand_still()
+        return was_on_the_way
+
+    @property
+    def progress(self) -> float | None:
+        """How much of the way to another moment is done, 0 to 1; None while there is none."""
+        to_ms = self.pacer.destination_ms
+        return None if to_ms is None else (self._session.now_ms - self._from_ms) / max(1, to_ms - self._from_ms)
+
+    # -- speed ---------------------------------------------------------------------------------------------------
 
     def faster(self) -> None:
         """The next speed up."""
@@ -107,17 +154,17 @@ class Playback:
         """The moment as it was typed."""
         simulation = self._session.simulation
         if text.strip() == "end":
-            self.seek(
-                max(self._session.newest_ms, simulation.log.last_ms) if self._session.is_past else simulation.end_ms
-            )
-            if simulation.finished:
-                simulation.finish()
-                self._deck.look()
+            newest_ms = max(self._session.newest_ms, simulation.log.last_ms)
+            self.seek(newest_ms if self._session.is_past else simulation.end_ms, self._finish)
             return
         try:
             self.seek(fmt.parse_moment(text, simulation.scenario.start, simulation.now_ms))
         except ValueError as error:
             self._deck.say(str(error), "error")
+
+    def _finish(self) -> None:
+        if self._session.simulation.finished:
+            self._session.simulation.finish()
 
     def set_speed(self, text: str) -> None:
         """The speed as it was typed."""
@@ -132,6 +179,7 @@ class Playback:
 
     def branch(self) -> None:
         """Make the moment that is looked at the present."""
+        self.stop_on_the_way()
         if not self._session.is_past:
             self._deck.say("This is the present; , goes back.")
             return
