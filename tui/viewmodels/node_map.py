@@ -75,7 +75,7 @@ class NodeMapModel:
     def refresh(self) -> None:
         """Look at the simulation again."""
         self._page = page = self.session.nodes()
-        self.nodes = page.nodes()
+        self.nodes = tuple(page.nodes())  # as they are now: what is drawn later belongs to the same moment
         self._states = page.states()
         self._glyphs.clear()
         match self.lens:
