@@ -86,24 +86,33 @@ def read_only_directories(
 
 def create(world: World, node: int, command: CreateNodeUser) -> None:
     """Add a user for remote login, for a day if nothing else is said (NOP-9)."""
-    if command.name in world.nodes[node].users:
+    if _known(world, node, command.name) is not None:
         raise BatchError("NodeUserExists", name=command.name)
     world.nodes.edit(node).users[command.name] = (command.is_admin, _expiry_ms(world, command))
 
 
 def update(world: World, node: int, command: UpdateNodeUser) -> None:
     """Replace a user's password, key and expiry as a whole; what is not given has its default again (NOP-9)."""
-    known = world.nodes[node].users.get(command.name)
-    if known is None:
-        raise BatchError("NodeUserNotFound", name=command.name)
-    world.nodes.edit(node).users[command.name] = (known[0], _expiry_ms(world, command))
+    name = _existing(world, node, command.name)
+    is_admin, _ = world.nodes[node].users[name]
+    world.nodes.edit(node).users[name] = (is_admin, _expiry_ms(world, command))
 
 
 def delete(world: World, node: int, name: str) -> None:
     """Delete a user (NOP-9)."""
-    if name not in world.nodes[node].users:
+    del world.nodes.edit(node).users[_existing(world, node, name)]
+
+
+def _known(world: World, node: int, name: str) -> str | None:
+    """The user of this name as it was spelled when it was added, compared without regard to case (GEN-1)."""
+    return next((known for known in world.nodes[node].users if known.lower() == name.lower()), None)
+
+
+def _existing(world: World, node: int, name: str) -> str:
+    known = _known(world, node, name)
+    if known is None:
         raise BatchError("NodeUserNotFound", name=name)
-    del world.nodes.edit(node).users[name]
+    return known
 
 
 def _expiry_ms(world: World, command: CreateNodeUser | UpdateNodeUser) -> int:

@@ -217,6 +217,15 @@ def test_nop_9_add_and_delete_a_user(start):
     assert refusal(sim, "deleteNodeUser", **USER) == "NodeUserNotFound"
 
 
+def test_nop_9_and_gen_1_names_of_users_differ_in_more_than_case(start):
+    sim = idle(start)
+    do(sim, "createNodeUser", **USER, password="secret")
+    shouted = ON_NODE | {"name": "OPS"}
+    assert refusal(sim, "createNodeUser", **shouted, password="secret") == "NodeUserExists"
+    do(sim, "deleteNodeUser", **shouted)
+    assert node(sim).users == {}
+
+
 def test_nop_9_allowed_while_running_refused_otherwise(start):
     sim = busy(start)
     assert refusal(sim, "createNodeUser", **USER, password="secret") is None
