@@ -43,6 +43,13 @@ def needed_ports(mode: NodeCommunicationMode) -> tuple[int, ...]:
     return (*CLASSIC_PORTS, HTTPS_PORT) if mode is NodeCommunicationMode.CLASSIC else (HTTPS_PORT,)
 
 
+def ports_between_nodes(spec: PoolSpecification) -> str | None:
+    """On which ports the nodes reach one another (POOL-12); None where the pool has not asked for that."""
+    if not spec.enable_inter_node_communication:
+        return None
+    return "above 1100" if spec.os_family is OsFamily.CLOUD_SERVICE else "any"
+
+
 def blocked_ports(world: World, pool: Pool) -> tuple[int, ...]:
     """The ports that the pool needs and that its subnet does not let through (NET-4); nothing else is missed."""
     settings = _subnet(world, pool)

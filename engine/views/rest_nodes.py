@@ -92,6 +92,19 @@ def remote_login_settings(world: World, node: int) -> dict[str, object]:
     return {"remoteLoginIPAddress": login["publicIPAddress"], "remoteLoginPort": login["frontendPort"]}
 
 
+def remote_desktop_file(world: World, node: int) -> str:
+    """What a Windows node offers to whoever logs in by Remote Desktop: the file that it opens (NOP-10).
+
+    Raises BatchError OperationNotValidOnNode where nobody can.
+    """
+    pool = world.pool_of(node)
+    endpoints = _endpoints(world, pool, world.nodes[node].position)["inboundEndpoints"]
+    if not endpoints or not world.root_of(pool).is_windows:
+        raise BatchError("OperationNotValidOnNode", "only a Windows node with a public IP address has an RDP file")
+    login, *_ = endpoints
+    return f"full address:s:{login['publicIPAddress']}:{login['frontendPort']}\r\nprompt for credentials:i:1\r\n"
+
+
 def affinity_id(node_id: str) -> str:
     """What a task says that wants to run on the node (NODE-6, SCHED-13)."""
     return f"TVM:{node_id}"

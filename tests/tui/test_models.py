@@ -54,6 +54,19 @@ def test_a_pool_tells_why_its_resize_fell_short_and_how_its_network_is():
     ]
 
 
+@pytest.mark.parametrize(
+    ("more", "ports"),
+    [({}, "any"), ({"vmSize": "small", "cloudServiceConfiguration": {"osFamily": "5"}}, "above 1100")],
+)
+def test_pool_12_on_which_ports_nodes_reach_one_another(more, ports):
+    sim = simulation(pool=a_pool(nodes=1, enableInterNodeCommunication=True, **more))
+    run_to(sim, minutes=1)
+    model = PoolsModel(Session(sim))
+    model.refresh()
+    network = next(block for block in model.details(0) if block.title == "Network")
+    assert dict(network.rows)["Ports between nodes"].text == ports
+
+
 def test_preparation_shows_trouble_first_then_what_runs_then_what_is_done(session_at):
     shown = rows(PreparationModel(session_at(LATER_S)))
     assert [row[0] for row in shown] == ["✗", "▸", "✓", "✓", "✓", "∅"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from tests.builders import a_job, a_pool, a_task, do, run_to, simulation
+from tests.builders import a_job, a_pool, a_task, do, node_row, run_to, simulation
+from tui.viewmodels.actions import actions_for, choices_of
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.jobs import PoolsModel
 from tui.viewmodels.nodes import NodesModel
 from tui.viewmodels.session import Session
+from tui.viewmodels.subject import Subject
 from tui.viewmodels.tasks import TasksModel
 from tui.viewmodels.text import plain
 
@@ -80,3 +82,16 @@ def test_an_unusable_node_shows_what_could_not_be_had():
         "Version 2",
         "Message app-pricer/2 is not found",
     ]
+
+
+def test_a_user_is_added_and_deleted_by_hand():
+    sim = simulation(pool=a_pool())
+    run_to(sim, minutes=3)
+    session, node = Session(sim), node_row(sim)
+    for title, there in (("Add a user to log in to n0 with", True), ("Delete the user from n0", False)):
+        (action,) = (each for each in actions_for(session, [Subject("node", node)]) if each.title == title)
+        for command in action.commands(choices_of(action)[0]):
+            sim.submit(command)
+        session.noted()
+        users = next(block for block in NodesModel(session).details(node) if block.title == "Users")
+        assert ("operator" in dict(users.rows)) is there

@@ -74,7 +74,6 @@ NOTHING_TO_DECIDE = {
     "PREP-20": ADVICE,
     "PREP-28": ADVICE,
     "REL-16": ADVICE,
-    "TASK-17": HTTP,
     "SCHED-12": "an example of SCHED-10",
     "SCHED-17": ADVICE,
     "AUTO-6": DEFINITION,

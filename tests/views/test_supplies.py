@@ -9,7 +9,7 @@ from engine.views.document import document
 from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
 from engine.views.explain.tasks import why_task
-from engine.views.rest_nodes import node_body, remote_login_settings
+from engine.views.rest_nodes import node_body, remote_desktop_file, remote_login_settings
 from engine.views.supplies import is_behind, node_supplies, supplies_on, task_needs
 from tests.builders import (
     READY_S,
@@ -103,6 +103,17 @@ def test_nop_10_not_every_node_has_one(pool, code):
 
 
 # -- pages -----------------------------------------------------------------------------------------------------------
+
+
+def test_nop_10_windows_has_a_file_for_remote_desktop():
+    sim = simulation(pool=a_pool(vmSize="small", cloudServiceConfiguration={"osFamily": "5"}))
+    run_to(sim, minutes=3)
+    text = remote_desktop_file(sim.world, node_row(sim))
+    assert text == "full address:s:203.0.113.1:50000\r\nprompt for credentials:i:1\r\n"
+    sim = simulation()
+    run_to(sim, minutes=3)
+    with pytest.raises(BatchError, match="OperationNotValidOnNode"):
+        remote_desktop_file(sim.world, node_row(sim))
 
 
 def test_app_2_a_node_shows_whose_packages_it_has_and_since_when():

@@ -316,6 +316,8 @@ def _error_rows(pool: PoolRow) -> Iterator[tuple[str, Span]]:
 
 def _network_rows(network: NetworkRow) -> Iterator[tuple[str, Span]]:
     yield row("Communication mode", network.communication)
+    if network.between_nodes is not None:
+        yield row("Ports between nodes", network.between_nodes)
     if network.closed_ports:
         yield row("Closed ports", ", ".join(map(str, network.closed_ports)), Role.FAILED)
     if network.subnet_id is None:

@@ -164,8 +164,11 @@ class TasksModel(RowsModel):
                 row("Attempts", task.attempts, Role.DERIVED),
             ),
         )
+        variables = self._page.environment(key)
+        environment = [Block("Environment", tuple(("", Span(f"{name}={variables[name]}")) for name in variables))]
+        more = [*task_blocks(self.session, key), execution]
         if task.failure is None:
-            return [general, *task_blocks(self.session, key), execution]
+            return [general, *more, *(environment if variables else [])]
         failure = Block(
             "Failure information",
             (
@@ -175,7 +178,7 @@ class TasksModel(RowsModel):
                 *(row(name, value) for name, value in task.failure.details),
             ),
         )
-        return [general, *task_blocks(self.session, key), execution, failure]
+        return [general, *more, failure, *(environment if variables else [])]
 
     def empty(self) -> Sequence[str]:
         """Why there are no tasks."""

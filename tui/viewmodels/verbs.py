@@ -68,6 +68,9 @@ def _options(name: str, *, keeps_data: bool) -> tuple[Choice, ...]:
     return tuple(Choice({name: value}, text) for value, text in texts.items() if keeps_data or value != "retaineddata")
 
 
+_OPERATOR = "operator"
+_REACHABLE = (NodeState.IDLE, NodeState.RUNNING)
+
 _LASTING = (
     Choice({"for": "PT10M"}, "for ten minutes"),
     Choice({"for": "PT1H"}, "for an hour"),
@@ -136,6 +139,21 @@ NODE: tuple[Verb[NodeCase], ...] = (
         "startNode",
         effects=lambda _: ("it boots as if it were reimaged",),
         offered=lambda case: case.row.state is NodeState.DEALLOCATED,
+    ),
+    Verb(
+        "Add a user to log in to {} with",
+        "createNodeUser",
+        adds={"name": _OPERATOR, "isAdmin": True, "password": "only-simulated"},
+        effects=lambda _: (f"{_OPERATOR}, an administrator, can log in for a day (NOP-9)",),
+        unavailable=lambda case: "" if case.row.state in _REACHABLE else "only an idle or running node takes users",
+        offered=lambda case: _OPERATOR not in case.row.users,
+    ),
+    Verb(
+        "Delete the user from {}",
+        "deleteNodeUser",
+        adds={"name": _OPERATOR},
+        effects=lambda _: (f"{_OPERATOR} can log in no more",),
+        offered=lambda case: _OPERATOR in case.row.users,
     ),
     Verb(
         "Fault: {} becomes unusable",

@@ -52,6 +52,7 @@ class NetworkRow(NamedTuple):
     closed_ports: tuple[int, ...]  # needed, and not let through (NET-4)
     free_addresses: int | None  # None: as many as are wanted
     load_balancers: int  # network security groups and public addresses as many (NET-8)
+    between_nodes: str | None  # the ports on which nodes reach one another (POOL-12); None: none are opened
 
 
 class PoolRow(NamedTuple):
@@ -159,7 +160,8 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
 
 def _network(world: World, pool: Pool) -> NetworkRow | None:
     spec = pool.spec
-    if spec.network_configuration is None and spec.target_node_communication_mode is None:
+    asked_for = (spec.network_configuration, spec.target_node_communication_mode)
+    if asked_for == (None, None) and not spec.enable_inter_node_communication:
         return None
     return NetworkRow(
         None if spec.network_configuration is None else spec.network_configuration.subnet_id,
@@ -167,6 +169,7 @@ def _network(world: World, pool: Pool) -> NetworkRow | None:
         network.blocked_ports(world, pool),
         network.free_addresses(world, pool),
         network.load_balancers(world, pool),
+        network.ports_between_nodes(spec),
     )
 
 

@@ -72,6 +72,7 @@ class NodeRow(NamedTuple):
     start_task: StartTaskRecord | None
     errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, details
     pending_operation: str | None
+    users: tuple[str, ...]  # who may log in (NOP-9)
     prep: HookStatus
     release: HookStatus
 
@@ -195,6 +196,7 @@ class NodePage:
             start_task=record.start_task,
             errors=tuple((error.code, error.message, error.details) for error in record.errors),
             pending_operation=record.operation.name or None if record.operation else None,
+            users=tuple(record.users),
             prep=prep,
             release=release,
         )

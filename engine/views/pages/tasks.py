@@ -11,6 +11,7 @@ from engine.state.columns import PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
 from engine.terms import TaskResult, TaskState
 from engine.views.sweep import places
+from engine.views.task_environment import task_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,6 +200,10 @@ class TaskPage:
     def state_of(self, task: int) -> TaskState | None:
         """The task's state; None when it has been deleted."""
         return self._simulation.world.tasks.state_of(task)
+
+    def environment(self, task: int) -> dict[str, str]:
+        """The variables of the task's process on its node (TASK-17); empty as long as it has none."""
+        return task_environment(self._simulation.world, task)
 
     def row(self, task: int) -> TaskRow:
         """One task's row."""
