@@ -31,6 +31,11 @@ class GuardedFiles(FileView):
         self._check(key)
         self._files.write(key, text)
 
+    def put(self, key: str, size: int) -> None:
+        """Make or replace a file of so many bytes whose text nobody knows."""
+        self._check(key)
+        self._files.put(key, size)
+
     def copy_file(self, source: str, target: str) -> None:
         """Make or replace a file that is like another one, which must exist."""
         self._check(target)

@@ -24,6 +24,9 @@ class FileView(Protocol):
     def write(self, key: str, text: str) -> None:
         """Make or replace a file."""
 
+    def put(self, key: str, size: int) -> None:
+        """Make or replace a file of so many bytes whose text nobody knows."""
+
     def copy_file(self, source: str, target: str) -> None:
         """Make or replace a file that is like another one, which must exist."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +11,9 @@ from engine.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DU
 from engine.environment import TaskKind
 from engine.executors import small_shell
 from engine.executors.command_line import parse
+from engine.executors.commands import Denied
 from engine.executors.protocol import Executor, Launch, Output, PlainProcess, Plan
+from engine.paths import working_directory
 from engine.specs.simulate import Distribution, Simulate
 from engine.state.failures import FailureInfo, failure
 from engine.terms import OsFamily
@@ -69,6 +72,9 @@ class SimulatedExecutor(Executor):
         said = self._said(launch)
         simulated = small_shell.Simulated(plan.exit_code, said.stdout or "", said.stderr or "")
         result = small_shell.run(launch.command_line, root, environment, files, f"{launch.directory}/wd", simulated)
+        for path, size in said.writes.items():
+            with suppress(Denied):  # a program that may not write there does not say so
+                files.put(root.key(path, working_directory(launch.directory)), size)
         understood = line_facts(launch.command_line, launch.os).understood_ms is not None
         stdout = said.stdout if understood and said.stdout is not None else result.stdout
         stderr = said.stderr if understood and said.stderr is not None else result.stderr
@@ -78,7 +84,7 @@ class SimulatedExecutor(Executor):
         """What is the same for all starts of a process that leaves nothing behind."""
         facts = line_facts(launch.command_line, launch.os)
         said = self._said(launch._replace(attempt=sys.maxsize, node=-1))
-        differs = said.attempts or said.on_node or said.stdout or said.stderr or said.found is False
+        differs = said.attempts or said.on_node or said.stdout or said.stderr or said.found is False or said.writes
         if differs or launch.resource_files or not (facts.found and facts.leaves_nothing):
             return None
         return PlainProcess(PROCESS_START_MS, _duration(launch, said), said.exit_code or 0, launch.wall_clock_ms)

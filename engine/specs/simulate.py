@@ -158,7 +158,8 @@ class Simulate(Spec):
 
     ``exit_code`` is a code or weights for each code, ``attempts`` override the plain values for the first,
     second ... start, ``on_node`` for a node by its index. ``cpu`` and ``memory`` are percent of the node.
-    ``found=False`` is a program that the node does not have.
+    ``found=False`` is a program that the node does not have. ``writes`` are the files that it leaves, by path from its
+    working directory, and their sizes in bytes.
     """
 
     duration: Distribution | None = None
@@ -170,6 +171,7 @@ class Simulate(Spec):
     cpu: Percent | None = None
     memory: Percent | None = None
     found: Bool | None = None
+    writes: dict[Text, Size] = Field(default_factory=dict)
 
 
 class SimulateNodes(Spec):

@@ -130,6 +130,40 @@ def test_vm_4_files_packages_and_outputs_take_room(start):
     assert {entry.path: entry.size for entry in files_of(sim.world, node_row(sim), sim.now_ms)}[f"{JOB}/t1/wd/c"] == 100
 
 
+def test_vm_4_what_a_program_writes_takes_room_and_is_uploaded(start):
+    files = {"result.bin": "2 GB", "logs/run.log": 500, "../../../../../shared/cache": "1 GB"}
+    output = {"filePattern": "**/*", "destination": {"container": {"containerUrl": "https://acc/out"}}}
+    sim = start(a_job(tasks=[a_task(simulate={"writes": files}, outputFiles=[output])]))
+    run_to_end(sim)
+    assert used(sim) == pytest.approx(3_000_000_500, abs=1000)  # and what was said of the uploads
+    assert file(sim, "shared/cache") == ""
+    lines = file(sim, f"{JOB}/t1/fileuploadout.txt").splitlines()
+    assert [line.split(" -> ")[1] for line in lines] == [
+        "https://acc/out/logs/run.log, 500 bytes",
+        "https://acc/out/result.bin, 2000000000 bytes",
+    ]
+
+
+def test_vm_4_what_a_program_writes_may_differ_by_attempt_and_fill_the_disk(start):
+    simulate = {"writes": {"small": 5}, "attempts": [{"exitCode": 1, "writes": {"large": "20 GiB"}}]}
+    task = a_task(simulate=simulate, constraints={"maxTaskRetryCount": 1})
+    sim = start(a_job(tasks=[task]))
+    run_to(sim, minutes=30)
+    assert (node_state(sim), node(sim).errors[0].code) == ("unusable", "DiskFull")
+    assert task_state(sim) == "active"
+    do(sim, "reimageNode", **ON_NODE)
+    run_to_end(sim)
+    assert (task_extra(sim).failure, used(sim)) == (None, 5)
+
+
+def test_vm_4_nobody_writes_where_his_user_may_not(start):
+    prep = a_line(5, userIdentity={"autoUser": {"elevationLevel": "admin"}})
+    writes = {"../../jobpreparation/wd/x": 5}
+    sim = start(a_job(tasks=[a_task(simulate={"writes": writes})], prep=prep))
+    run_to_end(sim)
+    assert file(sim, f"{JOB}/jobpreparation/wd/x") is None
+
+
 def test_vm_4_a_size_without_a_temporary_disk_has_thirty_gib(start):
     sim = start(pool=a_pool(vmSize="standard_d2s_v5"))
     run_to_end(sim)

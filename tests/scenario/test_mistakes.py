@@ -57,6 +57,20 @@ ONE_MISTAKE = [
     (HEAD + "options: {classicNodeId: true}\n", 2, 11, "options.classicNodeId", "did you mean 'classicNodeIds'?"),
     (HEAD + "options: {classicNodeIds: yes}\n", 2, 27, "options.classicNodeIds", "true or false"),
     (HEAD + "account: {quotas: {pool: 1}}\n", 2, 20, "account.quotas.pool", "did you mean 'pools'?"),
+    (
+        HEAD + "account: {applications: [{id: a, versions: ['1', '1']}]}\n",
+        2,
+        50,
+        "account.applications[0].versions[1]",
+        "there is another version '1'",
+    ),
+    (
+        HEAD + "account: {certificates: [{thumbprint: xy}]}\n",
+        2,
+        39,
+        "account.certificates[0].thumbprint",
+        "hexadecimal digits",
+    ),
     (HEAD + "simulate: {task: {}}\n", 2, 12, "simulate.task", "did you mean 'tasks'?"),
     (
         HEAD + "simulate: {storage: {'https://*/a': {sise: 4}}}\n",
