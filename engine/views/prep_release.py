@@ -8,8 +8,10 @@ from engine.errors import BatchError
 from engine.paths import task_directory
 from engine.terms import InstanceState
 from engine.views.addresses import node_url, root_directory, utc
+from engine.views.containers import container_info
 
 if TYPE_CHECKING:
+    from engine.specs.common import CommandLine
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.world import World
@@ -77,7 +79,7 @@ def _entry(world: World, job: Job, row: int) -> Body:
 def _preparation_info(world: World, job: Job, node: int, view: InstanceView) -> Body:
     spec = job.spec.job_preparation_task
     assert spec is not None
-    info = _info(world, node, task_directory(job.id, spec.id), view)
+    info = _info(world, node, task_directory(job.id, spec.id), view, spec)
     info["retryCount"] = view.retry_count
     if view.retry_count:
         info["lastRetryTime"] = utc(world, view.start_ms)
@@ -87,10 +89,10 @@ def _preparation_info(world: World, job: Job, node: int, view: InstanceView) -> 
 def _release_info(world: World, job: Job, node: int, view: InstanceView) -> Body:
     spec = job.spec.job_release_task
     assert spec is not None
-    return _info(world, node, task_directory(job.id, spec.id), view)
+    return _info(world, node, task_directory(job.id, spec.id), view, spec)
 
 
-def _info(world: World, node: int, directory: str, view: InstanceView) -> Body:
+def _info(world: World, node: int, directory: str, view: InstanceView, spec: CommandLine) -> Body:
     info: Body = {"startTime": utc(world, view.start_ms)}
     if view.end_ms is not None:
         info["endTime"] = utc(world, view.end_ms)
@@ -98,6 +100,8 @@ def _info(world: World, node: int, directory: str, view: InstanceView) -> Body:
     info |= root_directory(world, node, directory)
     if view.state is InstanceState.COMPLETED and view.exit_code is not None:
         info["exitCode"] = view.exit_code
+    if view.state is InstanceState.RUNNING or view.exit_code is not None:
+        info |= container_info(world, spec, node, directory, view.start_ms, view.exit_code)
     if view.failure is not None:
         info["failureInfo"] = view.failure.wire()
     if view.result is not None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.errors import BatchError
+from engine.paths import STARTUP
 from engine.specs.network import IpAddressProvisioning, NetworkConfiguration
 from engine.terms import NodeState, OsFamily
 from engine.views.addresses import job_url, node_url, utc
+from engine.views.containers import container_info
 from engine.views.rest_pools import machine
 from engine.views.rest_tasks import execution_info
 
@@ -62,7 +64,7 @@ def node_body(world: World, node: int, recent: Sequence[int] = ()) -> dict[str, 
     if record.start_spec is not None:
         body["startTask"] = record.start_spec.wire()
     if record.start_task is not None:
-        body["startTaskInfo"] = start_task_info(world, record.start_task)
+        body["startTaskInfo"] = start_task_info(world, node, record.start_task)
     if record.certificates:
         body["certificateReferences"] = [reference.wire() for reference in record.certificates]
     if record.errors:
@@ -110,7 +112,7 @@ def affinity_id(node_id: str) -> str:
     return f"TVM:{node_id}"
 
 
-def start_task_info(world: World, task: StartTaskRecord) -> dict[str, object]:
+def start_task_info(world: World, node: int, task: StartTaskRecord) -> dict[str, object]:
     """How the start task of the present boot is getting on (START-7)."""
     info: dict[str, object] = {
         "state": "running" if task.running else "completed",
@@ -120,6 +122,8 @@ def start_task_info(world: World, task: StartTaskRecord) -> dict[str, object]:
         info["endTime"] = utc(world, task.end_ms)
     if task.exit_code is not None:
         info["exitCode"] = task.exit_code
+    if task.running or task.exit_code is not None:
+        info |= container_info(world, world.nodes[node].start_spec, node, STARTUP, task.start_ms, task.exit_code)
     if task.failure is not None:
         info["failureInfo"] = task.failure.wire()
     info["retryCount"] = task.retry_count

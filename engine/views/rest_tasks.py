@@ -10,6 +10,7 @@ from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
 from engine.terms import TaskResult, TaskState
 from engine.units import format_duration
 from engine.views.addresses import etag, job_url, node_url, root_directory, utc
+from engine.views.containers import container_info
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +60,8 @@ def execution_info(world: World, task: int) -> Body:
             info["exitCode"] = exit_code
         if extra.failure is not None:
             info["failureInfo"] = extra.failure.wire()
+    if info:
+        info |= _container(world, task, info.get("exitCode"))
     info["retryCount"] = extra.retry_count
     if extra.last_retry_ms is not None:
         info["lastRetryTime"] = utc(world, extra.last_retry_ms)
@@ -68,6 +71,16 @@ def execution_info(world: World, task: int) -> Body:
     if result is not None:
         info["result"] = result.value
     return info
+
+
+def _container(world: World, task: int, exit_code: int | None) -> Body:
+    """Whatever runs in a container is no plain task; one that has ended without an exit code had none."""
+    tasks = world.tasks
+    profile = tasks.profile_of(task)
+    if profile.process is not None or (exit_code is None and tasks.state[task] == COMPLETED):
+        return {}
+    directory = task_directory(world.jobs[profile.job].id, tasks.task_id(task))
+    return container_info(world, tasks.spec(task), tasks.node[task], directory, tasks.started[task], exit_code)
 
 
 class _Bodies:

@@ -102,6 +102,34 @@ def test_nop_10_not_every_node_has_one(pool, code):
     assert node_supplies(sim, node_row(sim)).login_address.startswith("none: ")
 
 
+IMAGE = {"containerSettings": {"imageName": "price"}}
+CONTAINERS = {
+    "virtualMachineConfiguration": {
+        "imageReference": {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server"},
+        "nodeAgentSKUId": "batch.node.ubuntu 24.04",
+        "containerConfiguration": {"containerImageNames": ["price"]},
+    }
+}
+
+
+def test_task_10_and_prep_24_what_runs_in_a_container_says_in_which():
+    job = a_job(tasks=[a_task(**IMAGE)], prep=a_line(5, **IMAGE), release=a_line(5), onAllTasksComplete="terminatejob")
+    sim = a_run(job, pool=CONTAINERS | {"startTask": a_line(5, **IMAGE)})
+    run_to(sim, seconds=READY_S + 30)
+    shown = document(sim)
+    info = shown["jobs"][0]["tasks"][0]["executionInfo"]["containerInfo"]
+    assert (info["state"], len(info["containerId"])) == ("running", 64)
+    run_to_end(sim)
+    shown = document(sim)
+    task = shown["jobs"][0]["tasks"][0]["executionInfo"]["containerInfo"]
+    assert task == info | {"state": "exited"}
+    entry = shown["jobs"][0]["jobPreparationAndReleaseTaskStatus"][0]
+    prep = entry["jobPreparationTaskExecutionInfo"]["containerInfo"]
+    start = shown["pools"][0]["nodes"][0]["startTaskInfo"]["containerInfo"]
+    assert len({each["containerId"] for each in (task, prep, start)}) == 3
+    assert "containerInfo" not in entry["jobReleaseTaskExecutionInfo"]
+
+
 # -- pages -----------------------------------------------------------------------------------------------------------
 
 
