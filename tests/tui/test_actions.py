@@ -178,3 +178,11 @@ def test_what_cannot_be_marked_says_so(dashboard_at):
     notes = []
     drive(app, "9", "m", "1", "M", lambda app: notes.extend(note.message for note in app._notifications))
     assert notes == ["There is nothing here to mark.", "M marks all rows of a list: views 2 to 7."]
+
+
+def test_pool_22_an_upgrade_is_offered_where_there_is_a_version_to_upgrade(session_at):
+    pool = Subject("pool", "classic")
+    before, meanwhile = (session_at(seconds, "os-upgrade-by-domains") for seconds in (280, 310))
+    assert action(before, "upgradePoolOS", pool).unavailable == ""
+    assert action(meanwhile, "upgradePoolOS", pool).unavailable == "another upgrade is under way"
+    assert "upgradePoolOS" not in [each.command for each in actions_for(before, [Subject("pool", "modern")])]

@@ -326,6 +326,13 @@ def _scales_itself(pool: PoolCase) -> bool:
     return pool.interval_ms is not None
 
 
+def _upgraded(pool: PoolCase) -> str:
+    machine = pool.row.spec.cloud_service_configuration
+    if machine is None or machine.os_version == "*":
+        return "it has the newest version"
+    return "another upgrade is under way" if pool.row.is_upgrading else ""
+
+
 POOL: tuple[Verb[PoolCase], ...] = (
     Verb(
         "Resize {}: dedicated nodes",
@@ -363,6 +370,14 @@ POOL: tuple[Verb[PoolCase], ...] = (
         "disablePoolAutoScale",
         effects=lambda _: ("targets and nodes stay (AS-86)", "samples and history are forgotten (AS-52)"),
         offered=_scales_itself,
+    ),
+    Verb(
+        "Upgrade the operating system of {} to the newest version",
+        "upgradePoolOS",
+        adds={"targetOSVersion": "*"},
+        effects=lambda _: ("a fifth of its nodes at a time is reinstalled, their tasks are requeued (POOL-22)",),
+        unavailable=_upgraded,
+        offered=lambda pool: pool.row.spec.cloud_service_configuration is not None,
     ),
     Verb("Delete {}", "deletePool", effects=_leaves, cannot_be_undone=True),
 )

@@ -76,6 +76,7 @@ class PoolRow(NamedTuple):
     resize_errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, values
     jobs: tuple[str, ...]
     start_task: StartTask | None
+    is_upgrading: bool  # nodes get another version of their operating system (POOL-22)
     network: NetworkRow | None  # None where the pool's body says nothing of it
     spec: PoolSpec
 
@@ -153,6 +154,7 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
         resize_errors=tuple((error.code, error.message, error.values) for error in pool.resize_errors),
         jobs=tuple(job.id for job in world.jobs_of(pool)),
         start_task=pool.start_task,
+        is_upgrading=bool(pool.upgrade),
         network=_network(world, pool),
         spec=pool.spec,
     )
