@@ -62,8 +62,34 @@ def tally(simulation: Simulation, columns: Columns, start: int = 0, stop: int | 
         if measure is not None:
             counts[measure] += 1
         elif completes[shape]:
-            completed[simulation.names.job(columns.row_a[number])] = columns.when[number]
+            completed[_job_name(simulation, columns.row_a[number])] = columns.when[number]
     return Tally(counts, completed)
+
+
+def _job_name(simulation: Simulation, job: int) -> str:
+    """The id of a job; one that only another branch had has none here."""
+    return simulation.names.job(job) if job < len(simulation.world.jobs) else f"job number {job + 1}"
+
+
+def node_ms(simulation: Simulation, columns: Columns, until_ms: int) -> int:
+    """How long nodes were in their pools up to a moment, all together, in ms."""
+    moves = [_of_node_of(shape) for shape in simulation.log.shapes]
+    since: dict[int, int] = {}
+    total = 0
+    for when_ms, shape, node in zip(columns.when, columns.shape_of, columns.row_b, strict=True):
+        if when_ms > until_ms:
+            break
+        move = moves[shape]
+        if move is Measure.NODES_NEW:
+            since[node] = when_ms
+        elif move is Measure.NODES_GONE:
+            total += when_ms - since.pop(node)
+    return total + sum(until_ms - begun_ms for begun_ms in since.values())
+
+
+def _of_node_of(shape: Shape) -> Measure | None:
+    fields = dict(shape.fields)
+    return _of_node(fields.get("from"), fields.get("to")) if shape.event == "NodeStateChanged" else None
 
 
 def parted_at(one: Columns, other: Columns) -> int | None:

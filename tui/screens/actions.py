@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from engine.specs.commands import Command
+from tui.screens.new_tasks import NewTasks
 from tui.viewmodels.actions import choices_of, is_no
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
 from tui.viewmodels.trial import Trials, trial_lines
@@ -78,6 +79,9 @@ class ActionSheet(ModalScreen[list[Command] | None]):
         choices.focus()
 
     def _show_choices(self, action: Action) -> None:
+        if action.has_form:
+            self.app.push_screen(NewTasks(self._session, str(action.bodies[0]["jobId"])), self._filled_in)
+            return
         self._action = action
         if action.asks:
             self.query_one(Choices).display = False
@@ -114,6 +118,10 @@ class ActionSheet(ModalScreen[list[Command] | None]):
         until = self._session.clock(trial.until_ms)
         heading = f"Tried out up to {until}{', the end of the run' if trial.is_end else ''}"
         return [(), line(Span(heading, Role.STRONG)), *trial_lines(self._session, trial, cells)]
+
+    def _filled_in(self, commands: list[Command] | None) -> None:
+        if commands is not None:
+            self.dismiss(commands)
 
     def on_choices_moved(self, message: Choices.Moved) -> None:
         """Another verb or choice is under the cursor."""

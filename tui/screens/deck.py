@@ -1,4 +1,4 @@
-"""The deck: header, one view at a time, a line of hints. What is done there is divided among four objects."""
+"""The deck: header, one view at a time, a line of hints. What is done there is divided among five objects."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tui.screens.breakdown import Breakdown
 from tui.screens.by_hand import ByHand
 from tui.screens.columns import ColumnChooser
 from tui.screens.navigation import Navigation
+from tui.screens.places import Places
 from tui.screens.playback import Playback
 from tui.screens.telling import Telling
 from tui.viewmodels.events import EventsModel
@@ -45,6 +46,7 @@ class Deck(Screen[None]):
         *Navigation.KEYS,
         *ByHand.KEYS,
         *Telling.KEYS,
+        *Places.KEYS,
         Binding("slash", "ask_filter", "filter", id="list.filter"),
         Binding("v", "with_all", "with nodes without a record", id="list.all"),
         Binding("C", "choose_columns", "choose columns", id="list.columns"),
@@ -66,6 +68,7 @@ class Deck(Screen[None]):
         self.navigation = Navigation(self, session)
         self.by_hand = ByHand(self, session, recorder)
         self.telling = Telling(self, session)
+        self.places = Places(self, session)
         self._settings = settings
         self._at_ms = at_ms
         self._plays = plays
@@ -149,7 +152,7 @@ class Deck(Screen[None]):
         """Say something in a corner of the screen; a refusal stays longer."""
         self.notify(text, severity=severity, markup=False, timeout=10 if severity == "error" else None)
 
-    # -- keys: each of the four does its part --------------------------------------------------------------------
+    # -- keys: each of the five does its part --------------------------------------------------------------------
 
     def action_time(self, verb: str, *values: float) -> None:
         """Playback does this."""
@@ -166,6 +169,10 @@ class Deck(Screen[None]):
     def action_tell(self, verb: str, *values: str) -> None:
         """This is told."""
         getattr(self.telling, verb)(*values)
+
+    def action_place(self, verb: str, *values: str) -> None:
+        """A place is gone to, or remembered."""
+        getattr(self.places, verb)(*values)
 
     def action_with_all(self) -> None:
         """Show the nodes without a record as well, or hide them."""

@@ -183,6 +183,7 @@ class Playback:
         if not self._session.is_past:
             self._deck.say("This is the present; , goes back.")
             return
+        self._deck.places.bookmarks.keep_run()
         self._session.simulation.branch()
-        self._deck.say("Branched: what came after this moment is forgotten, time goes on from here.")
+        self._deck.say("Branched: time goes on from here. c compares with the run that was left.")
         self._deck.look()

@@ -115,6 +115,7 @@ def _keys_of(node: DOMNode) -> list[tuple[str, str]]:
 
 _KEY_NAMES = {
     "full_stop": ".",
+    "apostrophe": "'",
     "comma": ",",
     "right_square_bracket": "]",
     "left_square_bracket": "[",

@@ -42,6 +42,7 @@ class Action(NamedTuple):
     effects: tuple[str, ...]
     unavailable: str  # why none of the subjects is in a state for it; the service would refuse it
     cannot_be_undone: bool
+    has_form: bool
 
     def typed(self, text: str) -> Choice:
         """The choice that was typed. Raises ValueError where that is no whole number."""
@@ -86,6 +87,7 @@ def _action(verb: Verb[Any], cases: Sequence[Case], kind: Kind) -> Action:
         effects=tuple(_told(effect, names, len(cases)) for effect, names in effects.items()),
         unavailable=reasons[0] if all(reasons) else "",
         cannot_be_undone=verb.cannot_be_undone,
+        has_form=verb.has_form,
     )
 
 

@@ -55,6 +55,7 @@ class Verb(Generic[T]):
     unavailable: Callable[[T], str] = lambda _: ""  # why it makes no sense now: the service would refuse it
     offered: Callable[[T], bool] = lambda _: True
     cannot_be_undone: bool = False
+    has_form: bool = False  # what is done is asked in a form of its own
     lists: str = ""  # the property that lists all nodes, where one command does for all
 
 
@@ -232,6 +233,13 @@ JOB: tuple[Verb[JobRow], ...] = (
         prompt=lambda job: f"priority, -1000 to 1000; now {job.priority}",
         effects=lambda _: ("running tasks are not stopped",),
         unavailable=_is_over,
+    ),
+    Verb(
+        "Add tasks to {}",
+        "addTasks",
+        effects=lambda _: ("a form asks which",),
+        unavailable=_is_over,
+        has_form=True,
     ),
     Verb(
         "Delete {}",

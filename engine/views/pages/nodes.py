@@ -205,9 +205,10 @@ class NodePage:
         """Job and task id of what runs or prepares on the node, in creation order."""
         tasks = self._simulation.world.tasks
         jobs = self._simulation.world.jobs
-        return [(jobs[tasks.block_of(task).job].id, tasks.task_id(task)) for task in self._on(node)]
+        return [(jobs[tasks.block_of(task).job].id, tasks.task_id(task)) for task in self.task_rows_on(node)]
 
-    def _on(self, node: int) -> Sequence[int]:
+    def task_rows_on(self, node: int) -> Sequence[int]:
+        """What runs or prepares on the node, by row number, in creation order."""
         return self._simulation.world.nodes.tasks_on(node)
 
     def jobs_on(self, node: int) -> list[JobOnNode]:

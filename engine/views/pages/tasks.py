@@ -29,6 +29,7 @@ class TaskRow(NamedTuple):
     job_id: str
     state: TaskState | None
     result: TaskResult | None
+    node: int | None  # its row number
     node_id: str | None
     created_ms: int
     start_ms: int | None
@@ -224,6 +225,7 @@ class TaskPage:
             job_id=world.jobs[block.job].id,
             state=state,
             result=result,
+            node=tasks.node[task] if is_on_node else None,
             node_id=world.nodes[tasks.node[task]].id if is_on_node else None,
             created_ms=block.created_ms,
             start_ms=tasks.started[task] if has_started else None,

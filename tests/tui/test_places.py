@@ -1,0 +1,207 @@
+"""Bookmarks, comparisons, links, what is in focus, and tasks that are added."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.viewmodels.bookmarks import Bookmarks, compare_lines
+from tui.viewmodels.links import links_of
+from tui.viewmodels.new_tasks import FIELDS, add_tasks
+from tui.viewmodels.subject import Subject
+from tui.viewmodels.text import plain, width
+
+LATER_S = 330
+ANSWERS = {field.name: field.default for field in FIELDS}
+
+
+def told(session, one, other, cells=100):
+    lines = compare_lines(session, one, other, cells)
+    assert max(map(width, lines)) <= cells
+    return [" ".join(plain(each).split()) for each in lines]
+
+
+def notes(app):
+    return [note.message for note in app._notifications]
+
+
+# --- bookmarks and comparisons
+
+
+def test_a_moment_is_bookmarked_once_and_gone_to_by_its_digit(dashboard_at):
+    app = dashboard_at(LATER_S)
+    moments, said = [], []
+    drive(
+        app,
+        *("B", "t", *"100", "enter", "B", "B", "apostrophe", "1"),
+        lambda app: moments.append(app.session.now_ms),
+        *("apostrophe", "down", "enter"),
+        lambda app: moments.append(app.session.now_ms),
+        lambda app: said.extend(notes(app)),
+    )
+    assert moments == [330_000, 100_000]
+    assert [note.split(".")[0] for note in said] == [
+        "Bookmark 1: 08:05:30",
+        "Bookmark 2: 08:01:40",
+        "Bookmark 2: 08:01:40",
+    ]
+
+
+def test_without_bookmarks_it_says_how_to_set_one(dashboard_at):
+    said = []
+    drive(dashboard_at(LATER_S), "apostrophe", "c", lambda app: said.extend(notes(app)))
+    assert said[0] == "There is no bookmark yet: B sets one."
+    assert said[1].startswith("There is nothing to compare with yet")
+
+
+def test_two_moments_of_a_run(session_at):
+    session = session_at(100)
+    bookmarks = Bookmarks(session)
+    assert bookmarks.others() == []
+    assert bookmarks.add() == 1
+    session.simulation.run_until(LATER_S * 1000)
+    session.noted()
+    lines = told(session, bookmarks.here(), bookmarks.others()[0])
+    assert lines[0] == "this moment beside bookmark 1, 08:01:40"
+    assert lines[2] == "up to 08:05:30 08:01:40"
+    assert "tasks succeeded 22 0" in lines
+    assert "preparation runs 9 8" in lines
+    assert "node-hours 0.50 0.15" in lines
+    assert lines[-1] == "Both are moments of the same run."
+
+
+def test_two_branches_and_where_they_part(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app,
+        *("t", *"200", "enter", "b", "3", "a", "enter", "enter"),  # a reboot that had not been
+        *("t", *"330", "enter", "c", "1"),
+        lambda app: seen.append(text_of(app)),
+    )
+    assert contains(seen[0], "this moment beside the run left at 08:03:20", "They part at 08:03:20.", "Here:", "There:")
+    assert contains(seen[0], "tasks queued again")
+
+
+def test_only_the_last_runs_are_kept(session_at):
+    session = session_at(LATER_S)
+    bookmarks = Bookmarks(session)
+    for second in range(300, 290, -1):
+        session.noted()
+        session.simulation.seek(second * 1000)
+        session.noted()
+        bookmarks.keep_run()
+        session.simulation.branch()
+    assert [run.name for run in bookmarks.others()] == [
+        f"the run left at 08:04:{second}" for second in range(54, 50, -1)
+    ]
+
+
+def test_the_newest_moment_can_be_compared_with_from_the_past(session_at):
+    session = session_at(LATER_S)
+    session.simulation.seek(100_000)
+    session.noted()
+    (newest,) = Bookmarks(session).others()
+    assert (newest.name, newest.until_ms) == ("the newest moment", 330_000)
+
+
+# --- links and focus
+
+
+@pytest.mark.parametrize(
+    ("subject", "links"),
+    [
+        (Subject("node", 0), ["p pool shared", "j job risk", "t task deal-25 of risk", "t task deal-26 of risk"]),
+        (Subject("task", 24), ["j job risk", "n node n0", "p pool shared"]),
+        (Subject("task", 39), ["j job risk", "p pool shared"]),
+        (Subject("job", "risk"), ["p pool shared"]),
+        (Subject("pool", "shared"), ["j job risk"]),
+    ],
+)
+def test_what_belongs_to_a_row_is_a_letter_away(session_at, subject, links):
+    assert [f"{link.letter} {link.text}" for link in links_of(session_at(LATER_S), subject)] == links
+
+
+def test_g_goes_from_a_node_to_its_task_and_back_to_its_node(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    def note(app):
+        seen.append((app.screen.view.id, app.screen.under_cursor))
+
+    drive(app, *("3", "g", "t"), note, *("g", "n"), note, *("g", "j"), note, *("g", "p"), note)
+    assert [view for view, _ in seen] == ["tasks", "nodes", "jobs", "pools"]
+    assert seen[0][1].kind == "task"
+    assert seen[1][1].kind == "node"
+    assert seen[3][1] == Subject("pool", "shared")
+
+
+def test_another_job_and_pool_are_chosen_for_the_focus(dashboard_at):
+    app = dashboard_at(400, "shared-pool-two-jobs")
+    focus = []
+    drive(
+        app,
+        *("J", "2"),
+        lambda app: focus.append(app.session.job_id),
+        *("P", "enter"),
+        lambda app: focus.append(app.session.pool_id),
+    )
+    assert focus == ["credit", "desks"]
+
+
+def test_esc_leaves_a_picker_without_going_anywhere(dashboard_at):
+    app = dashboard_at(LATER_S)
+    depths = []
+    drive(
+        app,
+        "J",
+        lambda app: depths.append(len(app.screen_stack)),
+        "escape",
+        lambda app: depths.append(len(app.screen_stack)),
+    )
+    assert depths == [2, 1]
+
+
+# --- tasks that are added
+
+
+def test_tasks_are_numbered_where_there_are_several():
+    command = add_tasks("risk", ANSWERS | {"count": "3", "depends": "deal-1 deal-2", "slots": "2"})
+    assert [task.id for task in command.tasks] == ["added-1", "added-2", "added-3"]
+    assert command.tasks[0].required_slots == 2
+    assert command.tasks[0].depends_on.task_ids == ("deal-1", "deal-2")
+    assert [task.id for task in add_tasks("risk", ANSWERS).tasks] == ["added"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"count": "many"}, "How many: 'many' is no whole number"),
+        ({"count": "0"}, "How many: 0 is not between 1 and 1,000"),
+        ({"slots": ""}, "Required slots: '' is no whole number"),
+        ({"duration": "soon"}, "soon"),
+    ],
+)
+def test_what_is_wrong_in_the_form_is_said(answer, said):
+    with pytest.raises(ValueError, match=said):
+        add_tasks("risk", ANSWERS | answer)
+
+
+def test_the_form_tries_out_and_adds(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app,
+        *("A", *["down"] * 4, "enter"),
+        lambda app: seen.append(text_of(app)),
+        *("down", *"20", "down", "down", *"soon"),
+        lambda app: seen.append(text_of(app)),
+        *(*["backspace"] * 4, *"PT2M", "ctrl+s"),
+        lambda app: seen.append(notes(app)),
+    )
+    assert contains(seen[0], "Add tasks to risk", "Tried out up to", "tasks succeeded")
+    assert contains(seen[1], "How many            20", "soon")
+    assert not contains(seen[1], "Tried out up to")
+    assert any("addTasks accepted" in note for note in seen[2])
+    assert app.session.job("risk").phases.tasks.total == 60

@@ -1,0 +1,69 @@
+"""A picker: some lines above the deck, of which one is chosen by its letter, or with the arrow keys and Enter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+
+from tui.viewmodels.text import Line, Role, Span, line
+from tui.widgets.choices import Choices
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+
+
+class Pick(NamedTuple):
+    """What can be picked: the letter or digit that does it at once, and what it is called."""
+
+    letter: str
+    text: str
+
+
+class Picker(ModalScreen[int | None]):
+    """Answers with the number of what was picked, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close")]
+
+    def __init__(self, title: str, picks: Sequence[Pick], *, mark: str) -> None:
+        """``mark`` is drawn beside the line under the cursor; of equal letters the first one counts."""
+        super().__init__()
+        self._title = title
+        self._picks = picks
+        self._mark = mark
+
+    def compose(self) -> ComposeResult:
+        """One line for each."""
+        with Vertical(id="actions"):
+            yield Choices(self._mark, id="choices")
+
+    def on_mount(self) -> None:
+        """Show what there is."""
+        self.query_one("#actions").border_title = Content(self._title)
+        self.query_one("#actions").border_subtitle = "letter or enter goes  esc close"
+        choices = self.query_one(Choices)
+        choices.styles.height = len(self._picks)
+        lines: list[tuple[int, Line]] = [
+            (number, line(Span(f"{pick.letter:<3}", Role.KEY), Span(pick.text)))
+            for number, pick in enumerate(self._picks)
+        ]
+        choices.show(lines)
+        choices.focus()
+
+    def on_choices_chosen(self, message: Choices.Chosen) -> None:
+        """The line under the cursor."""
+        message.stop()
+        self.dismiss(message.number)
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter picks the first line that it stands before."""
+        letters = [pick.letter for pick in self._picks]
+        if event.character and event.character in letters:
+            event.stop()
+            self.dismiss(letters.index(event.character))

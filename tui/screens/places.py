@@ -1,0 +1,128 @@
+"""Places: moments to come back to, runs to compare with, what belongs to what is under the cursor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding
+
+from engine.views.pages.jobs import job_ids, pool_ids
+from tui.screens.picker import Pick, Picker
+from tui.screens.sheet import Sheet
+from tui.viewmodels.bookmarks import Bookmarks, compare_lines
+from tui.viewmodels.links import links_of
+from tui.viewmodels.subject import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tui.screens.deck import Deck
+    from tui.viewmodels.session import Session
+
+_DIGITS = "123456789"
+
+
+class Places:
+    """Bookmarks, comparisons, links, and what is in focus."""
+
+    KEYS: ClassVar[tuple[Binding, ...]] = (
+        Binding("g", "place('follow')", "go to the pool, node, job or task of the row", id="row.links"),
+        Binding("J", "place('choose_job')", "choose the job in focus", id="focus.job"),
+        Binding("P", "place('choose_pool')", "choose the pool in focus", id="focus.pool"),
+        Binding("B", "place('bookmark')", "bookmark this moment", id="time.bookmark"),
+        Binding("apostrophe", "place('choose_moment')", "go to a bookmark", id="time.bookmarks"),
+        Binding("c", "place('compare')", "compare with a bookmark or a run that was left", id="time.compare"),
+    )
+
+    def __init__(self, deck: Deck, session: Session) -> None:
+        """On this deck."""
+        self._deck = deck
+        self._session = session
+        self.bookmarks = Bookmarks(session)
+
+    def _pick(self, title: str, picks: Sequence[Pick], then: Callable[[int], None], otherwise: str) -> None:
+        """Let one be picked; where there is nothing to pick, say so."""
+        if not picks:
+            self._deck.say(otherwise)
+            return
+
+        def picked(number: int | None) -> None:
+            if number is not None:
+                then(number)
+
+        text = self._session.text
+        shown = [pick._replace(text=text(pick.text)) for pick in picks]
+        self._deck.app.push_screen(Picker(title, shown, mark=self._session.glyphs.cursor), picked)
+
+    # -- moments and runs ----------------------------------------------------------------------------------------
+
+    def bookmark(self) -> None:
+        """Remember the present moment."""
+        number = self.bookmarks.add()
+        self._deck.say(f"Bookmark {number}: {self._session.clock(self._session.now_ms)}. ' goes there, c compares.")
+
+    def choose_moment(self) -> None:
+        """Go to a bookmark."""
+        moments_ms = self.bookmarks.moments_ms
+        picks = [Pick(_DIGITS[at : at + 1], self._session.clock(when_ms)) for at, when_ms in enumerate(moments_ms)]
+        self._pick(
+            "Bookmarks",
+            picks,
+            lambda number: self._deck.playback.seek(moments_ms[number]),
+            "There is no bookmark yet: B sets one.",
+        )
+
+    def compare(self) -> None:
+        """Compare the present moment with another one, or with a run that was left."""
+        self._deck.playback.stand_still()
+        session, here, others = self._session, self.bookmarks.here(), self.bookmarks.others()
+
+        def show(number: int) -> None:
+            other = others[number]
+            self._deck.app.push_screen(Sheet("Compare", lambda cells: compare_lines(session, here, other, cells)))
+
+        picks = [Pick(_DIGITS[at : at + 1], other.name) for at, other in enumerate(others)]
+        nothing = "There is nothing to compare with yet: B bookmarks a moment, b branches from one."
+        self._pick("Compare this moment with", picks, show, nothing)
+
+    # -- focus and links -----------------------------------------------------------------------------------------
+
+    def choose_job(self) -> None:
+        """Another job in focus."""
+        jobs = job_ids(self._session.simulation)
+        picks = [Pick(_DIGITS[at : at + 1], job_id) for at, job_id in enumerate(jobs)]
+        self._pick("Job in focus", picks, lambda at: self._focus(Subject("job", jobs[at])), "There is no job yet.")
+
+    def choose_pool(self) -> None:
+        """Another pool in focus."""
+        pools = pool_ids(self._session.simulation)
+        picks = [Pick(_DIGITS[at : at + 1], pool_id) for at, pool_id in enumerate(pools)]
+        self._pick("Pool in focus", picks, lambda at: self._focus(Subject("pool", pools[at])), "There is no pool yet.")
+
+    def _focus(self, subject: Subject) -> None:
+        if subject.kind == "job":
+            self._session.focus_job(str(subject.key))
+        else:
+            self._session.focus_pool(str(subject.key))
+        self._deck.look()
+
+    def follow(self) -> None:
+        """Go to something that belongs to what is under the cursor."""
+        subject = self._deck.subject
+        links = [] if subject is None else links_of(self._session, subject)
+        picks = [Pick(link.letter, link.text) for link in links]
+        self._pick("Go to", picks, lambda number: self._go(links[number].subject), "There is nothing here to go to.")
+
+    def _go(self, subject: Subject) -> None:
+        simulation, navigation = self._session.simulation, self._deck.navigation
+        match subject.kind:
+            case "pool":
+                self._focus(subject)
+                navigation.show("pools", pool_ids(simulation).index(str(subject.key)))
+            case "job":
+                self._focus(subject)
+                navigation.show("jobs", job_ids(simulation).index(str(subject.key)))
+            case "node":
+                navigation.show("nodes", int(subject.key))
+            case "task":
+                navigation.show("tasks", int(subject.key))

@@ -1,0 +1,68 @@
+"""What belongs to what is under the cursor: its pool, node, job and tasks, each a key away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.views.pages.instances import HookStatus
+from tui.viewmodels.subject import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.session import Session
+
+_MOST_TASKS = 6
+
+
+class Link(NamedTuple):
+    """A place to go: the letter that goes there, and what it is called."""
+
+    letter: str
+    text: str
+    subject: Subject
+
+
+def links_of(session: Session, subject: Subject) -> Sequence[Link]:
+    """The links of a subject; of a pool its jobs."""
+    match subject.kind:
+        case "node":
+            return _of_node(session, int(subject.key))
+        case "task":
+            return _of_task(session, int(subject.key))
+        case "job":
+            job = session.job(str(subject.key))
+            return [_pool(job.pool_id)] if job is not None and job.pool_id else []
+        case "pool":
+            pool = session.pool(str(subject.key))
+            return [] if pool is None else [_job(job_id) for job_id in pool.jobs]
+        case _:
+            return []
+
+
+def _pool(pool_id: str) -> Link:
+    return Link("p", f"pool {pool_id}", Subject("pool", pool_id))
+
+
+def _job(job_id: str) -> Link:
+    return Link("j", f"job {job_id}", Subject("job", job_id))
+
+
+def _of_node(session: Session, node: int) -> list[Link]:
+    page = session.nodes()
+    jobs = [job.job_id for job in page.jobs_on(node) if job.prep is not HookStatus.NOT_NEEDED]
+    tasks = [
+        Link("t", f"task {task_id} of {job_id}", Subject("task", task))
+        for task, (job_id, task_id) in zip(page.task_rows_on(node), page.tasks_on(node), strict=True)
+        if job_id == session.job_id
+    ]
+    return [_pool(page.row(node).pool_id), *map(_job, jobs), *tasks[:_MOST_TASKS]]
+
+
+def _of_task(session: Session, task: int) -> list[Link]:
+    row = session.tasks(session.job_id).row(task)
+    found = [_job(row.job_id)]
+    if row.node is not None:
+        found.append(Link("n", f"node n{session.nodes().row(row.node).position}", Subject("node", row.node)))
+    job = session.job(row.job_id)
+    return [*found, _pool(job.pool_id)] if job is not None and job.pool_id else found
