@@ -251,8 +251,7 @@ class TaskTable(Columns[TaskExtra]):
         else:
             shape = self._restart(now_ms, task, node, old, rule)
         self._move(task, old, RUNNING)
-        if self.sparse_of(task) is None:
-            self.apart.discard(task)
+        (self.apart.add if task in self.sparse[task >> PAGE_BITS] else self.apart.discard)(task)
         self.node[task] = node
         self.started[task] = now_ms
         self.ended[task] = end_ms
@@ -279,6 +278,7 @@ class TaskTable(Columns[TaskExtra]):
     def prepare(self, now_ms: int, task: int, node: int) -> None:
         """The task is assigned to the node and waits for the job's preparation there (PREP-6)."""
         self._move(task, self.state[task], PREPARING)
+        self.apart.add(task)
         attempt = 1
         if self.started[task] != NEVER_MS or task in self.sparse[task >> PAGE_BITS]:
             self._count_on_node(task, node)
@@ -293,6 +293,7 @@ class TaskTable(Columns[TaskExtra]):
         if extra is None:
             shape = self.first_success
         else:
+            self.apart.discard(task)
             shape = self._success_shape(extra.attempts)
             self.set_extra(task, extra._replace(exit_code=0, failure=None))
         self._move(task, RUNNING, COMPLETED)
@@ -309,6 +310,7 @@ class TaskTable(Columns[TaskExtra]):
             extra = UNTRIED
         self.set_extra(task, extra._replace(exit_code=exit_code, failure=failure, awaits_retry=False))
         self._move(task, old, COMPLETED)
+        self.apart.discard(task)
         self.ended[task] = now_ms
         code = () if exit_code is None else (("exitCode", exit_code),)
         shape = self.log.shape(
@@ -338,6 +340,7 @@ class TaskTable(Columns[TaskExtra]):
         else:
             self.set_extra(task, extra)
         self._move(task, old, ACTIVE)
+        self.apart.add(task)
         self.ended[task] = NEVER_MS
         code = () if exit_code is None else (("exitCode", exit_code),)
         shape = self.log.shape(
@@ -400,10 +403,6 @@ class TaskTable(Columns[TaskExtra]):
         counts[old] -= 1
         counts[new] += 1
         self.state[task] = new
-        if new == COMPLETED:
-            self.apart.discard(task)
-        else:
-            self.apart.add(task)
 
     def _keep(self, task: int) -> None:
         self.kept.keep(self, (task,))
