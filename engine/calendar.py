@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import IntEnum
+from heapq import heapify
+from itertools import count
 from typing import Any, NamedTuple
 
 import simpy
@@ -131,15 +133,24 @@ class Calendar:
         return len(self.env._queue)
 
     def restore(self, now_ms: int, ends: Iterable[tuple[int, int, int, int]], others: Iterable[Pending]) -> None:
-        """Put entries back as of ``now_ms``, in order; an end of a task is (when in ms, anything, task, token)."""
+        """Put entries back as of ``now_ms``.
+
+        An end of a task is (when in ms, a number that orders ends of the same millisecond, task, token).
+        """
         env = self.env
         env.__init__(initial_time=now_ms)  # type: ignore[misc]  # others hold on to this very environment
-        queue, number = env._queue, env._eid
+        queue, last = env._queue, 0
         kind = DueKind.TASK_ENDED
-        for when_ms, _, task, token in ends:
+        rules = self._rules[kind]
+        for when_ms, number, task, token in ends:
             due = Due()
-            due.callbacks, due.kind, due.key, due.token = self._rules[kind], kind, task, token
-            # What is in order is a heap.
-            queue.append((when_ms, kind, next(number), due))  # type: ignore[arg-type]
+            due.callbacks = rules
+            due.kind = kind
+            due.key = task
+            due.token = token
+            queue.append((when_ms, kind, number, due))  # type: ignore[arg-type]
+            last = number if number > last else last
+        heapify(queue)
+        env._eid = count(last + 1)
         for entry in others:
             self.at(*entry)

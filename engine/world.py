@@ -175,18 +175,7 @@ class World:
         self.plans.clear()
         self.faults = copy.faults
         self.starving = copy.starving.copy()
-        tasks, running = self.tasks, self.nodes.running
-        in_order = sorted(
-            (tasks.ended[task], tasks.start_entry[task], task, tasks.end_token(task))
-            for task in tasks.rows_in(RUNNING)
-            if task not in self.gangs  # what is due of these stands in the calendar
-        )
-        for task in tasks.rows_in(RUNNING):
-            for node in self.nodes_of(task):
-                running[node].add(task)
-        for task in tasks.rows_in(PREPARING):
-            for node in self.nodes_of(task):
-                self.nodes.preparing.setdefault(node, set()).add(task)
+        running = self._find_tasks_on_nodes()
         self.dependencies = {
             job.row: DependencyBook.of(job.row, self.tasks)
             for job in self.jobs.present()
@@ -194,4 +183,35 @@ class World:
         }
         inputs = (DueKind.FAULT, DueKind.COMMAND)  # the journal enters those again
         others = (due for due in copy.pending if due.kind not in inputs)
-        self.calendar.restore(copy.now_ms, in_order, others)
+        self.calendar.restore(copy.now_ms, self._ends(running), others)
+
+    def _find_tasks_on_nodes(self) -> list[int]:
+        """Note on the nodes what runs or prepares there, as the tasks say; returns the running tasks."""
+        tasks, nodes = self.tasks, self.nodes
+        running = tasks.rows_in(RUNNING)
+        for task in running:
+            nodes.running[tasks.node[task]].add(task)
+        for task in tasks.rows_in(PREPARING):
+            nodes.preparing.setdefault(tasks.node[task], set()).add(task)
+        for task in self.gangs.tasks():
+            if tasks.state[task] == RUNNING:
+                for node in self.gangs[task].nodes:
+                    nodes.running[node].add(task)
+            elif tasks.state[task] == PREPARING:
+                for node in self.gangs[task].nodes:
+                    nodes.preparing.setdefault(node, set()).add(task)
+        return running
+
+    def _ends(self, running: list[int]) -> Iterator[tuple[int, int, int, int]]:
+        """When each of the running tasks will end, what orders them within a millisecond, the task, and its token."""
+        tasks = self.tasks
+        if self.gangs.tasks():  # what is due of these stands in the calendar
+            running = [task for task in running if task not in self.gangs]
+        hot = [profile.hot for profile in tasks.profiles]
+        profiles = map(tasks.profile.__getitem__, running)
+        tokens = (
+            0 if hot[profile] and task not in tasks.apart else 1
+            for task, profile in zip(running, profiles, strict=True)
+        )
+        ends, starts = map(tasks.ended.__getitem__, running), map(tasks.start_entry.__getitem__, running)
+        return zip(ends, starts, running, tokens, strict=True)

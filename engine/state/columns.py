@@ -157,13 +157,12 @@ class Excerpt(Generic[V]):
 
     def put_back(self, table: Columns[V], start: int = 0) -> None:
         """Make the rows kept from number ``start`` on as they were; of a row kept twice the earlier one holds."""
-        for at in range(len(self.rows) - 1, start - 1, -1):
-            row = self.rows[at]
-            if row >= table.length:
-                continue
-            for kept, column in zip(self._columns, table.columns, strict=True):
-                column[row] = kept[at]
-            value = self._sparse[at]
+        latest_first = [at for at in range(len(self.rows) - 1, start - 1, -1) if self.rows[at] < table.length]
+        for kept, column in zip(self._columns, table.columns, strict=True):
+            for at in latest_first:
+                column[self.rows[at]] = kept[at]
+        for at in latest_first:
+            row, value = self.rows[at], self._sparse[at]
             if value is None:
                 table.sparse[row >> PAGE_BITS].pop(row, None)
             else:

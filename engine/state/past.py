@@ -12,7 +12,7 @@ from array import array
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.state.columns import PAGE_ROWS, Excerpt
+from engine.state.columns import PAGE_BITS, PAGE_ROWS, Excerpt
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
 
 if TYPE_CHECKING:
@@ -98,16 +98,13 @@ class TaskPast:
         tasks, latest = self._tasks, self._latest
         assert latest is not None
         for column, values in zip(tasks.columns, latest.columns, strict=True):
-            column[:] = values[: copy.length]
+            column[:] = values if copy.length == len(values) else values[: copy.length]
         tasks.sparse[:] = [page.copy() for page in latest.sparse]
         tasks.cut(copy.length, latest.blocks[: copy.blocks])
         latest.kept.put_back(tasks, copy.kept)
         tasks.kept = latest.kept.first(copy.kept)
         self._restore_active(copy.active)
         self._restore_running(copy.starts, copy.ends)
-        for page in tasks.sparse:
-            for task in [task for task in page if task >= copy.length or tasks.state[task] in (ACTIVE, RUNNING)]:
-                del page[task]
         copy.apart.put_back(tasks)
         tasks.apart = set(copy.apart.rows)
 
@@ -118,16 +115,22 @@ class TaskPast:
                 column[first:end] = array(column.typecode, [0]) * (end - first)
             for column in (tasks.node, tasks.start_entry, tasks.started, tasks.ended):
                 column[first:end] = array(column.typecode, [NEVER_MS]) * (end - first)
+            for page in tasks.sparse[first >> PAGE_BITS : ((end - 1) >> PAGE_BITS) + 1]:
+                for task in [task for task in page if first <= task < end]:
+                    del page[task]
 
     def _restore_running(self, starts: array[int], ends: array[int]) -> None:
         tasks, log = self._tasks, self._tasks.log
         state, satisfied, node, started, ended = tasks.state, tasks.satisfied, tasks.node, tasks.started, tasks.ended
-        when, row_a, row_b, start_entry = log.when, log.row_a, log.row_b, tasks.start_entry
+        when, row_a, row_b, start_entry, sparse = log.when, log.row_a, log.row_b, tasks.start_entry, tasks.sparse
         for entry, end_ms in zip(starts, ends, strict=True):
             task = row_a[entry]
             state[task] = RUNNING
             satisfied[task] = 0
-            node[task] = row_b[entry]
-            started[task] = when[entry]
             ended[task] = end_ms
-            start_entry[task] = entry
+            if start_entry[task] != entry:  # another attempt has followed
+                node[task] = row_b[entry]
+                started[task] = when[entry]
+                start_entry[task] = entry
+            if task in sparse[task >> PAGE_BITS]:
+                del sparse[task >> PAGE_BITS][task]

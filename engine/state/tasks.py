@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from engine.errors import BrokenInvariant
 from engine.lifecycles import TASK
 from engine.log import EventLog, Subject
-from engine.state.columns import PAGE_BITS, TIME, Columns, Excerpt
+from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, Columns, Excerpt
 from engine.state.failures import FailureInfo
 from engine.terms import TaskResult, TaskState
 
@@ -434,16 +434,19 @@ class TaskTable(Columns[TaskExtra]):
         """There are ``length`` tasks, in these blocks: the columns are already so long."""
         self.length = length
         self._cut_sparse()
+        for task in [task for page in self.sparse[-1:] for task in page if task >= length]:
+            del self.sparse[-1][task]
         self.blocks = blocks
         self._firsts = [block.first for block in blocks]
 
-    def rows_in(self, state: int) -> Sequence[int]:
+    def rows_in(self, state: int) -> list[int]:
         """All tasks in a state, by number; costs a look at every page."""
         states = self.state.tobytes()
-        wanted = bytes([state])
+        wanted = bytes(value == state for value in range(256))
         rows: list[int] = []
-        row = states.find(wanted)
-        while row >= 0:
-            rows.append(row)
-            row = states.find(wanted, row + 1)
+        first = states.find(state)
+        while first >= 0:
+            end = min(first + PAGE_ROWS, self.length)
+            rows.extend(compress(range(first, end), states[first:end].translate(wanted)))
+            first = states.find(state, end)
         return rows
