@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from enum import IntEnum
 from heapq import heapify
 from itertools import count
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import simpy
@@ -126,7 +127,7 @@ class Calendar:
 
     def pending(self) -> list[Pending]:
         """What is due in order, void entries included, ends of tasks left out: those stand with the tasks."""
-        entries: list[Any] = sorted(entry for entry in self.env._queue if entry[1])
+        entries: list[Any] = sorted(filter(itemgetter(1), self.env._queue))
         return [Pending(when_ms, kind, due.key, due.token) for when_ms, kind, _, due in entries]
 
     def __len__(self) -> int:

@@ -109,8 +109,9 @@ def _copied(world: World, job: Job) -> None:
         if tasks.state[row] == ACTIVE:
             follows = (tasks.node[row], tasks.started[row], tasks.ended[row], entry) == (-1, -1, -1, -1)
         else:
-            told = (log.row_a[entry], log.row_b[entry], log.when[entry])
-            follows = tasks.state[row] == RUNNING and told == (row, tasks.node[row], tasks.started[row])
+            told = (log.row_a[entry], log.row_b[entry], log.when[entry], log.when[entry] + tasks.planned[row])
+            present = (row, tasks.node[row], tasks.started[row], tasks.ended[row])
+            follows = tasks.state[row] == RUNNING and told == present
         if not follows or tasks.satisfied[row] or tasks.sparse_of(row) is not None:
             raise _broken(world, "TASK-7", f"task {tasks.task_id(row)} is not told apart and no checkpoint keeps it")
 

@@ -30,8 +30,7 @@ class TasksCopy(NamedTuple):
     blocks: int
     kept: int  # how many rows had been kept because they changed after all
     active: array[int]  # beginnings and ends of the ranges of tasks in state active, in turns
-    starts: array[int]  # of the running tasks: the entries of the log, and the ends that were planned then
-    ends: array[int]
+    starts: array[int]  # of the running tasks: the entries of the log
     apart: Excerpt[TaskExtra]  # see TaskTable.apart
 
 
@@ -60,13 +59,11 @@ class TaskPast:
         active = array("i")
         for match in _ACTIVE_RUN.finditer(states):
             active.extend(match.span())
-        starts, ends = array("i"), array(tasks.ended.typecode)
+        starts = array("i")
         first = states.find(RUNNING)
         while first >= 0:
             end = first + PAGE_ROWS
-            is_running = states[first:end].translate(_IS_RUNNING)
-            starts.extend(compress(tasks.start_entry[first:end], is_running))
-            ends.extend(compress(tasks.ended[first:end], is_running))
+            starts.extend(compress(tasks.start_entry[first:end], states[first:end].translate(_IS_RUNNING)))
             first = states.find(RUNNING, end)
         apart = Excerpt(tasks)
         apart.keep(tasks, sorted(tasks.apart))
@@ -76,7 +73,6 @@ class TaskPast:
             len(tasks.kept),
             active,
             starts,
-            ends,
             apart,
         )
 
@@ -104,7 +100,7 @@ class TaskPast:
         latest.kept.put_back(tasks, copy.kept)
         tasks.kept = latest.kept.first(copy.kept)
         self._restore_active(copy.active)
-        self._restore_running(copy.starts, copy.ends)
+        self._restore_running(copy.starts)
         copy.apart.put_back(tasks)
         tasks.apart = set(copy.apart.rows)
 
@@ -119,15 +115,16 @@ class TaskPast:
                 for task in [task for task in page if first <= task < end]:
                     del page[task]
 
-    def _restore_running(self, starts: array[int], ends: array[int]) -> None:
+    def _restore_running(self, starts: array[int]) -> None:
         tasks, log = self._tasks, self._tasks.log
-        state, satisfied, node, started, ended = tasks.state, tasks.satisfied, tasks.node, tasks.started, tasks.ended
+        state, satisfied, node, planned = tasks.state, tasks.satisfied, tasks.node, tasks.planned
+        started, ended = tasks.started, tasks.ended
         when, row_a, row_b, start_entry, sparse = log.when, log.row_a, log.row_b, tasks.start_entry, tasks.sparse
-        for entry, end_ms in zip(starts, ends, strict=True):
+        for entry in starts:
             task = row_a[entry]
             state[task] = RUNNING
             satisfied[task] = 0
-            ended[task] = end_ms
+            ended[task] = when[entry] + planned[task]
             if start_entry[task] != entry:  # another attempt has followed
                 node[task] = row_b[entry]
                 started[task] = when[entry]

@@ -130,7 +130,8 @@ class TaskTable(Columns[TaskExtra]):
         self.blocks: list[TaskBlock] = []
         self._firsts: list[int] = []
         new = (("from", None), ("to", TaskState.ACTIVE), ("attempt", 1))
-        # Begun and not ended, and more than the log tells: in state preparing, active once more, or with an extra.
+        # Begun and not ended, and more than log and input tell: preparing, active once more, in a later attempt, or
+        # running for another time than ``planned``.
         self.apart: set[int] = set()
         # Rows as they were before they changed in a way that time itself does not bring about, see state/past.py.
         self.kept = Excerpt(self)
@@ -251,7 +252,8 @@ class TaskTable(Columns[TaskExtra]):
         else:
             shape = self._restart(now_ms, task, node, old, rule)
         self._move(task, old, RUNNING)
-        (self.apart.add if task in self.sparse[task >> PAGE_BITS] else self.apart.discard)(task)
+        is_told = end_ms == now_ms + self.planned[task] and task not in self.sparse[task >> PAGE_BITS]
+        (self.apart.discard if is_told else self.apart.add)(task)
         self.node[task] = node
         self.started[task] = now_ms
         self.ended[task] = end_ms
@@ -391,6 +393,7 @@ class TaskTable(Columns[TaskExtra]):
     def move_end(self, task: int, end_ms: int) -> None:
         """The running attempt will end at another moment than was planned."""
         self.ended[task] = end_ms
+        self.apart.add(task)
 
     def set_satisfied(self, task: int) -> None:
         """Dependents of the task need not wait for it any more (DEP-4)."""
