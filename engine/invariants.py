@@ -36,6 +36,7 @@ def check(world: World) -> None:
     for schedule in world.job_schedules.present():
         _active_job(world, schedule)
     for pool in world.pools.present():
+        _bound_jobs(world, pool)
         _slots(world, pool)
         _buckets(world, pool)
         _addresses(world, pool)
@@ -155,6 +156,14 @@ def _active_job(world: World, schedule: JobSchedule) -> None:
         raise _broken(world, "JS-3", f"jobs {active} of schedule {schedule.id} are active")
     if active and schedule.state is JobScheduleState.COMPLETED:
         raise _broken(world, "JS-8", f"schedule {schedule.id} is completed, its jobs {active} are not")
+
+
+def _bound_jobs(world: World, pool: Pool) -> None:
+    """JOB-26: the table knows which jobs are bound to the pool."""
+    known = [job.row for job in world.jobs_of(pool)]
+    bound = [job.row for job in world.jobs.present() if job.pool == pool.row]
+    if known != bound:
+        raise _broken(world, "JOB-26", f"jobs {known} are known to be bound to pool {pool.id}, really {bound}")
 
 
 def _slots(world: World, pool: Pool) -> None:

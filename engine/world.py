@@ -121,9 +121,9 @@ class World:
         gang = self.gangs.find(task)
         return (self.tasks.node[task],) if gang is None else gang.nodes
 
-    def jobs_of(self, pool: Pool) -> Iterator[Job]:
+    def jobs_of(self, pool: Pool) -> list[Job]:
         """The jobs bound to a pool, oldest first; any number may share it (JOB-26)."""
-        return (job for job in self.jobs.present() if job.pool == pool.row)
+        return self.jobs.bound_to(pool.row)
 
     def jobs_under(self, schedule: JobSchedule) -> Iterator[Job]:
         """The jobs that a job schedule has made, oldest first (JS-8)."""

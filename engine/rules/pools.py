@@ -74,7 +74,7 @@ def bind(world: World, job: Job) -> None:
     pool = world.pools.find(job.pool_id)
     if pool is None or job.state is JobState.COMPLETED:
         return
-    world.jobs.edit(job.row).pool = pool.row
+    world.jobs.bind(job.row, pool.row)
     if job.preemptible:
         pool.allow_preemption()
     preparation.remember_nodes(world, job)
@@ -83,7 +83,7 @@ def bind(world: World, job: Job) -> None:
 
 def unbind(world: World, job: Job) -> None:
     """The job's pool is gone, or the job is to go elsewhere: its tasks wait (POOL-19)."""
-    world.jobs.edit(job.row).pool = UNBOUND
+    world.jobs.bind(job.row, UNBOUND)
     world.prep_hooks.pop(job.row, None)
     world.release_hooks.pop(job.row, None)
     job.in_turn = False

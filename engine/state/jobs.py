@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
@@ -128,6 +129,7 @@ class JobTable(Records[Job]):
         self.log = log
         self.unfinished = 0  # jobs that are there and not completed: what the quota counts
         self._by_id: dict[str, int] = {}
+        self._bound: dict[int, list[int]] = {}  # pool -> the jobs bound to it, oldest first
 
     def find(self, job_id: str) -> Job | None:
         """The job of this id, compared without regard to case (GEN-1); None where there is none."""
@@ -137,6 +139,19 @@ class JobTable(Records[Job]):
     def present(self) -> Iterator[Job]:
         """All jobs that have not been deleted."""
         return (job for job in self.rows if job.state is not None)
+
+    def bound_to(self, pool: int) -> list[Job]:
+        """The jobs bound to a pool, oldest first."""
+        return [self.rows[row] for row in self._bound.get(pool, ())]
+
+    def bind(self, row: int, pool: int) -> None:
+        """Bind a job to a pool, or to none: ``UNBOUND``."""
+        job = self.edit(row)
+        if job.pool != UNBOUND:
+            self._bound[job.pool].remove(row)
+        job.pool = pool
+        if pool != UNBOUND:
+            insort(self._bound.setdefault(pool, []), row)
 
     def create(self, now_ms: int, job: Job) -> None:
         """Add a job, ``active`` (JOB-6)."""
@@ -170,13 +185,17 @@ class JobTable(Records[Job]):
         self.log.append(now_ms, shape, row)
 
     def copy(self) -> list[Job]:
-        """The jobs as they are now. Counters change with every task, so every living job counts as changed."""
-        self._edited.update(job.row for job in self.rows if job.state is not None)
+        """The jobs as they are now. Counters change with every task, so every unfinished job counts as changed."""
+        self._edited.update(job.row for job in self.rows if job.state not in _FINISHED)
         return super().copy()
 
     def restore(self, copy: list[Job]) -> None:
         """Make the jobs as they were when ``copy`` was taken."""
-        self._edited.update(job.row for job in self.rows if job.state is not None)
+        self._edited.update(job.row for job in self.rows if job.state not in _FINISHED)
         super().restore(copy)
         self._by_id = {job.id.lower(): job.row for job in self.rows if job.state is not None}
         self.unfinished = sum(job.state not in _FINISHED for job in self.rows)
+        self._bound = {}
+        for job in self.rows:
+            if job.pool != UNBOUND:
+                self._bound.setdefault(job.pool, []).append(job.row)
