@@ -16,7 +16,7 @@ from engine.views.rest_account import account_body
 from engine.views.rest_job_schedules import schedule_body, schedule_stats
 from engine.views.rest_jobs import job_body, job_stats
 from engine.views.rest_nodes import node_body
-from engine.views.rest_pools import pool_body
+from engine.views.rest_pools import pool_body, pool_stats
 from engine.views.rest_tasks import task_bodies
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.world import World
 
 # Enough for any currency and share, and the same digits everywhere.
 _DIGITS = 6
@@ -81,7 +80,7 @@ def _members(sim: Simulation, history: TaskHistory, jobs: object) -> dict[str, o
         "startTime": utc(world, 0),
         "endTime": utc(world, sim.now_ms),
         "account": account_body(world),
-        "pools": [_pool(world, pool) for pool in world.pools.present()],
+        "pools": [_pool(sim, pool) for pool in world.pools.present()],
         "jobs": jobs,
         "jobSchedules": [_job_schedule(sim, schedule, history) for schedule in world.job_schedules.present()],
         "expectations": [
@@ -91,11 +90,13 @@ def _members(sim: Simulation, history: TaskHistory, jobs: object) -> dict[str, o
     }
 
 
-def _pool(world: World, pool: Pool) -> dict[str, object]:
+def _pool(sim: Simulation, pool: Pool) -> dict[str, object]:
+    world = sim.world
     present = [node for node in pool.nodes if world.nodes.state_of(node) is not None]
     former = [node for node in pool.nodes if world.nodes.state_of(node) is None]
     recent = recent_tasks(world, pool.nodes)
     return pool_body(world, pool) | {
+        "stats": pool_stats(world, pool, sim.now_ms),
         "nodes": [node_body(world, node, recent[node]) for node in present],
         "formerNodes": [node_body(world, node, recent[node]) for node in former],
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from engine.catalogue import DEFAULT_IMAGE
 from engine.rules.network import communication_mode
 from engine.terms import AllocationState
+from engine.units import format_duration
 from engine.views.addresses import etag, pool_url, utc
 
 if TYPE_CHECKING:
@@ -47,6 +48,15 @@ def pool_body(world: World, pool: Pool) -> dict[str, object]:
     if pool.resize_errors and pool.allocation is AllocationState.STEADY:
         body["resizeErrors"] = [error.wire() for error in pool.resize_errors]
     return body
+
+
+def pool_stats(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
+    """``stats`` of a pool: how long its dedicated cores have been paid for (STAT-1), rolled up at once (TIME-17)."""
+    dedicated = [node for node in pool.nodes if world.nodes[node].dedicated]
+    core_ms = pool.size.cores * sum(world.nodes.billed_ms(node, now_ms) for node in dedicated)
+    span: dict[str, object] = {"startTime": utc(world, pool.created_ms), "lastUpdateTime": utc(world, now_ms)}
+    usage = span | {"dedicatedCoreTime": format_duration(core_ms)}
+    return {"url": f"{pool_url(world, pool.id)}/lifetimepoolstats"} | span | {"usageStats": usage}
 
 
 def auto_scale_run(world: World, run: AutoScaleRun) -> dict[str, object]:

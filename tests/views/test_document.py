@@ -8,6 +8,7 @@ from azure.batch import models
 
 from engine.views import document
 from tests.builders import (
+    ALLOCATION_S,
     READY_S,
     REMOVAL_S,
     a_job,
@@ -204,6 +205,14 @@ def test_job_3_reason_and_end_only_when_completed():
     assert job["executionInfo"]["terminateReason"] == "enough"
     assert job["executionInfo"]["endTime"] == job["stateTransitionTime"]
     assert job["previousState"] == "terminating"
+
+
+def test_stat_1_the_core_time_of_a_pool_is_that_of_its_dedicated_nodes():
+    sim = simulation(pool=a_pool(nodes=2, targetLowPriorityNodes=3))
+    run_to(sim, minutes=10)
+    pool = models.BatchPool(state(sim)["pools"][0])
+    assert pool.pool_statistics.usage_statistics.dedicated_core_time == timedelta(seconds=2 * 2 * (600 - ALLOCATION_S))
+    assert pool.pool_statistics.start_time == START
 
 
 def test_stat_1_all_attempts_count_as_wall_clock_time_the_wait_is_for_the_last():
