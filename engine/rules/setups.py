@@ -47,6 +47,9 @@ def set_up(
     ``further`` are files beside its own, and the directories they go to.
     """
     pool = world.pool_of(node)
+    forget(world, node, launch.directory)
+    if not (further or spec.resource_files or may_matter(pool, launch.kind, spec)):
+        return READY
     delivery = Delivery(world, node)
     delivery.refuse(users.user_verdict(pool.spec, spec.user_identity))
     delivery.refuse(containers.settings_verdict(pool.spec, launch.kind, spec.container_settings))
@@ -64,7 +67,6 @@ def set_up(
     for file in launch.resource_files:
         delivery.bring_file(file, f"{launch.directory}/wd")
     setup = delivery.setup
-    forget(world, node, launch.directory)
     if setup != READY:
         world.nodes.edit(node).setups[launch.directory] = setup
     return setup

@@ -70,8 +70,10 @@ def read_only_directories(
 ) -> tuple[str, ...]:
     """Those of start task and preparation, unless the process runs as the same user or an administrator (FILE-12)."""
     pool, start = world.pool_of(node).spec, world.nodes[node].start_spec
-    user = user_of(pool, identity, directory)
     prep = job.spec.job_preparation_task if job is not None else None
+    if start is None and prep is None:
+        return ()
+    user = user_of(pool, identity, directory)
     owners: list[tuple[str, User]] = []
     if start is not None and kind is not TaskKind.START:
         owners.append((STARTUP, user_of(pool, start.user_identity, STARTUP)))

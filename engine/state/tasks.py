@@ -127,6 +127,8 @@ class TaskTable(Columns[TaskExtra]):
         self.jobs = jobs
         self.profiles: list[TaskProfile] = []
         self._profile_numbers: dict[TaskProfile, int] = {}
+        # A factory makes a body anew each time, and whoever deals with a task asks for it several times in a row.
+        self._latest: tuple[TaskSource | None, int, TaskSpec | None] = (None, -1, None)
         self.blocks: list[TaskBlock] = []
         self._firsts: list[int] = []
         new = (("from", None), ("to", TaskState.ACTIVE), ("attempt", 1))
@@ -154,7 +156,12 @@ class TaskTable(Columns[TaskExtra]):
     def spec(self, task: int) -> TaskSpec:
         """The task's body as it was added; its constraints may have changed since, see ``profile_of``."""
         block = self.block_of(task)
-        return block.source.spec(task - block.first)
+        ordinal = task - block.first
+        source, latest, spec = self._latest
+        if spec is None or source is not block.source or latest != ordinal:
+            spec = block.source.spec(ordinal)
+            self._latest = block.source, ordinal, spec
+        return spec
 
     def profile_of(self, task: int) -> TaskProfile:
         """What the scheduler knows of the task."""
