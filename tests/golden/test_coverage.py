@@ -16,6 +16,7 @@ ROOT = Path(engine.__file__).parent
 README = (ROOT.parent / "scenarios" / "README.md").read_text(encoding="utf-8")
 TESTS = ROOT.parent / "tests"
 RULE = re.compile(r"(PREP|REL)-\d+")
+TEST = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
 ALL_RULES = [f"PREP-{number}" for number in range(1, 29)] + [f"REL-{number}" for number in range(1, 19)]
 
 TABLES = {
@@ -109,3 +110,18 @@ def names_of_rules(text):
             numbers = range(last + 1, int(number) + 1) if word == "to" else [int(number)]
             yield from (f"{kind}-{each}" for each in numbers)
             last = int(number)
+
+
+# What the service's documents claim: see the table of features.
+FEATURES = [f"F-{number:03}" for number in range(1, 167)]
+
+
+def test_readme_has_each_feature_once_and_in_order():
+    assert re.findall(r"^\| (F-\d+) \|", README, re.MULTILINE) == FEATURES
+
+
+def test_each_feature_is_shown_by_scenarios_and_tests_that_exist():
+    tests = {name for path in TESTS.rglob("test_*.py") for name in TEST.findall(path.read_text(encoding="utf-8"))}
+    places = {feature: re.findall(r"`([^`]+)`", rows()[feature][-1]) for feature in FEATURES}
+    assert [feature for feature, named in places.items() if not named] == []
+    assert {name for named in places.values() for name in named} - tests - set(bundled()) == set()

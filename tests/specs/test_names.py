@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from engine.specs.base import wire_name, wire_names
 from engine.specs.common import AutoUser, ElevationLevel, ResourceFile, UserIdentity
-from engine.specs.job import JobPreparationTask, JobSpec
+from engine.specs.job import JobPreparationTask, JobReleaseTask, JobSpec
 from engine.specs.pool import NodeCommunicationMode, PoolSpec, PoolUpdate, StartTask
 from engine.specs.task import TaskSpec
 
@@ -113,6 +113,15 @@ def test_gen_15_authentication_token_of_a_task_and_a_job_manager():
 def test_an_unknown_name_is_a_mistake_where_it_stands():
     body = {"id": "t", "commandLine": "x", "constraints": {"maxRetries": 1}}
     assert mistakes(TaskSpec, body) == [(("constraints", "maxRetries"), "extra_forbidden")]
+
+
+@pytest.mark.parametrize("name", ["waitForSuccess", "rerunOnNodeRebootAfterSuccess", "constraints"])
+def test_rel_1_it_has_no_property_of_a_preparation_task(name):
+    given = {"waitForSuccess": True, "rerunOnNodeRebootAfterSuccess": True, "constraints": {"maxTaskRetryCount": 1}}[
+        name
+    ]
+    assert JobPreparationTask.from_wire({"commandLine": "x", name: given})
+    assert mistakes(JobReleaseTask, {"commandLine": "x", name: given}) == [((name,), "extra_forbidden")]
 
 
 def test_pythons_names_are_unknown_on_the_wire_and_known_in_python():
