@@ -146,13 +146,14 @@ class TimelineModel:
         cells = self.rows.cells(key, columns)
         drawn = [Span(glyphs.of(glyph), glyph.role) for glyph in cells]
         drawn += self._planned(key, len(cells))
-        cursor = self.cursor_column if is_cursor else -1
-        for at, span in enumerate(drawn):
-            shown = span._replace(is_fill=True) if at == cursor else span
-            if spans[-1][1:] == shown[1:] and len(spans) > 1:
-                spans[-1] = shown._replace(text=spans[-1].text + shown.text)
+        cursor = self.cursor_column
+        if is_cursor and 0 <= cursor < len(drawn):  # as a letter: a block would hide the cursor
+            drawn[cursor] = Span(cells[cursor].letter if cursor < len(cells) else " ", Role.CURSOR, is_fill=True)
+        for span in drawn:
+            if spans[-1][1:] == span[1:] and len(spans) > 1:
+                spans[-1] = span._replace(text=spans[-1].text + span.text)
             else:
-                spans.append(shown)
+                spans.append(span)
         return tuple(spans)
 
     def _planned(self, key: int, recorded: int) -> list[Span]:
@@ -161,7 +162,7 @@ class TimelineModel:
         planned_ms = None if self.session.is_past else self.rows.planned_ms(key)
         known = 0 if planned_ms is None else planned_ms // columns.step_ms + 1 - columns.first - recorded
         rest = max(0, columns.number - recorded)
-        if self.rows.is_over(key):
+        if self.rows.is_over(key) or (self.session.simulation.finished and not self.session.is_past):
             return [Span(" ", Role.OFF)] * rest
         known = max(0, min(known, rest))
         mark = self.session.glyphs.planned
