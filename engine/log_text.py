@@ -36,7 +36,7 @@ _SUBJECTS = {
     "FaultInjected": "fault",
 }
 # Parts of a line that have their own place in it.
-_SAID = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule"}
+_SAID = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule", "subtaskId"}
 _SAID |= {"command", "thumbprint", "body", "code", "category", "message"}
 _POOL = {
     "nodeDeallocationOption",
@@ -91,6 +91,8 @@ def elapsed(t_ms: int) -> str:
 def subject(labels: Labels, entry: Entry) -> str:
     """Whose event it is, by kind and name."""
     kind = _SUBJECTS.get(entry.shape.event, entry.shape.event)
+    if entry.shape.event == "SubtaskStateChanged":
+        kind += f" {dict(entry.shape.fields)['subtaskId']} of"
     match entry.shape.subject:
         case Subject.NODE:
             name = labels.node(entry.row_b)

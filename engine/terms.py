@@ -102,11 +102,11 @@ class TaskState(State):
 
 
 class SubtaskState(State):
-    """MI-7."""
+    """MI-7; the numbers are those of ``TaskState``."""
 
-    PREPARING = 0
-    RUNNING = 1
-    COMPLETED = 2
+    PREPARING = 1
+    RUNNING = 2
+    COMPLETED = 3
 
 
 class InstanceState(State):

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.paths import WORKITEMS, job_directory, parent, task_directory
 from engine.state.tasks import COMPLETED, GONE
-from engine.terms import InstanceState, SubtaskState, TaskState
+from engine.terms import InstanceState, TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.log import Shape
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.world import World
 
+# Tasks, and the other instances of those that run on several nodes.
+_TASK_EVENTS = ("TaskStateChanged", "SubtaskStateChanged")
 OUTPUTS = ("stdout.txt", "stderr.txt")
 # workitems/<job>/job-1/<task>: so many names lead to the directory of a task (FILE-3).
 _TASK_DEPTH = 4
@@ -73,17 +74,11 @@ def tasks_on(world: World, nodes: Sequence[int]) -> dict[int, list[int]]:
     """The tasks that have a directory on each of these nodes: they started there on its present disk."""
     log = world.log
     found: dict[int, dict[int, None]] = {node: {} for node in nodes}
-    starts = [_is_start(shape) for shape in log.shapes]
+    starts = [shape.event in _TASK_EVENTS and ("to", TaskState.RUNNING) in shape.fields for shape in log.shapes]
     for when_ms, shape, task, node in zip(log.when, log.shape_of, log.row_a, log.row_b, strict=True):
         if starts[shape] and node in found and when_ms > world.nodes[node].disk_since_ms:
             found[node][task] = None
     return {node: list(tasks) for node, tasks in found.items()}
-
-
-def _is_start(shape: Shape) -> bool:
-    """Whether an entry tells that a task, or a subtask of one, runs on a node."""
-    running = {"TaskStateChanged": TaskState.RUNNING, "SubtaskStateChanged": SubtaskState.RUNNING}
-    return shape.event in running and ("to", running[shape.event]) in shape.fields
 
 
 def entries_of(world: World, node: int, tasks: Sequence[int], now_ms: int) -> list[FileEntry]:

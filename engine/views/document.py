@@ -17,7 +17,7 @@ from engine.views.rest_job_schedules import schedule_body, schedule_stats
 from engine.views.rest_jobs import job_body, job_stats
 from engine.views.rest_nodes import node_body
 from engine.views.rest_pools import pool_body, pool_stats
-from engine.views.rest_tasks import task_bodies
+from engine.views.rest_tasks import subtask_bodies, task_bodies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,9 @@ _DIGITS = 6
 def document(sim: Simulation) -> dict[str, object]:
     """The whole state at the moment that is looked at. What was deleted is not in it."""
     history = TaskHistory(sim.world)
-    jobs = [_job(sim, job, history) | _tasks(sim, job, history) for job in sim.world.jobs.present()]
+    jobs = [
+        _job(sim, job, history) | {"tasks": list(_tasks(sim.world, job, history))} for job in sim.world.jobs.present()
+    ]
     return _members(sim, history, jobs)
 
 
@@ -59,7 +61,7 @@ def _jobs_text(sim: Simulation, history: TaskHistory) -> Iterator[str]:
         body = _indented(_job(sim, job, history), "    ")
         yield f'{opening}\n    {body.removesuffix("}").rstrip()},\n      "tasks": ['
         separator = ""
-        for task in task_bodies(sim.world, job, history):
+        for task in _tasks(sim.world, job, history):
             yield f"{separator}\n        {encode(task)}"
             separator = ","
         yield "\n      ]\n    }" if separator else "]\n    }"
@@ -115,8 +117,11 @@ def _job_schedule(sim: Simulation, schedule: JobSchedule, history: TaskHistory) 
     return schedule_body(sim.world, schedule, sim.now_ms) | {"stats": stats}
 
 
-def _tasks(sim: Simulation, job: Job, history: TaskHistory) -> dict[str, object]:
-    return {"tasks": list(task_bodies(sim.world, job, history))}
+def _tasks(world: World, job: Job, history: TaskHistory) -> Iterator[dict[str, object]]:
+    """The tasks of a job; those on several nodes with their ``subtasks``, as ``subtasksinfo`` lists them (MI-7)."""
+    for body in task_bodies(world, job, history):
+        task = world.tasks.find(job.row, body["id"]) if "multiInstanceSettings" in body else None
+        yield body if task is None else body | {"subtasks": subtask_bodies(world, task)}
 
 
 def summary(sim: Simulation) -> dict[str, object]:

@@ -94,23 +94,32 @@ def last_moves(world: World, task: int) -> Moves:
     return last or Moves(created_ms)
 
 
-def recent_tasks(world: World, nodes: Iterable[int]) -> dict[int, list[int]]:
+class RecentTask(NamedTuple):
+    """A task that was on a node; ``subtask`` says as which instance if it is a multi-instance task (MI-8)."""
+
+    task: int
+    subtask: int | None
+
+
+def recent_tasks(world: World, nodes: Iterable[int]) -> dict[int, list[RecentTask]]:
     """The tasks that changed last on each of these nodes, newest first, at most ten (NODE-6). Deleted ones are gone."""
     log, table = world.log, world.nodes
-    found: dict[int, dict[int, None]] = {node: {} for node in nodes}
+    found: dict[int, dict[int, RecentTask]] = {node: {} for node in nodes}
     open_nodes = {node for node in found if table.ran[node] or table.busy(node)}
     kinds = [_kind(shape) for shape in log.shapes]
+    subtasks = [_subtask(shape) for shape in log.shapes]
     for index in range(len(log) - 1, -1, -1):
         if not open_nodes:
             break
-        node = log.row_b[index]
-        if node in open_nodes and kinds[log.shape_of[index]] >= ACTIVE:
+        node, shape = log.row_b[index], log.shape_of[index]
+        if node in open_nodes and (kinds[shape] >= ACTIVE or subtasks[shape]):
             task = log.row_a[index]
             if world.tasks.state[task] != GONE:
-                found[node][task] = None
+                several = world.tasks.profile_of(task).instances
+                found[node].setdefault(task, RecentTask(task, subtasks[shape] if several else None))
                 if len(found[node]) == RECENT_TASKS:
                     open_nodes.discard(node)
-    return {node: list(tasks) for node, tasks in found.items()}
+    return {node: list(tasks.values()) for node, tasks in found.items()}
 
 
 def ready_ms(world: World, now_ms: int) -> dict[int, int]:
@@ -134,6 +143,13 @@ def ready_ms(world: World, now_ms: int) -> dict[int, int]:
 def _is_ready(shape: Shape) -> bool | None:
     """Whether a node's new state lets it run tasks; None for any other event."""
     return dict(shape.fields)["to"] in _READY if shape.event == "NodeStateChanged" else None
+
+
+def _subtask(shape: Shape) -> int:
+    """Which subtask an entry is about; 0 where it is about a primary, or nothing of the kind."""
+    number = dict(shape.fields).get("subtaskId", 0)
+    assert isinstance(number, int)
+    return number
 
 
 def _kind(shape: Shape) -> int:

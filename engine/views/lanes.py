@@ -81,8 +81,8 @@ def _meaning(shape: Shape) -> _Meaning | None:
         case "NodeStateChanged":
             state = new if isinstance(new, NodeState) else None
             return _Meaning(_Step.STATE, state, has_failed=state in _BROKEN)
-        case "TaskStateChanged" if TaskState.RUNNING in (old, new):
-            return _Meaning(_Step.TASK_BEGINS if new is TaskState.RUNNING else _Step.TASK_ENDS)
+        case "TaskStateChanged" | "SubtaskStateChanged" if TaskState.RUNNING in (old, new):
+            return _Meaning(_Step.TASK_BEGINS if new == TaskState.RUNNING else _Step.TASK_ENDS)
         case "JobStateChanged":
             return _Meaning(_Step.JOB_CHANGES, new if isinstance(new, JobState) else None)
         case hook if hook in _HOOKS:

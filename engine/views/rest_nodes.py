@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from engine.state.nodes import StartTaskRecord
     from engine.state.pools import Pool
+    from engine.views.history import RecentTask
     from engine.world import World
 
 NODE_AGENT_VERSION = "1.12.2"
@@ -30,7 +31,7 @@ _SSH, _RDP = 22, 3389
 _PUBLIC_NETWORK = "203.0.113"
 
 
-def node_body(world: World, node: int, recent: Sequence[int] = ()) -> dict[str, object]:
+def node_body(world: World, node: int, recent: Sequence[RecentTask] = ()) -> dict[str, object]:
     """The REST body of a node; ``recent`` are its last tasks, newest first (see ``history.recent_tasks``).
 
     A node that is gone has the state it was last seen in.
@@ -134,8 +135,9 @@ def start_task_info(world: World, node: int, task: StartTaskRecord) -> dict[str,
     return info
 
 
-def _task_information(world: World, task: int) -> dict[str, object]:
-    tasks = world.tasks
+def _task_information(world: World, recent: RecentTask) -> dict[str, object]:
+    """A task that was on the node; of a multi-instance task also which instance (MI-8)."""
+    tasks, task = world.tasks, recent.task
     job_id, task_id = world.jobs[tasks.profile_of(task).job].id, tasks.task_id(task)
     state = tasks.state_of(task)
     assert state is not None
@@ -143,6 +145,7 @@ def _task_information(world: World, task: int) -> dict[str, object]:
         "taskUrl": f"{job_url(world, job_id)}/tasks/{task_id}",
         "jobId": job_id,
         "taskId": task_id,
+        **({"subtaskId": recent.subtask} if recent.subtask is not None else {}),
         "taskState": state.wire,
         "executionInfo": execution_info(world, task),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.paths import task_directory
+from engine.paths import subtask_directory, task_directory
 from engine.scenario.factory import TaskFactory
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
 from engine.terms import TaskResult, TaskState
@@ -15,6 +15,7 @@ from engine.views.containers import container_info
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from engine.state.gangs import Subtask
     from engine.state.jobs import Job
     from engine.state.tasks import TaskBlock
     from engine.views.history import Moves, TaskHistory
@@ -83,6 +84,49 @@ def _container(world: World, task: int, exit_code: int | None) -> Body:
     return container_info(world, tasks.spec(task), tasks.node[task], directory, tasks.started[task], exit_code)
 
 
+def subtask_bodies(world: World, task: int) -> list[Body]:
+    """The subtasks of a multi-instance task's latest attempt as ``subtasksinfo`` lists them; of others none (MI-7)."""
+    gang = world.gangs.find(task)
+    if gang is None:
+        return []
+    directory = task_directory(world.jobs[world.tasks.profile_of(task).job].id, world.tasks.task_id(task))
+    return [
+        _subtask_body(world, number, subtask, gang.nodes[number], subtask_directory(directory, number))
+        for number, subtask in enumerate(gang.subtasks, start=1)
+    ]
+
+
+def _subtask_body(world: World, number: int, subtask: Subtask, node: int, directory: str) -> Body:
+    body: Body = {"id": number, "nodeInfo": _place(world, node) | root_directory(world, node, directory)}
+    if subtask.start_ms is not None:
+        body["startTime"] = utc(world, subtask.start_ms)
+    ending = subtask.ending
+    if ending is not None:
+        body["endTime"] = utc(world, subtask.since_ms)
+        if ending.exit_code is not None:
+            body["exitCode"] = ending.exit_code
+        if ending.failure is not None:
+            body["failureInfo"] = ending.failure.wire()
+    body |= {"state": subtask.state.wire, "stateTransitionTime": utc(world, subtask.since_ms)}
+    if subtask.previous is not None:
+        state, since_ms = subtask.previous
+        body |= {"previousState": state.wire, "previousStateTransitionTime": utc(world, since_ms)}
+    if subtask.result is not None:
+        body["result"] = subtask.result.value
+    return body
+
+
+def _place(world: World, node: int) -> Body:
+    """Which node it is."""
+    record = world.nodes[node]
+    return {
+        "affinityId": f"TVM:{record.id}",
+        "nodeUrl": node_url(world, node),
+        "poolId": world.pool_of(node).id,
+        "nodeId": record.id,
+    }
+
+
 class _Bodies:
     """Makes bodies of one job's tasks; what they have in common is made once."""
 
@@ -131,16 +175,12 @@ class _Bodies:
         """Where the task ran last (TASK-11)."""
         known = self._nodes.get(node)
         if known is None:
-            world = self._world
-            record = world.nodes[node]
-            place: Body = {
-                "affinityId": f"TVM:{record.id}",
-                "nodeUrl": node_url(world, node),
-                "poolId": world.pool_of(node).id,
-                "nodeId": record.id,
-            }
-            job_part = root_directory(world, node, task_directory(self._job.id, ""))
-            known = self._nodes[node] = (place, job_part["taskRootDirectory"], job_part["taskRootDirectoryUrl"])
+            job_part = root_directory(self._world, node, task_directory(self._job.id, ""))
+            known = self._nodes[node] = (
+                _place(self._world, node),
+                job_part["taskRootDirectory"],
+                job_part["taskRootDirectoryUrl"],
+            )
         place, directory, url = known
         return place | {"taskRootDirectory": directory + task_id, "taskRootDirectoryUrl": url + task_id}
 

@@ -118,7 +118,8 @@ class EventsModel(RowsModel):
         if event.tasks > 1:
             return f"{event.tasks:,} tasks of {event.job_id}"
         if event.task_id is not None:
-            return event.task_id
+            subtask = event.fields.get("subtaskId")
+            return event.task_id if subtask is None else f"{event.task_id}, subtask {subtask}"
         if event.node_id is not None:
             return f"{event.job_id} on n{event.position}" if event.job_id is not None else f"n{event.position}"
         return event.job_id or event.pool_id or fmt.optional(event.fields.get("command"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import TaskState
+from engine.terms import TaskResult, TaskState
 from engine.views.pages.tasks import TaskRow
 from tui import format as fmt
 from tui.viewmodels.glyphs import TASK_GLYPHS, Glyph, task_glyph
@@ -148,6 +148,7 @@ class TasksModel(RowsModel):
                 row("State", glyph.name, glyph.role),
                 row("Command line", task.command_line),
                 row("Required slots", task.required_slots),
+                *((row("Number of instances", task.instances),) if task.instances else ()),
                 row("Created", clock(task.created_ms)),
             ),
         )
@@ -166,7 +167,7 @@ class TasksModel(RowsModel):
         )
         variables = self._page.environment(key)
         environment = [Block("Environment", tuple(("", Span(f"{name}={variables[name]}")) for name in variables))]
-        more = [*task_blocks(self.session, key), execution]
+        more = [*task_blocks(self.session, key), execution, *self._subtasks(key)]
         if task.failure is None:
             return [general, *more, *(environment if variables else [])]
         failure = Block(
@@ -179,6 +180,19 @@ class TasksModel(RowsModel):
             ),
         )
         return [general, *more, failure, *(environment if variables else [])]
+
+    def _subtasks(self, key: int) -> Sequence[Block]:
+        """The other instances of a multi-instance task; what there is to say of the primary is said of the task."""
+        clock = self.session.clock
+        rows = []
+        for each in self._page.subtasks(key):
+            said = [each.state.wire, f"on n{each.position}"]
+            said += [f"since {clock(each.start_ms)}"] if each.start_ms is not None and each.end_ms is None else []
+            said += [f"until {clock(each.end_ms)}"] if each.end_ms is not None else []
+            said += [f"exit {each.exit_code}"] if each.exit_code is not None else []
+            has_failed = each.result is TaskResult.FAILURE
+            rows.append(row(str(each.number), ", ".join(said), Role.FAILED if has_failed else Role.PLAIN))
+        return [Block("Subtasks", tuple(rows))] if rows else []
 
     def empty(self) -> Sequence[str]:
         """Why there are no tasks."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 from engine.log import Subject
 from engine.state.columns import PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
-from engine.terms import TaskResult, TaskState
+from engine.terms import SubtaskState, TaskResult, TaskState
 from engine.views.sweep import places
 from engine.views.task_environment import task_environment
 
@@ -41,8 +41,22 @@ class TaskRow(NamedTuple):
     required_slots: int
     failure: FailureInfo | None
     command_line: str
+    instances: int  # 0 where it is no multi-instance task
     is_blocked: bool  # something it depends on is not satisfied yet (DEP-4)
     awaits_retry: bool
+
+
+class SubtaskRow(NamedTuple):
+    """One of the instances of a multi-instance task beside the primary (MI-7). Times are ms since the start."""
+
+    number: int
+    state: SubtaskState
+    result: TaskResult | None
+    node_id: str
+    position: int  # of the node in its pool
+    start_ms: int | None
+    end_ms: int | None
+    exit_code: int | None
 
 
 class TasksInOrder(Sequence[int]):
@@ -237,6 +251,31 @@ class TaskPage:
             required_slots=profile.required_slots,
             failure=extra.failure,
             command_line=spec.command_line,
+            instances=profile.instances,
             is_blocked=state is TaskState.ACTIVE and book is not None and book.is_waiting(task),
             awaits_retry=extra.awaits_retry,
         )
+
+    def subtasks(self, task: int) -> list[SubtaskRow]:
+        """The subtasks of the latest attempt, by number; none of a task on one node."""
+        world = self._simulation.world
+        gang = world.gangs.find(task)
+        if gang is None:
+            return []
+        rows = []
+        for number, subtask in enumerate(gang.subtasks, start=1):
+            record = world.nodes[gang.nodes[number]]
+            ending = subtask.ending
+            rows.append(
+                SubtaskRow(
+                    number=number,
+                    state=subtask.state,
+                    result=subtask.result,
+                    node_id=record.id,
+                    position=record.position,
+                    start_ms=subtask.start_ms,
+                    end_ms=subtask.since_ms if ending is not None else None,
+                    exit_code=ending.exit_code if ending is not None else None,
+                )
+            )
+        return rows
