@@ -54,6 +54,7 @@ def section() -> str:
     text: list[str] = []
     for title, moves in (
         ("A task", lifecycles.TASK),
+        ("A subtask", lifecycles.SUBTASK),
         ("A job", lifecycles.JOB),
         ("A job schedule", lifecycles.JOB_SCHEDULE),
         ("A pool: state", lifecycles.POOL),

@@ -188,6 +188,7 @@ def _application_ended(world: World, task: int, gang: Gang, profile: TaskProfile
     launch, plan = _application(world, task, gang.nodes, profile, gang.application_ms)
     if plan.failure is None:
         plan = outcomes.finished(world, task, gang.nodes[0], launch, plan)
+        world.gangs.exit(task)
     _conclude(world, task, profile, plan)
 
 
@@ -258,7 +259,8 @@ def _limit_ms(world: World, task: int, profile: TaskProfile) -> int:
 def end_subtasks(world: World, task: int, profile: TaskProfile) -> None:
     """The primary has ended, well or not, or waits again: its subtasks end with it (MI-6, MI-8, TASK-13, PREP-8).
 
-    DECISION: what the service does in the background happens in the same instant, after the primary.
+    DECISION: what the service does in the background happens in the same instant, after the primary. When the
+    application has exited, a subtask's exit code is that of its coordination command; else all of them are stopped.
     """
     gang = world.gangs.find(task) if profile.instances else None
     if gang is None:
@@ -266,8 +268,7 @@ def end_subtasks(world: World, task: int, profile: TaskProfile) -> None:
     if not gang.returns_ms and world.tasks.state[task] == ACTIVE:
         world.gangs.unassign(world.now_ms, task)
         return
+    stopped = Ending(STOPPED_EXIT_CODE if gang.returns_ms else None, _WITH_PRIMARY)
     for number, subtask in enumerate(gang.subtasks, start=1):
-        if subtask.state is SubtaskState.COMPLETED:
-            continue
-        stopped = Ending(STOPPED_EXIT_CODE if gang.returns_ms else None, _WITH_PRIMARY)
-        world.gangs.complete(world.now_ms, task, number, ENDED_WELL if gang.has_returned(number) else stopped)
+        if subtask.state is not SubtaskState.COMPLETED:
+            world.gangs.complete(world.now_ms, task, number, ENDED_WELL if gang.has_exited else stopped)

@@ -46,6 +46,7 @@ class Gang(NamedTuple):
     stepped_ms: int = NEVER_MS  # what was due up to this moment has happened
     due_ms: int = NEVER_MS  # when something happens next while the task runs
     application_ms: int = NEVER_MS  # when the primary began with the application command (MI-4)
+    has_exited: bool = False  # the application has, whatever its exit code
 
     def has_returned(self, subtask: int) -> bool:
         """Whether a coordination command has come back, well or not."""
@@ -99,6 +100,10 @@ class GangTable:
         """What was due has happened; ``due_ms`` is when something happens next."""
         gang = self._gangs[task]
         self._gangs[task] = gang._replace(stepped_ms=now_ms, due_ms=due_ms, application_ms=application_ms)
+
+    def exit(self, task: int) -> None:
+        """The application command has come to its own end."""
+        self._gangs[task] = self._gangs[task]._replace(has_exited=True)
 
     def complete(self, now_ms: int, task: int, number: int, ending: Ending) -> None:
         """A subtask has ended, or was ended (MI-6, MI-8)."""

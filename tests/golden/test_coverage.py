@@ -22,6 +22,7 @@ ALL_RULES = [f"PREP-{number}" for number in range(1, 29)] + [f"REL-{number}" for
 TABLES = {
     "NodeStateChanged": lifecycles.NODE,
     "TaskStateChanged": lifecycles.TASK,
+    "SubtaskStateChanged": lifecycles.SUBTASK,
     "JobStateChanged": lifecycles.JOB,
     "JobScheduleStateChanged": lifecycles.JOB_SCHEDULE,
     "PoolStateChanged": lifecycles.POOL,
