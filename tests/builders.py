@@ -59,6 +59,28 @@ def a_task(task_id: str = "t1", seconds: float = 60, exit_code: Any = 0, **more:
     return {"id": task_id} | a_line(seconds, exit_code, **more)
 
 
+def mpi_pool(nodes: int = 4, **more: Any) -> dict[str, Any]:
+    """A pool in which tasks on several nodes can run."""
+    return a_pool(nodes=nodes, enableInterNodeCommunication=True, **more)
+
+
+def together(
+    task_id: str = "mpi",
+    instances: int = 3,
+    seconds: float = 60,
+    coordination: float = 9,
+    coordinate: dict[str, Any] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """A task on several nodes; its coordination command, if no other is given, takes so many seconds and one to start.
+
+    ``settings`` adds to its ``multiInstanceSettings``.
+    """
+    command = dict(coordinate or a_line(coordination, command="mpd"))
+    settings = {"coordinationCommandLine": command.pop("commandLine"), "numberOfInstances": instances} | command
+    return a_task(task_id, seconds, multiInstanceSettings=settings | more.pop("settings", {}), **more)
+
+
 def some_tasks(count: int, seconds: float = 60, **more: Any) -> list[dict[str, Any]]:
     """Equal tasks t1, t2, ..."""
     return [a_task(f"t{number}", seconds, **more) for number in range(1, count + 1)]

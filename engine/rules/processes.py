@@ -34,8 +34,9 @@ def task_launch(world: World, task: int, node: int, attempt: int, started_ms: in
     spec = world.tasks.spec(task)
     profile = world.tasks.profile_of(task)
     job = world.jobs[profile.job]
+    kind = TaskKind.PRIMARY if profile.instances else TaskKind.TASK
     return Launch(
-        TaskKind.MANAGER if profile.manager else TaskKind.TASK,
+        TaskKind.MANAGER if profile.manager else kind,
         spec.command_line,
         spec.simulate,
         ("task", job.id.lower(), spec.id.lower()),
@@ -53,7 +54,7 @@ def task_launch(world: World, task: int, node: int, attempt: int, started_ms: in
 def application_launch(world: World, task: int, nodes: Sequence[int], attempt: int, started_ms: int) -> Launch:
     """The launch of a multi-instance task's own command by its primary, for which all is set up by then (MI-4)."""
     launch = task_launch(world, task, nodes[0], attempt, started_ms)
-    return launch._replace(kind=TaskKind.PRIMARY, resource_files=(), setup=READY)
+    return launch._replace(resource_files=(), setup=READY)
 
 
 def coordination_launch(

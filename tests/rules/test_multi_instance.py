@@ -12,6 +12,7 @@ from tests.builders import (
     do,
     events,
     file,
+    mpi_pool,
     node,
     node_row,
     node_state,
@@ -25,19 +26,8 @@ from tests.builders import (
     task_row,
     task_state,
     times,
+    together,
 )
-
-
-def mpi_pool(nodes=4, **more):
-    return a_pool(nodes=nodes, enableInterNodeCommunication=True, **more)
-
-
-def together(task_id="mpi", instances=3, seconds=60, coordination=9, coordinate=None, **more):
-    """A multi-instance task; its coordination command returns after so many seconds, and one to start."""
-    command = a_line(coordination, command="mpd") if coordinate is None else coordinate
-    settings = {"coordinationCommandLine": command.pop("commandLine"), "numberOfInstances": instances} | command
-    settings |= more.pop("settings", {})
-    return a_task(task_id, seconds, multiInstanceSettings=settings, **more)
 
 
 def subtask_events(sim, task="mpi", **fields):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.views.pages.instances import HookStatus
-from tests.builders import a_pool, run_to, simulation
+from tests.builders import READY_S, a_job, a_line, a_pool, mpi_pool, run_to, simulation, together
 from tui.viewmodels import phase_rail
 from tui.viewmodels.attention import AttentionModel
 from tui.viewmodels.details import block_lines
@@ -65,6 +65,28 @@ def test_pool_12_on_which_ports_nodes_reach_one_another(more, ports):
     model.refresh()
     network = next(block for block in model.details(0) if block.title == "Network")
     assert dict(network.rows)["Ports between nodes"].text == ports
+
+
+def test_a_task_on_several_nodes_lists_its_subtasks():
+    coordinate = a_line(10, command="mpd", simulate={"onNode": {2: {"exitCode": 7}}})
+    sim = simulation(a_job(tasks=[together(coordinate=coordinate)]), pool=mpi_pool(3))
+    run_to(sim, seconds=READY_S + 5)
+    model = TasksModel(Session(sim))
+    model.refresh()
+    shown = texts(block_lines(model.details(model.key(0)), 100))
+    at = shown.index("Subtasks")
+    assert [each.split(maxsplit=1) for each in shown[at + 1 : at + 3]] == [
+        ["1", "running, on n1, since 08:00:50"],
+        ["2", "running, on n2, since 08:00:50"],
+    ]
+    run_to(sim, seconds=READY_S + 30)
+    shown = texts(block_lines(model.details(model.key(0)), 100))
+    at = shown.index("Subtasks")
+    assert shown[at + 2].split(maxsplit=1)[1] == "completed, on n2, until 08:01:01, exit 7"
+    log = EventsModel(Session(sim))
+    told = [row[1:] for row in rows(log) if row[1] == "subtask"]
+    assert told[1] == ["subtask", "mpi, subtask 2", "running on n2", "MI-3"]
+    assert told[2] == ["subtask", "mpi, subtask 2", "running → completed on n2 exit 7", "MI-6"]
 
 
 def test_preparation_shows_trouble_first_then_what_runs_then_what_is_done(session_at):
