@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
+    from engine.world import World
+
 
 # Enough for any currency and share, and the same digits everywhere.
 _DIGITS = 6
