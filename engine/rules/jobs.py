@@ -36,6 +36,8 @@ MANAGER_COMPLETED = "JMComplete"
 # JOB-19: the code for a job that is past what is asked of it.
 _CODES = {_J.COMPLETED: "JobCompleted", _J.TERMINATING: "JobBeingTerminated", _J.DELETING: "JobBeingDeleted"}
 
+_UNDER_WAY = (_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING)
+
 _BY_JOB = ended("the job was ended")
 _BY_DISABLE = ended("the job was disabled")
 
@@ -52,8 +54,8 @@ def command_verdict(command: str, state: JobState) -> BatchError | None:
     allowed = {
         "disable": (_J.ACTIVE, _J.DISABLING, _J.DISABLED),
         "enable": (_J.DISABLED,),
-        "terminate": (_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING),
-        "add": (_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING),
+        "terminate": _UNDER_WAY,
+        "add": _UNDER_WAY,
         "update": (_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING, _J.TERMINATING),
         "delete": tuple(state for state in _J if state is not _J.DELETING),
     }[command]
@@ -240,7 +242,7 @@ def all_tasks_complete(world: World, job: Job) -> None:
 
 def perform(world: World, job: Job, action: JobAction) -> None:
     """EXIT-5: what an exit condition does to the job, unless it is ending anyway."""
-    if action is JobAction.TERMINATE and job.state in (_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING):
+    if action is JobAction.TERMINATE and job.state in _UNDER_WAY:
         end(world, job, TASK_FAILED)
     elif action is JobAction.DISABLE and job.state is _J.ACTIVE:
         disable(world, job, DisableTasks.REQUEUE)
@@ -249,7 +251,7 @@ def perform(world: World, job: Job, action: JobAction) -> None:
 def manager_completed(world: World, job: Job) -> None:
     """JM-4: the job ends with its manager if it is told to."""
     manager = job.spec.job_manager_task
-    if manager is not None and manager.kill_job_on_completion and job.state is _J.ACTIVE:
+    if manager is not None and manager.kill_job_on_completion and job.state in _UNDER_WAY:
         end(world, job, MANAGER_COMPLETED)
 
 
@@ -257,7 +259,7 @@ def job_timeout(world: World, due: Due) -> None:
     """JOB-9: the job's time is over, whatever else it is doing."""
     job = world.jobs.edit(due.key)
     is_over = job.max_wall_clock_ms is not None and world.now_ms >= job.created_ms + job.max_wall_clock_ms
-    if is_over and job.state in (_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING):
+    if is_over and job.state in _UNDER_WAY:
         end(world, job, MAX_WALL_CLOCK_TIME_EXPIRY)
 
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from engine import Simulation, load_scenario
 from engine.views.document import document
 
 _READY = {"nodes": {"allocation": "PT10S", "starting": "PT10S", "ready": "PT10S"}}
 
 
-def _run(job: dict[str, Any], *more: dict[str, Any], nodes: int = 2, slots: int = 1, **pool: Any) -> Simulation:
+def _run(
+    job: dict[str, Any],
+    *more: dict[str, Any],
+    nodes: int = 2,
+    slots: int = 1,
+    timeline: list[dict[str, Any]] | None = None,
+    **pool: Any,
+) -> Simulation:
     body = {
         "scenario": "manager",
         "simulate": _READY,
@@ -19,6 +28,7 @@ def _run(job: dict[str, Any], *more: dict[str, Any], nodes: int = 2, slots: int 
             {"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": nodes, "taskSlotsPerNode": slots, **pool}
         ],
         "jobs": [{"id": "j", "poolInfo": {"poolId": "p"}, **job}, *more],
+        "timeline": timeline or [],
     }
     simulation = Simulation(load_scenario("manager.yaml", text=json.dumps(body)))
     simulation.run_until(simulation.end_ms)
@@ -57,6 +67,24 @@ def test_jm_4_the_job_ends_with_it_and_running_tasks_are_killed() -> None:
 def test_jm_4_a_final_failure_ends_the_job_too() -> None:
     simulation = _run({"jobManagerTask": _manager(simulate={"duration": "PT5S", "exitCode": 3})})
     assert _events(simulation, "JobStateChanged", to="completed")[0]["reason"] == "JMComplete"
+
+
+@pytest.mark.parametrize("option", ["wait", "terminate"])
+def test_jm_4_also_while_the_job_is_being_disabled(option: str) -> None:
+    disable = {"at": 60, "disableJob": {"jobId": "j", "disableTasks": option}}
+    simulation = _run({"jobManagerTask": _manager()}, timeline=[disable])
+    (end,) = _events(simulation, "JobStateChanged", to="completed")
+    assert end["reason"] == "JMComplete"
+
+
+def test_jm_4_a_job_that_waits_to_be_enabled_ends_when_its_manager_is_terminated() -> None:
+    timeline = [
+        {"at": 60, "disableJob": {"jobId": "j", "disableTasks": "requeue"}},
+        {"at": 90, "terminateTask": {"jobId": "j", "taskId": "boss"}},
+    ]
+    simulation = _run({"jobManagerTask": _manager()}, timeline=timeline)
+    (end,) = _events(simulation, "JobStateChanged", to="completed")
+    assert end["reason"] == "JMComplete"
 
 
 def test_jm_5_exclusive_by_default_it_shares_its_node_with_nobody() -> None:
