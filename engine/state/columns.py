@@ -32,6 +32,11 @@ def time_limits(end_ms: int) -> tuple[str, int]:
     return ("i", (1 << 31) - 1) if end_ms < _SHORT_RUN_MS else ("q", (1 << 63) - 1)
 
 
+def _lies_within_a_page(first: int, count: int) -> bool:
+    """Whether this is one row more on a page that is there already."""
+    return count == 1 and bool(first & (PAGE_ROWS - 1))
+
+
 V = TypeVar("V")
 
 _CONTAINERS = (list, dict, set, deque)
@@ -113,7 +118,8 @@ class Columns(Generic[V]):
         """Note that ``count`` rows have been appended to every column; returns the number of the first."""
         first = self.length
         self.length += count
-        self._cut_sparse()
+        if not _lies_within_a_page(first, count):
+            self._cut_sparse()
         return first
 
     def sparse_of(self, row: int) -> V | None:
@@ -184,8 +190,12 @@ class PagedColumns(Columns[V]):
 
     def _grow(self, count: int) -> int:
         first = super()._grow(count)
-        for group in self._groups:
-            group.grow(first, self.length)
+        if _lies_within_a_page(first, count):
+            for dirty in self.dirty:
+                dirty[first >> PAGE_BITS] = 1
+        else:
+            for group in self._groups:
+                group.grow(first, self.length)
         return first
 
     def touch(self, row: int, group: int) -> None:
