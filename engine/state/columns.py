@@ -236,6 +236,14 @@ class Record:
             setattr(twin, name, value.copy() if type(value) in _CONTAINERS else value)
         return twin
 
+    def equals(self, other: Self) -> bool:
+        """Whether nothing differs."""
+        for name in self.__slots__:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine is not theirs and mine != theirs:
+                return False
+        return True
+
 
 R = TypeVar("R", bound=Record)
 
@@ -275,9 +283,11 @@ class Records(Generic[R]):
     def copy(self) -> list[R]:
         """The records as they are now, at the cost of those changed since the last copy."""
         saved = self._saved
-        saved.extend(self.rows[len(saved) :])
+        known = len(saved)
+        saved.extend(self.rows[known:])
         for row in self._edited:
-            saved[row] = self.rows[row].clone()
+            if row >= known or not self.rows[row].equals(saved[row]):
+                saved[row] = self.rows[row].clone()
         self._edited = set()
         self._saved = saved.copy()
         return saved

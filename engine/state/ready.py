@@ -25,6 +25,11 @@ class ReadyQueue(Record):
         self._ranges: deque[tuple[int, int]] = deque()  # the others
         self.late: list[int] = []  # new tasks out of order, as a heap
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ReadyQueue) and self.equals(other)
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
     def add_range(self, first: int, count: int) -> None:
         """Queue new tasks ``first`` ... in creation order; they come after all earlier ranges."""
         self.size += count
