@@ -5,7 +5,7 @@ import time
 from engine.views.explain.pools import why_pool
 from engine.views.explain.tasks import why_task
 from tests.builders import a_job, a_pool, do, evict, run, run_to, simulation
-from tests.views.explaining import why_node_says, why_pool_says
+from tests.views.explaining import why_node_says, why_pool_says, why_task_says
 
 
 def quota(cores):
@@ -110,10 +110,12 @@ def test_net_3_a_subnet_that_is_full():
 
 def test_net_4_what_the_service_cannot_see_is_said():
     pool = a_pool(networkConfiguration={"subnetId": "/subnets/desk"}, targetNodeCommunicationMode="classic")
-    sim = simulation(pool=pool, simulate={"network": {"*/desk": {"blocked": [29876, 29877]}}})
+    sim = simulation(a_job(), pool=pool, simulate={"network": {"*/desk": {"blocked": [29876, 29877]}}})
+    blocked = "     1 node cut off from Batch by closed ports in their subnet; soonest n0 at 08:10:20 [NET-4]"
     closed = "✗ network           classic communication needs ports 29876 and 29877, closed in its subnet [NET-4]"
     run_to(sim, seconds=70)
     assert closed in why_pool_says(sim)
+    assert blocked in why_task_says(sim)
     assert why_node_says(sim)[-1] == "Next: n0 is no longer starting at 08:10:20 [NODE-9]"
     run_to(sim, minutes=15)
     assert [line for line in why_node_says(sim) if "NODE-1" in line] == [

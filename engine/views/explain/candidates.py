@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.rules import network
 from engine.state.nodes import GONE
 from engine.terms import InstanceState, NodeState, SchedulingState
 from engine.views.explain.explanation import Next, Reason, earliest, name_of, some
@@ -41,6 +42,7 @@ STATE_REASONS: dict[int, tuple[str, str]] = {
 
 _Why = tuple[str, str]  # the reason and its rule
 _BARRED: _Why = ("barred: preparation failed there, until it is reimaged", "PREP-9")
+_CUT_OFF: _Why = ("cut off from Batch by closed ports in their subnet", "NET-4")
 _SPOT: _Why = ("of Spot kind, the task asks for a dedicated one", "SPOT-6")
 _PREPARES: _Why = ("preparing for this job", "PREP-6")
 
@@ -138,7 +140,10 @@ def room_ms(world: World, node: int, slots: int) -> int | None:
 
 def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
     """Why no task may come to the node, in the order of ``scheduling.is_eligible`` (SCHED-8)."""
-    why = STATE_REASONS.get(world.nodes.state[node])
+    state = world.nodes.state[node]
+    why = STATE_REASONS.get(state)
+    if state in (_N.STARTING, _N.UNUSABLE) and network.blocked_ports(world, world.pool_of(node)):
+        why = _CUT_OFF
     if why is not None:
         return why, state_passes_ms(world, agenda, node)
     record = world.nodes[node]
