@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Annotated, NamedTuple
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -101,9 +102,11 @@ class Account(Spec):
         wanted, version = reference.application_id.lower(), reference.version
         application = next((each for each in self.applications if each.id.lower() == wanted), None)
         if application is None:
-            return f"the account has no application {reference.application_id!r}"
+            near = get_close_matches(wanted, [each.id.lower() for each in self.applications], n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            return f"the account has no application {reference.application_id!r}{hint}"
         if version is None and application.default_version is None:
             return f"{application.id} has no default version, so one has to be named"
         if version is not None and version not in application.versions:
-            return f"{application.id} has no version {version!r}"
+            return f"{application.id} has no version {version!r}; it has {', '.join(application.versions) or 'none'}"
         return Package(application, version or application.default_version or "")

@@ -3,6 +3,7 @@
 import pytest
 
 from engine.specs.account import Account, Certificate
+from engine.specs.common import ApplicationPackageReference
 from engine.specs.refusals import account_refusals, certificate_refusals
 
 
@@ -42,6 +43,28 @@ def test_app_7_and_acc_5_an_account_has_limits():
     many = [an_application(f"a{number}") for number in range(21)]
     assert refused(applications=many[:20]) == []
     assert refused(applications=many) == ["applications"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        ({"applicationId": "pricr"}, "the account has no application 'pricr'; did you mean 'pricer'?"),
+        ({"applicationId": "x"}, "the account has no application 'x'"),
+        ({"applicationId": "pricer"}, "pricer has no default version, so one has to be named"),
+        ({"applicationId": "Pricer", "version": "3"}, "pricer has no version '3'; it has 1, 2"),
+        ({"applicationId": "empty", "version": "3"}, "empty has no version '3'; it has none"),
+    ],
+)
+def test_app_3_a_reference_that_means_nothing_says_what_would(reference, reason):
+    applications = [an_application(versions=["1", "2"]), an_application("empty", versions=[])]
+    account = Account.from_wire({"applications": applications})
+    assert account.package_verdict(ApplicationPackageReference.from_wire(reference)) == reason
+
+
+def test_app_3_a_reference_means_a_version():
+    account = Account.from_wire({"applications": [an_application(versions=["1", "2"], defaultVersion="1", size=5)]})
+    package = account.package_verdict(ApplicationPackageReference.from_wire({"applicationId": "PRICER"}))
+    assert (package.application.id, package.version, package.size) == ("pricer", "1", 5)
 
 
 @pytest.mark.parametrize(

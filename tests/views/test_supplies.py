@@ -8,6 +8,7 @@ from engine import BatchError, Simulation
 from engine.views.document import document
 from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
+from engine.views.explain.preparation import why_preparation
 from engine.views.explain.tasks import why_task
 from engine.views.rest_nodes import node_body, remote_desktop_file, remote_login_settings
 from engine.views.supplies import is_behind, node_supplies, supplies_on, task_needs
@@ -241,6 +242,17 @@ def test_prep_6_a_preparing_task_says_that_preparation_downloads():
     sim = a_run(a_job(prep=a_line(5, resourceFiles=[BLOB])))
     run_to(sim, seconds=READY_S + 5)
     assert "is brought to the node until 08:01:10 [TASK-7]" in said(why_task(sim.world, task_row(sim), sim.now_ms))
+
+
+def test_prep_12_preparation_says_that_it_downloads_or_cannot():
+    sim = a_run(a_job(prep=a_line(5, resourceFiles=[BLOB])))
+    run_to(sim, seconds=READY_S + 5)
+    text = said(why_preparation(sim.world, sim.world.jobs.find("j"), node_row(sim)))
+    assert "It downloads first: all is on the node at 08:01:10. [TASK-6]" in text
+    sim = a_run(a_job(prep=a_line(5, userIdentity={"username": "bob"})))
+    run_to(sim, seconds=READY_S)
+    text = said(why_preparation(sim.world, sim.world.jobs.find("j"), node_row(sim)))
+    assert "Something that it needs cannot be had. [PREP-12]" in text
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.agenda import Agenda
+from engine.paths import task_directory
 from engine.rules import preparation
 from engine.rules.preparation import PrepVerdict
+from engine.rules.setups import setup_of
 from engine.state.instances import Mark
 from engine.terms import InstanceState, JobState, TaskResult
 from engine.views.explain.candidates import room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, moment, name_of, some
+from engine.views.supplies import ready_ms
 
 if TYPE_CHECKING:
     from engine.specs.job import JobPreparationTask
@@ -62,8 +65,22 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
         _question(job, where, view, mark),
         checks,
         next_change=ending,
-        notes=(*_start_notes(world, job, node, view), *_state_notes(world, job, node, prep, mark, view)),
+        notes=(
+            *_start_notes(world, job, node, view),
+            *(_delivery_notes(world, node, task_directory(job.id, prep.id), view) if is_running else ()),
+            *_state_notes(world, job, node, prep, mark, view),
+        ),
     )
+
+
+def _delivery_notes(world: World, node: int, directory: str, view: InstanceView) -> list[Note]:
+    """When what the running instance needs is on the node, if it had or has to wait for that."""
+    if setup_of(world, node, directory).failure is not None:
+        return [Note("Something that it needs cannot be had.", "PREP-12")]
+    when_ms = ready_ms(world, node, directory, view.start_ms)
+    if when_ms == view.start_ms:
+        return []
+    return [Note(f"It downloads first: all is on the node at {moment(world, when_ms)}.", "TASK-6")]
 
 
 def _question(job: Job, where: str, view: InstanceView, mark: int) -> str:
