@@ -56,7 +56,7 @@ class SettingsFile:
         """``path`` None is the user's own file."""
         self.path = path or Path(platformdirs.user_config_dir("batchdeck", appauthor=False)) / "settings.toml"
         self._can_write = True
-        self._as_read: dict[str, object] = {}
+        self._as_read = ""
 
     def read(self) -> tuple[Settings, list[str]]:
         """The settings, and what is wrong with the file in words; defaults stand in for what is."""
@@ -69,16 +69,17 @@ class SettingsFile:
             wrong = [f"{self.path}: {error}. The defaults are used, and the file is left as it is."]
             found, self._can_write = {}, False
         wrong += [f"{self.path}: {each}" for each in _take(settings, found)]
-        self._as_read = asdict(settings)
+        self._as_read = _written(settings)
         return settings, wrong
 
     def write(self, settings: Settings) -> bool:
         """Write what has changed since it was read; returns whether anything has. Raises OSError."""
-        if not self._can_write or asdict(settings) == self._as_read:
+        text = _written(settings)
+        if not self._can_write or text == self._as_read:
             return False
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(_written(settings), encoding="utf-8")
-        self._as_read = asdict(settings)
+        self.path.write_text(text, encoding="utf-8")
+        self._as_read = text
         return True
 
 

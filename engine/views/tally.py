@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,7 +10,7 @@ from engine.log import plain
 from engine.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from engine import Simulation
     from engine.log import Shape
@@ -30,6 +31,8 @@ class Measure(Enum):
     START_TASKS = "start task runs"
     NODES_NEW = "nodes new"
     NODES_GONE = "nodes gone"
+    REBOOTS = "node reboots"
+    REIMAGES = "node reimages"
     NODES_LOST = "nodes unusable, unknown or preempted"
 
 
@@ -134,6 +137,13 @@ _HOOKS: dict[str, tuple[Measure, Measure | None]] = {
 }
 
 
+_ENTERED: dict[Hashable, Measure] = {
+    NodeState.REBOOTING: Measure.REBOOTS,
+    NodeState.REIMAGING: Measure.REIMAGES,
+    **dict.fromkeys((NodeState.UNUSABLE, NodeState.UNKNOWN, NodeState.PREEMPTED), Measure.NODES_LOST),
+}
+
+
 def _of_task(fields: Mapping[str, Hashable]) -> Measure | None:
     old, new = fields.get("from"), fields.get("to")
     if new is TaskState.COMPLETED:
@@ -151,5 +161,4 @@ def _of_node(old: Hashable, new: Hashable) -> Measure | None:
         return Measure.NODES_NEW
     if new is None:
         return Measure.NODES_GONE
-    lost = (NodeState.UNUSABLE, NodeState.UNKNOWN, NodeState.PREEMPTED)
-    return Measure.NODES_LOST if new in lost else None
+    return _ENTERED.get(new)

@@ -123,7 +123,7 @@ def test_nothing_different_is_said_too(session_at):
     session = session_at(LATER_S)
     priority = action(session, "updateJob", RISK)
     trial = Trials(session).of(priority.commands(priority.typed("10")))
-    assert [plain(each) for each in trial_lines(session, trial, 80)] == ["  nothing is different so far"]
+    assert [plain(each) for each in trial_lines(session, trial, 80)] == ["  nothing is different"]
 
 
 def test_marked_rows_are_acted_on_together_and_the_answer_counts(dashboard_at):

@@ -43,7 +43,6 @@ def test_what_is_written_is_read_again(file):
 def test_nothing_is_written_where_nothing_has_changed(file):
     settings, _ = file.read()
     settings.of("nodes")  # looked at, not changed
-    settings.lists.clear()
     assert not file.write(settings)
     assert not file.path.exists()
     settings.speed = 600

@@ -57,6 +57,8 @@ EVENTS = {
     Measure.NODES_LOST: lambda line: (
         line["event"] == "NodeStateChanged" and line["to"] in ("unusable", "unknown", "preempted")
     ),
+    Measure.REBOOTS: _is("NodeStateChanged", to="rebooting"),
+    Measure.REIMAGES: _is("NodeStateChanged", to="reimaging"),
     Measure.NODES_GONE: _is("NodeStateChanged", to=None),
 }
 

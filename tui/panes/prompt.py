@@ -58,7 +58,7 @@ class Prompt(Horizontal):
         entry.value = text
         entry.cursor_position = len(text)
         entry.display = True
-        entry.focus()
+        self.screen.set_focus(entry)  # at once: the next key may be there already
 
     def leave(self) -> None:
         """Ask no more."""

@@ -96,7 +96,7 @@ def trial_lines(session: Session, trial: Trial, cells: int) -> list[Line]:
         label = Span(f"  {job_id + ' completed':<{label_cells}}", Role.DIM)
         lines.append(line(label, Span(completed_at, Role.STRONG), Span(f"   without it {else_at}", Role.DIM)))
     if not lines:
-        lines.append(line(Span("  nothing is different so far", Role.DIM)))
+        lines.append(line(Span(f"  nothing is different{'' if trial.is_end else ' so far'}", Role.DIM)))
     return lines
 
 

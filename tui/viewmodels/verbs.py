@@ -425,12 +425,18 @@ def case_of(session: Session, subject: Subject) -> Case | None:
             return Case(pool.pool_id, {"poolId": pool.pool_id}, row)
 
 
+def _goes_on(session: Session, job_id: str) -> bool:
+    """Whether a job may still need its preparation somewhere."""
+    job = session.job(job_id)
+    return job is not None and job.state not in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
+
+
 def _node_case(session: Session, node: int) -> Case | None:
     page = session.nodes()
     row = page.row(node)
     if row.state is None:
         return None
-    jobs = page.jobs_on(node)
+    jobs = [job for job in page.jobs_on(node) if _goes_on(session, job.job_id)]
     prepared = tuple(job.job_id for job in jobs if job.prep is HookStatus.SUCCEEDED)
     barred = tuple(job.job_id for job in jobs if job.is_barred)
     body = {"poolId": row.pool_id, "node": row.position}
