@@ -11,7 +11,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
-from engine.rules import multi_instance, outcomes, processes, scheduling
+from engine.rules import disk_space, multi_instance, outcomes, processes, scheduling
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, failure
 from engine.state.instances import ENDED_WELL, Ending, InstanceTable, Mark
 from engine.state.tasks import TaskProfile
@@ -144,6 +144,8 @@ def preparation_ended(world: World, due: Due) -> None:
         start(world, job, node, row, rule="PREP-12", retry=True)
     else:
         failed(world, job, node, row, ending, rule="PREP-9" if prep.wait_for_success else "PREP-14")
+    if hook.plain is None:
+        disk_space.look(world, node)
 
 
 def succeeded(world: World, job: Job, node: int, row: int) -> None:

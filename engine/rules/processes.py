@@ -12,7 +12,7 @@ from engine.environment import MultiInstanceFacts, NodeFacts, TaskFacts, TaskKin
 from engine.executors.access import GuardedFiles
 from engine.executors.protocol import HookProcess, Launch, Output, Plan
 from engine.paths import STARTUP, subtask_directory, task_directory
-from engine.rules import certificates, disk_space, setups, users
+from engine.rules import certificates, setups, users
 from engine.rules.packages import packages_of
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE
 from engine.state.instances import ENDED_WELL, Ending
@@ -175,7 +175,6 @@ def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, sta
         code = 0
         if plan.failure is None:
             code = finish(world, node, launch, plan, job, hook.task_id, hook.spec).exit_code
-        disk_space.look(world, node)
     if plan.failure is not None:
         return Ending(STOPPED_EXIT_CODE if plan.ran else None, plan.failure)
     return Ending(code, FAILURE_EXIT_CODE) if code else ENDED_WELL

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT
-from engine.rules import interruptions, jobs, node_operations, processes
+from engine.rules import disk_space, interruptions, jobs, node_operations, processes
 from engine.state.failures import STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import ABSENT, Ending, Mark
 from engine.terms import InstanceState, NodeState
@@ -115,6 +115,8 @@ def release_ended(world: World, due: Due) -> None:
     else:
         ran_out = ending.failure is TIME_LIMIT
         complete(world, job, row, ending, rule="REL-9" if ran_out else "REL-7")
+    if hook.plain is None:
+        disk_space.look(world, node)
 
 
 def complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> None:

@@ -17,12 +17,15 @@ from tests.builders import (
     a_task,
     do,
     file,
+    job_state,
     node,
     node_row,
     node_state,
     node_states,
     prep,
+    prep_events,
     release,
+    release_events,
     run,
     run_to,
     run_to_end,
@@ -215,6 +218,22 @@ def test_node_11_preparation_that_fills_the_disk_fails_for_good(start):
     run_to(sim, minutes=30)
     assert (prep(sim).failure.code, prep(sim).retry_count) == ("DiskFull", 0)
     assert (node_state(sim), task_state(sim)) == ("unusable", "active")
+    assert [to for _, to, _ in prep_events(sim)] == ["running", "completed"]
+
+
+def test_node_11_a_release_that_fills_the_disk_is_over_once_and_so_is_its_job(start):
+    job = a_job(prep=a_line(5), release=a_line(5, simulate={"writes": {"x": "20 GiB"}}))
+    sim = start(job | {"onAllTasksComplete": "terminatejob"})
+    run_to_end(sim)
+    assert (node_state(sim), job_state(sim), release(sim).exit_code) == ("unusable", "completed", 0)
+    assert [to for _, to, _ in release_events(sim)] == ["running", "completed"]
+
+
+def test_node_11_a_preparation_that_succeeds_and_fills_the_disk_starts_no_task_for_long(start):
+    sim = start(a_job(prep=a_line(5, simulate={"writes": {"x": "20 GiB"}})))
+    run_to(sim, minutes=10)
+    assert [to for _, to, _ in prep_events(sim)] == ["running", "completed"]
+    assert (prep(sim).result.value, node_state(sim), task_state(sim)) == ("success", "unusable", "active")
 
 
 def test_node_11_a_start_task_that_fills_the_disk(start):
