@@ -35,12 +35,14 @@ def is_full(world: World, node: int) -> bool:
 def take(world: World, node: int, key: str, size: int) -> bool:
     """Put a file of so many bytes on the node's disk; False if it does not fit, and then the disk is full (VM-4).
 
-    Directories whose retention is over make room first (FILE-7).
+    It takes the place of what was there under its name. Directories whose retention is over make room (FILE-7).
     """
+    disk = world.disks.edit(node)
+    disk.put(key, 0)
     if size > free_bytes(world, node):
         directories.sweep(world, node)
     free = free_bytes(world, node)
-    world.disks.edit(node).put(key, min(size, free))
+    disk.put(key, min(size, free))
     return size <= free
 
 

@@ -190,6 +190,14 @@ def test_vm_4_a_download_that_does_not_fit_fails_the_task_and_fills_the_node(sta
     assert task_state(sim, "t2") == "active"  # NODE-13: the service runs it again elsewhere
 
 
+def test_vm_4_a_file_that_is_downloaded_again_takes_its_own_place(start):
+    retried = {"resourceFiles": [blob("a")], "constraints": {"maxTaskRetryCount": 1}}
+    sim = start(a_job(tasks=[a_task(exit_code=1, **retried)]), simulate=sizes(a="9 GiB"))
+    run_to_end(sim)
+    assert (task_extra(sim).attempts, task_extra(sim).failure.code, node_state(sim)) == (2, "FailureExitCode", "idle")
+    assert used(sim) == 9 * GIB
+
+
 def test_node_15_after_the_data_is_deleted_and_a_reboot_the_node_is_of_use_again(start):
     sim = start(a_job(tasks=[a_task(resourceFiles=[blob("a")])]), simulate=sizes(a="20 GiB"))
     run_to(sim, minutes=30)
