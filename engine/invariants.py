@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import BrokenInvariant
 from engine.paths import APPLICATIONS
-from engine.rules import network, os_upgrade, scheduling
+from engine.rules import network, os_upgrade, placement, scheduling
 from engine.state.instances import Mark
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 from engine.terms import InstanceState, JobScheduleState, JobState, NodeState, SubtaskState, TaskResult
@@ -201,7 +201,7 @@ def _buckets(world: World, pool: Pool) -> None:
     nodes = world.nodes
     expected = [0] * (pool.slots + 1)
     for node in pool.nodes:
-        if bool(nodes.open[node]) != scheduling.is_eligible(world, node):
+        if bool(nodes.open[node]) != placement.is_eligible(world, node):
             raise _broken(world, "SCHED-8", f"node {node} is open {nodes.open[node]} against its eligibility")
         if nodes.open[node]:
             expected[nodes.free[node]] |= 1 << nodes[node].position
@@ -227,6 +227,6 @@ def _nobody_waits_beside_room(world: World, pool: Pool) -> None:
             raise _broken(world, "SCHED-4", f"job {job.id} has ready tasks and takes no turns")
         for _, queue in scheduling.queues_in_order(job):
             task = queue.head()
-            nodes = scheduling.choose_nodes(world, pool, job, task, world.tasks.profile_of(task))
+            nodes = placement.choose_nodes(world, pool, job, task, world.tasks.profile_of(task))
             if nodes:
                 raise _broken(world, "SCHED-7", f"task {world.tasks.task_id(task)} waits while {nodes} have room")

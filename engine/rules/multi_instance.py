@@ -1,8 +1,9 @@
 """Tasks on several nodes at once (chapter 16).
 
-``choose_nodes`` decides where: all nodes together, one of them the master's. There the primary runs, which is the task
-itself; on each other node a subtask. All run the coordination command, and when every one of them has returned with
-exit code 0, the primary runs the task's own command (MI-4). One that does not return lets it wait for ever (MI-5).
+Such a task gets all its nodes together (``placement.choose_several``), the master's first. There the primary runs,
+which is the task itself; on each other node a subtask. All run the coordination command, and when every one of them
+has returned with exit code 0, the primary runs the task's own command (MI-4). One that does not return lets it wait for
+ever (MI-5).
 
 Of a running gang one moment is due at a time, ``Gang.due_ms``; ``step`` does what is due then. What the end of an
 attempt means is said in ``outcomes``, whether a node is prepared in ``preparation``.
@@ -25,36 +26,10 @@ if TYPE_CHECKING:
     from engine.executors.protocol import Launch
     from engine.state.gangs import Gang
     from engine.state.jobs import Job
-    from engine.state.pools import Pool
     from engine.state.tasks import TaskProfile
     from engine.world import World
 
 _WITH_PRIMARY = ended("the primary has ended")
-
-
-# -- decisions -------------------------------------------------------------------------------------------------------
-
-
-def choose_nodes(world: World, pool: Pool, job: Job, profile: TaskProfile, preferred: int = -1) -> tuple[int, ...]:
-    """The nodes for a multi-instance task, the master's first; none unless there are enough at this moment.
-
-    MI-2 only where nodes may talk to each other and each has one slot. MI-3 nothing is reserved. SCHED-9 the preferred
-    node, then prepared ones, then dedicated ones, then by the node list.
-    """
-    idle = pool.buckets[1] & ~job.barred if pool.hosts_gangs else 0
-    if idle.bit_count() < profile.instances:
-        return ()
-    record = world.nodes[preferred] if preferred >= 0 else None
-    wanted = 1 << record.position if record is not None and record.pool == pool.row else 0
-    chosen: list[int] = []
-    for rank in (wanted, job.prepared & pool.dedicated_bits, job.prepared, pool.dedicated_bits, -1):
-        fitting = idle & rank
-        while fitting and len(chosen) < profile.instances:
-            lowest = fitting & -fitting
-            chosen.append(pool.nodes[lowest.bit_length() - 1])
-            fitting ^= lowest
-            idle ^= lowest
-    return tuple(chosen)
 
 
 # -- start -----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from engine.rules import interruptions, job_manager, scheduling
+from engine.rules import interruptions, job_manager, placement, scheduling
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -31,7 +31,7 @@ def preemption_victims(
     by_node: dict[int, list[int]] = {}
     for task in candidates:
         for node in world.nodes_of(task):
-            if not scheduling.may_come(world, pool, job, profile, node):
+            if not placement.may_come(world, pool, job, profile, node):
                 continue
             victims = by_node.setdefault(node, [])
             victims.append(task)
@@ -46,7 +46,7 @@ def _victims_on_several(
     """Those that must go so that enough nodes are free at once (MI-3)."""
     free = (pool.buckets[1] & ~job.barred).bit_count()
     won = {
-        task: sum(scheduling.may_come(world, pool, job, profile, node) for node in world.nodes_of(task))
+        task: sum(placement.may_come(world, pool, job, profile, node) for node in world.nodes_of(task))
         for task in candidates
     }
     victims: list[int] = []

@@ -1,6 +1,6 @@
-"""Which task goes to which node (section 17), and the pass that does it.
+"""Whose turn it is, and the pass that gives tasks to nodes (section 17); which node that is, ``placement`` decides.
 
-``choose_node`` and ``next_task`` decide and change nothing. A pass is due at the end of every instant in
+A pass is due at the end of every instant in
 which something changed (SCHED-15). When a task ends and nothing else is due at the same millisecond, only
 its node can have room for somebody who waits, so that node is filled at once and no pass is needed.
 
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from engine.calendar import Due, DueKind
 from engine.catalogue import SCHEDULING_LATENCY_MS
-from engine.rules import multi_instance, node_operations, outcomes, preemption, preparation, starvation
+from engine.rules import multi_instance, node_operations, outcomes, placement, preemption, preparation, starvation
 from engine.state.nodes import BUSY, CALM
 from engine.state.ready import ReadyQueue
 from engine.state.tasks import ACTIVE, TaskProfile
-from engine.terms import JobState, NodeFillType, NodeState, PoolState, SchedulingState
+from engine.terms import JobState, NodeState, PoolState, SchedulingState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +31,6 @@ _IDLE, _RUNNING = NodeState.IDLE, NodeState.RUNNING
 ROW_BITS = 24
 ROW_MASK = (1 << ROW_BITS) - 1  # the job's row in a turn's key
 _TURN_BITS = 40
-# RETRY-7: after so many service retries on one node, any other is as good.
-MAX_RETRIES_ON_NODE = 3
 
 
 # -- decisions -------------------------------------------------------------------------------------------------------
@@ -52,88 +50,6 @@ def may_take_turns(job: Job, pool: Pool) -> bool:
         and pool.state is PoolState.ACTIVE
         and (job.max_parallel < 0 or job.busy < job.max_parallel)
     )
-
-
-def is_eligible(world: World, node: int) -> bool:
-    """Whether new tasks may come to the node, room and jobs aside (SCHED-8, JM-5)."""
-    record = world.nodes[node]
-    return (
-        world.nodes.state[node] in (_IDLE, _RUNNING)
-        and record.scheduling is SchedulingState.ENABLED
-        and record.operation is None
-        and not any(world.tasks.profile_of(task).exclusive for task in world.nodes.tasks_on(node))
-    )
-
-
-def choose_node(world: World, pool: Pool, job: Job, profile: TaskProfile, preferred: int = -1) -> int:
-    """The node for a task: the preferred one if it has room (SCHED-13), else by fill type (SCHED-9); -1 if none has.
-
-    Nodes are bits by position: most or fewest free slots, then prepared for the job, then dedicated, then
-    the first of the node list.
-    """
-    slots = profile.required_slots
-    if preferred >= 0 and _has_room(world, pool, job, profile, preferred):
-        return preferred
-    buckets = pool.buckets
-    if profile.exclusive:
-        sizes = range(pool.slots, pool.slots + 1)
-    elif pool.fill is NodeFillType.SPREAD:
-        sizes = range(pool.slots, slots - 1, -1)
-    else:
-        sizes = range(slots, pool.slots + 1)
-    for free in sizes:
-        fitting = buckets[free]
-        if not fitting:
-            continue
-        if job.barred:
-            fitting &= ~job.barred
-        if profile.dedicated_only:
-            fitting &= pool.dedicated_bits
-        if fitting:
-            fitting = (fitting & job.prepared) or fitting
-            fitting = (fitting & pool.dedicated_bits) or fitting
-            return pool.nodes[(fitting & -fitting).bit_length() - 1]
-    return -1
-
-
-def may_come(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int) -> bool:
-    """Whether the node would take a task of the job if it had room (SCHED-8)."""
-    record = world.nodes[node]
-    return (
-        record.pool == pool.row
-        and bool(world.nodes.open[node])
-        and not (job.barred >> record.position) & 1
-        and (record.dedicated or not profile.dedicated_only)
-    )
-
-
-def _has_room(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int) -> bool:
-    needed = pool.slots if profile.exclusive else profile.required_slots
-    return world.nodes.free[node] >= needed and may_come(world, pool, job, profile, node)
-
-
-def preferred_node(world: World, task: int, profile: TaskProfile) -> int:
-    """The node a task would like; -1 if it does not care.
-
-    RETRY-5 where it is retried. RETRY-7 where the service tries again, but not for ever. SCHED-13 its affinity.
-    """
-    extra = world.tasks.extra(task)
-    if extra.awaits_retry or 0 < extra.node_retries < MAX_RETRIES_ON_NODE:
-        return world.tasks.node[task]
-    if profile.affinity is not None:
-        wanted = profile.affinity.removeprefix("TVM:")
-        pool = world.pools[world.jobs[profile.job].pool]
-        return next((node for node in pool.nodes if world.nodes[node].id == wanted), -1)
-    return -1
-
-
-def choose_nodes(world: World, pool: Pool, job: Job, task: int, profile: TaskProfile) -> Sequence[int]:
-    """The nodes on which a task can start now, a plain one on one; none if there is no room for it."""
-    preferred = preferred_node(world, task, profile) if world.tasks.is_particular(task, profile) else -1
-    if profile.instances:
-        return multi_instance.choose_nodes(world, pool, job, profile, preferred)
-    node = choose_node(world, pool, job, profile, preferred)
-    return (node,) if node >= 0 else ()
 
 
 def queues_in_order(job: Job) -> list[tuple[int, ReadyQueue]]:
@@ -213,7 +129,7 @@ def open_node(world: World, node: int) -> None:
     """Look at the node's eligibility again and enter it among those with room, or take it out."""
     nodes = world.nodes
     pool = world.pool_of(node)
-    is_open = is_eligible(world, node)
+    is_open = placement.is_eligible(world, node)
     if is_open != bool(nodes.open[node]):
         nodes.open[node] = is_open
         nodes.touch(node, CALM)
@@ -343,7 +259,7 @@ def _place_one(world: World, pool: Pool, job: Job) -> tuple[int, Sequence[int], 
     for _, queue in queues_in_order(job):
         task = queue.head()
         profile = tasks.profiles[tasks.profile[task]]
-        chosen = choose_nodes(world, pool, job, task, profile)
+        chosen = placement.choose_nodes(world, pool, job, task, profile)
         if chosen:
             queue.take()
             job.ready_count -= 1
@@ -389,7 +305,7 @@ def _first_that_fits(world: World, pool: Pool, job: Job, node: int) -> int | Non
     """Take the job's first task for which the node has room; not one that needs several at once (MI-2)."""
     tasks = world.tasks
     for lane, queue in queues_in_order(job):
-        if lane > 0 and _has_room(world, pool, job, tasks.profile_of(queue.head()), node):
+        if lane > 0 and placement.has_room(world, pool, job, tasks.profile_of(queue.head()), node):
             job.ready_count -= 1
             return queue.take()
     return None

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from engine.rules.scheduling import choose_node, is_eligible, may_take_turns, turn_key
+from engine.rules.placement import choose_node, is_eligible
+from engine.rules.scheduling import may_take_turns, turn_key
 from engine.state.tasks import TaskProfile
 from engine.terms import JobState
 from tests.builders import (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.agenda import Agenda
 from engine.paths import task_directory
-from engine.rules import dependencies, scheduling
+from engine.rules import dependencies, placement
 from engine.rules.setups import setup_of
 from engine.state.tasks import NEVER_MS
 from engine.terms import JobState, PoolState, TaskResult, TaskState
@@ -189,7 +189,7 @@ class _Waiting:
             notes.append(Note("Enable the job to let its tasks run.", "JOB-12"))
         if self.profile.instances > 1 and self.pool is not None and self.pool.hosts_gangs:
             notes.append(Note("No node is held back for it: one that comes free may go to another task.", "MI-3"))
-        node = scheduling.preferred_node(world, self.task, self.profile) if self.pool is not None else -1
+        node = placement.preferred_node(world, self.task, self.profile) if self.pool is not None else -1
         if node >= 0:
             rule = "RETRY-5" if extra.awaits_retry else "RETRY-7" if extra.node_retries else "SCHED-13"
             notes.append(Note(f"It would like {name_of(world, node)} best, if that has room.", rule))

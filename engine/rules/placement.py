@@ -1,0 +1,133 @@
+"""Where a task goes (section 17): which nodes may take it, which it would like, and which of them it gets.
+
+Decisions only; ``scheduling`` carries them out. Nodes are bits by position in their pool (see ``Pool.buckets``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.terms import NodeFillType, NodeState, SchedulingState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
+    from engine.state.tasks import TaskProfile
+    from engine.world import World
+
+_READY = (NodeState.IDLE, NodeState.RUNNING)
+# RETRY-7: after so many service retries on one node, any other is as good.
+MAX_RETRIES_ON_NODE = 3
+
+
+# -- which nodes may take it -----------------------------------------------------------------------------------------
+
+
+def is_eligible(world: World, node: int) -> bool:
+    """Whether new tasks may come to the node, room and jobs aside (SCHED-8, JM-5)."""
+    record = world.nodes[node]
+    return (
+        world.nodes.state[node] in _READY
+        and record.scheduling is SchedulingState.ENABLED
+        and record.operation is None
+        and not any(world.tasks.profile_of(task).exclusive for task in world.nodes.tasks_on(node))
+    )
+
+
+def may_come(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int) -> bool:
+    """Whether the node would take a task of the job if it had room (SCHED-8)."""
+    record = world.nodes[node]
+    return (
+        record.pool == pool.row
+        and bool(world.nodes.open[node])
+        and not (job.barred >> record.position) & 1
+        and (record.dedicated or not profile.dedicated_only)
+    )
+
+
+def has_room(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int) -> bool:
+    """Whether the task could start on the node now."""
+    needed = pool.slots if profile.exclusive else profile.required_slots
+    return world.nodes.free[node] >= needed and may_come(world, pool, job, profile, node)
+
+
+# -- which of them it gets -------------------------------------------------------------------------------------------
+
+
+def preferred_node(world: World, task: int, profile: TaskProfile) -> int:
+    """The node a task would like; -1 if it does not care.
+
+    RETRY-5 where it is retried. RETRY-7 where the service tries again, but not for ever. SCHED-13 its affinity.
+    """
+    extra = world.tasks.extra(task)
+    if extra.awaits_retry or 0 < extra.node_retries < MAX_RETRIES_ON_NODE:
+        return world.tasks.node[task]
+    if profile.affinity is not None:
+        wanted = profile.affinity.removeprefix("TVM:")
+        pool = world.pools[world.jobs[profile.job].pool]
+        return next((node for node in pool.nodes if world.nodes[node].id == wanted), -1)
+    return -1
+
+
+def choose_nodes(world: World, pool: Pool, job: Job, task: int, profile: TaskProfile) -> Sequence[int]:
+    """The nodes on which a task can start now, a plain one on one; none if there is no room for it."""
+    preferred = preferred_node(world, task, profile) if world.tasks.is_particular(task, profile) else -1
+    if profile.instances:
+        return choose_several(world, pool, job, profile, preferred)
+    node = choose_node(world, pool, job, profile, preferred)
+    return (node,) if node >= 0 else ()
+
+
+def choose_node(world: World, pool: Pool, job: Job, profile: TaskProfile, preferred: int = -1) -> int:
+    """The node for a task: the preferred one if it has room (SCHED-13), else by fill type (SCHED-9); -1 if none has.
+
+    Nodes are bits by position: most or fewest free slots, then prepared for the job, then dedicated, then
+    the first of the node list.
+    """
+    slots = profile.required_slots
+    if preferred >= 0 and has_room(world, pool, job, profile, preferred):
+        return preferred
+    buckets = pool.buckets
+    if profile.exclusive:
+        sizes = range(pool.slots, pool.slots + 1)
+    elif pool.fill is NodeFillType.SPREAD:
+        sizes = range(pool.slots, slots - 1, -1)
+    else:
+        sizes = range(slots, pool.slots + 1)
+    for free in sizes:
+        fitting = buckets[free]
+        if not fitting:
+            continue
+        if job.barred:
+            fitting &= ~job.barred
+        if profile.dedicated_only:
+            fitting &= pool.dedicated_bits
+        if fitting:
+            fitting = (fitting & job.prepared) or fitting
+            fitting = (fitting & pool.dedicated_bits) or fitting
+            return pool.nodes[(fitting & -fitting).bit_length() - 1]
+    return -1
+
+
+def choose_several(world: World, pool: Pool, job: Job, profile: TaskProfile, preferred: int = -1) -> tuple[int, ...]:
+    """The nodes for a multi-instance task, the master's first; none unless there are enough at this moment.
+
+    MI-2 only where nodes may talk to each other and each has one slot. MI-3 nothing is reserved. SCHED-9 the preferred
+    node, then prepared ones, then dedicated ones, then by the node list.
+    """
+    idle = pool.buckets[1] & ~job.barred if pool.hosts_gangs else 0
+    if idle.bit_count() < profile.instances:
+        return ()
+    record = world.nodes[preferred] if preferred >= 0 else None
+    wanted = 1 << record.position if record is not None and record.pool == pool.row else 0
+    chosen: list[int] = []
+    for rank in (wanted, job.prepared & pool.dedicated_bits, job.prepared, pool.dedicated_bits, -1):
+        fitting = idle & rank
+        while fitting and len(chosen) < profile.instances:
+            lowest = fitting & -fitting
+            chosen.append(pool.nodes[lowest.bit_length() - 1])
+            fitting ^= lowest
+            idle ^= lowest
+    return tuple(chosen)
