@@ -6,8 +6,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from engine.calendar import DueKind
+from engine.state.tasks import RUNNING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engine.world import World
 
 
@@ -48,3 +51,11 @@ class Agenda:
                     self.release_timeouts[key] = when_ms
                 case DueKind.TASKS_READY:
                     self.tasks_seen[world.tasks.blocks[key].first] = when_ms
+
+
+def ends_in_order(world: World) -> Iterator[tuple[int, int]]:
+    """When each running task ends, and which it is, the earliest first; costs what is taken of it."""
+    tasks = world.tasks
+    for when_ms, kind, task, _ in world.calendar.upcoming():
+        if kind is DueKind.TASK_ENDED and tasks.state[task] == RUNNING and tasks.ended[task] == when_ms:
+            yield when_ms, task

@@ -6,9 +6,9 @@ event object; no generator is ever suspended, so what is pending can be read, co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
-from heapq import heapify
+from heapq import heapify, heappop, heappush
 from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -129,6 +129,17 @@ class Calendar:
         """What is due in order, void entries included, ends of tasks left out: those stand with the tasks."""
         entries: list[Any] = sorted(filter(itemgetter(1), self.env._queue))
         return [Pending(when_ms, kind, due.key, due.token) for when_ms, kind, _, due in entries]
+
+    def upcoming(self) -> Iterator[Pending]:
+        """What is due in order, ends of tasks and void entries included; costs what is taken of it."""
+        queue: list[Any] = self.env._queue
+        front = [(queue[0], 0)] if queue else []
+        while front:
+            (when_ms, kind, _, due), at = heappop(front)
+            for child in (2 * at + 1, 2 * at + 2):
+                if child < len(queue):
+                    heappush(front, (queue[child], child))
+            yield Pending(when_ms, DueKind(kind), due.key, due.token)
 
     def __len__(self) -> int:
         return len(self.env._queue)

@@ -61,6 +61,10 @@ class ListedTasks:
         """The body of a task."""
         return self._specs[ordinal]
 
+    def command_line(self, ordinal: int) -> str:
+        """The command line of a task."""
+        return self._specs[ordinal].command_line
+
     def ordinal_of(self, task_id: str) -> int | None:
         """Which task has this id, compared without regard to case (GEN-1)."""
         return self._ordinals.get(task_id.lower())

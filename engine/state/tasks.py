@@ -61,6 +61,7 @@ class TaskSource(Protocol):
     def count(self) -> int: ...  # noqa: D102
     def task_id(self, ordinal: int) -> str: ...  # noqa: D102
     def spec(self, ordinal: int) -> TaskSpec: ...  # noqa: D102
+    def command_line(self, ordinal: int) -> str: ...  # noqa: D102
     def ordinal_of(self, task_id: str) -> int | None: ...  # noqa: D102
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.agenda import ends_in_order
 from engine.rules import network
 from engine.state.nodes import GONE
 from engine.terms import InstanceState, NodeState, SchedulingState
@@ -118,11 +119,22 @@ def _reason(world: World, size: int, why: _Why, first: tuple[int, int] | None) -
 def _first_room(world: World, full: list[int], slots: int) -> tuple[int | None, int]:
     """On which of these nodes there will be enough room first, and when."""
     if slots == 1:
-        running, ended = world.nodes.running, world.tasks.ended
-        first = min(((ended[task], node) for node in full for task in running[node]), default=None)
+        first = _first_end(world, set(full))
     else:
         first = _first([(room_ms(world, node, slots), node) for node in full])
     return (None, full[0]) if first is None else first
+
+
+def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
+    """When the first task on one of these nodes ends, and on which; the lowest node where several end at once."""
+    first: tuple[int, int] | None = None
+    for when_ms, task in ends_in_order(world):
+        if first is not None and when_ms > first[0]:
+            break
+        node = world.tasks.node[task]
+        if node in nodes and (first is None or node < first[1]):
+            first = when_ms, node
+    return first
 
 
 def room_ms(world: World, node: int, slots: int) -> int | None:

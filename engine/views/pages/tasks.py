@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.log import Subject
 from engine.state.columns import PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
 from engine.terms import SubtaskState, TaskResult, TaskState
+from engine.views.pages.task_order import RunningTasks, TasksInOrder
 from engine.views.sweep import places
 from engine.views.task_environment import task_environment
 
@@ -59,63 +59,6 @@ class SubtaskRow(NamedTuple):
     exit_code: int | None
 
 
-class TasksInOrder(Sequence[int]):
-    """Some tasks ahead of all others, which follow as they were added; nothing is copied for them."""
-
-    def __init__(self, first: Sequence[int], ranges: Sequence[range], without: Sequence[int]) -> None:
-        """``first``, then the tasks of ``ranges`` except those in ``without``, which is in ascending order."""
-        self._first = first
-        self._without = without
-        self._ranges = ranges
-        self._length = len(first) + sum(map(len, ranges)) - len(without)
-
-    def _staying_before(self, number: int) -> int:
-        """How many tasks that stay come before the one that is left out as this number."""
-        return self._place(self._without[number]) - number
-
-    def _place(self, task: int) -> int:
-        """The place of a task among all tasks of the ranges."""
-        before = 0
-        for tasks in self._ranges:
-            if task < tasks.stop:
-                return before + task - tasks.start
-            before += len(tasks)
-        return before
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, at: int) -> int: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[int]: ...
-    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
-        if isinstance(at, slice):
-            return [self[each] for each in range(*at.indices(self._length))]
-        if at < 0:
-            at += self._length
-        if not 0 <= at < self._length:
-            raise IndexError(at)
-        if at < len(self._first):
-            return self._first[at]
-        at -= len(self._first)
-        at += bisect_right(range(len(self._without)), at, key=self._staying_before)
-        for tasks in self._ranges:
-            if at < len(tasks):
-                return tasks[at]
-            at -= len(tasks)
-        raise IndexError(at)
-
-    def index(self, task: int, *_: int) -> int:
-        """The place of a task. Raises ValueError where it is not among them."""
-        at = bisect_left(self._without, task)
-        if at < len(self._without) and self._without[at] == task:
-            return self._first.index(task)
-        if not any(task in tasks for tasks in self._ranges):
-            raise ValueError(task)
-        return len(self._first) + self._place(task) - at
-
-
 def _tells_failure(shape: Shape) -> bool:
     """Whether an event says that a task is completed and has failed."""
     return shape.subject is Subject.TASK and dict(shape.fields).get("result") is TaskResult.FAILURE
@@ -128,24 +71,23 @@ class TaskPage:
         """Look at a job; the page is empty while there is no job of this id."""
         self._simulation = simulation
         self.job_id = job_id
+        self._running = RunningTasks(simulation)
         self._failed: list[int] = []
         self._failed_upto = (-1, 0)
 
     def order(self) -> Sequence[int]:
-        """Failed tasks, then running and preparing ones, newest start first, then the others as they were added."""
+        """Failed tasks, running ones, newest start first, preparing ones, then the others as they were added."""
         world = self._simulation.world
         job = world.jobs.find(self.job_id)
         if job is None:
             return ()
         ranges = self._ranges()
         failed = self.failed()
-        on_nodes = self._in_state(ranges, RUNNING) if job.busy else []
-        if job.counts[PREPARING]:
-            on_nodes = sorted(on_nodes + self._in_state(ranges, PREPARING))
+        self._running.look(ranges if job.counts[RUNNING] else ())
+        preparing = self._in_state(ranges, PREPARING) if job.counts[PREPARING] else []
         deleted = self._in_state(ranges, GONE) if job.deleted else []
-        without = sorted([*failed, *on_nodes, *deleted])
-        on_nodes.sort(key=world.tasks.started.__getitem__, reverse=True)
-        return TasksInOrder([*failed, *on_nodes], ranges, without)
+        without = sorted([*failed, *self._running.in_rows, *preparing, *deleted])
+        return TasksInOrder([*failed, *self._running.newest_first, *preparing], ranges, without)
 
     def _ranges(self) -> list[range]:
         job = self._simulation.world.jobs.find(self.job_id)
@@ -225,7 +167,6 @@ class TaskPage:
         world = self._simulation.world
         tasks = world.tasks
         block = tasks.block_of(task)
-        spec = tasks.spec(task)
         profile = tasks.profile_of(task)
         extra = tasks.extra(task)
         state = tasks.state_of(task)
@@ -250,7 +191,7 @@ class TaskPage:
             attempts=extra.attempts,
             required_slots=profile.required_slots,
             failure=extra.failure,
-            command_line=spec.command_line,
+            command_line=block.source.command_line(task - block.first),
             instances=profile.instances,
             is_blocked=state is TaskState.ACTIVE and book is not None and book.is_waiting(task),
             awaits_retry=extra.awaits_retry,

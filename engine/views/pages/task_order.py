@@ -1,0 +1,119 @@
+"""The order in which a million tasks are listed, kept from look to look: the cost is that of what has changed."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, overload
+
+from engine.state.tasks import RUNNING
+from engine.views.sweep import places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from engine import Simulation
+
+_MOST_CHANGES = 50_000  # with more entries of the log than that it is cheaper to look at all tasks
+
+
+class RunningTasks:
+    """The running tasks of some ranges of rows."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """None until ``look``."""
+        self._simulation = simulation
+        self._looked_at: tuple[int, int, Sequence[range]] = (-1, 0, ())
+        self.newest_first: list[int] = []  # those that started in the same moment as they were added
+        self.in_rows: list[int] = []  # as they were added
+
+    def look(self, ranges: Sequence[range]) -> None:
+        """Bring both orders up to date for the tasks of these ranges."""
+        tasks, log = self._simulation.world.tasks, self._simulation.log
+        jumps, since, known = self._looked_at
+        self._looked_at = self._simulation.jumps, len(log), ranges
+        if jumps != self._simulation.jumps or known != ranges or len(log) - since > _MOST_CHANGES:
+            self.in_rows = [
+                rows[at] for rows in ranges for at in places(tasks.state[rows.start : rows.stop].tobytes(), RUNNING)
+            ]
+            self.newest_first = self._sorted(self.in_rows)
+            return
+        # Whatever number an entry names may be a task; those of which it is not true lose nothing by being looked at.
+        changed = set(log.row_a[since:])
+        changed.discard(-1)
+        runs = [task for task in changed if task < tasks.length and tasks.state[task] == RUNNING]
+        new = [task for task in runs if any(task in rows for rows in ranges)]
+        self.in_rows = [task for task in self.in_rows if task not in changed] + sorted(new)
+        self.in_rows.sort()
+        stay = [task for task in self.newest_first if task not in changed]
+        oldest_new_ms = min((tasks.started[task] for task in new), default=self._simulation.end_ms + 1)
+        mixed = bisect_right(stay, -oldest_new_ms, key=lambda task: -tasks.started[task])
+        self.newest_first = self._sorted([*new, *stay[:mixed]]) + stay[mixed:]
+
+    def _sorted(self, found: Iterable[int]) -> list[int]:
+        in_order = sorted(found)
+        in_order.sort(key=self._simulation.world.tasks.started.__getitem__, reverse=True)
+        return in_order
+
+
+class TasksInOrder(Sequence[int]):
+    """Some tasks ahead of all others, which follow as they were added; nothing is copied for them."""
+
+    def __init__(self, first: Sequence[int], ranges: Sequence[range], without: Sequence[int]) -> None:
+        """``first``, then the tasks of ``ranges`` except those in ``without``, which is in ascending order."""
+        self._first = first
+        self._without = without
+        self._ranges = ranges
+        self._length = len(first) + sum(map(len, ranges)) - len(without)
+
+    def _staying_before(self, number: int) -> int:
+        """How many tasks that stay come before the one that is left out as this number."""
+        return self._place(self._without[number]) - number
+
+    def _place(self, task: int) -> int:
+        """The place of a task among all tasks of the ranges."""
+        before = 0
+        for tasks in self._ranges:
+            if task < tasks.stop:
+                return before + task - tasks.start
+            before += len(tasks)
+        return before
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[int]: ...
+    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(self._length))]
+        if at < 0:
+            at += self._length
+        if not 0 <= at < self._length:
+            raise IndexError(at)
+        if at < len(self._first):
+            return self._first[at]
+        at -= len(self._first)
+        at += bisect_right(range(len(self._without)), at, key=self._staying_before)
+        for tasks in self._ranges:
+            if at < len(tasks):
+                return tasks[at]
+            at -= len(tasks)
+        raise IndexError(at)
+
+    def __iter__(self) -> Iterator[int]:
+        yield from self._first
+        without = set(self._without)
+        for tasks in self._ranges:
+            yield from (task for task in tasks if task not in without) if without else tasks
+
+    def index(self, task: int, *_: int) -> int:
+        """The place of a task. Raises ValueError where it is not among them."""
+        at = bisect_left(self._without, task)
+        if at < len(self._without) and self._without[at] == task:
+            return self._first.index(task)
+        if not any(task in tasks for tasks in self._ranges):
+            raise ValueError(task)
+        return len(self._first) + self._place(task) - at

@@ -1,0 +1,75 @@
+"""Pages that keep what has not changed say the same as pages that look at everything anew."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.calendar import DueKind
+from engine.scenario.files import bundled
+from engine.specs import commands as c
+from engine.views.pages.instances import HookStatus, pages_of
+from engine.views.pages.jobs import job_ids, pool_ids
+from engine.views.pages.nodes import NodePage, hooks_in
+from engine.views.pages.tasks import TaskPage
+
+EVENTS_BETWEEN_LOOKS = 23
+
+
+def look_at(simulation, kept):
+    """Compare all pages of all jobs, kept ones and new ones."""
+    for job_id in job_ids(simulation):
+        kept_tasks, kept_hooks = kept.setdefault(job_id, (TaskPage(simulation, job_id), pages_of(simulation, job_id)))
+        new_tasks, new_hooks = TaskPage(simulation, job_id), pages_of(simulation, job_id)
+        in_order = kept_tasks.order()
+        assert list(in_order) == list(new_tasks.order()) == [in_order[at] for at in range(len(in_order))]
+        assert list(kept_tasks.failed()) == list(new_tasks.failed())
+        assert all(in_order.index(task) == at for at, task in enumerate(in_order))
+        for old, new in zip(kept_hooks, new_hooks, strict=True):
+            assert [old.status_of(node).value for node in old.nodes_of_rows()] == list(old.codes()) == list(new.codes())
+            for with_all in (False, True):
+                assert list(old.order(with_all=with_all)) == list(new.order(with_all=with_all))
+            failed = [node for node in old.nodes_of_rows() if old.status_of(node) is HookStatus.FAILED]
+            assert [failure.node for failure in old.failures()] == failed
+        for pool_id in pool_ids(simulation):
+            page = NodePage(simulation, pool_id, *kept_hooks)
+            assert [hooks_in(code) for code in page.all_hooks()] == [page.hooks(node) for node in page.nodes()]
+            assert sorted(page.order()) == list(page.nodes())
+            assert sum(page.counts().values()) == len(page.nodes())
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_kept_pages_say_the_same_as_new_ones(name):
+    simulation = Simulation(load_scenario(name))
+    end_ms = min(simulation.end_ms, 40_000_000)
+    kept = {}
+    for _ in range(40):
+        more = simulation.advance(end_ms, EVENTS_BETWEEN_LOOKS)
+        look_at(simulation, kept)
+        if not more:
+            break
+    reached_ms = simulation.now_ms
+    for share in (0.5, 0.1, 0.9):
+        simulation.seek(int(reached_ms * share))
+        look_at(simulation, kept)
+
+
+def test_a_reactivated_task_is_no_longer_among_the_failed(tmp_path):
+    simulation = Simulation(load_scenario("retries-and-exit-conditions"))
+    simulation.run_until(simulation.end_ms // 1000)
+    page = next(page for job_id in job_ids(simulation) if (page := TaskPage(simulation, job_id)).failed())
+    before = list(page.failed())
+    task = simulation.world.tasks.task_id(before[0])
+    simulation.submit(c.ReactivateTask.from_wire({"jobId": page.job_id, "taskId": task}))
+    assert before[0] not in page.failed()
+    assert set(page.failed()) <= set(before)
+
+
+def test_what_is_upcoming_comes_in_order_and_is_all_there_is():
+    simulation = Simulation(load_scenario("shared-pool-two-jobs"))
+    simulation.run_until(200_000)
+    calendar = simulation.world.calendar
+    found = list(calendar.upcoming())
+    assert [(one.when_ms, one.kind) for one in found] == sorted((one.when_ms, one.kind) for one in found)
+    assert len(found) == len(calendar)
+    assert [one for one in found if one.kind is not DueKind.TASK_ENDED] == calendar.pending()
