@@ -18,6 +18,7 @@ from tui.endings import told_by_signals
 from tui.recorder import Recorder
 from tui.screens.deck import Deck
 from tui.settings import Settings, SettingsFile
+from tui.targets import TargetError
 from tui.viewmodels.session import Session
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
     from engine import Simulation
 
+# Nearly nothing here is garbage that counting does not find, and to look for it takes longer than a frame may.
+_THRESHOLDS = (20_000, 50, 1000)
+
 
 def show_dashboard(
     simulation: Simulation, *, at_ms: int = 0, speed: float | None, plays: bool, theme: str | None, ascii_only: bool
@@ -37,6 +41,7 @@ def show_dashboard(
     ``speed`` and ``theme`` None are those that the user has chosen last; speed 0 is as fast as it can.
     """
     gc.freeze()  # the scenario stays: the collector need not look at it while somebody waits for a key
+    gc.set_threshold(*_THRESHOLDS)
     file = SettingsFile()
     settings, wrong = file.read()
     app = Dashboard(
@@ -59,8 +64,8 @@ def show_dashboard(
         app.remember()
         try:
             file.write(settings)
-        except OSError as error:
-            _tell(f"{file.path}: {error.strerror or error}; the settings are not remembered.")
+        except (OSError, TargetError) as error:
+            _tell(f"{error}; the settings are not remembered.")
     return app.return_code or 0
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 from tui.palette import DARK, THEME_NAMES
+from tui.targets import FileLines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,12 +74,14 @@ class SettingsFile:
         return settings, wrong
 
     def write(self, settings: Settings) -> bool:
-        """Write what has changed since it was read; returns whether anything has. Raises OSError."""
+        """Write what has changed since it was read; returns whether anything has. Raises OSError, TargetError."""
         text = _written(settings)
         if not self._can_write or text == self._as_read:
             return False
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(text, encoding="utf-8")
+        with FileLines(self.path) as target:
+            target.write(text.splitlines())
+            target.keep()
         self._as_read = text
         return True
 

@@ -1,8 +1,8 @@
 """``python -m tests.bench.dashboard [--nodes N] [--tasks N] [--keys N]``: what the dashboard costs, beside its budget.
 
 It drives the real application on a terminal that only counts, on a pool with ten thousand nodes and a job with a
-million tasks. What a frame costs is processor time; how long a key takes is told by the clock, and so says little
-while something else is running. Exit status 1 if anything is over its budget.
+million tasks. What a frame costs is processor time. How long a key takes is told by the clock, or by processor time
+while more is running than there are processors. Exit status 1 if anything is over its budget.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import gc
 import json
+import os
 import random
 import sys
 import time
@@ -22,10 +23,11 @@ from engine import Simulation, load_scenario
 from engine.log import Subject
 from engine.terms import NodeState
 from tests.bench.one import peak_bytes
-from tests.bench.terminal import Terminal, clock_s
+from tests.bench.terminal import Terminal
 from tests.bench.workloads import Workload
 from tui.app import Dashboard
 from tui.panes.blade import Blade
+from tui.panes.watch import Watch
 from tui.screens.deck import Deck
 from tui.viewmodels.tabs import TABS
 from tui.widgets.node_map import NodeMap
@@ -260,11 +262,11 @@ class Stage:
                     self.app.pop_screen()
             has_ended = self.simulation.finished
         await self.settle()
-        median_ms = percentile([one.clock_s for one in seen], 50) * 1000
-        cpu_ms = percentile([one.cpu_s for one in seen], 95) * 1000
-        remark = f"median {median_ms:.0f} ms, processor {cpu_ms:.0f} ms" + (", run has ended" if has_ended else "")
         clock_ms = percentile([one.clock_s for one in seen], 95) * 1000
-        self.add(f"key to screen at top speed: {what}", 50, clock_ms, "ms", remark=remark)
+        cpu_ms = percentile([one.cpu_s for one in seen], 95) * 1000
+        is_quiet = os.getloadavg()[0] <= (os.cpu_count() or 1)
+        remark = f"processor {cpu_ms:.0f}, clock {clock_ms:.0f} ms" + (", run has ended" if has_ended else "")
+        self.add(f"key to screen at top speed: {what}", 50, clock_ms if is_quiet else cpu_ms, "ms", remark=remark)
 
     async def all_keys(self) -> None:
         """A key in every view."""
@@ -273,6 +275,8 @@ class Stage:
             self.deck.navigation.show(tab.name)
             await self.settle()
             view = self.deck.view
+            if not isinstance(view, Blade | Watch):
+                continue
             if isinstance(view, Blade):
                 keys = ("down", "up") if view.model.count > 1 else ("o",)
                 await self.keys_at_top_speed(tab.title, keys, self.cursor_of_table)
@@ -318,16 +322,16 @@ class Stage:
             self.go_to(self.middle_ms)
             self.deck.navigation.show(tab)
             await self.settle()
-            began, began_s = len(self.simulation.log), clock_s()
+            began, began_s = len(self.simulation.log), time.perf_counter()
             with self.playing():
                 await asyncio.sleep(2.5)
-            done[tab] = (len(self.simulation.log) - began) / (clock_s() - began_s)
+            done[tab] = (len(self.simulation.log) - began) / (time.perf_counter() - began_s)
             await self.settle()
         self.go_to(self.middle_ms)
-        began, began_s = len(self.simulation.log), clock_s()
-        while clock_s() - began_s < 2:
+        began, began_s = len(self.simulation.log), time.perf_counter()
+        while time.perf_counter() - began_s < 2:
             self.simulation.advance(self.simulation.end_ms)
-        alone = (len(self.simulation.log) - began) / (clock_s() - began_s)
+        alone = (len(self.simulation.log) - began) / (time.perf_counter() - began_s)
         for tab, rate in done.items():
             remark = f"{rate:,.0f} of {alone:,.0f} entries a second"
             self.add(f"speed with {tab} open over without", 0.7, rate / alone, "", is_least=True, remark=remark)
@@ -336,9 +340,9 @@ class Stage:
         """What it costs while nothing happens."""
         self.go_to(self.middle_ms)
         await self.settle()
-        writes, began_s, began_cpu_s = self.terminal.writes, clock_s(), time.process_time()
+        writes, began_s, began_cpu_s = self.terminal.writes, time.perf_counter(), time.process_time()
         await asyncio.sleep(3)
-        share = (time.process_time() - began_cpu_s) / (clock_s() - began_s) * 100
+        share = (time.process_time() - began_cpu_s) / (time.perf_counter() - began_s) * 100
         self.add("paused: processor", 0.5, share, "%")
         self.add("paused: frames", 0, self.terminal.writes - writes, "")
 

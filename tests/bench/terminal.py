@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,19 +19,6 @@ class Seen(NamedTuple):
 
     clock_s: float
     cpu_s: float
-
-
-_SCHEDULED = Path("/proc/self/schedstat")  # Linux: nanoseconds on a processor, and of waiting for one
-
-
-def waited_s() -> float:
-    """How long the main thread has waited for a processor that others used, where that is known."""
-    return int(_SCHEDULED.read_text().split()[1]) / 1e9 if _SCHEDULED.exists() else 0.0
-
-
-def clock_s() -> float:
-    """A clock that stands still while the main thread waits for a processor that others use."""
-    return time.perf_counter() - waited_s()
 
 
 class Terminal(HeadlessDriver):
@@ -57,7 +43,7 @@ class Terminal(HeadlessDriver):
         text = wanted()
         if text is not None and text in data:
             self._awaited = None
-            seen.set_result(Seen(clock_s() - began.clock_s, time.process_time() - began.cpu_s))
+            seen.set_result(Seen(time.perf_counter() - began.clock_s, time.process_time() - began.cpu_s))
 
     async def press(self, key: str, wanted: Callable[[], str | None], after_s: float) -> Seen:
         """Press a key from another thread, as a terminal does; returns how long until ``wanted`` was written.
@@ -70,7 +56,7 @@ class Terminal(HeadlessDriver):
 
         def type_it() -> None:
             time.sleep(after_s)
-            self._awaited = wanted, Seen(began_s - waited_s(), time.process_time()), seen
+            self._awaited = wanted, Seen(began_s, time.process_time()), seen
             self.process_message(events.Key(key, key if len(key) == 1 else None))
 
         Thread(target=type_it, daemon=True).start()

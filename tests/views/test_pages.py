@@ -54,7 +54,7 @@ def test_kept_pages_say_the_same_as_new_ones(name):
         look_at(simulation, kept)
 
 
-def test_a_reactivated_task_is_no_longer_among_the_failed(tmp_path):
+def test_a_reactivated_task_is_no_longer_among_the_failed():
     simulation = Simulation(load_scenario("retries-and-exit-conditions"))
     simulation.run_until(simulation.end_ms // 1000)
     page = next(page for job_id in job_ids(simulation) if (page := TaskPage(simulation, job_id)).failed())
