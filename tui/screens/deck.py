@@ -1,4 +1,4 @@
-"""The deck: header, one view at a time, a line of hints. What is done there is divided among five objects."""
+"""The deck: header, one view at a time, a line of hints. What is done there is divided among six objects."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tui.screens.columns import ColumnChooser
 from tui.screens.navigation import Navigation
 from tui.screens.places import Places
 from tui.screens.playback import Playback
+from tui.screens.search import Search
 from tui.screens.telling import Telling
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.header import Transport, too_small
@@ -47,6 +48,7 @@ class Deck(Screen[None]):
         *ByHand.KEYS,
         *Telling.KEYS,
         *Places.KEYS,
+        *Search.KEYS,
         Binding("slash", "ask_filter", "filter", id="list.filter"),
         Binding("v", "with_all", "with nodes without a record", id="list.all"),
         Binding("C", "choose_columns", "choose columns", id="list.columns"),
@@ -69,6 +71,7 @@ class Deck(Screen[None]):
         self.by_hand = ByHand(self, session, recorder)
         self.telling = Telling(self, session)
         self.places = Places(self, session)
+        self.search = Search(self, session)
         self._settings = settings
         self._at_ms = at_ms
         self._plays = plays
@@ -152,7 +155,7 @@ class Deck(Screen[None]):
         """Say something in a corner of the screen; a refusal stays longer."""
         self.notify(text, severity=severity, markup=False, timeout=10 if severity == "error" else None)
 
-    # -- keys: each of the five does its part --------------------------------------------------------------------
+    # -- keys: each of the six does its part --------------------------------------------------------------------
 
     def action_time(self, verb: str, *values: float) -> None:
         """Playback does this."""
@@ -173,6 +176,10 @@ class Deck(Screen[None]):
     def action_place(self, verb: str, *values: str) -> None:
         """A place is gone to, or remembered."""
         getattr(self.places, verb)(*values)
+
+    def action_search(self, verb: str, *values: str) -> None:
+        """Something is looked for."""
+        getattr(self.search, verb)(*values)
 
     def action_with_all(self) -> None:
         """Show the nodes without a record as well, or hide them."""

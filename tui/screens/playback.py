@@ -62,7 +62,7 @@ class Playback:
 
     def play(self) -> None:
         """Let time go by, or stop it."""
-        if self.pacer.playing or self.pacer.is_on_the_way:
+        if self.pacer.playing or self.pacer.is_on_the_way or self._deck.search.stop():
             self.pacer.stop()
         else:
             self._deck.run_worker(self._play(), group="time", exclusive=True)
@@ -74,6 +74,7 @@ class Playback:
     def stand_still(self) -> None:
         """Let time stand still after the present slice."""
         self.pacer.stop()
+        self._deck.search.stop()
 
     def step(self) -> None:
         """One event forward."""
@@ -148,7 +149,7 @@ class Playback:
 
     def ask(self) -> None:
         """Ask for a time."""
-        self._deck.ask("time", "go to: +5m, -30s, 10:42, PT5M, end")
+        self._deck.ask("time", "go to: +5m, -30s, 10:42, PT5M, end, failure")
 
     def go_to(self, text: str) -> None:
         """The moment as it was typed."""
@@ -156,6 +157,9 @@ class Playback:
         if text.strip() == "end":
             newest_ms = max(self._session.newest_ms, simulation.log.last_ms)
             self.seek(newest_ms if self._session.is_past else simulation.end_ms, self._finish)
+            return
+        if text.strip() in ("failure", "next failure"):
+            self._deck.search.failure()
             return
         try:
             self.seek(fmt.parse_moment(text, simulation.scenario.start, simulation.now_ms))

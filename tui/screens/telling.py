@@ -116,6 +116,7 @@ def _keys_of(node: DOMNode) -> list[tuple[str, str]]:
 _KEY_NAMES = {
     "full_stop": ".",
     "apostrophe": "'",
+    "semicolon": ";",
     "comma": ",",
     "right_square_bracket": "]",
     "left_square_bracket": "[",

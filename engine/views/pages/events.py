@@ -28,6 +28,7 @@ class EventRow(NamedTuple):
     node: int | None
     position: int | None  # the node's index in its pool
     job_id: str | None
+    task: int | None  # the first of several that were added at once
     task_id: str | None
     tasks: int
     fields: dict[str, object]
@@ -62,6 +63,24 @@ class EventPage:
             self._looked_at = len(log)
             self._last = (log.when[-1], log.shape_of[-1])
         return self._failures
+
+    def is_failure(self, index: int) -> bool:
+        """Whether an entry tells of a failure."""
+        log = self._simulation.log
+        return is_failure(log.shapes[log.shape_of[index]])
+
+    def is_about(self, index: int, kind: str, key: int | str) -> bool:
+        """Whether an entry is about a node or task (by row number), or a job or pool (by id)."""
+        entry = self.row(index)
+        match kind:
+            case "node":
+                return entry.node == key
+            case "task":
+                return entry.task == key
+            case "job":
+                return entry.job_id == key and entry.task_id is None
+            case _:
+                return entry.pool_id == key and entry.node is None
 
     def when_ms(self, index: int) -> int:
         """When an entry happened, in ms since the start."""
@@ -101,6 +120,7 @@ class EventPage:
             node=node,
             position=None if node is None else world.nodes[node].position,
             job_id=None if job is None else world.jobs[job].id,
+            task=task,
             task_id=None if task is None else world.tasks.task_id(task),
             tasks=count,
             fields={name: _value(value) for name, value in shape.fields},

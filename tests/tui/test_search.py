@@ -1,0 +1,72 @@
+"""Forward to what is looked for."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+LATER_S = 330
+
+
+def after(app, *keys):
+    """The moment after these keys, in seconds, and what was said."""
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            for key in keys:
+                await pilot.press(key)
+                await pilot.pause()
+                await app.workers.wait_for_complete()
+            return app.session.now_ms / 1000, [note.message for note in app._notifications]
+
+    return asyncio.run(run())
+
+
+def test_i_lets_the_whole_instant_happen(dashboard_at):
+    app = dashboard_at(45)
+    simulation = app.session.simulation
+    assert after(app, "i") == (50, [])
+    assert {simulation.world.nodes.state_of(node).wire for node in range(6)} == {"running"}
+    assert simulation.world.calendar.instant_is_over()
+
+
+def test_semicolon_goes_to_the_next_event_of_the_row(dashboard_at):
+    app = dashboard_at(100)
+    assert after(app, "3", "down", "semicolon")[0] == 132  # preparation fails for good on n1
+    last = app.session.events.row(app.session.events.count - 1)
+    assert last.position == 1
+
+
+def test_where_nothing_more_happens_to_a_row_it_says_so(dashboard_at):
+    app = dashboard_at(LATER_S)
+    moment, said = after(app, "6", "home", "semicolon")
+    assert said == ["Nothing more happens to it."]
+    assert app.session.simulation.finished
+    assert moment > LATER_S
+
+
+def test_without_a_row_there_is_nothing_to_follow(dashboard_at):
+    assert "put the cursor on one" in after(dashboard_at(LATER_S), "9", "semicolon")[1][0]
+
+
+def test_the_next_failure_is_a_time_to_go_to(dashboard_at):
+    app = dashboard_at(100)
+    assert after(app, "t", *"failure", "enter")[0] == 132
+    assert app.session.events.is_failure(app.session.events.count - 1)
+    assert after(dashboard_at(LATER_S), "t", *"failure", "enter")[1] == ["Nothing more fails."]
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "events"),
+    [
+        ("node", 1, {"NodeStateChanged", "JobPreparationTaskStateChanged", "TaskStateChanged", "TaskScheduleFail"}),
+        ("task", 0, {"TaskStateChanged"}),
+        ("job", "risk", {"JobStateChanged", "JobPreparationTaskStateChanged"}),
+        ("pool", "shared", {"PoolStateChanged", "PoolAllocationStateChanged", "PoolResizeStart", "PoolResizeComplete"}),
+    ],
+)
+def test_what_an_event_is_about(session_at, kind, key, events):
+    page = session_at(LATER_S).events
+    assert {page.row(index).event for index in range(page.count) if page.is_about(index, kind, key)} == events
