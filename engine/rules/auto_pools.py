@@ -84,7 +84,7 @@ def scheduling_error(refusal: BatchError) -> tuple[str, str, str]:
 def job_has_ended(world: World, job: Job) -> None:
     """The pool goes when its job has ended, release tasks included, unless it is to be kept (AUTO-3)."""
     auto = job.spec.pool_info.auto_pool_specification
-    if auto is None or auto.keep_alive or auto.pool_lifetime_option is not PoolLifetimeOption.JOB:
+    if auto is None or job.keeps_pool or auto.pool_lifetime_option is not PoolLifetimeOption.JOB:
         return
     pool = world.pools.find(job.pool_id)
     if pool is not None and pool.auto_job == job.row and pool.state is PoolState.ACTIVE:

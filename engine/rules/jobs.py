@@ -15,16 +15,17 @@ from engine.rules import auto_pools, interruptions, job_manager, pools, preparat
 from engine.state.failures import ended, failure
 from engine.state.jobs import NO_SCHEDULE, Job
 from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
-from engine.terms import DisableTasks, InstanceState, JobAction, JobState, OnAllTasksComplete
+from engine.terms import DisableTasks, InstanceState, JobAction, JobState, OnAllTasksComplete, PoolLifetimeOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from engine.specs.commands import UpdateJob
-    from engine.specs.job import JobSpec
+    from engine.specs.job import JobSpec, PoolInfo
     from engine.world import World
 
 _J = JobState
+_OF_JOB = PoolLifetimeOption.JOB
 
 # JOB-10: why a job ended.
 ALL_TASKS_COMPLETED = "AllTasksCompleted"
@@ -62,6 +63,19 @@ def command_verdict(command: str, state: JobState) -> BatchError | None:
     if state in allowed:
         return None
     return BatchError(_CODES.get(state, "OperationInvalidForCurrentState"), f"the job is {state.wire}")
+
+
+def pool_verdict(job: Job, info: PoolInfo) -> BatchError | None:
+    """Why the service does not change the job's ``poolInfo`` so; None if it does (JOB-14)."""
+    own, wanted = job.spec.pool_info.auto_pool_specification, info.auto_pool_specification
+    reason = ""
+    if job.state is not _J.DISABLED:
+        reason = "poolInfo can change only while the job is disabled"
+    elif own is None and wanted is not None:
+        reason = "the job has a pool by poolId: another one can be named"
+    elif own is not None and (wanted is None or {own.pool_lifetime_option, wanted.pool_lifetime_option} != {_OF_JOB}):
+        reason = "of an auto pool only keepAlive can change, with poolLifetimeOption job"
+    return BatchError("OperationInvalidForCurrentState", reason) if reason else None
 
 
 # -- create and update -----------------------------------------------------------------------------------------------
@@ -127,8 +141,9 @@ def update(world: World, command: UpdateJob) -> None:
     ends_by_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     if turns_on is OnAllTasksComplete.NO_ACTION and ends_by_itself:
         raise BatchError("InvalidPropertyValue", "terminatejob cannot be taken back", PropertyName="onAllTasksComplete")
-    if "pool_info" in given and job.state is not _J.DISABLED:
-        raise BatchError("OperationInvalidForCurrentState", "poolInfo can change only while the job is disabled")
+    refusal = None if command.pool_info is None else pool_verdict(job, command.pool_info)
+    if refusal is not None:
+        raise refusal
     job.modified_ms = world.now_ms
     if command.priority is not None:
         job.priority = command.priority
@@ -142,10 +157,8 @@ def update(world: World, command: UpdateJob) -> None:
         watch_wall_clock(world, job)
     if "metadata" in given:
         job.metadata = command.metadata
-    if command.pool_info is not None and command.pool_info.pool_id is not None:
-        pools.unbind(world, job)
-        job.pool_id = command.pool_info.pool_id
-        pools.bind(world, job)
+    if command.pool_info is not None:
+        _change_pool(world, job, command.pool_info)
     if job.pool >= 0:
         pool = world.pools.edit(job.pool)
         if job.preemptible:
@@ -154,6 +167,16 @@ def update(world: World, command: UpdateJob) -> None:
     if turns_on is OnAllTasksComplete.TERMINATE_JOB:
         job.on_all_tasks_complete = turns_on
         all_tasks_complete(world, job)
+
+
+def _change_pool(world: World, job: Job, info: PoolInfo) -> None:
+    """Another pool, or what becomes of the job's own when it ends (JOB-14)."""
+    if info.auto_pool_specification is not None:
+        job.keeps_pool = info.auto_pool_specification.keep_alive
+    elif info.pool_id is not None:
+        pools.unbind(world, job)
+        job.pool_id = info.pool_id
+        pools.bind(world, job)
 
 
 # -- disable and enable ----------------------------------------------------------------------------------------------

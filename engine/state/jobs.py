@@ -37,6 +37,7 @@ class Job(Record):
         "has_release",
         "id",
         "in_turn",
+        "keeps_pool",
         "manager_task",
         "max_parallel",
         "max_retries",
@@ -78,6 +79,8 @@ class Job(Record):
         self.end_ms: int | None = None
         self.pool_id: str = spec.pool_info.pool_id or ""
         self.pool = UNBOUND
+        auto_pool = spec.pool_info.auto_pool_specification
+        self.keeps_pool = auto_pool is not None and auto_pool.keep_alive  # its own pool outlives it (AUTO-3)
         self.priority = spec.priority
         self.max_parallel = spec.max_parallel_tasks
         self.preemptible = spec.allow_task_preemption

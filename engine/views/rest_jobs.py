@@ -49,8 +49,11 @@ def _changed_settings(job: Job) -> dict[str, object]:
         },
         "onAllTasksComplete": job.on_all_tasks_complete.value,
     }
-    if job.spec.pool_info.auto_pool_specification is None:
+    auto_pool = job.spec.pool_info.auto_pool_specification
+    if auto_pool is None:
         settings["poolInfo"] = {"poolId": job.pool_id}
+    else:
+        settings["poolInfo"] = {"autoPoolSpecification": auto_pool.wire() | {"keepAlive": job.keeps_pool}}
     if job.metadata:
         settings["metadata"] = [item.wire() for item in job.metadata]
     return settings

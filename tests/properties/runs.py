@@ -19,6 +19,7 @@ _FORMULAS = (
     "$TargetDedicatedNodes = avg($PendingTasks.GetSample(TimeInterval_Minute * 7));",
     "$TargetDedicatedNodes = time().minute / 10; x = time().minute > 40 ? nowhere : 1;",
 )
+_KEPT = {"autoPoolSpecification": {"poolLifetimeOption": "job", "keepAlive": True}}
 _STEPS_MS = (1_000, 5_000, 30_000, 60_000, 200_000)
 
 
@@ -237,6 +238,7 @@ def random_command(random: Random) -> Command:
             ("deleteJob", job | {"force": random.random() < 0.2}),
             ("updateJob", job | {"maxParallelTasks": random.choice([-1, 1, 5])}),
             ("updateJob", job | {"priority": random.randrange(-5, 5)}),
+            ("updateJob", job | {"poolInfo": random.choice([pool, _KEPT])}),
             ("terminateTask", task),
             ("reactivateTask", task),
             ("deleteTask", task),

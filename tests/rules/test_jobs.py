@@ -6,6 +6,7 @@ import pytest
 
 from engine.rules.jobs import command_verdict
 from engine.terms import JobState
+from engine.views.rest_jobs import job_body
 from tests.builders import (
     READY_S,
     a_job,
@@ -16,6 +17,7 @@ from tests.builders import (
     events,
     job_state,
     node_row,
+    pool_state,
     prep,
     refusal,
     release,
@@ -511,6 +513,29 @@ def test_job_14_the_pool_of_a_job_can_change_only_while_it_is_disabled(start):
     do(sim, "enableJob", jobId="j")
     run_to_end(sim)
     assert [event["poolId"] for event in events(sim, "TaskStateChanged", to="running")] == ["p", "q"]
+
+
+def test_job_14_of_an_auto_pool_only_keep_alive_can_change(start):
+    def auto(keep_alive, option="job"):
+        return {"autoPoolSpecification": {"poolLifetimeOption": option, "keepAlive": keep_alive}}
+
+    own = {"poolLifetimeOption": "job", "pool": {"vmSize": "standard_d2s_v3", "targetDedicatedNodes": 0}}
+    sim = start(a_job() | {"poolInfo": {"autoPoolSpecification": own}}, a_job("k"))
+    run_to(sim, seconds=READY_S)
+    assert refusal(sim, "updateJob", jobId="j", poolInfo=auto(True)) == INVALID
+    for job in ("j", "k"):
+        do(sim, "disableJob", jobId=job, disableTasks="requeue")
+    run(sim, seconds=3)
+    assert refusal(sim, "updateJob", jobId="j", poolInfo={"poolId": "p"}) == INVALID
+    assert refusal(sim, "updateJob", jobId="j", poolInfo=auto(True, "jobschedule")) == INVALID
+    assert refusal(sim, "updateJob", jobId="k", poolInfo=auto(True)) == INVALID
+    do(sim, "updateJob", jobId="j", poolInfo=auto(True))
+    body = job_body(sim.world, sim.world.jobs.find("j"))
+    assert body["poolInfo"]["autoPoolSpecification"]["keepAlive"] is True
+    pool = body["executionInfo"]["poolId"]
+    do(sim, "terminateJob", jobId="j")
+    run_to_end(sim)
+    assert pool_state(sim, pool) == "active"
 
 
 def test_job_14_a_job_that_goes_away_and_comes_back_finds_its_preparations(start):

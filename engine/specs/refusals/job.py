@@ -77,7 +77,7 @@ def job_update_refusals(update: JobUpdate, spec: JobSpec) -> list[Refusal]:
     if update.constraints is not None:
         refusals += constraint_refusals(update.constraints.max_task_retry_count, ("constraints",))
     if update.pool_info is not None:
-        refusals += _pool_info(update.pool_info, in_schedule=False)
+        refusals += _changed_pool(update.pool_info)
     back = update.on_all_tasks_complete is OnAllTasksComplete.NO_ACTION
     if back and spec.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB:
         refusals.append(invalid(("onAllTasksComplete",), "cannot be set back to noaction"))
@@ -192,11 +192,16 @@ def _release(task: JobReleaseTask | None, preparation: JobPreparationTask | None
         yield invalid((*path, "maxWallClockTime"), f"is {format_duration(limit)}, should be PT15M or less")
 
 
+def _changed_pool(info: PoolInfo) -> Iterator[Refusal]:
+    """JOB-14: of an auto pool only keepAlive is looked at."""
+    yield from exactly_one_refusals(info, ("pool_id", "auto_pool_specification"), ("poolInfo",))
+    if info.pool_id is not None:
+        yield from id_refusals(info.pool_id, ("poolInfo", "poolId"))
+
+
 def _pool_info(info: PoolInfo, *, in_schedule: bool) -> Iterator[Refusal]:
     path: Path = ("poolInfo",)
-    yield from exactly_one_refusals(info, ("pool_id", "auto_pool_specification"), path)
-    if info.pool_id is not None:
-        yield from id_refusals(info.pool_id, (*path, "poolId"))
+    yield from _changed_pool(info)
     if info.auto_pool_specification is not None:
         yield from _auto_pool(info.auto_pool_specification, (*path, "autoPoolSpecification"), in_schedule=in_schedule)
 
