@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine import draws
@@ -44,7 +46,7 @@ class WorldCopy(NamedTuple):
     now_ms: int
     log_length: int
     alive: int  # entries of the calendar
-    pending: list[Pending]
+    pending: array[int]  # the fields of the entries, one after the other: there may be many
     pools: list[Pool]
     jobs: list[Job]
     job_schedules: list[JobSchedule]
@@ -140,7 +142,7 @@ class World:
             self.now_ms,
             len(self.log),
             len(self.calendar),
-            self.calendar.pending(),
+            array("q", chain.from_iterable(self.calendar.pending())),
             self.pools.copy(),
             self.jobs.copy(),
             self.job_schedules.copy(),
@@ -182,8 +184,9 @@ class World:
             if job.spec.uses_task_dependencies
         }
         inputs = (DueKind.FAULT, DueKind.COMMAND)  # the journal enters those again
-        others = (due for due in copy.pending if due.kind not in inputs)
-        self.calendar.restore(copy.now_ms, self._ends(running), others)
+        fields = iter(copy.pending)
+        others = (Pending(*due) for due in zip(fields, map(DueKind, fields), fields, fields, strict=True))
+        self.calendar.restore(copy.now_ms, self._ends(running), (due for due in others if due.kind not in inputs))
 
     def _find_tasks_on_nodes(self) -> list[int]:
         """Note on the nodes what runs or prepares there, as the tasks say; returns the running tasks."""

@@ -282,15 +282,15 @@ class Records(Generic[R]):
 
     def copy(self) -> list[R]:
         """The records as they are now, at the cost of those changed since the last copy."""
-        saved = self._saved
-        known = len(saved)
-        saved.extend(self.rows[known:])
-        for row in self._edited:
-            if row >= known or not self.rows[row].equals(saved[row]):
+        known = len(self._saved)
+        changed = [row for row in self._edited if row >= known or not self.rows[row].equals(self._saved[row])]
+        if changed:
+            saved = self._saved + self.rows[known:]
+            for row in changed:
                 saved[row] = self.rows[row].clone()
+            self._saved = saved
         self._edited = set()
-        self._saved = saved.copy()
-        return saved
+        return self._saved
 
     def restore(self, copy: list[R]) -> None:
         """Make the records as they were when ``copy`` was taken."""
@@ -302,4 +302,4 @@ class Records(Generic[R]):
             elif row in self._edited or row >= len(saved) or saved[row] is not record:
                 self.rows[row] = record.clone()
         self._edited = set()
-        self._saved = copy.copy()
+        self._saved = copy
