@@ -72,6 +72,32 @@ def test_a_branch_with_the_same_commands_is_the_same_run(random: Random) -> None
 
 @RUNS
 @given(RANDOM)
+def test_a_trial_leaves_no_trace(random: Random) -> None:
+    scenario = random_scenario(random)
+    commands = [(random.randrange(1, 7_200_000), random_command(random)) for _ in range(15)]
+    commands.sort(key=lambda item: item[0])
+    logs = []
+    for tries in (True, False):
+        simulation = Simulation(scenario)
+        for when_ms, command in commands:
+            simulation.run_until(when_ms)
+            if tries:
+                with simulation.trial():
+                    simulation.submit_all([random_command(random) for _ in range(random.randrange(3))])
+                    simulation.run_until(simulation.now_ms + random.choice([0, 60_000, 3_600_000]))
+                if random.random() < 0.3:
+                    here_ms = simulation.now_ms
+                    simulation.seek(random.randrange(here_ms + 1))
+                    simulation.seek(here_ms)
+            with suppress(BatchError):  # refused in both
+                simulation.submit(command)
+        simulation.run_until(simulation.end_ms)
+        logs.append(list(simulation.json_lines()))
+    assert logs[0] == logs[1]
+
+
+@RUNS
+@given(RANDOM)
 def test_the_hot_path_leaves_the_same_log_as_the_ordinary_one(random: Random) -> None:
     scenario = random_scenario(random)
     commands = [(random.randrange(1, 7_200_000), random_command(random)) for _ in range(20)]

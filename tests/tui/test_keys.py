@@ -6,6 +6,7 @@ import asyncio
 import time
 
 import pytest
+from textual.actions import parse
 
 from engine import Simulation, load_scenario
 from tests.tui.screen_text import after, contains, text_of
@@ -165,6 +166,26 @@ def test_details_help_and_actions_open_and_close(dashboard_at):
         lambda app: depth.append(len(app.screen_stack)),
     )
     assert depth == [1]
+
+
+def test_every_key_of_the_deck_leads_somewhere_and_none_is_bound_twice(dashboard_at):
+    deck = dashboard_at(0).get_default_screen()
+    parts = {
+        "time": deck.playback,
+        "go": deck.navigation,
+        "do": deck.by_hand,
+        "tell": deck.telling,
+        "place": deck.places,
+        "search": deck.search,
+    }
+    keys = []
+    for binding in deck.BINDINGS:
+        keys += binding.key.split(",")
+        name, arguments = parse(binding.action)[1:]
+        assert callable(getattr(deck, f"action_{name}"))
+        if name in parts:
+            assert callable(getattr(parts[name], arguments[0])), binding
+    assert len(set(keys)) == len(keys)
 
 
 def test_the_help_shows_no_key_twice(dashboard_at):
