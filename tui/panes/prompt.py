@@ -60,6 +60,10 @@ class Prompt(Horizontal):
         entry.display = True
         self.screen.set_focus(entry)  # at once: the next key may be there already
 
+    def type(self, text: str) -> None:
+        """Add to what has been typed."""
+        self.query_one(Input).insert_text_at_cursor(text)
+
     def leave(self) -> None:
         """Ask no more."""
         self.post_message(Dismissed(self._close()))

@@ -32,6 +32,7 @@ from tui.widgets.table import Table
 from tui.widgets.timeline import TimelineGrid
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.app import ComposeResult
 
     from tui.recorder import Recorder
@@ -239,6 +240,13 @@ class Deck(Screen[None]):
     def ask(self, purpose: str, label: str, text: str = "") -> None:
         """Ask for a text in the last line."""
         self.query_one(Prompt).ask(purpose, label, text)
+
+    def on_key(self, event: events.Key) -> None:
+        """What was pressed before the last line had the focus is typed there all the same."""
+        prompt = self.query_one(Prompt)
+        if prompt.purpose and event.character is not None and event.is_printable:
+            prompt.type(event.character)
+            event.stop()
 
     def action_ask_filter(self) -> None:
         """Filter the list."""
