@@ -7,23 +7,18 @@ a pool ends at its ``until``.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
 from itertools import count
-from operator import itemgetter
-from typing import TYPE_CHECKING, cast, overload
+from typing import TYPE_CHECKING
 
 from engine import autoscale, draws
-from engine.autoscale import OPTION, Inputs, Series
-from engine.autoscale.samples import SAMPLE_PERIOD_MS
+from engine.autoscale import OPTION, Inputs
 from engine.calendar import Due, DueKind
 from engine.errors import BatchError
 from engine.log import Subject
-from engine.rules import nodes, resizing
+from engine.rules import pool_samples, resizing
 from engine.state.pools import AutoScaleRun, Scaling
-from engine.state.tasks import COMPLETED, PREPARING, RUNNING
-from engine.terms import AllocationState, Deallocation, JobState, NodeState, PoolState
-from engine.units import DAY_MS, MINUTE_MS, SECOND_MS
+from engine.terms import AllocationState, Deallocation, PoolState
+from engine.units import MINUTE_MS, SECOND_MS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -35,24 +30,7 @@ if TYPE_CHECKING:
 RESIZE_TIMEOUT_MS = 15 * MINUTE_MS  # AS-80, POOL-21
 _DEFAULT_INTERVAL_MS = 15 * MINUTE_MS  # AS-83, TIME-15
 _SPACING_MS = 30 * SECOND_MS  # TIME-16
-_HISTORY_MS = DAY_MS  # AS-55
 _MOST_RUNS = 100  # evaluations that a pool remembers; the log knows them all
-_USABLE = (NodeState.IDLE, NodeState.RUNNING)
-
-# What a sample consists of, after its time (AS-41).
-_SAMPLED = (
-    "$ActiveTasks",
-    "$RunningTasks",
-    "$PendingTasks",
-    "$SucceededTasks",
-    "$FailedTasks",
-    "$CurrentDedicatedNodes",
-    "$CurrentLowPriorityNodes",
-    "$PreemptedNodeCount",
-    "$UsableNodeCount",
-    "$TaskSlotsPerNode",
-    "$CPUPercent",
-)
 
 
 # -- decisions -------------------------------------------------------------------------------------------------------
@@ -126,9 +104,8 @@ def disable(world: World, pool: Pool) -> None:
 def _switch_on(world: World, pool: Pool, formula: str, interval_ms: int) -> None:
     now_ms = world.now_ms
     pool.auto_scale = True
-    pool.scaling = Scaling(formula, interval_ms, now_ms + interval_ms, now_ms + SAMPLE_PERIOD_MS)
+    pool.scaling = Scaling(formula, interval_ms, now_ms + interval_ms, pool_samples.next_sample(world, pool))
     world.calendar.at(now_ms + interval_ms, DueKind.AUTOSCALE, pool.row)
-    world.calendar.at(now_ms + SAMPLE_PERIOD_MS, DueKind.AUTOSCALE_SAMPLE, pool.row)
 
 
 def _show_settings(pool: Pool) -> None:
@@ -139,89 +116,6 @@ def _show_settings(pool: Pool) -> None:
             "auto_scale_formula": None if scaling is None else scaling.formula,
             "auto_scale_evaluation_interval": _DEFAULT_INTERVAL_MS if scaling is None else scaling.interval_ms,
         }
-    )
-
-
-# -- samples ---------------------------------------------------------------------------------------------------------
-
-
-def take_sample(world: World, due: Due) -> None:
-    """Every 30 s, before an evaluation of the same moment (AS-52, AS-53)."""
-    pool = world.pools.edit(due.key)
-    scaling, now_ms = pool.scaling, world.now_ms
-    if scaling is None or scaling.next_sample_ms != now_ms or pool.state is not PoolState.ACTIVE:
-        return
-    lost = world.scenario.simulate.auto_scale.sample_loss_probability  # AS-54
-    if not lost or draws.uniform(world.seed, "sample", pool.id.lower(), now_ms) >= lost:
-        pool.samples.append((now_ms, *_tasks(world, pool), *_nodes(world, pool)))
-    del pool.samples[: bisect_right(pool.samples, now_ms - _HISTORY_MS, key=itemgetter(0))]
-    pool.scaling = scaling._replace(next_sample_ms=now_ms + SAMPLE_PERIOD_MS)
-    world.calendar.at(now_ms + SAMPLE_PERIOD_MS, DueKind.AUTOSCALE_SAMPLE, pool.row)
-
-
-class _Column(Sequence[float]):
-    """One column of the samples. A day of them is long: only what a formula asks for is looked at."""
-
-    def __init__(self, samples: Sequence[tuple[float, ...]], column: int) -> None:
-        self._samples = samples
-        self._column = column
-
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    @overload
-    def __getitem__(self, at: int) -> float: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[float]: ...
-    def __getitem__(self, at: int | slice) -> float | Sequence[float]:
-        if isinstance(at, slice):
-            return [sample[self._column] for sample in self._samples[at]]
-        return self._samples[at][self._column]
-
-
-def samples_of(world: World, pool: Pool, now_ms: int) -> dict[str, Series]:
-    """The samples of each metric (AS-41) that have arrived by now (AS-54)."""
-    arrived_ms = now_ms - world.scenario.simulate.auto_scale.sample_delay
-    here = bisect_right(pool.samples, arrived_ms, key=itemgetter(0))
-    samples = pool.samples if here == len(pool.samples) else pool.samples[:here]
-    times_ms = cast("Sequence[int]", _Column(samples, 0))  # the one column of whole numbers
-    return {name: Series(times_ms, _Column(samples, 1 + column)) for column, name in enumerate(_SAMPLED)}
-
-
-def _tasks(world: World, pool: Pool) -> tuple[int, ...]:
-    """Active, running, pending, succeeded and failed tasks (AS-41, AS-42).
-
-    A multi-instance task counts once for each instance, waiting, preparing or running.
-    """
-    active = running = succeeded = failed = 0
-    for job in world.jobs_of(pool):
-        if job.state is JobState.ACTIVE:
-            active += job.ready_count + sum(queue.size * (-lane - 1) for lane, queue in job.ready.items() if lane < 0)
-        running += job.busy
-        succeeded += job.counts[COMPLETED] - job.failed
-        failed += job.failed
-    for task in world.gangs.tasks():
-        there = world.tasks.state[task] in (PREPARING, RUNNING)
-        if there and world.nodes[world.tasks.node[task]].pool == pool.row:
-            running += len(world.gangs[task].nodes) - 1
-    return active, running, active + running, succeeded, failed
-
-
-def _nodes(world: World, pool: Pool) -> tuple[float, ...]:
-    """Dedicated, Spot, preempted and usable nodes, task slots of each, and CPU use in percent (AS-41).
-
-    DECISION: a task slot in use keeps its share of the node's CPU busy, an idle one none of it.
-    """
-    states = [(node, world.nodes.state_of(node)) for node in nodes.present_nodes(world, pool)]
-    usable = [node for node, state in states if state in _USABLE]
-    free = sum(world.nodes.free[node] for node in usable)
-    slots = pool.slots * len(usable)
-    return (
-        *resizing.current_counts(world, pool),
-        sum(state is NodeState.PREEMPTED for _, state in states),
-        len(usable),
-        pool.slots,
-        100 * (slots - free) / slots if slots else 0.0,
     )
 
 
@@ -241,7 +135,6 @@ def evaluate_when_due(world: World, due: Due) -> None:
 
 def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRun:
     """What a formula comes to on the pool as it is; nothing changes (AS-36, AS-46, AS-87). Raises FormulaError."""
-    dedicated, spot, preempted, usable, slots, _ = _nodes(world, pool)
     draw = count()
     inputs = Inputs(
         start=world.scenario.start,
@@ -249,13 +142,9 @@ def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRu
         variables={
             "$TargetDedicatedNodes": pool.target_dedicated,
             "$TargetLowPriorityNodes": pool.target_spot,
-            "$CurrentDedicatedNodes": dedicated,
-            "$CurrentLowPriorityNodes": spot,
-            "$PreemptedNodeCount": preempted,
-            "$UsableNodeCount": usable,
-            "$TaskSlotsPerNode": slots,
+            **pool_samples.now(world, pool),
         },
-        samples=samples_of(world, pool, now_ms),
+        samples=pool_samples.arrived(world, pool, now_ms),
         chance=lambda: draws.uniform(world.seed, "rand", pool.id.lower(), now_ms, next(draw)),
     )
     results = autoscale.parse(formula).evaluate(inputs)

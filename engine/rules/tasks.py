@@ -160,7 +160,7 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
     launch = Launch(
         TaskKind.TASK, spec.command_line, spec.simulate, (), 1, -1, os, world.now_ms, directory, spec.resource_files
     )
-    limits = spec.constraints
+    limits, own = spec.constraints, spec.simulate
     several = spec.multi_instance_settings
     special = pool is None or several is not None or bool(spec.output_files)
     special = special or setups.may_matter(pool, TaskKind.TASK, spec)
@@ -174,6 +174,7 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
         process=process,
         affinity=spec.affinity_info.affinity_id if spec.affinity_info is not None else None,
         conditions=spec.exit_conditions is not None,
+        cpu=world.scenario.simulate.tasks.cpu if own is None or own.cpu is None else own.cpu,
         instances=several.number_of_instances if several is not None else 0,
         hot=process is not None and spec.exit_conditions is None and not job.spec.uses_task_dependencies,
     )

@@ -50,13 +50,20 @@ class AutoScaleRun(NamedTuple):
         return joined(self.items)
 
 
+class Sampling(NamedTuple):
+    """When a pool takes its next sample, and what its ``busy_slot_ms`` was at the last one (AS-52, AS-53)."""
+
+    next_ms: int
+    busy_slot_ms: int
+
+
 class Scaling(NamedTuple):
     """How a pool scales itself (AS-83): when it is evaluated and sampled next, and its last evaluations in order."""
 
     formula: str
     interval_ms: int
     next_ms: int
-    next_sample_ms: int
+    sampling: Sampling
     runs: tuple[AutoScaleRun, ...] = ()
 
     @property

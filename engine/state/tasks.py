@@ -80,6 +80,7 @@ class TaskProfile(NamedTuple):
     manager: bool = False
     exclusive: bool = False
     dedicated_only: bool = False
+    cpu: float | None = None  # percent of the node while it runs; None: as much as its slots are of all
     instances: int = 0  # nodes at once of a multi-instance task (MI-1); 0 for any other
 
     @property

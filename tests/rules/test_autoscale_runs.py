@@ -159,3 +159,24 @@ def test_as_82_nodes_that_wait_for_their_tasks_stay_at_the_timeout_with_an_error
     assert (body["targetDedicatedNodes"], body["currentDedicatedNodes"], body["allocationState"]) == (0, 1, "steady")
     assert [error["code"] for error in body["resizeErrors"]] == ["AllocationTimedout"]
     assert node_states(sim)[-1] == "running"
+
+
+def cpu(task, seconds):
+    """The newest sample of the CPU; the task starts when the node is idle, after 50 s."""
+    sim = simulation(a_job(tasks=[task]), pool=scaled("$TargetDedicatedNodes = 1", taskSlotsPerNode=4))
+    run_to(sim, seconds=seconds)
+    return sim.world.pools[0].samples[-1][-1]
+
+
+def test_as_53_the_cpu_is_the_mean_over_30_s():
+    assert cpu(a_task("t", 600), 60) == pytest.approx(25 * 10 / 30)
+    assert cpu(a_task("t", 600), 90) == 25
+    assert cpu(a_task("t", 3), 60) == pytest.approx(25 * 4 / 30)
+    assert cpu(a_task("t", 3), 90) == 0
+
+
+def test_as_41_a_task_may_say_how_much_of_the_cpu_it_uses():
+    assert cpu(a_task("t", 600, simulate={"cpu": 80}), 120) == 80
+    assert cpu(a_task("t", 600, simulate={"cpu": 0}), 120) == 0
+    assert cpu(a_task("t", 600, requiredSlots=2), 120) == 50
+    assert cpu(a_task("t", 600, requiredSlots=2, simulate={"cpu": 100}), 120) == 100

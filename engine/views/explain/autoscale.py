@@ -63,7 +63,7 @@ def _last(world: World, run: AutoScaleRun) -> str:
 
 def _samples(world: World, pool: Pool, scaling: Scaling) -> str:
     if not pool.samples:
-        return f"none yet; the first at {moment(world, scaling.next_sample_ms)}"
+        return f"none yet; the first at {moment(world, scaling.sampling.next_ms)}"
     return f"{len(pool.samples)} of each metric, one every 30 s since {moment(world, int(pool.samples[0][0]))}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.rules import autoscaling
+from engine.rules import autoscaling, pool_samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ def scale_page(simulation: Simulation, pool_id: str) -> ScalePage | None:
     if pool is None or pool.scaling is None or pool.scaling.run is None:
         return None
     scaling = pool.scaling
-    series = autoscaling.samples_of(simulation.world, pool, simulation.now_ms)
+    series = pool_samples.arrived(simulation.world, pool, simulation.now_ms)
     samples = tuple(Sampled(name, len(values), values[-1]) for name, (_, values) in series.items() if values)
     return ScalePage(scaling.formula, scaling.interval_ms, scaling.next_ms, samples, scaling.runs)
 

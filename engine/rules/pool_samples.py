@@ -1,0 +1,145 @@
+"""What a pool that scales itself knows of itself: samples of its metrics, one every 30 s (AS-41, AS-52 to AS-55)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, cast, overload
+
+from engine import draws
+from engine.autoscale import LIVE, Series
+from engine.autoscale.samples import SAMPLE_PERIOD_MS
+from engine.calendar import Due, DueKind
+from engine.rules import nodes, resizing
+from engine.state.pools import Sampling
+from engine.state.tasks import COMPLETED, PREPARING, RUNNING
+from engine.terms import JobState, NodeState, PoolState
+from engine.units import DAY_MS
+
+if TYPE_CHECKING:
+    from engine.state.pools import Pool
+    from engine.world import World
+
+_HISTORY_MS = DAY_MS  # AS-55
+_USABLE = (NodeState.IDLE, NodeState.RUNNING)
+
+# What a sample consists of, after its time.
+_SAMPLED = (
+    "$ActiveTasks",
+    "$RunningTasks",
+    "$PendingTasks",
+    "$SucceededTasks",
+    "$FailedTasks",
+    *LIVE,
+    "$CPUPercent",
+)
+
+
+def next_sample(world: World, pool: Pool) -> Sampling:
+    """Have the next sample taken in 30 s (AS-52)."""
+    sampling = Sampling(world.now_ms + SAMPLE_PERIOD_MS, pool.busy_slot_ms_at(world.now_ms))
+    world.calendar.at(sampling.next_ms, DueKind.AUTOSCALE_SAMPLE, pool.row)
+    return sampling
+
+
+def take(world: World, due: Due) -> None:
+    """A sample, before an evaluation of the same moment (AS-53); some are lost (AS-54)."""
+    pool = world.pools.edit(due.key)
+    scaling, now_ms = pool.scaling, world.now_ms
+    if scaling is None or scaling.sampling.next_ms != now_ms or pool.state is not PoolState.ACTIVE:
+        return
+    lost = world.scenario.simulate.auto_scale.sample_loss_probability
+    if not lost or draws.uniform(world.seed, "sample", pool.id.lower(), now_ms) >= lost:
+        cpu_percent = _cpu_percent(world, pool, pool.busy_slot_ms_at(now_ms) - scaling.sampling.busy_slot_ms)
+        pool.samples.append((now_ms, *_tasks(world, pool), *now(world, pool).values(), cpu_percent))
+    del pool.samples[: bisect_right(pool.samples, now_ms - _HISTORY_MS, key=itemgetter(0))]
+    pool.scaling = scaling._replace(sampling=next_sample(world, pool))
+
+
+class _Column(Sequence[float]):
+    """One column of the samples. A day of them is long: only what a formula asks for is looked at."""
+
+    def __init__(self, samples: Sequence[tuple[float, ...]], column: int) -> None:
+        self._samples = samples
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    @overload
+    def __getitem__(self, at: int) -> float: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[float]: ...
+    def __getitem__(self, at: int | slice) -> float | Sequence[float]:
+        if isinstance(at, slice):
+            return [sample[self._column] for sample in self._samples[at]]
+        return self._samples[at][self._column]
+
+
+def arrived(world: World, pool: Pool, now_ms: int) -> dict[str, Series]:
+    """The samples of each metric that have arrived by now (AS-54)."""
+    latest_ms = now_ms - world.scenario.simulate.auto_scale.sample_delay
+    here = bisect_right(pool.samples, latest_ms, key=itemgetter(0))
+    samples = pool.samples if here == len(pool.samples) else pool.samples[:here]
+    times_ms = cast("Sequence[int]", _Column(samples, 0))  # the one column of whole numbers
+    return {name: Series(times_ms, _Column(samples, 1 + column)) for column, name in enumerate(_SAMPLED)}
+
+
+# -- values ----------------------------------------------------------------------------------------------------------
+
+
+def now(world: World, pool: Pool) -> dict[str, int]:
+    """The metrics that a formula can also have as they are at the moment, in the order of ``LIVE`` (AS-46)."""
+    states = [world.nodes.state_of(node) for node in nodes.present_nodes(world, pool)]
+    preempted, usable = states.count(NodeState.PREEMPTED), sum(map(states.count, _USABLE))
+    counts = (*resizing.current_counts(world, pool), preempted, usable, pool.slots)
+    return dict(zip(LIVE, counts, strict=True))
+
+
+def _tasks(world: World, pool: Pool) -> tuple[int, ...]:
+    """Active, running, pending, succeeded and failed tasks (AS-41, AS-42).
+
+    A multi-instance task counts once for each instance, waiting, preparing or running.
+    """
+    active = running = succeeded = failed = 0
+    for job in world.jobs_of(pool):
+        if job.state is JobState.ACTIVE:
+            active += job.ready_count + sum(queue.size * (-lane - 1) for lane, queue in job.ready.items() if lane < 0)
+        running += job.busy
+        succeeded += job.counts[COMPLETED] - job.failed
+        failed += job.failed
+    for task in world.gangs.tasks():
+        there = world.tasks.state[task] in (PREPARING, RUNNING)
+        if there and world.nodes[world.tasks.node[task]].pool == pool.row:
+            running += len(world.gangs[task].nodes) - 1
+    return active, running, active + running, succeeded, failed
+
+
+def _cpu_percent(world: World, pool: Pool, busy_slot_ms: int) -> float:
+    """CPU use of the usable nodes over the last 30 s, in which slots were in use for so long, all together (AS-53).
+
+    DECISION: a task slot in use keeps its share of the node's CPU busy. Where tasks that run now say in
+    ``simulate.cpu`` how much of the node they use, all slots in use are taken to have used that on average.
+    """
+    here = [node for node in nodes.present_nodes(world, pool) if world.nodes.state_of(node) in _USABLE]
+    slots = pool.slots * len(here)
+    if not slots:
+        return 0.0
+    return min(100.0, 100 * busy_slot_ms / (slots * SAMPLE_PERIOD_MS) * _load(world, pool, here))
+
+
+def _load(world: World, pool: Pool, here: Sequence[int]) -> float:
+    """What the tasks running on these nodes use of the CPU, as a multiple of their share."""
+    jobs = {job.row for job in world.jobs_of(pool)}
+    profiles = world.tasks.profiles
+    if not any(profile.cpu is not None for profile in profiles if profile.job in jobs):
+        return 1.0
+    used = share = 0.0
+    for node in here:
+        for task in world.nodes.running[node]:
+            profile = world.tasks.profile_of(task)
+            own = 100 * profile.required_slots / pool.slots
+            share += own
+            used += own if profile.cpu is None else profile.cpu
+    return used / share if share else 1.0
