@@ -47,6 +47,26 @@ class Placeholder:
 Pattern = tuple[str | Placeholder, ...]
 
 
+class Form:
+    """A pattern made ready for writing: a million ids are asked for when a log is written out."""
+
+    __slots__ = ("_parameters", "_text")
+
+    def __init__(self, pattern: Pattern) -> None:
+        """Make ready."""
+        self._text = "".join(
+            part.replace("%", "%%") if isinstance(part, str) else f"%0{part.width}d" if part.width else "%d"
+            for part in pattern
+        )
+        self._parameters = tuple(part.parameter for part in pattern if isinstance(part, Placeholder))
+
+    def text(self, k: int, values: tuple[int, ...]) -> str:
+        """The text of task ``k``, whose parameters have these values."""
+        if self._parameters == (0,):
+            return self._text % values[0]
+        return self._text % tuple(k if one is None else values[one] for one in self._parameters)
+
+
 def parse_pattern(text: str, parameters: int) -> Pattern:
     """The literals and placeholders of a template string, literals never adjacent.
 
@@ -102,6 +122,8 @@ class TaskFactory:
         self._patterns = {text: parse_pattern(text, len(parameters)) for _, text in template_strings(self._body)}
         identifier = self._body.get("id")
         self._id: Pattern = self._patterns[identifier] if isinstance(identifier, str) else (Placeholder(None),)
+        self._id_form = Form(self._id)
+        self._forms = {text: Form(pattern) for text, pattern in self._patterns.items()}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TaskFactory):
@@ -131,6 +153,8 @@ class TaskFactory:
         """The parameters of task ``k``; IndexError when there is no such task."""
         if not 0 <= k < self.count:
             raise IndexError(f"task {k} of a factory of {self.count}")
+        if len(self.parameters) == 1:
+            return (self.parameters[0][k],)
         found = []
         rest = k
         for parameter in reversed(self.parameters):
@@ -140,11 +164,11 @@ class TaskFactory:
 
     def task_id(self, k: int) -> str:
         """The id of task ``k``."""
-        return self._text(self._id, k)
+        return self._id_form.text(k, self.values(k))
 
     def command_line(self, k: int) -> str:
         """The command line of task ``k``, cheaper than ``spec(k).command_line``."""
-        return self._text(self._patterns[str(self._body["commandLine"])], k)
+        return self._forms[str(self._body["commandLine"])].text(k, self.values(k))
 
     def spec(self, k: int) -> TaskSpec:
         """The body of task ``k``, made anew; pydantic's ValidationError when it is no valid task."""
@@ -241,16 +265,9 @@ class TaskFactory:
     def _ordinals(self) -> dict[str, int]:
         return {self.task_id(k).casefold(): k for k in range(self.count)}
 
-    def _text(self, pattern: Pattern, k: int) -> str:
-        values = self.values(k)
-        return "".join(
-            part if isinstance(part, str) else part.text(k if part.parameter is None else values[part.parameter])
-            for part in pattern
-        )
-
     def _filled(self, value: Plain, k: int) -> Plain:
         if isinstance(value, str):
-            return self._text(self._patterns[value], k)
+            return self._forms[value].text(k, self.values(k))
         if isinstance(value, dict):
             return {key: self._filled(inner, k) for key, inner in value.items()}
         if isinstance(value, list):
