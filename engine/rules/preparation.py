@@ -115,10 +115,10 @@ def may_start(world: World, job: Job, row: int) -> bool:
 
 def start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
     """The preparation's process starts on the node (PREP-4), beside those of other jobs (PREP-22)."""
-    instances = world.instances
+    instances, now_ms = world.instances, world.now_ms
     hook = processes.prep_process(world, job)
-    end_ms = processes.start_hook(world, job, hook, node, instances.prep_runs[row] + 1)
-    instances.prep_start_run(world.now_ms, row, end_ms, rule, retry=retry)
+    end_ms = processes.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
+    instances.prep_start_run(now_ms, row, end_ms, rule, retry=retry)
     world.calendar.at(end_ms, DueKind.PREPARATION_ENDED, row)
 
 
@@ -150,8 +150,7 @@ def preparation_ended(world: World, due: Due) -> None:
 
 def succeeded(world: World, job: Job, node: int, row: int) -> None:
     """The instance exited 0: every task waiting for it on this node starts (PREP-7)."""
-    world.instances.prep_complete(world.now_ms, row, ENDED_WELL, rule="PREP-5")
-    world.instances.set_mark(row, Mark.VALID)
+    world.instances.prep_complete(world.now_ms, row, ENDED_WELL, rule="PREP-5", mark=Mark.VALID)
     job.prepared |= _bit(world, job, node)
     for task in waiting_tasks(world, job, node):
         profile = world.tasks.profile_of(task)
@@ -171,11 +170,10 @@ def failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: st
     instances = world.instances
     prep = job.spec.job_preparation_task
     assert prep is not None
-    instances.prep_complete(world.now_ms, row, ending, rule)
-    if not prep.wait_for_success:
-        instances.set_mark(row, Mark.VALID)
+    bars = prep.wait_for_success
+    instances.prep_complete(world.now_ms, row, ending, rule, mark=Mark.BARRED if bars else Mark.VALID)
+    if not bars:
         return
-    instances.set_mark(row, Mark.BARRED)
     job.barred |= _bit(world, job, node)
     for task in waiting_tasks(world, job, node):
         give_back(world, task, rule="PREP-8")

@@ -151,9 +151,8 @@ def _launch(
     )
 
 
-def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -> int:
+def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, now_ms: int) -> int:
     """A preparation or release task starts on the node; returns when its process will end, in ms."""
-    now_ms = world.now_ms
     if hook.fixed is not None:
         return min(now_ms + hook.fixed.total_ms, world.latest_ms)
     if hook.plain is not None:

@@ -52,7 +52,7 @@ def owes_release(mark: int) -> bool:
     return bool(mark & Mark.RAN) and bool(mark & Mark.PREPARED_ONCE)
 
 
-def release_verdict(mark: int, release_state: int, node_state: NodeState | None) -> ReleaseVerdict:
+def release_verdict(mark: int, release_state: int, node_state: int) -> ReleaseVerdict:
     """Whether release runs on a node now, later or not at all.
 
     REL-3, REL-4, REL-5 only where it is owed. REL-12 never a second time. REL-13 by the node's state.
@@ -75,11 +75,11 @@ def begin(world: World, job: Job) -> None:
     """The job ends: release starts on all nodes that owe it, in parallel (REL-2, REL-6)."""
     if not job.has_release:
         return
-    instances = world.instances
+    instances, node_state = world.instances, world.nodes.state
     for row in instances.rows_of_job(job.row):
         node = instances.node[row]
         node_operations.drained(world, node)  # what has waited for the job's last task there comes first (REL-14)
-        verdict = release_verdict(instances.mark[row], instances.release_state[row], world.nodes.state_of(node))
+        verdict = release_verdict(instances.mark[row], instances.release_state[row], node_state[node])
         if verdict is ReleaseVerdict.SKIP:
             continue
         job.releases_open += 1
@@ -93,11 +93,12 @@ def begin(world: World, job: Job) -> None:
 
 def start(world: World, job: Job, node: int, row: int, rule: str) -> None:
     """The release task's process starts; it takes no slot (REL-11)."""
-    instances = world.instances
+    instances, now_ms = world.instances, world.now_ms
     hook = processes.release_process(world, job)
-    end_ms = processes.start_hook(world, job, hook, node, instances.release_runs[row] + 1)
-    instances.clear_mark(row, Mark.RELEASE_OWED)
-    instances.release_start_run(world.now_ms, row, end_ms, rule)
+    end_ms = processes.start_hook(world, job, hook, node, instances.release_runs[row] + 1, now_ms)
+    if instances.mark[row] & Mark.RELEASE_OWED:
+        instances.clear_mark(row, Mark.RELEASE_OWED)
+    instances.release_start_run(now_ms, row, end_ms, rule)
     world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
 
 

@@ -62,6 +62,8 @@ class InstanceView(NamedTuple):
 
 # The groups of columns: whose instance it is, its marks, and the two processes, which run at other times.
 _WHOSE, _MARK, _PREP, _RELEASE = range(4)
+_PREPARATION, _RELEASING = "JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged"
+_RUNNING, _COMPLETED = InstanceState.RUNNING, InstanceState.COMPLETED
 
 
 class InstanceTable(PagedColumns[Ending]):
@@ -140,7 +142,8 @@ class InstanceTable(PagedColumns[Ending]):
         for append, value in self._blank:
             append(value)
         row = self._grow(1)
-        self.job[row], self.node[row] = job, node
+        self.job[row] = job
+        self.node[row] = node
         self._enter(row)
         return row
 
@@ -164,22 +167,24 @@ class InstanceTable(PagedColumns[Ending]):
         else:
             self.prep_retries[row] = self.prep_retries[row] + 1 if retry else 0
             self._page(row).pop(2 * row, None)  # how the run before this one ended
-        self.prep_state[row] = InstanceState.RUNNING
+        self.prep_state[row] = _RUNNING
         self.prep_start[row] = now_ms
         self.prep_end[row] = end_ms
-        self.touch(row, _PREP)
-        self._log(now_ms, "JobPreparationTaskStateChanged", row, InstanceState.RUNNING, run, None, rule)
+        self.dirty[_PREP][row >> PAGE_BITS] = 1
+        self._log(now_ms, _PREPARATION, row, _RUNNING, run, None, rule)
 
-    def prep_complete(self, now_ms: int, row: int, ending: Ending, rule: str) -> None:
-        """The preparation is completed, well or not (PREP-5), which is all that release asks of it (REL-3)."""
-        self.prep_state[row] = InstanceState.COMPLETED
+    def prep_complete(self, now_ms: int, row: int, ending: Ending, rule: str, mark: int = 0) -> None:
+        """The preparation is completed, well or not (PREP-5), which is all that release asks of it (REL-3).
+
+        ``mark`` is what it means for the job's tasks.
+        """
+        self.prep_state[row] = _COMPLETED
         self.prep_end[row] = now_ms
-        self.touch(row, _PREP)
-        self.set_mark(row, Mark.PREPARED_ONCE)
-        self._set_ending(2 * row, row, ending)
-        self._log(
-            now_ms, "JobPreparationTaskStateChanged", row, InstanceState.COMPLETED, self.prep_runs[row], ending, rule
-        )
+        self.mark[row] |= Mark.PREPARED_ONCE | mark
+        page = row >> PAGE_BITS
+        self.dirty[_PREP][page] = self.dirty[_MARK][page] = 1
+        self._set_ending(2 * row, page, ending)
+        self._log(now_ms, _PREPARATION, row, _COMPLETED, self.prep_runs[row], ending, rule)
 
     def prep(self, row: int) -> InstanceView | None:
         """The preparation's record; None where none ran."""
@@ -199,22 +204,21 @@ class InstanceTable(PagedColumns[Ending]):
 
     def release_start_run(self, now_ms: int, row: int, end_ms: int, rule: str) -> None:
         """The release task's process starts and will end at ``end_ms``."""
-        self.release_state[row] = InstanceState.RUNNING
+        self.release_state[row] = _RUNNING
         self.release_start[row] = now_ms
         self.release_end[row] = end_ms
-        self.release_runs[row] += 1
-        self.touch(row, _RELEASE)
-        self._log(now_ms, "JobReleaseTaskStateChanged", row, InstanceState.RUNNING, self.release_runs[row], None, rule)
+        self.release_runs[row] = run = self.release_runs[row] + 1
+        self.dirty[_RELEASE][row >> PAGE_BITS] = 1
+        self._log(now_ms, _RELEASING, row, _RUNNING, run, None, rule)
 
     def release_complete(self, now_ms: int, row: int, ending: Ending, rule: str) -> None:
         """The release task is completed, well or not (REL-7)."""
-        self.release_state[row] = InstanceState.COMPLETED
+        self.release_state[row] = _COMPLETED
         self.release_end[row] = now_ms
-        self.touch(row, _RELEASE)
-        self._set_ending(2 * row + 1, row, ending)
-        self._log(
-            now_ms, "JobReleaseTaskStateChanged", row, InstanceState.COMPLETED, self.release_runs[row], ending, rule
-        )
+        page = row >> PAGE_BITS
+        self.dirty[_RELEASE][page] = 1
+        self._set_ending(2 * row + 1, page, ending)
+        self._log(now_ms, _RELEASING, row, _COMPLETED, self.release_runs[row], ending, rule)
 
     def release(self, row: int) -> InstanceView | None:
         """The release task's record; None where none ran."""
@@ -243,11 +247,11 @@ class InstanceTable(PagedColumns[Ending]):
     def _page(self, row: int) -> dict[int, Ending]:
         return self.sparse[row >> PAGE_BITS]
 
-    def _set_ending(self, key: int, row: int, ending: Ending) -> None:
+    def _set_ending(self, key: int, page: int, ending: Ending) -> None:
         if ending == ENDED_WELL:
-            self._page(row).pop(key, None)
+            self.sparse[page].pop(key, None)
         else:
-            self._page(row)[key] = ending
+            self.sparse[page][key] = ending
 
     def _log(
         self, now_ms: int, event: str, row: int, to: InstanceState, attempt: int, ending: Ending | None, rule: str

@@ -190,7 +190,7 @@ class Pool(Record):
 
     def run_on(self, now_ms: int, slots: int) -> None:
         """``slots`` more run a task from now on, or fewer if negative."""
-        self.busy_slot_ms = self.busy_slot_ms_at(now_ms)
+        self.busy_slot_ms += self.busy_slots * (now_ms - self.busy_since_ms)
         self.busy_slots += slots
         self.busy_since_ms = now_ms
 
