@@ -92,7 +92,7 @@ def _meaning(shape: Shape) -> _Meaning | None:
     return None
 
 
-_NOTHING, _OF_NODE, _BARS, _OF_JOB = range(4)
+_NOTHING, _OF_NODE, _FAILS, _BARS, _OF_JOB = range(5)
 _JOB_IS_OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
 
 
@@ -100,7 +100,9 @@ def _interest(meaning: _Meaning | None) -> int:
     """What is to be done with entries of this meaning when they are read first."""
     if meaning is None:
         return _NOTHING
-    return _OF_JOB if meaning.step is _Step.JOB_CHANGES else _BARS if meaning.bars else _OF_NODE
+    if meaning.step is _Step.JOB_CHANGES:
+        return _OF_JOB
+    return _BARS if meaning.bars else _FAILS if meaning.has_failed else _OF_NODE
 
 
 class Lane:
@@ -228,6 +230,7 @@ class Lanes:
         self._lanes: dict[int, Lane] = {}
         self._jobs: dict[int, array[int]] = {}  # job -> numbers of its entries
         self._barred_by: dict[int, list[int]] = {}  # job -> nodes
+        self._failed_at: dict[int, int] = {}  # node -> number of the first entry that tells of a failure there
         self._read = 0
         self._cuts_seen = 0
         self.version = 0  # raised when something that was read is no more
@@ -256,8 +259,10 @@ class Lanes:
             if wanted == _OF_JOB:
                 self._note_job(number, row)
                 continue
-            if wanted == _BARS:
-                self._barred_by.setdefault(row, []).append(node)
+            if wanted != _OF_NODE:
+                self._failed_at.setdefault(node, number)
+                if wanted == _BARS:
+                    self._barred_by.setdefault(row, []).append(node)
             if node >= len(entries):
                 entries.extend(array("I") for _ in range(node + 1 - len(entries)))
             entries[node].append(number)
@@ -276,6 +281,7 @@ class Lanes:
         self._read = length
         for entries in (*self._entries, *self._jobs.values()):
             del entries[bisect_right(entries, length - 1) :]
+        self._failed_at = {node: number for node, number in self._failed_at.items() if number < length}
         self._lanes.clear()
         self.version += 1
 
@@ -302,6 +308,10 @@ class Lanes:
             assert meaning is not None
             found.append(JobStretch(when_ms, meaning.state if isinstance(meaning.state, JobState) else None))
         return found
+
+    def has_failed(self, node: int) -> bool:
+        """Whether the node, or preparation or release there, has failed in what is recorded."""
+        return node in self._failed_at
 
     @property
     def recorded_ms(self) -> int:

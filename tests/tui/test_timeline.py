@@ -61,6 +61,24 @@ def test_zoom_keeps_the_cursor_where_it_is_on_the_screen(session_at):
     assert model.cursor_ms is None
 
 
+def test_only_rows_where_something_has_failed(session_at):
+    session = session_at(LATER_S)
+    model = model_of(session)
+    model.only_failed = True
+    shown = []
+    for _ in range(3):
+        model.refresh(CELLS)
+        shown.append([model.rows.label(key) for key in model.keys])
+        model.next_rows()
+    assert shown == [["n1"], ["deal-1", "deal-11"], ["risk"]]
+    session.simulation.seek(60_000)
+    session.simulation.branch()
+    session.noted()
+    model.refresh(CELLS)
+    assert model.keys == []
+    assert model.empty()[0] == "None of the nodes has failed."
+
+
 def test_panning_goes_from_the_start_to_the_end_of_the_run(session_at):
     model = model_of(session_at(LATER_S))
     model.move(-10_000)

@@ -27,7 +27,13 @@ class Timeline(Container):
 
     title = "Timeline"
     help_text = HELP
-    hints: ClassVar[tuple[tuple[str, str], ...]] = (("+ -", "zoom"), ("enter", "go there"), ("r", "rows"), ("n", "now"))
+    hints: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("+ -", "zoom"),
+        ("enter", "go there"),
+        ("r", "rows"),
+        ("!", "only failed"),
+        ("n", "now"),
+    )
 
     def __init__(self, session: Session) -> None:
         """A view of this session."""

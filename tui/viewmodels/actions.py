@@ -103,6 +103,8 @@ def _told(effect: str, names: Sequence[str], cases: int) -> str:
 
 
 def _bodies(verb: Verb[Any], cases: Sequence[Case]) -> tuple[Body, ...]:
+    if verb.body is not None:
+        return tuple(verb.body(case.row) for case in cases[:1])
     if not verb.lists:
         return tuple({**case.body, **verb.adds} for case in cases)
     return ({"poolId": cases[0].body["poolId"], verb.lists: [case.listed for case in cases], **verb.adds},)

@@ -70,8 +70,8 @@ class LaneRows(ABC):
         self.lanes = lanes
 
     @abstractmethod
-    def order(self) -> Sequence[int]:
-        """The rows as they are now."""
+    def order(self, *, only_failed: bool) -> Sequence[int]:
+        """The rows as they are now, or those among them where something has failed."""
 
     @abstractmethod
     def label(self, key: int) -> str:
@@ -124,10 +124,11 @@ class NodeRows(LaneRows):
         self._final: dict[tuple[int, int], Glyph] = {}  # node and column -> what will not change any more
         self._valid = (0, 0)
 
-    def order(self) -> Sequence[int]:
+    def order(self, *, only_failed: bool) -> Sequence[int]:
         """In the order in which the nodes appeared."""
         self._page = self.session.nodes()
-        return self._page.nodes()
+        nodes = self._page.nodes()
+        return [node for node in nodes if self.lanes.has_failed(node)] if only_failed else nodes
 
     def label(self, key: int) -> str:
         """The index of the node in its pool."""
@@ -215,10 +216,10 @@ class TaskRows(LaneRows):
         super().__init__(session, lanes)
         self._page = session.tasks(session.job_id)
 
-    def order(self) -> Sequence[int]:
+    def order(self, *, only_failed: bool) -> Sequence[int]:
         """Trouble first, as in the list of tasks."""
         self._page = self.session.tasks(self.session.job_id)
-        return self._page.order()
+        return self._page.failed() if only_failed else self._page.order()
 
     def label(self, key: int) -> str:
         """The task's id."""
@@ -284,10 +285,15 @@ class JobRows(LaneRows):
         super().__init__(session, lanes)
         self._ids: list[str] = []
 
-    def order(self) -> Sequence[int]:
-        """Oldest first."""
+    def order(self, *, only_failed: bool) -> Sequence[int]:
+        """Oldest first; those with a failed task."""
         self._ids = job_ids(self.session.simulation)
-        return range(len(self._ids))
+        rows = range(len(self._ids))
+        return [row for row in rows if self._has_failed(self._ids[row])] if only_failed else rows
+
+    def _has_failed(self, job_id: str) -> bool:
+        job = self.session.job(job_id)
+        return job is not None and job.phases.tasks.failed > 0
 
     def label(self, key: int) -> str:
         """The job's id."""

@@ -37,6 +37,7 @@ class TimelineModel:
         self._kinds: tuple[LaneRows, ...] = tuple(kind(session, self._lanes) for kind in KINDS)
         self.rows = self._kinds[0]
         self.keys: Sequence[int] = ()
+        self.only_failed = False
         self.cursor_ms: int | None = None  # None: the cursor stays at the present moment
         self._step = 0
         self._is_fitted = True
@@ -45,7 +46,7 @@ class TimelineModel:
     def refresh(self, cells: int) -> None:
         """Look at the simulation again, with room for so many cells beside the label."""
         self._lanes.refresh()
-        self.keys = self.rows.order()
+        self.keys = self.rows.order(only_failed=self.only_failed)
         if self._is_fitted:
             wanted_ms = self.rows.recorded_ms / (cells * _SEEN_SHARE)
             self._step = next((at for at, step in enumerate(STEPS_MS) if step >= wanted_ms), len(STEPS_MS) - 1)
@@ -123,7 +124,8 @@ class TimelineModel:
         """What the rows are, and how long a column lasts."""
         session = self.session
         whose = session.pool_id if self.rows.name == "nodes" else session.job_id if self.rows.name == "tasks" else ""
-        return f"{self.rows.name} {whose}".rstrip() + f" · one column is {_short_span(self.columns.step_ms)}"
+        which = " · only failed" if self.only_failed else ""
+        return f"{self.rows.name} {whose}".rstrip() + f"{which} · one column is {_short_span(self.columns.step_ms)}"
 
     def axis(self) -> Line:
         """The times of day above the columns, and the present moment."""
@@ -190,6 +192,8 @@ class TimelineModel:
 
     def empty(self) -> Sequence[str]:
         """Why there are no rows."""
+        if self.only_failed:
+            return (f"None of the {self.rows.name} has failed.", "Press ! to see all.")
         return (f"There are no {self.rows.name} yet.", "Press space to let time go by, or . for one event.")
 
 

@@ -51,6 +51,7 @@ class Verb(Generic[T]):
     in_minutes: bool = False  # what is typed stands for a duration
     prompt: Callable[[T], str] = lambda _: ""  # what is to be typed
     adds: Body = field(default_factory=dict)  # what the body always has
+    body: Callable[[T], Body] | None = None  # the body where it does not name the row
     effects: Callable[[T], Sequence[str]] = lambda _: ()
     unavailable: Callable[[T], str] = lambda _: ""  # why it makes no sense now: the service would refuse it
     offered: Callable[[T], bool] = lambda _: True
@@ -63,8 +64,8 @@ def _options(name: str, *, keeps_data: bool) -> tuple[Choice, ...]:
     texts = {
         "requeue": "Requeue: stop running tasks and queue them again",
         "terminate": "Terminate: stop running tasks for good; they complete with a failure",
-        "taskcompletion": "Task completion: take no new tasks, begin when the running ones have ended",
-        "retaineddata": "Retained data: as task completion, then wait for the retention of their files",
+        "taskcompletion": "Task completion: no new tasks, begin when the running ones have ended",
+        "retaineddata": "Retained data: the same, then wait for the retention of their files",
     }
     return tuple(Choice({name: value}, text) for value, text in texts.items() if keeps_data or value != "retaineddata")
 
@@ -386,6 +387,21 @@ POOL: tuple[Verb[PoolCase], ...] = (
         effects=lambda _: ("a fifth of its nodes at a time is reinstalled, their tasks are requeued (POOL-22)",),
         unavailable=_upgraded,
         offered=lambda pool: pool.row.spec.cloud_service_configuration is not None,
+    ),
+    Verb(
+        "Fault: the region runs out of the node size of {}",
+        "capacity",
+        asks="nodes",
+        prompt=lambda pool: f"how many more nodes of size {pool.row.vm_size} can be had",
+        body=lambda pool: {"vmSize": pool.row.vm_size},
+        effects=lambda _: ("later requests get no more than that (RSZ-12); only in the simulation",),
+    ),
+    Verb(
+        "Fault: storage does not answer",
+        "storageOutage",
+        _LASTING,
+        body=lambda _: {},
+        effects=lambda _: ("downloads and uploads wait or fail; only in the simulation",),
     ),
     Verb("Delete {}", "deletePool", effects=_leaves, cannot_be_undone=True),
 )

@@ -44,6 +44,7 @@ class TimelineGrid(ScrollView):
         Binding("plus", "zoom(1)", "look closer", id="timeline.closer"),
         Binding("minus", "zoom(-1)", "look from farther away", id="timeline.farther"),
         Binding("n", "fit", "now: the whole run again", id="timeline.fit"),
+        Binding("exclamation_mark", "only_failed", "only failed", id="timeline.failed"),
         Binding("r", "rows", "rows: nodes, tasks, jobs", id="timeline.rows"),
         Binding("enter", "go", "go to this moment", id="timeline.go"),
     ]
@@ -154,6 +155,12 @@ class TimelineGrid(ScrollView):
     def action_rows(self) -> None:
         """Rows of the next kind."""
         self.model.next_rows()
+        self.move_to(0)
+
+    def action_only_failed(self) -> None:
+        """Only the rows where something has failed, or all again."""
+        self.model.only_failed = not self.model.only_failed
+        self.look()
         self.move_to(0)
 
     def action_go(self) -> None:
