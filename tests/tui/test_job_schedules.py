@@ -115,6 +115,16 @@ def test_it_is_disabled_by_keys_and_enter_goes_to_its_job(dashboard_at):
     assert "Watch" in seen[1][0]
 
 
+def test_until_a_job_is_chosen_the_last_one_of_a_schedule_is_in_focus(session_at):
+    session = session_at(10 * HOUR_S, OVERRUN)
+    assert session.job_id == "nightly-risk:job-1"
+    session.simulation.run_until(60 * HOUR_S * 1000)
+    session.noted()
+    assert session.job_id == "nightly-risk:job-2"
+    session.focus_job("nightly-risk:job-1")
+    assert session.job_id == "nightly-risk:job-1"
+
+
 @pytest.mark.parametrize("cells", [60, 72, 80, 100, 120, 200])
 def test_the_tabs_fit_and_the_one_under_a_cell_is_found(cells):
     drawn = plain(tab_line(TABS, "watch", cells))

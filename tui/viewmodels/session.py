@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from engine.views.pages.events import EventPage
 from engine.views.pages.instances import pages_of
-from engine.views.pages.job_schedules import schedule_row
-from engine.views.pages.jobs import job_ids, job_row, pool_ids, pool_of_job, pool_row
+from engine.views.pages.job_schedules import last_job_like, schedule_row
+from engine.views.pages.jobs import has_preparation, job_ids, job_row, pool_ids, pool_of_job, pool_row
 from engine.views.pages.nodes import NodePage
 from engine.views.pages.tasks import TaskPage
 from tui import format as fmt
@@ -90,7 +90,10 @@ class Session:
 
     @property
     def job_id(self) -> str:
-        """The job in focus; until one is chosen, the pool's first, those with a preparation task ahead of others."""
+        """The job in focus; until one is chosen, the pool's first, those with a preparation task ahead of others.
+
+        Where a schedule has made that one, it is the last that it has made.
+        """
         if not self._job_id and self._first_job is None:
             self._first_job = self._first_job_here()
         return self._job_id or self._first_job or ""
@@ -98,8 +101,8 @@ class Session:
     def _first_job_here(self) -> str:
         jobs = job_ids(self.simulation)
         here = [job for job in jobs if pool_of_job(self.simulation, job) == self._pool_id] if self._pool_id else jobs
-        prepared = (job for job in here if self.pages(job)[0].definition() is not None)
-        return next(prepared, next(iter(here or jobs), ""))
+        prepared = (job for job in here if has_preparation(self.simulation, job))
+        return last_job_like(self.simulation, next(prepared, next(iter(here or jobs), "")))
 
     @property
     def pool_id(self) -> str:

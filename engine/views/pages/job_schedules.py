@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.rules.job_schedules import active_job, missed, next_run_ms
 from engine.state.job_schedules import NO_JOB
+from engine.state.jobs import NO_SCHEDULE
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -36,6 +37,16 @@ class JobScheduleRow(NamedTuple):
 def schedule_ids(simulation: Simulation) -> list[str]:
     """The job schedules that have not been deleted, oldest first."""
     return [schedule.id for schedule in simulation.world.job_schedules.present()]
+
+
+def last_job_like(simulation: Simulation, job_id: str) -> str:
+    """The last job of the schedule that made this one, unless it is deleted; the job itself where none made it."""
+    jobs, schedules = simulation.world.jobs, simulation.world.job_schedules
+    job = jobs.find(job_id)
+    if job is None or job.schedule == NO_SCHEDULE:
+        return job_id
+    recent = jobs[schedules[job.schedule].recent_job]
+    return job_id if recent.state is None else recent.id
 
 
 def schedule_row(simulation: Simulation, schedule_id: str) -> JobScheduleRow | None:

@@ -91,6 +91,12 @@ def pool_ids(simulation: Simulation) -> list[str]:
     return [pool.id for pool in simulation.world.pools.present()]
 
 
+def has_preparation(simulation: Simulation, job_id: str) -> bool:
+    """Whether there is a job of this id that has a preparation task."""
+    job = simulation.world.jobs.find(job_id)
+    return job is not None and job.has_prep
+
+
 def pool_of_job(simulation: Simulation, job_id: str) -> str:
     """The id of the pool a job is bound to; empty where there is none."""
     job = simulation.world.jobs.find(job_id)
