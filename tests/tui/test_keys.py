@@ -426,3 +426,20 @@ def test_the_way_to_another_moment_is_stopped_without_leaving(dashboard_at, key)
 
     asyncio.run(run())
     assert app.return_code is None or app.return_code == 0
+
+
+def test_a_long_list_is_filtered_in_between_and_shown_when_it_is_done(dashboard_at, monkeypatch):
+    monkeypatch.setattr("tui.viewmodels.lists.AT_ONCE", 5)
+    monkeypatch.setattr("tui.viewmodels.arranging._PIECE", 3)
+    app = dashboard_at(LATER_S)
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("5", "slash", *"deal", "minus", "1")
+            await pilot.pause()
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+            return text_of(app)
+
+    lines = asyncio.run(run())
+    assert contains(lines, "Tasks 11", "29 hidden")

@@ -284,3 +284,38 @@ def test_ascii_means_ascii(session_at):
     lines = [scrubber(session, 100), *phase_rail.rail(session, 116), PreparationModel(session).summary()]
     assert all(plain(each).isascii() for each in lines)
     assert phase_rail.title(session).isascii()
+
+
+@pytest.mark.parametrize(
+    ("filter_text", "sort"), [("deal", None), ("", "Start time"), ("!deal-1", "Duration"), ("7", "Task")]
+)
+@pytest.mark.parametrize("is_descending", [False, True])
+def test_a_long_list_is_arranged_piece_by_piece_to_the_same_rows(
+    session_at, monkeypatch, filter_text, sort, is_descending
+):
+    session = session_at(LATER_S)
+    at_once = TasksModel(session)
+    at_once.filter_text, at_once.sort_column, at_once.is_descending = filter_text, sort, is_descending
+    at_once.refresh()
+    monkeypatch.setattr("tui.viewmodels.lists.AT_ONCE", 5)
+    monkeypatch.setattr("tui.viewmodels.arranging._PIECE", 7)
+    monkeypatch.setattr("tui.viewmodels.arranging._SAMPLES", 4)
+    pieces = TasksModel(session)
+    pieces.filter_text, pieces.sort_column, pieces.is_descending = filter_text, sort, is_descending
+    pieces.refresh()
+    assert pieces.is_arranging
+    assert pieces.count == 0
+    assert "Looking through" in pieces.nothing_shown()[0]
+    steps = 0
+    while pieces.arrange_some():
+        steps += 1
+        assert "looked through" in plain(pieces.arrangement())
+    assert steps > 4
+    assert [pieces.key(at) for at in range(pieces.count)] == [at_once.key(at) for at in range(at_once.count)]
+    assert pieces.hidden == at_once.hidden
+    pieces.refresh()
+    assert not pieces.is_arranging  # nothing has happened since
+    session.simulation.run_until(session.now_ms + 60_000)
+    pieces.refresh()
+    assert pieces.is_arranging
+    assert pieces.count == at_once.count  # what was found before is shown until then

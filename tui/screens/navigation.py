@@ -27,7 +27,6 @@ _SEARCHED: dict[str, type[RowsModel]] = {
     "tasks": TasksModel,
     "schedules": JobSchedulesModel,
 }
-_MOST_SEARCHED = 1000
 
 
 class Navigation:
@@ -130,14 +129,9 @@ class Navigation:
     def _go_to_id(self, identity: str) -> None:
         for name, model_type in _SEARCHED.items():
             model = model_type(self._session)
-            model.filter_text = identity
-            model.refresh()
-            wanted = identity.lower()
-            looked_at = range(min(model.count, _MOST_SEARCHED))
-            exact = (at for at in looked_at if model.identity_of(model.key(at)).lower() == wanted)
-            at = next(exact, 0 if model.count else None)
-            if at is not None:
-                self._focus_on(model, model.key(at))
-                self.show(name, model.key(at))
+            key = model.find(identity)
+            if key is not None:
+                self._focus_on(model, key)
+                self.show(name, key)
                 return
         self._deck.say(f"Nothing is called {identity!r}.", "warning")

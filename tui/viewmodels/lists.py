@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from tui.viewmodels.arranging import Arranging
 from tui.viewmodels.filters import Term, field_name, matches, parse_filter
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tui.viewmodels.session import Session
     from tui.viewmodels.subject import Kind
+
+# So many rows are filtered and sorted before a key is looked at again; with more it is done piece by piece.
+AT_ONCE = 10_000
+_MOST_SEARCHED = 1000
 
 
 class Column(NamedTuple):
@@ -63,6 +69,8 @@ class RowsModel(ABC):
         self.chosen_columns: frozenset[str] | None = None  # None: by the room there is
         self._rows: Sequence[int] = ()
         self._hidden = 0
+        self._arranging: Arranging | None = None
+        self._arranged: tuple[object, object] = (None, None)  # what ``_arranging`` is for, and of which moment
 
     # -- to be said by each list ---------------------------------------------------------------------------------
 
@@ -122,20 +130,60 @@ class RowsModel(ABC):
     def refresh(self) -> None:
         """Look at the simulation again: rows, order, filter."""
         rows = self.order()
-        before = len(rows)
-        if self.only_failed:
-            rows = [key for key in rows if self.is_failed(key)]
-        if terms := parse_filter(self.filter_text):
-            rows = [key for key in rows if self._passes(terms, key)]
-        if self.sort_column is not None:
-            rows = self._sorted(rows, self.sort_column)
-        self._rows = rows
-        self._hidden = before - len(rows)
+        terms = parse_filter(self.filter_text)
+        if not (self.only_failed or terms or self.sort_column is not None):
+            self._arranging, self._arranged = None, (None, None)
+            self._rows, self._hidden = rows, 0
+            return
+        self._arrange_again(rows, terms)
+        if self._arranging is not None and len(rows) <= AT_ONCE:
+            while self._arranging.go_on():
+                pass
+        self._take_over()
+
+    def _arrange_again(self, rows: Sequence[int], terms: tuple[Term, ...]) -> None:
+        """Begin to filter and sort, unless that is being done for what is wanted, or was for this moment."""
+        session = self.session
+        wanted = (
+            (self.filter_text, self.only_failed, self.with_all, self.sort_column, self.is_descending),
+            (session.job_id, session.pool_id, session.simulation.jumps),
+        )
+        moment = session.simulation.log.count, session.now_ms
+        is_other = wanted != self._arranged[0]
+        if not is_other and (self.is_arranging or moment == self._arranged[1]):
+            return
+        if is_other:
+            self._rows, self._hidden = (), 0  # those of before are not what is asked for, or no longer there
+        self._arranged = wanted, moment
+        value = None if self.sort_column is None else self.sort_key(self.sort_column)
+        passes = partial(self._passes, terms) if terms or self.only_failed else None
+        self._arranging = Arranging(rows, passes, value, is_descending=self.is_descending)
+
+    def _take_over(self) -> None:
+        work = self._arranging
+        if work is not None and work.found is not None:
+            self._rows, self._hidden = work.found, work.total - len(work.found)
+
+    @property
+    def is_arranging(self) -> bool:
+        """Whether there is more to be filtered or sorted; what is shown is of before, or nothing."""
+        return self._arranging is not None and self._arranging.found is None
+
+    def arrange_some(self) -> bool:
+        """Filter or sort some more rows, for a few milliseconds; returns whether that was not the last of them."""
+        if self._arranging is None or not self.is_arranging:
+            return False
+        if self._arranging.go_on():
+            return True
+        self._take_over()
+        return False
 
     def _passes(self, terms: tuple[Term, ...], key: int) -> bool:
+        if self.only_failed and not self.is_failed(key):
+            return False
         needs_cells = any(term.field for term in terms)
         cells = self._fields(key) if needs_cells else {}
-        return matches(terms, self.identity_of(key), cells)
+        return not terms or matches(terms, self.identity_of(key), cells)
 
     def _fields(self, key: int) -> dict[str, str]:
         return dict(zip(map(field_name, self._names()), (span.text for span in self.cells(key)), strict=True))
@@ -143,9 +191,10 @@ class RowsModel(ABC):
     def _names(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns)
 
-    def _sorted(self, rows: Sequence[int], name: str) -> Sequence[int]:
+    def sort_key(self, name: str) -> Callable[[int], Any]:
+        """What the rows are sorted by for a column."""
         column = self._names().index(name)
-        return sorted(rows, key=lambda key: self.sort_value(key, column), reverse=self.is_descending)
+        return lambda key: self.sort_value(key, column)
 
     @property
     def count(self) -> int:
@@ -167,6 +216,14 @@ class RowsModel(ABC):
             return self._rows.index(key)
         except ValueError:
             return None
+
+    def find(self, identity: str) -> int | None:
+        """The row with this id, else the first whose id contains it; None in a list too long to be looked through."""
+        self.filter_text = identity
+        self.refresh()
+        looked_at = map(self.key, range(min(self.count, _MOST_SEARCHED)))
+        exact = (key for key in looked_at if self.identity_of(key).lower() == identity.lower())
+        return next(exact, self.key(0) if self.count else None)
 
     def clear_filter(self) -> bool:
         """Show all rows again; returns whether that changed anything."""
@@ -226,10 +283,14 @@ class RowsModel(ABC):
         shown = f"   filter: {self.filter_text or 'none'}"
         failed = "   only failed" if self.only_failed else ""
         hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
-        return line(Span(f"sorted by {order}{turned}{shown}{failed}{hidden}", Role.DIM))
+        work = self._arranging
+        at_work = f"   {work.progress:.0%} looked through" if work is not None and self.is_arranging else ""
+        return line(Span(f"sorted by {order}{turned}{shown}{failed}{hidden}{at_work}", Role.DIM))
 
     def nothing_shown(self) -> Sequence[str]:
         """What an empty list says."""
+        if self.is_arranging:
+            return ("Looking through all rows ...",)
         if self.hidden:
             return (f"Nothing matches. Esc clears the filter, which hides {self.hidden:,} rows.",)
         return self.empty()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.terms import TaskResult, TaskState
 from engine.views.pages.tasks import TaskRow
@@ -13,7 +13,7 @@ from tui.viewmodels.supplies import task_blocks
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tui.viewmodels.session import Session
 
@@ -60,9 +60,14 @@ class TasksModel(RowsModel):
         """Whether a task has failed."""
         return True
 
-    def _sorted(self, rows: Sequence[int], name: str) -> Sequence[int]:
-        key = self._page.sort_key(name)
-        return super()._sorted(rows, name) if key is None else sorted(rows, key=key, reverse=self.is_descending)
+    def find(self, identity: str) -> int | None:
+        """The task with this id, however many there are; else as in any list."""
+        task = self.session.tasks(self.session.job_id).find(identity)
+        return super().find(identity) if task is None else task
+
+    def sort_key(self, name: str) -> Callable[[int], Any]:
+        """What the tasks are sorted by: for most columns what stands in the table."""
+        return self._page.sort_key(name) or super().sort_key(name)
 
     def identity_of(self, key: int) -> str:
         """The task's id."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from tui.viewmodels.text import Line
 
 _HEADER_LINES = 1
+_SLEEP_S = 0.001
+_PROGRESS_S = 0.1
 
 
 class Table(ScrollView):
@@ -85,6 +89,22 @@ class Table(ScrollView):
     def look(self) -> None:
         """Look at the model again and draw what has changed."""
         self.model.refresh()
+        if self.model.is_arranging:
+            self.run_worker(self._arrange(), group="arrange", exclusive=True)
+        self._show_rows()
+
+    async def _arrange(self) -> None:
+        """Filter and sort on, with time for keys in between, and show how far it is."""
+        next_progress_s = time.perf_counter()
+        while self.model.arrange_some():
+            if time.perf_counter() >= next_progress_s:
+                next_progress_s = time.perf_counter() + _PROGRESS_S
+                self.post_message(self.Moved(self))
+            await asyncio.sleep(_SLEEP_S)
+        self._show_rows()
+        self.post_message(self.Moved(self))
+
+    def _show_rows(self) -> None:
         self._find_cursor()
         self._set_height(self.model.count + _HEADER_LINES)
         if self.follows:

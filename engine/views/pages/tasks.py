@@ -150,6 +150,11 @@ class TaskPage:
         }
         return keys.get(column)
 
+    def find(self, task_id: str) -> int | None:
+        """The task with this id, compared without regard to case (GEN-1); None where there is none."""
+        job = self._simulation.world.jobs.find(self.job_id)
+        return None if job is None else self._simulation.world.tasks.find(job.row, task_id)
+
     def id_of(self, task: int) -> str:
         """The task's id."""
         return self._simulation.world.tasks.task_id(task)

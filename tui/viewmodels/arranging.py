@@ -1,0 +1,74 @@
+"""A million rows are filtered and sorted piece by piece, so that a key shows in between."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import islice
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Sequence
+
+_PIECE = 1000  # rows, a few milliseconds
+_SAMPLES = 500  # so many values, taken at equal distances, cut what is to be sorted into parts
+
+
+class Arranging:
+    """The rows that pass, in order, once ``go_on`` has said that there is nothing left to do."""
+
+    def __init__(
+        self,
+        rows: Sequence[int],
+        passes: Callable[[int], bool] | None,
+        value: Callable[[int], Any] | None,
+        *,
+        is_descending: bool,
+    ) -> None:
+        """Of these rows those that ``passes``, sorted by ``value``; each of them may be None."""
+        self.total = len(rows)
+        self.progress = 0.0  # 0 to 1
+        self.found: list[int] | None = None
+        self._steps = self._work(rows, passes, value, is_descending=is_descending)
+
+    def go_on(self) -> bool:
+        """One piece more; returns whether there is more to do."""
+        self.progress = next(self._steps, 1.0)
+        return self.found is None
+
+    def _work(
+        self,
+        rows: Sequence[int],
+        passes: Callable[[int], bool] | None,
+        value: Callable[[int], Any] | None,
+        *,
+        is_descending: bool,
+    ) -> Iterator[float]:
+        left = iter(rows)
+        kept: list[int] = []
+        looked_at = 0
+        while piece := list(islice(left, _PIECE)):
+            kept += piece if passes is None else filter(passes, piece)
+            looked_at += len(piece)
+            yield 0.5 * looked_at / self.total
+        if value is not None:
+            parts = yield from self._parts(kept, value)
+            kept = []
+            for part in reversed(parts) if is_descending else parts:
+                part.sort(key=itemgetter(0), reverse=is_descending)
+                kept += (row for _, row in part)
+                yield 0.9
+        self.found = kept
+
+    def _parts(
+        self, rows: list[int], value: Callable[[int], Any]
+    ) -> Generator[float, None, list[list[tuple[Any, int]]]]:
+        """The rows with their values, in parts between which the values rise."""
+        bounds = sorted({value(row) for row in rows[:: len(rows) // _SAMPLES + 1]})
+        parts: list[list[tuple[Any, int]]] = [[] for _ in range(len(bounds) + 1)]
+        for first in range(0, len(rows), _PIECE):
+            for row in rows[first : first + _PIECE]:
+                one = value(row)
+                parts[bisect_right(bounds, one)].append((one, row))
+            yield 0.5 + 0.4 * first / len(rows)
+        return parts
