@@ -125,8 +125,8 @@ class TaskPast:
             state[task] = RUNNING
             satisfied[task] = 0
             ended[task] = when[entry] + planned[task]
+            node[task] = row_b[entry]  # it may have been assigned to another one since, without a start
             if start_entry[task] != entry:  # another attempt has followed
-                node[task] = row_b[entry]
                 started[task] = when[entry]
                 start_entry[task] = entry
             if task in sparse[task >> PAGE_BITS]:

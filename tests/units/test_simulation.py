@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine import BatchError
+from engine.invariants import check
 from engine.specs.commands import COMMANDS
+from engine.terms import TaskState
 from tests import builders as b
 
 
@@ -66,3 +68,16 @@ def test_nothing_is_tried_out_in_the_past():
     sim.seek(1_000)
     with pytest.raises(BatchError, match="OperationInvalidForCurrentState"), sim.trial():
         raise AssertionError
+
+
+def test_going_back_puts_a_task_on_the_node_that_it_was_taken_from_while_it_prepares_elsewhere():
+    sim = b.simulation(b.a_job(tasks=1, prep=b.a_line(30)), pool=b.a_pool(nodes=2))
+    b.wait_for(sim, lambda: b.task_state(sim) == "running")
+    b.run(sim, seconds=1)
+    with sim.trial():
+        b.do(sim, "rebootNode", poolId="p", node=0)
+        b.run(sim, seconds=1)
+        assert sim.world.tasks.state_of(0) is TaskState.PREPARING
+        assert sim.world.tasks.node[0] == 1
+    assert sim.world.tasks.node[0] == 0
+    check(sim.world)
