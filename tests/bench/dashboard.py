@@ -11,48 +11,28 @@ import argparse
 import asyncio
 import gc
 import json
-import os
-import random
 import sys
 import time
-from contextlib import contextmanager
 from itertools import cycle
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine import Simulation, load_scenario
 from engine.log import Subject
 from engine.terms import NodeState
 from tests.bench.one import peak_bytes
+from tests.bench.stage import ROW, Stage, is_quiet, percentile
 from tests.bench.terminal import Terminal
 from tests.bench.workloads import Workload
 from tui.app import Dashboard
 from tui.panes.blade import Blade
 from tui.panes.watch import Watch
-from tui.screens.deck import Deck
 from tui.viewmodels.tabs import TABS
 from tui.widgets.node_map import NodeMap
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
-ROW = "{:<58} {:>9} {:>9}  {}"
 BUSY_ENTRIES, CALM_ENTRIES = 5000, 5  # of the calendar between two frames
-
-
-class Line(NamedTuple):
-    """One case: what was allowed, and what it took."""
-
-    what: str
-    budget: float
-    measured: float
-    unit: str
-    is_least: bool = False
-    remark: str = ""
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the budget does not hold."""
-        return self.measured < self.budget if self.is_least else self.measured > self.budget
 
 
 def scenario(nodes: int, tasks: int) -> str:
@@ -67,83 +47,8 @@ def scenario(nodes: int, tasks: int) -> str:
     return json.dumps(body)
 
 
-def percentile(values: Sequence[float], percent: int) -> float:
-    """The value below which so many of a hundred lie."""
-    return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
-
-
-class Stage:
-    """The dashboard on its terminal, and what was measured so far."""
-
-    def __init__(self, app: Dashboard, keys: int, middle_ms: int) -> None:
-        """Nothing measured yet; so many ``keys`` are pressed in each case."""
-        self.app = app
-        self.keys = keys
-        self.middle_ms = middle_ms
-        self.random = random.Random(1)
-        self.lines: list[Line] = []
-
-    @property
-    def terminal(self) -> Terminal:
-        """Where everything is written."""
-        assert isinstance(self.app._driver, Terminal)
-        return self.app._driver
-
-    @property
-    def deck(self) -> Deck:
-        """The screen below all others."""
-        deck = self.app.screen_stack[0]
-        assert isinstance(deck, Deck)
-        return deck
-
-    @property
-    def simulation(self) -> Simulation:
-        """What is shown."""
-        return self.app.session.simulation
-
-    def add(
-        self, what: str, budget: float, measured: float, unit: str, *, is_least: bool = False, remark: str = ""
-    ) -> None:
-        """Note a case, and print it."""
-        line = Line(what, budget, measured, unit, is_least, remark)
-        self.lines.append(line)
-        verdict = "OVER" if line.is_over else ""
-        sign = ">=" if is_least else ""
-        print(
-            ROW.format(what, f"{sign}{budget:g} {unit}", f"{measured:.3g} {unit}", f"{verdict:<4} {remark}"),
-            file=sys.__stdout__,
-            flush=True,
-        )
-
-    async def settle(self) -> None:
-        """Wait until nothing more is drawn."""
-        writes = -1
-        while writes != self.terminal.writes:
-            writes = self.terminal.writes
-            await asyncio.sleep(0.08)
-
-    async def cost_s(self, act: Callable[[], object]) -> float:
-        """The processor seconds of an act and of drawing what it has changed."""
-        began_s = time.process_time()
-        act()
-        await self.settle()
-        return time.process_time() - began_s
-
-    def go_to(self, when_ms: int, job_id: str = "job-0") -> None:
-        """The moment, as the present, and the job in focus."""
-        self.deck.playback.stand_still()
-        self.simulation.seek(when_ms)
-        self.simulation.branch()
-        self.app.session.focus_job(job_id)
-        self.deck.look()
-
-    @contextmanager
-    def playing(self) -> Iterator[None]:
-        """Time goes by as fast as it can."""
-        self.deck.playback.speed(0)
-        self.deck.playback.play()
-        yield
-        self.deck.playback.stand_still()
+class Cases(Stage):
+    """What is measured, case by case."""
 
     # -- frames --------------------------------------------------------------------------------------------------
 
@@ -185,13 +90,6 @@ class Stage:
         self.add("worst case map, every cell different", 25, percentile(costs, 50) * 1000, "ms")
 
     # -- lists ---------------------------------------------------------------------------------------------------
-
-    def blade(self, name: str) -> Blade:
-        """A list, which is shown from now on."""
-        self.deck.navigation.show(name)
-        view = self.deck.view
-        assert isinstance(view, Blade)
-        return view
 
     async def lists(self) -> None:
         """Everything that is done with a million rows."""
@@ -264,9 +162,8 @@ class Stage:
         await self.settle()
         clock_ms = percentile([one.clock_s for one in seen], 95) * 1000
         cpu_ms = percentile([one.cpu_s for one in seen], 95) * 1000
-        is_quiet = os.getloadavg()[0] <= (os.cpu_count() or 1)
         remark = f"processor {cpu_ms:.0f}, clock {clock_ms:.0f} ms" + (", run has ended" if has_ended else "")
-        self.add(f"key to screen at top speed: {what}", 50, clock_ms if is_quiet else cpu_ms, "ms", remark=remark)
+        self.add(f"key to screen at top speed: {what}", 50, clock_ms if is_quiet() else cpu_ms, "ms", remark=remark)
 
     async def all_keys(self) -> None:
         """A key in every view."""
@@ -317,22 +214,24 @@ class Stage:
 
     async def speed(self) -> None:
         """How fast time goes by with the dashboard open, and without."""
-        done = {}
+        seconds = time.perf_counter if is_quiet() else time.process_time
+        rates = {}
         for tab in ("watch", "tasks"):
             self.go_to(self.middle_ms)
             self.deck.navigation.show(tab)
             await self.settle()
-            began, began_s = len(self.simulation.log), time.perf_counter()
+            began, began_s = len(self.simulation.log), seconds()
             with self.playing():
-                await asyncio.sleep(2.5)
-            done[tab] = (len(self.simulation.log) - began) / (time.perf_counter() - began_s)
+                while seconds() - began_s < 2.5:
+                    await asyncio.sleep(0.1)
+            rates[tab] = (len(self.simulation.log) - began) / (seconds() - began_s)
             await self.settle()
         self.go_to(self.middle_ms)
-        began, began_s = len(self.simulation.log), time.perf_counter()
-        while time.perf_counter() - began_s < 2:
+        began, began_s = len(self.simulation.log), seconds()
+        while seconds() - began_s < 2.5:
             self.simulation.advance(self.simulation.end_ms)
-        alone = (len(self.simulation.log) - began) / (time.perf_counter() - began_s)
-        for tab, rate in done.items():
+        alone = (len(self.simulation.log) - began) / (seconds() - began_s)
+        for tab, rate in rates.items():
             remark = f"{rate:,.0f} of {alone:,.0f} entries a second"
             self.add(f"speed with {tab} open over without", 0.7, rate / alone, "", is_least=True, remark=remark)
 
@@ -359,7 +258,7 @@ class Stage:
 CASES = ("frames", "lists", "views", "idle", "keys", "speed", "back")
 
 
-async def measure(stage: Stage, cases: Sequence[str]) -> None:
+async def measure(stage: Cases, cases: Sequence[str]) -> None:
     """All cases that are asked for."""
     busy = "frame at 120x40, busy"
     if "frames" in cases:
@@ -418,11 +317,11 @@ def main() -> int:
     print(f"half of the run: {time.process_time() - began_s:.1f} s of processor time", file=sys.stderr)
     gc.freeze()
     app = Dashboard(simulation, plays=False)
-    stage = Stage(app, arguments.keys, simulation.now_ms)
+    stage = Cases(app, arguments.keys, simulation.now_ms)
     print(ROW.format("what", "budget", "measured", ""))
     asyncio.run(show(app, (120, 40), lambda: measure(stage, arguments.cases)))
     if "frames" in arguments.cases:
-        wide = Stage(Dashboard(simulation, plays=False), arguments.keys, stage.middle_ms)
+        wide = Cases(Dashboard(simulation, plays=False), arguments.keys, stage.middle_ms)
         asyncio.run(show(wide.app, (200, 60), lambda: wide.frames("frame at 200x60, busy: watch", 25, BUSY_ENTRIES)))
         stage.lines += wide.lines
     stage.add("memory of engine and dashboard", 90, (peak_bytes() - before) / 1e6, "MB")

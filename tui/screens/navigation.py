@@ -52,6 +52,8 @@ class Navigation:
         if current is not None and current != name:
             self._visited.append(current)
             self._switch(name)
+            if key is None:
+                return  # it is looked at as soon as it is laid out
         self._deck.look()
         view = self._deck.view
         if key is not None and isinstance(view, Blade):

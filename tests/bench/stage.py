@@ -1,0 +1,130 @@
+"""The dashboard on a terminal that only counts, and the table of what was measured."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.bench.terminal import Terminal
+from tui.panes.blade import Blade
+from tui.screens.deck import Deck
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from engine import Simulation
+    from tui.app import Dashboard
+
+ROW = "{:<58} {:>9} {:>9}  {}"
+
+
+class Line(NamedTuple):
+    """One case: what was allowed, and what it took."""
+
+    what: str
+    budget: float
+    measured: float
+    unit: str
+    is_least: bool = False
+    remark: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the budget does not hold."""
+        return self.measured < self.budget if self.is_least else self.measured > self.budget
+
+
+def percentile(values: Sequence[float], percent: int) -> float:
+    """The value below which so many of a hundred lie."""
+    return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
+
+
+def is_quiet() -> bool:
+    """Whether there is a processor for whatever wants one, so that the clock tells what something takes."""
+    return os.getloadavg()[0] <= (os.cpu_count() or 1)
+
+
+class Stage:
+    """The dashboard on its terminal, and what was measured so far."""
+
+    def __init__(self, app: Dashboard, keys: int, middle_ms: int) -> None:
+        """Nothing measured yet; so many ``keys`` are pressed in each case."""
+        self.app = app
+        self.keys = keys
+        self.middle_ms = middle_ms
+        self.random = random.Random(1)
+        self.lines: list[Line] = []
+
+    @property
+    def terminal(self) -> Terminal:
+        """Where everything is written."""
+        assert isinstance(self.app._driver, Terminal)
+        return self.app._driver
+
+    @property
+    def deck(self) -> Deck:
+        """The screen below all others."""
+        deck = self.app.screen_stack[0]
+        assert isinstance(deck, Deck)
+        return deck
+
+    @property
+    def simulation(self) -> Simulation:
+        """What is shown."""
+        return self.app.session.simulation
+
+    def add(
+        self, what: str, budget: float, measured: float, unit: str, *, is_least: bool = False, remark: str = ""
+    ) -> None:
+        """Note a case, and print it."""
+        line = Line(what, budget, measured, unit, is_least, remark)
+        self.lines.append(line)
+        verdict = "OVER" if line.is_over else ""
+        sign = ">=" if is_least else ""
+        print(
+            ROW.format(what, f"{sign}{budget:g} {unit}", f"{measured:.3g} {unit}", f"{verdict:<4} {remark}"),
+            file=sys.__stdout__,
+            flush=True,
+        )
+
+    async def settle(self) -> None:
+        """Wait until nothing more is drawn."""
+        writes = -1
+        while writes != self.terminal.writes:
+            writes = self.terminal.writes
+            await asyncio.sleep(0.08)
+
+    async def cost_s(self, act: Callable[[], object]) -> float:
+        """The processor seconds of an act and of drawing what it has changed."""
+        began_s = time.process_time()
+        act()
+        await self.settle()
+        return time.process_time() - began_s
+
+    def go_to(self, when_ms: int, job_id: str = "job-0") -> None:
+        """The moment, as the present, and the job in focus."""
+        self.deck.playback.stand_still()
+        self.simulation.seek(when_ms)
+        self.simulation.branch()
+        self.app.session.focus_job(job_id)
+        self.deck.look()
+
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        """Time goes by as fast as it can."""
+        self.deck.playback.speed(0)
+        self.deck.playback.play()
+        yield
+        self.deck.playback.stand_still()
+
+    def blade(self, name: str) -> Blade:
+        """A list, which is shown from now on."""
+        self.deck.navigation.show(name)
+        view = self.deck.view
+        assert isinstance(view, Blade)
+        return view
