@@ -52,7 +52,9 @@ def enable_verdict(pool: Pool, command: EnablePoolAutoScale, now_ms: int) -> Bat
 
 
 def evaluate_verdict(pool: Pool) -> BatchError | None:
-    """Why the service does not try out a formula on the pool (AS-72, AS-87); None if it does."""
+    """Why the service does not try out a formula on the pool (AS-72, AS-87, AS-89); None if it does."""
+    if pool.state is PoolState.DELETING:
+        return BatchError("PoolBeingDeleted")
     if pool.scaling is None:
         return BatchError("OperationInvalidForCurrentState", "autoscale is not enabled on the pool")
     return None

@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import ScenarioError
 from engine.views.rest_pools import pool_body
-from tests.builders import a_job, a_task, do, events, node_states, refusal, run_to, simulation
+from tests.builders import a_job, a_task, do, events, job_state, node_states, refusal, run_to, simulation, some_tasks
 
 
 def scaled(formula="$TargetDedicatedNodes = 2", **more):
@@ -180,3 +180,26 @@ def test_as_41_a_task_may_say_how_much_of_the_cpu_it_uses():
     assert cpu(a_task("t", 600, simulate={"cpu": 0}), 120) == 0
     assert cpu(a_task("t", 600, requiredSlots=2), 120) == 50
     assert cpu(a_task("t", 600, requiredSlots=2, simulate={"cpu": 100}), 120) == 100
+
+
+@pytest.mark.parametrize("name", ["enablePoolAutoScale", "evaluatePoolAutoScale", "disablePoolAutoScale"])
+def test_as_89_a_pool_that_is_being_deleted_takes_no_formula(name):
+    sim = simulation(pool=scaled())
+    run_to(sim, minutes=4)
+    do(sim, "deletePool", poolId="p")
+    formula = {} if name == "disablePoolAutoScale" else {"autoScaleFormula": "x = 1"}
+    assert refusal(sim, name, poolId="p", **formula) == "PoolBeingDeleted"
+
+
+def test_as_88_an_auto_pool_follows_its_formula_as_any_other():
+    formula = "$TargetDedicatedNodes = $PendingTasks.Count() < 5 ? 1 : min(3, max($PendingTasks.GetSample(5)))"
+    own = {"enableAutoScale": True, "autoScaleFormula": formula, "autoScaleEvaluationInterval": "PT5M"}
+    auto = {"poolLifetimeOption": "job", "pool": {"vmSize": "standard_d2s_v3"} | own}
+    job = a_job(tasks=some_tasks(8, 600), poolInfo={"autoPoolSpecification": auto}, onAllTasksComplete="terminatejob")
+    sim = simulation(job, pool={"id": "other", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 0})
+    run_to(sim, minutes=6)
+    evaluated = events(sim, "AutoScaleEvaluated")
+    assert [event["targetDedicatedNodes"] for event in evaluated] == [1, 3]
+    run_to(sim, minutes=60)
+    assert sim.world.pools.find(evaluated[0]["poolId"]) is None
+    assert job_state(sim) == "completed"
