@@ -9,7 +9,7 @@ from engine.views.explain.autoscale import why_targets
 from engine.views.explain.subject import about_pool
 from engine.views.pages.autoscale import dry_run, scale_page
 from tests.builders import a_job, do, run_to, simulation
-from tests.views.explaining import why_pool_says, why_task_says
+from tests.views.explaining import why_job_says, why_pool_says, why_task_says
 
 
 def scaled(formula):
@@ -114,9 +114,10 @@ def test_as_67_the_page_of_a_pool_holds_formula_schedule_samples_and_evaluations
     assert scale_page(sim, "p") is None
 
 
-def test_as_84_a_task_without_a_node_waits_for_the_next_evaluation():
+def test_as_84_a_task_without_a_node_and_its_job_wait_for_the_next_evaluation():
     sim = scaled("$TargetDedicatedNodes = time().minute < 5 ? 0 : 1")
     run_to(sim, minutes=1)
+    assert why_job_says(sim)[-1] == "Next: the pool's formula is evaluated at 08:05:00 [AS-84]"
     assert why_task_says(sim)[-2:] == [
         "✗ a node with 1 free slot  0 of 0 qualify [SCHED-8]",
         "Next: the pool's formula is evaluated at 08:05:00 [AS-84]",

@@ -11,6 +11,7 @@ from engine.state.jobs import NO_SCHEDULE
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.terms import InstanceState, JobState, OnAllTasksComplete
+from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import Fit, candidates, first_end, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, Reason, earliest, moment, name_of, some
 
@@ -57,6 +58,7 @@ def _active(world: World, job: Job) -> Explanation:
     fit = _room(world, agenda, job)
     changes = [
         first_end(world, nodes, job) if fit is None else fit.next_change,
+        next_evaluation(world.pools[job.pool]) if fit is not None else None,
         _first_preparation(world, job),
         *(Next("the scheduler sees new tasks", when_ms, "TIME-9") for when_ms in seen if when_ms is not None),
         Next("the job's time is over", timeout_ms, "JOB-9") if timeout_ms is not None else None,
