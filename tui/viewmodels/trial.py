@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from engine.specs.commands import Command
     from tui.viewmodels.session import Session
 
-# How far a trial goes, in entries of the log: a tenth of a second on an ordinary machine.
-_MOST_ENTRIES = 10_000
+# How far a trial goes, in entries of the log. It is played three times at most, in a quarter of a second all in all.
+_MOST_ENTRIES = 5_000
 _SLICE = 256
 _LABEL_CELLS = 36
 
