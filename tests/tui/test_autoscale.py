@@ -156,7 +156,15 @@ def test_a_pool_without_autoscale_can_be_tried_out_on_and_one_that_is_gone_canno
     trial, text = said(session_at(330), FIRST_FORMULA, "shared")
     assert (trial.is_taken, trial.fault) == (True, None)
     assert "No samples yet" in text
-    assert said(session_at(330), FIRST_FORMULA, "nowhere")[0].is_taken is False
+    trial, text = said(session_at(330), FIRST_FORMULA, "nowhere")
+    assert (trial.is_taken, "PoolNotFound" in text) == (False, True)
+
+
+def test_a_trial_says_when_the_service_would_refuse_any_formula(session_at):
+    trial, text = said(session_at(5), FIRST_FORMULA, "shared")
+    assert trial.is_taken is False
+    assert "The service would refuse it now: PoolBeingResized" in " ".join(text.split())
+    assert "dedicated nodes" in text
 
 
 def test_a_trial_changes_nothing(session_at):

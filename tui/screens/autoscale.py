@@ -110,7 +110,7 @@ class FormulaEditor(ModalScreen[list[Command] | None]):
             self.notify("This is the past. b branches here, then it can be changed.", severity="warning", markup=False)
         elif not self._trial.is_taken:
             self.action_go_to_fault()
-            self.notify("The service would refuse this text.", severity="error", markup=False)
+            self.notify("The service would refuse it.", severity="error", markup=False)
         elif self._trial.fault is not None and not self._insists:
             self._insists = True
             self.notify("It would fail as the pool is now. Ctrl+s again applies it.", severity="warning", markup=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale import FormulaError
-from engine.views.pages.autoscale import dry_run, scale_page
+from engine.views.pages.autoscale import dry_run, refusal_of, scale_page
 from engine.views.pages.jobs import pool_row
 from tui import format as fmt
 from tui.viewmodels.formula import around, numbered
@@ -183,6 +183,11 @@ class Trial(NamedTuple):
 
 def try_out(session: Session, pool_id: str, formula: str, cells: int) -> Trial:
     """A formula evaluated on the pool as it is now; nothing changes (AS-87)."""
+    refused = refusal_of(session.simulation, pool_id, formula)
+    lines: list[Line] = []
+    if refused is not None:
+        said = f"{session.glyphs.bad} The service would refuse it now: {refused}"
+        lines = [*(line(Span(each, Role.FAILED)) for each in wrapped(said, cells)), ()]
     try:
         run = dry_run(session.simulation, pool_id, formula)
     except FormulaError as error:
@@ -190,16 +195,16 @@ def try_out(session: Session, pool_id: str, formula: str, cells: int) -> Trial:
         return Trial(_fault(formula, said, error.position, error.reason, cells), False, error.position)
     pool = pool_row(session.simulation, pool_id)
     if run is None or pool is None:
-        return Trial([line("The pool is not there any more.")], False, None)
+        return Trial(lines, False, None)
     if run.error is not None:
         said = f"{session.glyphs.bad} It would fail: {run.error.code}. The targets stay."
-        lines = _fault(formula, said, run.error.position, run.error.reason, cells)
+        lines += _fault(formula, said, run.error.position, run.error.reason, cells)
         own = run.items[_SERVICE_ITEMS:]
         lines += [(), line(Span("Its variables until then", Role.DIM)), *_table(own, Role.DERIVED)] if own else []
-        return Trial(lines, True, run.error.position)
+        return Trial(lines, refused is None, run.error.position)
     page = scale_page(session.simulation, pool_id)
-    samples = page.samples if page is not None else ()
-    return Trial([*_outcome(session, run, cells), *_change(pool, run, cells), (), *_sampled(samples)], True, None)
+    lines += [*_outcome(session, run, cells), *_change(pool, run, cells), ()]
+    return Trial([*lines, *_sampled(page.samples if page is not None else ())], refused is None, None)
 
 
 def _fault(formula: str, said: str, position: Position, reason: str, cells: int) -> list[Line]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.errors import BatchError
 from engine.rules import autoscaling, pool_samples
+from engine.specs.commands import EnablePoolAutoScale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,3 +51,12 @@ def dry_run(simulation: Simulation, pool_id: str, formula: str) -> AutoScaleRun 
     """
     pool = simulation.world.pools.find(pool_id)
     return None if pool is None else autoscaling.evaluate(simulation.world, pool, formula, simulation.now_ms)
+
+
+def refusal_of(simulation: Simulation, pool_id: str, formula: str) -> BatchError | None:
+    """Why the service would not take a formula for the pool now, whatever it comes to (AS-72, AS-85)."""
+    pool = simulation.world.pools.find(pool_id)
+    if pool is None:
+        return BatchError("PoolNotFound", poolId=pool_id)
+    command = EnablePoolAutoScale(pool_id=pool_id, auto_scale_formula=formula)
+    return autoscaling.enable_verdict(pool, command, simulation.now_ms + 1)
