@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.actions import Action
     from tui.viewmodels.session import Session
-    from tui.viewmodels.verbs import Choice
+    from tui.viewmodels.verbs.verb import Choice
 
 
 class ActionSheet(ModalScreen[list[Command] | None]):

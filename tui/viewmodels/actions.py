@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.specs.commands import COMMANDS
 from engine.units import format_duration
-from tui.viewmodels import verbs
-from tui.viewmodels.verbs import Body, Case, Choice, Verb, case_of
+from tui.viewmodels.verbs.cases import VERBS, Case, case_of
+from tui.viewmodels.verbs.verb import Body, Choice, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
     from tui.viewmodels.subject import Kind, Subject
 
-_VERBS: dict[Kind, tuple[Verb[Any], ...]] = {
-    "node": verbs.NODE,
-    "task": verbs.TASK,
-    "job": verbs.JOB,
-    "job schedule": verbs.JOB_SCHEDULE,
-    "pool": verbs.POOL,
-}
 _NO = Choice({}, "No, go back")
 _MOST_SHOWN = 3
 
@@ -66,7 +59,7 @@ def actions_for(session: Session, subjects: Sequence[Subject]) -> list[Action]:
     cases = [case for subject in subjects if (case := case_of(session, subject)) is not None]
     if not cases:
         return []
-    offered = [verb for verb in _VERBS[subjects[0].kind] if any(verb.offered(case.row) for case in cases)]
+    offered = [verb for verb in VERBS[subjects[0].kind] if any(verb.offered(case.row) for case in cases)]
     return [_action(verb, cases, subjects[0].kind) for verb in offered]
 
 

@@ -1,0 +1,1 @@
+"""What can be done to nodes, tasks, jobs, job schedules and pools: tables of verbs."""
