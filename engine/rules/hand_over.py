@@ -28,7 +28,7 @@ _SETTLED = Mark.VALID | Mark.RAN
 _JOB_ACTIVE, _POOL_ACTIVE = JobState.ACTIVE, PoolState.ACTIVE
 
 
-def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one long function is what it is for
+def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  # one long function is what it is for
     """The rule for DueKind.TASK_ENDED. The tables are bound once: they change their contents, never their identity."""
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     env, schedule = calendar.env, calendar.env.schedule
@@ -41,43 +41,54 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
     entries = log.when
     when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     success, start = tasks.first_success, tasks.first_start
-    end_with_care, all_else = outcomes.task_ended, scheduling.slots_came_free
+    slots_came_free, look_elsewhere = scheduling.slots_came_free, scheduling.look_elsewhere
     assign, row_bits, row_mask = scheduling.assign, scheduling.ROW_BITS, scheduling.ROW_MASK
     task_ended, again = DueKind.TASK_ENDED, calendar.rules_for(DueKind.TASK_ENDED)
 
-    def rule(due: Due) -> None:  # noqa: PLR0915
+    def ordinary(node: int, slots: int, task: int) -> None:
+        """Let the ordinary way see who is next, after a task that may have to run again."""
+        slots_came_free(world, node, slots)
+        if state[task] == ACTIVE:
+            look_elsewhere(world, jobs[profiles[profile_of[task]].job])
+
+    def rule(due: Due) -> None:  # noqa: C901, PLR0912, PLR0915
         task = due.key
         now_ms: int = env._now  # type: ignore[assignment]  # SimPy allows for times that are no whole numbers
         if state[task] != RUNNING or ended[task] != now_ms:
             return
         profile = profiles[profile_of[task]]
         job = jobs[profile.job]
-        if due.token or code[task] or job.max_parallel >= 0:
-            end_with_care(world, due)
+        care = due.token or code[task]
+        if job.max_parallel >= 0 or (care and profile.process is None):
+            outcomes.task_ended(world, due)
             return
-        # The task is completed (outcomes.task_ended, TaskTable.succeed).
         node = on_node[task]
         pool = pools[records[node].pool]
         slots = profile.required_slots
-        state[task] = COMPLETED
         here = running[node]
-        here.discard(task)
-        ran[node] += 1
-        nodes_dirty[node >> PAGE_BITS] = 1
-        counts = job.counts
-        counts[RUNNING] -= 1
-        counts[COMPLETED] += 1
-        when(now_ms)
-        shape_of(success)
-        row_a(task)
-        row_b(node)
-        if counts[COMPLETED] == job.total or job.state is not _JOB_ACTIVE:
-            outcomes.task_left(world, job)
+        if care:
+            outcomes.end_with_care(world, task, node, profile)
+            pool.run_on(now_ms, slots)  # until it is known that nobody is next
+        else:
+            # The task is completed (outcomes.task_ended, TaskTable.succeed).
+            state[task] = COMPLETED
+            here.discard(task)
+            ran[node] += 1
+            nodes_dirty[node >> PAGE_BITS] = 1
+            counts = job.counts
+            counts[RUNNING] -= 1
+            counts[COMPLETED] += 1
+            when(now_ms)
+            shape_of(success)
+            row_a(task)
+            row_b(node)
+            if counts[COMPLETED] == job.total or job.state is not _JOB_ACTIVE:
+                outcomes.task_left(world, job)
         # Who is next (scheduling.slots_came_free, fill_node)?
         turns = pool.turns
         if not turns or not is_open[node] or pool.pass_due or not pool.fills_at_once:
             pool.run_on(now_ms, -slots)
-            all_else(world, node, slots)
+            ordinary(node, slots, task)
             return
         turn = turns[0]
         job = jobs[turn & row_mask]
@@ -96,10 +107,10 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
             or not profiles[profile_of[lane.next]].hot
         ):
             pool.run_on(now_ms, -slots)
-            all_else(world, node, slots)
+            ordinary(node, slots, task)
             return
         # The job's turn is over (ReadyQueue.take, scheduling.next_turn).
-        task = lane.take()
+        ended_task, task = task, lane.take()
         job.ready_count -= 1
         pool.served = served = pool.served + 1
         if not job.ready_count:
@@ -119,6 +130,8 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
             if row < 0 or mark[row] & needed != needed:
                 pool.run_on(now_ms, -slots)
                 assign(world, job, task, node, profiles[profile_of[task]])
+                if care and state[ended_task] == ACTIVE:
+                    look_elsewhere(world, jobs[profile.job])
                 return
         # The task runs (outcomes.start_task, TaskTable.start).
         delay_ms = planned[task]
@@ -137,6 +150,9 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: PLR0915  # one l
         row_b(node)
         due.callbacks = again
         due.key = task
+        due.token = 0
         schedule(due, task_ended, delay_ms)  # type: ignore[arg-type]
+        if care and state[ended_task] == ACTIVE:
+            look_elsewhere(world, jobs[profile.job])
 
     return rule

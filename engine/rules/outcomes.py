@@ -166,15 +166,14 @@ def task_ended(world: World, due: Due) -> None:
         after_completion(world, task, profile, 0, None)
         scheduling.slots_came_free(world, node, profile.required_slots)
     else:
-        _end_with_care(world, task, node, profile)
-        disk_space.look(world, node)
+        end_with_care(world, task, node, profile)
         scheduling.slots_came_free(world, node, profile.required_slots)
         if tasks.state[task] == ACTIVE:
             scheduling.look_elsewhere(world, world.jobs[profile.job])
 
 
-def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> None:
-    """The end of a task that may have failed, or has files."""
+def end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> None:
+    """The end of a task that may have failed, or has files; its slots are the caller's to give to others."""
     extra = world.tasks.extra(task)
     plan = _present_plan(world, task, profile, extra)
     world.plans.pop(task, None)
@@ -183,6 +182,8 @@ def _end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> 
         setups.forget(world, node, launch.directory)
         plan = finished(world, task, node, launch, plan) if plan.failure is None else plan
     conclude(world, task, profile, plan)
+    if profile.process is None:
+        disk_space.look(world, node)
 
 
 def finished(world: World, task: int, node: int, launch: Launch, plan: Plan) -> Plan:
