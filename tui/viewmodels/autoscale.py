@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from engine.state.pools import AutoScaleRun
     from engine.views.pages.autoscale import Sampled, ScalePage
     from engine.views.pages.jobs import PoolRow
+    from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session
 
 # From so many cells on, formula and evaluation stand side by side.
@@ -132,10 +133,8 @@ def _history(session: Session, page: ScalePage, cells: int) -> list[Line]:
     glyphs = session.glyphs
     failed = Span(glyphs.failure, Role.FAILED)
     rows = {
-        "target": [
-            failed if run.error else Span(_level(glyphs.densities, _wanted(run), most), Role.KEY) for run in runs
-        ],
-        "nodes": [Span(_level(glyphs.densities, _present(run), most), Role.RUNNING) for run in runs],
+        "target": [failed if run.error else Span(_level(glyphs, _wanted(run), most), Role.KEY) for run in runs],
+        "nodes": [Span(_level(glyphs, _present(run), most), Role.RUNNING) for run in runs],
     }
     first, last = session.clock(runs[0].when_ms), session.clock(runs[-1].when_ms)
     lines = [line(Span("History", Role.STRONG), Span(f"  {first} to {last}, most: {most}", Role.DIM))]
@@ -152,9 +151,10 @@ def _present(run: AutoScaleRun) -> int:
     return run.current_dedicated + run.current_spot
 
 
-def _level(levels: str, value: int, most: int) -> str:
-    """A column as high as its share; whatever is not zero can be seen."""
-    return levels[-(-value * (len(levels) - 1) // most)] if most else levels[0]
+def _level(glyphs: GlyphSet, value: int, most: int) -> str:
+    """A column as high as its share of the most; whatever is not zero can be told from it."""
+    levels = glyphs.densities
+    return levels[-(-value * (len(levels) - 1) // most)] if value else glyphs.rest
 
 
 def _row(session: Session, run: AutoScaleRun) -> Line:
