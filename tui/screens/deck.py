@@ -137,7 +137,7 @@ class Deck(Screen[None]):
     def look_at_header(self) -> None:
         """Bring clock, tabs and hints up to date."""
         pacer = self.playback.pacer
-        transport = Transport(pacer.playing, pacer.speed, self.session.simulation.finished, self.playback.progress)
+        transport = Transport(pacer.playing, pacer.speed, self.session.simulation.finished, self.playback.way)
         self.query_one(Header).show(self.view.id or "", self.view.title, transport)
         self.query_one(Prompt).show_hints(self._hints())
         self.query_one("#too-small", LinesView).show(too_small(self.size.width, self.size.height))
@@ -146,7 +146,7 @@ class Deck(Screen[None]):
         playing = self.playback.pacer.playing
         pairs = [("space", "pause" if playing else "run"), (".", "step"), (",", "back"), ("[ ]", "speed")]
         pairs += self.view.hints
-        if self.playback.progress is not None:
+        if self.playback.way is not None:
             pairs.insert(0, ("esc", "stay here"))
         elif self.session.is_past:
             pairs.insert(0, ("b", "branch here"))

@@ -125,10 +125,15 @@ class Playback:
         return was_on_the_way
 
     @property
-    def progress(self) -> float | None:
-        """How much of the way to another moment is done, 0 to 1; None while there is none."""
-        to_ms = self.pacer.destination_ms
-        return None if to_ms is None else (self._session.now_ms - self._from_ms) / max(1, to_ms - self._from_ms)
+    def way(self) -> str | None:
+        """What is said of the way to another moment, with how much of it is done if that is known; None without one."""
+        to_ms, simulation = self.pacer.destination_ms, self._session.simulation
+        if to_ms is None:
+            return None
+        if to_ms == simulation.end_ms and simulation.scenario.until_ms is None:
+            return "ON THE WAY"  # when nothing more can happen is not known before
+        done = (self._session.now_ms - self._from_ms) / max(1, to_ms - self._from_ms)
+        return f"ON THE WAY {done:.0%}"
 
     # -- speed ---------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ class Transport(NamedTuple):
     is_playing: bool
     speed: float | None
     is_finished: bool
-    progress: float | None = None  # on the way to another moment: how much of it is done, 0 to 1
+    way: str | None = None  # what is said while it is on the way to another moment
 
 
 def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -> Line:
@@ -48,8 +48,8 @@ def _clock(session: Session, transport: Transport, *, is_narrow: bool) -> Line:
 
 def _state(session: Session, transport: Transport) -> Span:
     speed = fmt.speed_text(transport.speed)
-    if transport.progress is not None:
-        return Span(f" ON THE WAY {transport.progress:.0%} ", Role.ALERT)
+    if transport.way is not None:
+        return Span(f" {transport.way} ", Role.ALERT)
     if session.is_past:
         behind = fmt.span(session.newest_ms - session.now_ms)
         return Span(f" PAST -{behind} ", Role.ALERT)
