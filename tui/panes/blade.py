@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Container, Horizontal
-from textual.content import Content
 
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.text import Line, Span, between, cut
 from tui.widgets.lines import LinesView
 from tui.widgets.table import Table
+from tui.widgets.title import entitle
 
 _BLANK: Line = (Span(" "),)
 
@@ -66,7 +66,7 @@ class Blade(Container):
     def _look_at_row(self) -> None:
         table = self.table
         shown = f" {self.model.count:,}" if self.model.count else ""
-        table.border_title = Content(f"{self.model.title}{shown}")
+        entitle(table, f"{self.model.title}{shown}")
         key = table.key
         details = self.query_one(".details", LinesView)
         if details.display:

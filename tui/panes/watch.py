@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Container
-from textual.content import Content
 
 from engine.terms import JobState
 from tui.messages import ShowView
@@ -18,6 +17,7 @@ from tui.widgets.choices import Choices
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
+from tui.widgets.title import entitle
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -70,14 +70,14 @@ class Watch(Container):
         """Bring every pane up to date."""
         session = self._session
         rail = self.query_one("#rail", LinesView)
-        rail.border_title = Content(phase_rail.title(session))
+        entitle(rail, phase_rail.title(session))
         rail.show(phase_rail.rail(session, rail.size.width))
         self.query_one(NodeMap).look()
         self._look_at_hooks()
         self._attention.refresh()
         attention = self.query_one(Choices)
         concerns = len(self._attention.concerns)
-        attention.border_title = Content(f"Needs attention ({concerns})" if concerns else "Needs attention")
+        entitle(attention, f"Needs attention ({concerns})" if concerns else "Needs attention")
         attention.show(self._attention.lines(max(20, attention.size.width - Choices.MARK_CELLS)))
         self._look_at_events()
 
@@ -91,8 +91,8 @@ class Watch(Container):
         table = self.query_one(Table)
         table.model = model
         table.look()
-        table.border_title = Content(f"{model.title} ({model.count:,})")
-        table.border_subtitle = "6 open" if model is self._preparation else "7 open"
+        key = "6" if model is self._preparation else "7"
+        entitle(table, f"{model.title} ({model.count:,})", f"{key} open")
 
     def _look_at_events(self) -> None:
         recent = self.query_one("#recent", LinesView)

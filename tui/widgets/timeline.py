@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 
@@ -13,6 +12,7 @@ from tui.messages import GoTo
 from tui.viewmodels.text import Role, Span, cut
 from tui.viewmodels.timeline import LABEL_CELLS
 from tui.widgets.lines import strip_of
+from tui.widgets.title import entitle
 
 if TYPE_CHECKING:
     from textual import events
@@ -69,7 +69,7 @@ class TimelineGrid(ScrollView):
     def look(self) -> None:
         """Look at the model again and draw what has changed."""
         self.model.refresh(max(1, self.size.width - LABEL_CELLS))
-        self.border_title = Content(self.model.session.text(self.model.title()))
+        entitle(self, self.model.session.text(self.model.title()))
         self._at = max(0, min(self._at, len(self.model.keys) - 1))
         height = len(self.model.keys) + _ABOVE + _BELOW
         if self.virtual_size != (self.size.width, height):
