@@ -1,0 +1,54 @@
+"""The story of a first visit: find what failed and why, act on it, end the job, save, and replay without a screen."""
+
+from __future__ import annotations
+
+from click.testing import CliRunner
+
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.cli import cli
+
+REIMAGED = ("a", "down", "enter", "enter")
+SAVED = "story.yaml"
+KEYS = {".": "full_stop"}
+
+
+def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = dashboard_at(170, "preparation-fails-on-one-node")
+    seen = {}
+
+    def look(name):
+        return lambda app: seen.update({name: text_of(app)})
+
+    drive(
+        app,
+        look("watch"),
+        *("tab", "enter", "w"),  # what needs attention leads to the node; why?
+        look("why"),
+        "escape",
+        *("a", "enter", "enter"),  # a reboot does not help
+        *("t", *"+90s", "enter"),
+        look("rebooted"),
+        *REIMAGED,
+        *("t", *"+180s", "enter"),
+        look("reimaged"),
+        *("A", "enter"),
+        look("terminate"),
+        "enter",
+        *("7", "i"),
+        look("release"),
+        *("R", *["backspace"] * 60, *(KEYS.get(letter, letter) for letter in SAVED), "enter"),
+        *("t", *"end", "enter"),
+    )
+    assert contains(seen["watch"], "1 node: preparation task", "barred from this job until reimaged")
+    assert contains(seen["why"], "Why is n1 barred from job align?", "exit code 56", "A reboot does not help.")
+    assert contains(seen["rebooted"], "✗ 1 failed")
+    assert contains(seen["reimaged"], "↺ 1 must run again")
+    assert contains(seen["terminate"], "Tried out up to", "tasks terminated", "align completed")
+    assert contains(seen["release"], "releasing")
+    given = [one.command.NAME for one in app.session.simulation.journal.by_hand()]
+    assert given == ["rebootNode", "reimageNode", "terminateJob"]
+
+    replayed = CliRunner().invoke(cli, ["run", SAVED, "--events", "-", "--quiet"])
+    assert replayed.stdout.splitlines() == list(app.session.simulation.json_lines())
