@@ -272,6 +272,8 @@ class Deck(Screen[None]):
                 self.playback.go_to(message.text)
             case "line":
                 self.navigation.go_to(message.text)
+            case "export":
+                self.telling.export(message.text)
             case "save":
                 self.by_hand.save(message.text)
 

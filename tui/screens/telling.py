@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
@@ -11,6 +12,7 @@ from tui.panes.timeline import Timeline
 from tui.screens.sheet import Sheet
 from tui.screens.why import Why
 from tui.viewmodels.details import block_lines
+from tui.viewmodels.export import as_csv
 from tui.viewmodels.files import file_lines
 from tui.viewmodels.help import help_lines
 from tui.viewmodels.nodes import NodesModel
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
 
 
+_MOST_EXPORTED = 100_000
+
+
 class Telling:
     """Details, reasons, files and keys."""
 
@@ -32,6 +37,8 @@ class Telling:
         Binding("question_mark,f1", "tell('help')", "help", id="help"),
         Binding("w", "tell('why')", "why is it so?", id="row.why"),
         Binding("f", "tell('files')", "files on the node", id="row.files"),
+        Binding("e", "tell('ask_file')", "export the rows as CSV", id="list.export"),
+        Binding("d", "tell('hide')", "show or hide the details", id="list.details"),
         Binding("y", "tell('copy')", "copy the id", id="row.copy"),
     )
 
@@ -92,6 +99,38 @@ class Telling:
             identity = view.model.identity_of(view.table.key)
             self._deck.app.copy_to_clipboard(identity)
             self._deck.say(f"copied {identity}")
+
+    def hide(self) -> None:
+        """Give the room of the details to the list, or take it back."""
+        view = self._deck.view
+        if isinstance(view, Blade):
+            view.toggle_class("-bare")
+            self._deck.call_after_refresh(self._deck.look)
+
+    def ask_file(self) -> None:
+        """Ask where the rows of the list are to be written."""
+        view = self._deck.view
+        if isinstance(view, Blade) and view.model.count > _MOST_EXPORTED:
+            self._deck.say(f"{view.model.count:,} rows are too many to write at once; / filters them.", "warning")
+        elif isinstance(view, Blade):
+            self._deck.ask("export", f"write {view.model.count:,} rows as CSV to", f"{view.id}.csv")
+        else:
+            self._deck.say("e exports a list: views 2 to 7, 9 and 0.")
+
+    def export(self, name: str) -> None:
+        """Write the rows of the list, unless there is such a file already."""
+        view, path = self._deck.view, Path(name.strip())
+        if not isinstance(view, Blade):
+            return
+        try:
+            with path.open("x", encoding="utf-8", newline="") as file:
+                file.write(as_csv(view.model))
+        except FileExistsError:
+            self._deck.say(f"{path} is there already: e asks for another name.", "error")
+        except OSError as error:
+            self._deck.say(f"{path}: {error.strerror or error}", "error")
+        else:
+            self._deck.say(f"wrote {view.model.count:,} rows to {path}")
 
     def help(self) -> None:
         """The keys of what has the focus, and what the view shows."""

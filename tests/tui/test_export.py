@@ -1,0 +1,65 @@
+"""Lists as files, and lists without details."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.viewmodels.export import as_csv
+from tui.viewmodels.instances import PreparationModel
+
+LATER_S = 330
+
+
+def notes(app):
+    return [note.message for note in app._notifications]
+
+
+def test_every_column_of_every_row_that_is_left(session_at):
+    model = PreparationModel(session_at(LATER_S))
+    model.filter_text = "result:failure"
+    model.refresh()
+    header, *rows = csv.reader(io.StringIO(as_csv(model)))
+    assert header[:3] == ["id", "Node", "State"]
+    assert header[-1] == "Failure code"
+    assert len(rows) == 1
+    assert rows[0][0].startswith("tvmps_")
+    assert rows[0][-1] == "FailureExitCode"
+
+
+def test_rows_are_written_once_and_never_over_a_file(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = []
+    drive(dashboard_at(LATER_S), *("5", "e", "enter", "e", "enter", "1", "e"), lambda app: said.extend(notes(app)))
+    assert len((tmp_path / "tasks.csv").read_text(encoding="utf-8").splitlines()) == 41
+    assert said[0] == "wrote 40 rows to tasks.csv"
+    assert said[1].startswith("tasks.csv is there already")
+    assert said[2].startswith("e exports a list")
+
+
+def test_what_cannot_be_written_is_said(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    said = []
+    path = ["slash" if letter == "/" else letter for letter in "file/x"]
+    drive(
+        dashboard_at(LATER_S),
+        *("5", "e", *["backspace"] * 9, *path, "enter"),
+        lambda app: said.extend(notes(app)),
+    )
+    assert said == ["file/x: Not a directory"]
+
+
+def test_details_are_hidden_and_shown(dashboard_at):
+    seen = []
+    drive(
+        dashboard_at(LATER_S),
+        *("5", "d"),
+        lambda app: seen.append(text_of(app)),
+        "d",
+        lambda app: seen.append(text_of(app)),
+    )
+    assert not contains(seen[0], "Details")
+    assert contains(seen[1], "Details")
