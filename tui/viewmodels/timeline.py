@@ -133,7 +133,8 @@ class TimelineModel:
         now = self.session.now_ms // columns.step_ms - columns.first
         text = ""
         for at in range(0, columns.number, _TICK):
-            text += fit(self.session.clock(columns.begin_ms(at)), _TICK)
+            time = self.session.clock(columns.begin_ms(at))
+            text += fit("" if at <= now < at + len(time) else time, _TICK)
         text = text[: columns.number]
         spans = [Span(" " * LABEL_CELLS), Span(text, Role.DIM)]
         if 0 <= now < columns.number:
