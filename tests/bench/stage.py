@@ -93,9 +93,9 @@ class Stage:
         )
 
     async def settle(self) -> None:
-        """Wait until nothing more is drawn."""
-        writes = -1
-        while writes != self.terminal.writes:
+        """Wait until nothing more is arranged and drawn."""
+        writes, view = -1, self.deck.view
+        while writes != self.terminal.writes or (isinstance(view, Blade) and view.model.is_arranging):
             writes = self.terminal.writes
             await asyncio.sleep(0.08)
 

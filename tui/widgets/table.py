@@ -312,6 +312,4 @@ class Table(ScrollView):
         self._arranged()
 
     def _arranged(self) -> None:
-        self.look()
-        self.post_message(self.Arranged())
-        self.post_message(self.Moved(self))
+        self.post_message(self.Arranged())  # whoever shows the table looks at all that stands around it as well
