@@ -331,7 +331,8 @@ def _end_tasks(world: World, job: Job) -> None:
 def release_is_over(world: World, job: Job) -> None:
     """One release less to wait for."""
     world.jobs.edit(job.row).releases_open -= 1
-    look_at_end(world, job)
+    if not job.releases_open or job.forced:
+        look_at_end(world, job)
 
 
 def look_at_end(world: World, job: Job) -> None:

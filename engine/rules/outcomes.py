@@ -109,7 +109,8 @@ def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: s
     world.nodes.running[node].add(task)
     pools = world.pools.rows
     pools[world.nodes.records.rows[node].pool].run_on(now_ms, profile.required_slots)
-    world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
+    token = 0 if profile.hot and task not in tasks.sparse[task >> PAGE_BITS] else 1  # TaskTable.end_token
+    world.calendar.at(end_ms, DueKind.TASK_ENDED, task, token)
     if world.jobs.rows[profile.job].has_release:
         remember_run(world, profile.job, node)
 

@@ -75,10 +75,11 @@ def begin(world: World, job: Job) -> None:
     """The job ends: release starts on all nodes that owe it, in parallel (REL-2, REL-6)."""
     if not job.has_release:
         return
-    instances, node_state = world.instances, world.nodes.state
+    instances, node_state, records = world.instances, world.nodes.state, world.nodes.records.rows
     for row in instances.rows_of_job(job.row):
         node = instances.node[row]
-        node_operations.drained(world, node)  # what has waited for the job's last task there comes first (REL-14)
+        if records[node].operation is not None:  # what has waited for the job's last task there comes first (REL-14)
+            node_operations.drained(world, node)
         verdict = release_verdict(instances.mark[row], instances.release_state[row], node_state[node])
         if verdict is ReleaseVerdict.SKIP:
             continue

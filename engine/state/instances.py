@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from engine.log import EventLog, Subject
-from engine.state.columns import PAGE_BITS, TIME, ColumnsCopy, PagedColumns
+from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, ColumnsCopy, PagedColumns
 from engine.state.failures import FailureInfo
 from engine.terms import InstanceState, TaskResult
 
@@ -113,7 +113,10 @@ class InstanceTable(PagedColumns[Ending]):
         self.rows: dict[int, array[int]] = {}  # job -> row by node, -1 where there is none
         self._of_job: dict[int, array[int]] = {}
         self._last_on = array("i")  # by node, -1 where there is none; ``before`` leads on to the earlier ones
-        self._blank = [(getattr(self, name).append, -1 if code == TIME else 0) for name, code in self.TYPES.items()]
+        self._blank = [
+            (column, array(column.typecode, [-1 if code == TIME else 0]) * PAGE_ROWS)
+            for column, code in zip(self.columns, self.TYPES.values(), strict=True)
+        ]
         self._shapes: dict[tuple[Hashable, ...], int] = {}
 
     def row(self, job: int, node: int) -> int:
@@ -139,9 +142,10 @@ class InstanceTable(PagedColumns[Ending]):
         rows = self.rows.get(job)
         if rows is not None and node < len(rows) and rows[node] >= 0:
             return rows[node]
-        for append, value in self._blank:
-            append(value)
         row = self._grow(1)
+        if row == len(self.job):  # rows are made a page at a time, blank beyond ``length``
+            for column, blank in self._blank:
+                column.extend(blank)
         self.job[row] = job
         self.node[row] = node
         self._enter(row)
