@@ -24,6 +24,8 @@ from random import Random  # noqa: TID251  seeded by key below, never shared
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from engine.units import UNLIMITED_FROM_MS
+
 if TYPE_CHECKING:
     from engine.specs.simulate import Distribution, ExitCodes
 
@@ -115,6 +117,14 @@ def _shares(weights: ExitCodes) -> tuple[list[int], list[float]]:
 
 @lru_cache(maxsize=1024)
 def _inverse(kind: str, values: tuple[float, ...]) -> Callable[[float], float]:
+    """The inverse of the cumulative distribution, up to the longest time that has an end."""
+    inverse = _free_inverse(kind, values)
+    if inverse(1 - _TINY) < UNLIMITED_FROM_MS:
+        return inverse
+    return lambda u: min(inverse(u), UNLIMITED_FROM_MS)
+
+
+def _free_inverse(kind: str, values: tuple[float, ...]) -> Callable[[float], float]:
     """The inverse of the cumulative distribution; infinite tails end where the last bit of u does."""
     match kind, values:
         case "constant", (value,):

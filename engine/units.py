@@ -23,7 +23,7 @@ _DURATION = re.compile(
     r"(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)(?:\.(?P<fraction>\d+))?S)?)?",
     re.ASCII | re.IGNORECASE,
 )
-_UNLIMITED_FROM_MS = 10_675_199 * DAY_MS
+UNLIMITED_FROM_MS = 10_675_199 * DAY_MS  # what is so long has no end
 
 
 def parse_duration(text: str) -> int | None:
@@ -41,7 +41,7 @@ def parse_duration(text: str) -> int | None:
     ms += int(match["minutes"] or 0) * MINUTE_MS
     ms += int(match["seconds"] or 0) * SECOND_MS
     ms += int(((match["fraction"] or "") + "000")[:3])
-    if ms >= _UNLIMITED_FROM_MS:
+    if ms >= UNLIMITED_FROM_MS:
         return None
     return -ms if match["sign"] else ms
 

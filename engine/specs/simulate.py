@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Network
 from typing import Annotated, Any, Literal, get_args
@@ -21,7 +21,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from engine.specs.base import Bool, Int, Number, Size, Spec, Text
-from engine.units import SECOND_MS, format_duration, parse_duration
+from engine.units import SECOND_MS, UNLIMITED_FROM_MS, format_duration, parse_duration
 
 DistributionKind = Literal["constant", "uniform", "normal", "lognormal", "exponential", "triangular", "choice"]
 
@@ -35,11 +35,12 @@ _FORMS: dict[str, str] = {
     "triangular": "[least, mode, most]",
     "choice": "a list of times",
 }
+_MOST_SIGMA = 10  # at which one time in six is more than twenty thousand medians long
 _COUNTS = {"constant": 1, "uniform": 2, "normal": 2, "lognormal": 2, "exponential": 1, "triangular": 3}
 
 
 def _parse_number(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise ValueError(f"{what} should be a number, not {value!r}")
     if value < 0:
         raise ValueError(f"{what} should not be negative, but is {value!r}")
@@ -47,14 +48,19 @@ def _parse_number(value: object, what: str) -> float:
 
 
 def _parse_time(value: object) -> int:
-    if not isinstance(value, str):
-        return round(_parse_number(value, "a time") * SECOND_MS)
-    ms = parse_duration(value)
-    if ms is None:
+    ms = parse_duration(value) if isinstance(value, str) else round(_parse_number(value, "a time") * SECOND_MS)
+    if ms is None or ms >= UNLIMITED_FROM_MS:
         raise ValueError(f"{value!r} has no end")
     if ms < 0:
         raise ValueError(f"a time should not be negative, but is {value!r}")
     return ms
+
+
+def _parse_sigma(value: object) -> float:
+    sigma = float(_parse_number(value, "sigma"))
+    if sigma > _MOST_SIGMA:
+        raise ValueError(f"sigma should be {_MOST_SIGMA} or less, not {value!r}")
+    return sigma
 
 
 def _parse_distribution(kind: str, given: object) -> tuple[float | int, ...]:
@@ -62,7 +68,7 @@ def _parse_distribution(kind: str, given: object) -> tuple[float | int, ...]:
     if not parts or len(parts) != _COUNTS.get(kind, len(parts)):
         raise ValueError(f"{kind} should be {_FORMS[kind]}, not {given!r}")
     if kind == "lognormal":
-        return (_parse_time(parts[0]), float(_parse_number(parts[1], "sigma")))
+        return (_parse_time(parts[0]), _parse_sigma(parts[1]))
     times = tuple(map(_parse_time, parts))
     if kind in ("uniform", "triangular") and list(times) != sorted(times):
         raise ValueError(f"{kind} should be {_FORMS[kind]} in this order, not {given!r}")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from engine import draws
 from engine.specs.simulate import Distribution
+from engine.units import UNLIMITED_FROM_MS
 
 KINDS = {
     "constant": (5_000,),
@@ -76,6 +77,13 @@ def test_what_would_be_negative_is_zero_and_halves_round_to_even():
     assert draws.draw_ms(Distribution(kind="normal", values=(1_000, 60_000)), 0.01) == 0
     assert draws.draw_ms(Distribution(kind="uniform", values=(0, 5)), 0.5) == 2
     assert draws.draw_ms(Distribution(kind="triangular", values=(7, 7, 7)), 0.5) == 7
+
+
+@pytest.mark.parametrize(("kind", "spread"), [("lognormal", (10,)), ("exponential", ()), ("normal", (10**16,))])
+def test_no_time_is_longer_than_the_longest_that_has_an_end(kind, spread):
+    distribution = Distribution(kind=kind, values=(UNLIMITED_FROM_MS - 1, *spread))
+    assert draws.draw_ms(distribution, 1 - 2**-53) == UNLIMITED_FROM_MS
+    assert max(draws.block_ms(distribution, 3, "job", count=100)) == UNLIMITED_FROM_MS
 
 
 @every_kind
