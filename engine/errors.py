@@ -100,6 +100,7 @@ _MESSAGES: dict[str, str] = {
     "JobPreparationTaskNotRunOnNode": "The job preparation task has not run on the specified node.",
     "JobReleaseTaskNotRunOnNode": "The job release task has not run on the specified node.",
     "InvalidApplicationPackageReferences": "One or more application package references are invalid.",
+    "InvalidCertificateReferences": "One or more certificate references are invalid.",
     "AutoPoolCreationFailedWithQuotaReached": "The auto pool could not be created: a quota has been reached.",
     "InvalidApplicationPackageReferencesInAutoPool": "The auto pool has invalid application package references.",
     "InvalidAutoPoolSettings": "The settings of the auto pool are invalid.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -25,6 +25,8 @@ _QUOTED = {
     "float_type": re.compile(r"[-+]?\d+(\.\d*)?", re.ASCII),
 }
 _BOOLEANS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
+_UNKNOWN = "extra_forbidden"  # what pydantic calls a key that does not exist
+_MISSING = "MissingRequiredProperty"
 _KEY = "[key]"  # pydantic's way to say that the key of a mapping is at fault
 _SHOULD = {
     "int_type": "should be a whole number",
@@ -43,29 +45,51 @@ _SHOULD = {
 def read_body(place: Place, model: type[Model], *, without: Iterable[str] = ()) -> Model | None:
     """The body at ``place``; None when something is wrong with its form, which is reported.
 
-    Keys in ``without`` are not the body's: the caller reads them.
+    Keys in ``without`` are not the body's: the caller reads them. Of a body whose only mistakes are keys that do not
+    exist the rest is returned, so that what the service would refuse in it comes out in the same go.
     """
-    body = place.plain
     others = tuple(without)
-    if isinstance(body, dict) and others:
-        body = {key: value for key, value in body.items() if key not in others}
-    return read_value(place, model, body, others)
+    body = _without(place.plain, {(key,) for key in others})
+    read, mistakes = _read(place, model, body, others)
+    if mistakes and all(details["type"] == _UNKNOWN for details in mistakes):
+        place.document.misspelt.update((*place.path, *details["loc"][:-1]) for details in mistakes)
+        read, _ = _read(place, model, _without(body, {details["loc"] for details in mistakes}), others)
+    return read
 
 
-def read_value(place: Place, model: type[Model], body: Plain, others: Iterable[str] = ()) -> Model | None:
+def read_value(place: Place, model: type[Model], body: Plain) -> Model | None:
     """The model of ``body``, whose mistakes are reported at ``place``, from which it was made."""
+    return _read(place, model, body, ())[0]
+
+
+def _read(
+    place: Place, model: type[Model], body: Plain, others: tuple[str, ...]
+) -> tuple[Model | None, list[ErrorDetails]]:
     try:
-        return model.from_wire(body)
+        return model.from_wire(body), []
     except ValidationError as error:
-        for details in error.errors(include_url=False):
-            _report(place, model, details, tuple(others))
-    return None
+        mistakes = error.errors(include_url=False)
+    for details in mistakes:
+        _report(place, model, details, others)
+    return None, mistakes
+
+
+def _without(body: Plain, locations: Collection[Path], at: Path = ()) -> Plain:
+    """The body without what stands at these locations."""
+    if isinstance(body, dict):
+        kept = {key: (*at, key) for key in body if (*at, key) not in locations}
+        return {key: _without(body[key], locations, inner) for key, inner in kept.items()}
+    if isinstance(body, list):
+        return [_without(value, locations, (*at, index)) for index, value in enumerate(body)]
+    return body
 
 
 def report_refusals(place: Place, model: type[Spec], refusals: Iterable[Refusal]) -> None:
     """Report what the service would refuse in the body at ``place``, which is one of ``model``."""
     for refusal in refusals:
         found, rest = _written(place, model, refusal.path)
+        if refusal.code == _MISSING and found.path in found.document.misspelt:
+            continue  # what is missing is most likely what is misspelt
         found.report(f"{refusal.reason} ({refusal.code})", key=bool(rest), below=rest)
 
 
@@ -85,7 +109,7 @@ def _report(place: Place, model: type[Spec], error: ErrorDetails, others: tuple[
     location = error["loc"]
     found, rest = place.find(location)
     kind = error["type"]
-    if kind == "extra_forbidden":
+    if kind == _UNKNOWN:
         _report_unknown(found, str(location[-1]), _model_at(model, location[:-1]), others if len(location) == 1 else ())
     elif kind == "missing" and rest:
         found.lacking(str(rest[0]))

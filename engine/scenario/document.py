@@ -37,11 +37,15 @@ def format_path(path: Path) -> str:
 
 @dataclass(slots=True)
 class Document:
-    """A file being checked: its tree and the problems found so far."""
+    """A file being checked: its tree and the problems found so far.
+
+    ``misspelt`` are the mappings with keys that do not exist, so that one cannot say what else they lack.
+    """
 
     file: str
     root: Tree | None = None
     problems: list[Problem] = field(default_factory=list)
+    misspelt: set[Path] = field(default_factory=set)
 
     def report(self, message: str, mark: Mark = _NOWHERE, path: Path = ()) -> None:
         """Note a problem; raises Stop when there are enough of them."""

@@ -362,8 +362,36 @@ pools:
     assert places(text) == [
         (7, 40, "pools[0].startTask.waitForSucess"),
         (7, 40, "pools[1].startTask.waitForSucess"),
+        (10, 27, "pools[1].targetDedicatedNodes"),
     ]
-    assert places(text.replace("Sucess", "Success")) == [(10, 27, "pools[1].targetDedicatedNodes")]
+
+
+def test_a_misspelt_key_hides_no_other_mistake_of_its_body():
+    text = """\
+scenario: s
+pools:
+  - {id: p, vmSize: standard_d2s_v3, targetDedicatedNode: 1, taskSlotsPerNode: 100}
+jobs:
+  - id: j
+    prioritty: 3
+    poolInfo: {poolld: p}
+    jobPreparationTask: {commandLine: x}
+    jobReleaseTask: {commandLine: x, maxWallClockTime: PT20M}
+    tasks:
+      - {id: t, commandLine: x, reqiredSlots: 3, simulate: {durtion: PT3S}}
+      - {id: t t, commandLine: x, requiredSlots: 0}
+"""
+    assert places(text) == [
+        (3, 38, "pools[0].targetDedicatedNode"),
+        (3, 80, "pools[0].taskSlotsPerNode"),
+        (6, 5, "jobs[0].prioritty"),
+        (7, 16, "jobs[0].poolInfo.poolld"),
+        (9, 56, "jobs[0].jobReleaseTask.maxWallClockTime"),
+        (11, 33, "jobs[0].tasks[0].reqiredSlots"),
+        (11, 61, "jobs[0].tasks[0].simulate.durtion"),
+        (12, 14, "jobs[0].tasks[1].id"),
+        (12, 50, "jobs[0].tasks[1].requiredSlots"),
+    ], "nor is what was misspelt said to be missing"
 
 
 def test_after_a_thousand_problems_reading_stops():
