@@ -12,7 +12,9 @@ import io
 import json
 import os
 import shlex
+import shutil
 import sys
+import textwrap
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -219,10 +221,13 @@ def scenarios() -> int:
     from engine.scenario.files import bundled
 
     names = bundled()
-    width = max(map(len, names))
+    width = max(map(len, names)) + 2
+    # A terminal breaks long lines in the middle of words; a pipe gets a line for each scenario.
+    columns = max(shutil.get_terminal_size().columns, width + 30) if sys.stdout.isatty() else sys.maxsize
     with _results():
         for name in names:
-            click.echo(f"{name:<{width}}  {load_scenario(name).description}")
+            line = f"{name:<{width}}{load_scenario(name).description}"
+            click.echo(textwrap.fill(line, columns, subsequent_indent=" " * width))
     return DONE
 
 
