@@ -50,6 +50,8 @@ class Deck(Screen[None]):
         *Telling.KEYS,
         *Places.KEYS,
         *Search.KEYS,
+        Binding("tab", "app.focus_next", "next pane", show=False, id="pane.next"),
+        Binding("shift+tab", "app.focus_previous", "pane before", show=False, id="pane.before"),
         Binding("slash", "ask_filter", "filter", id="list.filter"),
         Binding("v", "with_all", "with nodes without a record", id="list.all"),
         Binding("C", "choose_columns", "choose columns", id="list.columns"),

@@ -144,10 +144,16 @@ class Telling:
 
 
 def _keys_of(node: DOMNode) -> list[tuple[str, str]]:
-    """Keys and what they do, as a pane declares them."""
+    """Keys and what they do, as our panes declare them; what they have from Textual is no news to anybody."""
+    ours = {
+        binding.action
+        for pane in type(node).__mro__
+        if pane.__module__.startswith("tui.")
+        for binding in pane.__dict__.get("BINDINGS", ())
+    }
     found: dict[str, list[str]] = {}
     for _, binding in node._bindings:
-        if binding.description:
+        if binding.description and binding.action in ours:
             found.setdefault(binding.description, []).append(_KEY_NAMES.get(binding.key, binding.key))
     return [(" ".join(keys), description) for description, keys in found.items()]
 
