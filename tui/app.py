@@ -9,6 +9,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.filter import NoColor
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from engine import Simulation
 
 # Nearly nothing here is garbage that counting does not find, and to look for it takes longer than a frame may.
-_THRESHOLDS = (20_000, 50, 1000)
+_THRESHOLDS = (1000, 1000, 1000)
 
 
 def show_dashboard(
@@ -40,8 +41,7 @@ def show_dashboard(
 
     ``speed`` and ``theme`` None are those that the user has chosen last; speed 0 is as fast as it can.
     """
-    gc.freeze()  # the scenario stays: the collector need not look at it while somebody waits for a key
-    gc.set_threshold(*_THRESHOLDS)
+    calm_collector()
     file = SettingsFile()
     settings, wrong = file.read()
     app = Dashboard(
@@ -67,6 +67,12 @@ def show_dashboard(
         except (OSError, TargetError) as error:
             _tell(f"{error}; the settings are not remembered.")
     return app.return_code or 0
+
+
+def calm_collector() -> None:
+    """Keep the collector from what somebody who waits for a key would notice: what there is now, stays."""
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
 
 
 def _tell(text: str) -> None:
@@ -118,6 +124,12 @@ class Dashboard(App[None]):
     def on_load(self) -> None:
         """The loop runs from now on."""
         self._leaves_in = asyncio.get_running_loop()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Whoever has pressed a key does not wait for time to go by."""
+        if isinstance(event, events.Key):
+            self._deck.playback.pacer.make_way()
+        await super().on_event(event)
 
     def get_default_screen(self) -> Screen[None]:
         """The deck."""

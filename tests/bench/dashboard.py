@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import json
 import sys
 import time
@@ -23,7 +22,7 @@ from tests.bench.one import peak_bytes
 from tests.bench.stage import ROW, Stage, is_quiet, percentile
 from tests.bench.terminal import Terminal
 from tests.bench.workloads import Workload
-from tui.app import Dashboard
+from tui.app import Dashboard, calm_collector
 from tui.panes.blade import Blade
 from tui.panes.watch import Watch
 from tui.viewmodels.tabs import TABS
@@ -316,7 +315,7 @@ def main() -> int:
     while done * 2 < arguments.tasks and simulation.advance(simulation.end_ms, 4096):
         done = sum(job.counts[3] for job in simulation.world.jobs.rows)
     print(f"half of the run: {time.process_time() - began_s:.1f} s of processor time", file=sys.stderr)
-    gc.freeze()
+    calm_collector()
     app = Dashboard(simulation, plays=False)
     stage = Cases(app, arguments.keys, simulation.now_ms)
     print(ROW.format("what", "budget", "measured", ""))

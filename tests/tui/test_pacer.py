@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -89,6 +90,24 @@ def test_a_slice_ends_after_a_few_milliseconds_so_that_keys_are_read():
     asyncio.run(pacer.play())
     assert machine.happened == 10_000
     assert longest < 0.03
+
+
+def test_what_a_key_does_and_shows_comes_before_the_next_slice():
+    wall = Wall()
+    machine = Machine(wall, cost_s=0.0001)
+    slices = []
+
+    async def sleep(seconds):
+        if seconds < 0.005:
+            slices.append(wall.now_s)
+            pacer.make_way()  # a key after every slice, faster than anybody can press one
+        wall.now_s += seconds
+
+    pacer = Pacer(machine, lambda: None, speed=None, wall_s=wall, sleep=sleep)
+    asyncio.run(pacer.play())
+    waits_s = [later - earlier for earlier, later in pairwise(slices)]
+    assert min(waits_s) > 0.019
+    assert machine.happened == 10_000  # and yet time goes by
 
 
 def test_what_the_machine_cannot_do_in_time_is_not_made_up_for():

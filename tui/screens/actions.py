@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from engine.specs.commands import Command
+from tui.screens.modal import Modal
 from tui.screens.new_tasks import NewTasks
 from tui.viewmodels.actions import choices_of, is_no
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.verbs.verb import Choice
 
 
-class ActionSheet(ModalScreen[list[Command] | None]):
+class ActionSheet(Modal[list[Command] | None]):
     """Answers with the commands that were confirmed, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", "back, close")]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from engine.specs.commands import Command, EnablePoolAutoScale
 from engine.views.pages.autoscale import scale_page
+from tui.screens.modal import Modal
 from tui.screens.sheet import Sheet
 from tui.viewmodels.autoscale import FIRST_FORMULA, Trial, autoscale_lines, try_out
 from tui.widgets.lines import LinesView
@@ -46,7 +46,7 @@ class Autoscale(Sheet):
         self.show_again()
 
 
-class FormulaEditor(ModalScreen[list[Command] | None]):
+class FormulaEditor(Modal[list[Command] | None]):
     """A formula and, as it is written, what it would come to; answers with the command that applies it, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 
+from tui.screens.modal import Modal
 from tui.viewmodels.text import Line, Role, Span, line
 from tui.widgets.choices import Choices
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.lists import RowsModel
 
 
-class ColumnChooser(ModalScreen[None]):
+class ColumnChooser(Modal[None]):
     """Each column with a box; what is chosen shows at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from engine.specs.commands import Command
+from tui.screens.modal import Modal
 from tui.viewmodels.new_tasks import FIELDS, add_tasks
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
 from tui.viewmodels.trial import Trials, trial_lines
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LABEL_CELLS = 18
 
 
-class NewTasks(ModalScreen[list[Command] | None]):
+class NewTasks(Modal[list[Command] | None]):
     """Answers with the command that adds the tasks, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 
+from tui.screens.modal import Modal
 from tui.viewmodels.text import Line, Role, Span, line
 from tui.widgets.choices import Choices
 
@@ -26,7 +26,7 @@ class Pick(NamedTuple):
     text: str
 
 
-class Picker(ModalScreen[int | None]):
+class Picker(Modal[int | None]):
     """Answers with the number of what was picked, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close")]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import ModalScreen
 
+from tui.screens.modal import Modal
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class _Page(LinesView):
     ]
 
 
-class Sheet(ModalScreen[None]):
+class Sheet(Modal[None]):
     """Lines that can be scrolled; Esc closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,question_mark", "dismiss", "close")]
