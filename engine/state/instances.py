@@ -8,6 +8,7 @@ As with tasks, the end column holds the planned end while an instance runs.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
@@ -279,33 +280,40 @@ class InstanceTable(PagedColumns[Ending]):
 
     def restore(self, copy: ColumnsCopy[Ending]) -> None:
         """Make the instances as they were when ``copy`` was taken."""
-        for row in reversed(range(copy.length, self.length)):
-            self._leave(row)
+        self._leave(copy.length)
         present = self.length
         super().restore(copy)
-        for row in range(present, self.length):
-            self._enter(row)
+        self._enter(present)
 
-    def _enter(self, row: int) -> None:
-        job, node = self.job[row], self.node[row]
-        rows = self.rows.get(job)
-        if rows is None:
-            rows = self.rows[job] = array("i")
-            self._of_job[job] = array("i")
-        _reach(rows, node)[node] = row
-        self._of_job[job].append(row)
-        self.before[row] = _reach(self._last_on, node)[node]
-        self._last_on[node] = row
+    def _enter(self, first: int) -> None:
+        """Let the rows from ``first`` on be found by job and node."""
+        jobs, nodes, before, last_on = self.job, self.node, self.before, self._last_on
+        for row in range(first, self.length):
+            job, node = jobs[row], nodes[row]
+            rows = self.rows.get(job)
+            if rows is None:
+                rows = self.rows[job] = array("i")
+                self._of_job[job] = array("i")
+            if node >= len(rows):
+                _reach(rows, node)
+            if node >= len(last_on):
+                _reach(last_on, node)
+            rows[node] = row
+            self._of_job[job].append(row)
+            before[row] = last_on[node]
+            last_on[node] = row
 
-    def _leave(self, row: int) -> None:
-        job, node = self.job[row], self.node[row]
-        self.rows[job][node] = -1
-        self._of_job[job].pop()
-        self._last_on[node] = self.before[row]
+    def _leave(self, first: int) -> None:
+        """Let the rows from ``first`` on be found no more."""
+        jobs, nodes, before, last_on, rows = self.job, self.node, self.before, self._last_on, self.rows
+        for row in range(self.length - 1, first - 1, -1):
+            node = nodes[row]
+            rows[jobs[row]][node] = -1
+            last_on[node] = before[row]
+        for of_job in self._of_job.values():
+            del of_job[bisect_left(of_job, first) :]
 
 
-def _reach(rows: array[int], node: int) -> array[int]:
-    """The rows by node, made long enough for this one."""
-    if node >= len(rows):
-        rows.extend(array("i", [-1]) * (node + 1 - len(rows)))
-    return rows
+def _reach(rows: array[int], node: int) -> None:
+    """Make the rows by node long enough for this one."""
+    rows.extend(array("i", [-1]) * (node + 1 - len(rows)))
