@@ -26,6 +26,7 @@ from tui.app import Dashboard, calm_collector
 from tui.panes.blade import Blade
 from tui.panes.watch import Watch
 from tui.viewmodels.tabs import TABS
+from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
 
 if TYPE_CHECKING:
@@ -204,8 +205,13 @@ class Cases(Stage):
         return lambda: None if (table.key, table.model.sort_column) == before else self.app.session.glyphs.cursor
 
     def sheet_opened(self) -> Callable[[], str | None]:
-        """The hint below a sheet that has opened."""
-        return lambda: None if self.app.screen is self.deck else "Why"
+        """How the text of a sheet that has opened begins."""
+
+        def beginning() -> str | None:
+            lines = () if self.app.screen is self.deck else self.app.screen.query_one(LinesView).lines
+            return next((span.text for line in lines for span in line if span.text.strip()), None)
+
+        return beginning
 
     def view_opened(self) -> Callable[[], str | None]:
         """The title of the view that has opened."""

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
+    from textual.geometry import Region
+    from textual.strip import Strip
 
     from tui.viewmodels.text import Line
 
 
 class _Page(LinesView):
+    """The text for as many cells as there turn out to be, there when the sheet is first drawn."""
+
     can_focus = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -30,6 +34,20 @@ class _Page(LinesView):
         Binding("home", "scroll_home", "top", show=False),
         Binding("end", "scroll_end", "bottom", show=False),
     ]
+
+    def __init__(self, text: Callable[[int], Sequence[Line]]) -> None:
+        super().__init__(classes="panel")
+        self._text = text
+        self._made_for_cells = 0
+
+    def make(self) -> None:
+        self._made_for_cells = max(20, self.size.width - 1)
+        self.show(self._text(self._made_for_cells))
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if self._made_for_cells != max(20, self.size.width - 1):
+            self.make()
+        return super().render_lines(crop)
 
 
 class Sheet(Modal[None]):
@@ -47,21 +65,15 @@ class Sheet(Modal[None]):
     def compose(self) -> ComposeResult:
         """A framed page."""
         with Container(classes="sheet"):
-            yield _Page(classes="panel")
+            yield _Page(self._lines)
 
     def on_mount(self) -> None:
-        """The text for the size of this terminal."""
+        """What can be done with the text."""
         page = self.query_one(_Page)
         page.border_title = Content(self._title)
         page.border_subtitle = self._keys
         page.focus()
-        self.call_after_refresh(self.show_again)
-
-    def on_resize(self) -> None:
-        """The text for another size."""
-        self.call_after_refresh(self.show_again)
 
     def show_again(self) -> None:
         """The text as it is now."""
-        page = self.query_one(_Page)
-        page.show(self._lines(max(20, page.size.width - 1)))
+        self.query_one(_Page).make()
