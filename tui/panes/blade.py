@@ -9,18 +9,20 @@ from textual.containers import Container, Horizontal
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.text import Line, Span, between, cut
 from tui.widgets.lines import LinesView
+from tui.widgets.resized import Resized
 from tui.widgets.table import Table
 from tui.widgets.title import entitle
 
 _BLANK: Line = (Span(" "),)
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.app import ComposeResult
 
     from tui.viewmodels.lists import RowsModel
 
 
-class Blade(Container):
+class Blade(Resized, Container):
     """One of the lists, full screen."""
 
     hints: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -90,9 +92,10 @@ class Blade(Container):
         """Another row is under the cursor."""
         self._look_at_row()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
         """Details may have come or gone."""
-        self.call_after_refresh(self.look)
+        if self.has_other_size(event):
+            self.call_after_refresh(self.look)
 
     def focus_first(self) -> None:
         """The list has the focus."""

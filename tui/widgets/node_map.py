@@ -14,6 +14,7 @@ from tui.viewmodels.node_map import Grid, NodeMapModel, grid
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, Span, cut
 from tui.widgets.lines import strip_of
+from tui.widgets.resized import Resized
 
 if TYPE_CHECKING:
     from textual import events
@@ -25,7 +26,7 @@ _LABEL_CELLS = 6
 _LEGEND_LINES = 2
 
 
-class NodeMap(ScrollView):
+class NodeMap(Resized, ScrollView):
     """One cell for each node of the pool in focus."""
 
     can_focus = True
@@ -108,8 +109,10 @@ class NodeMap(ScrollView):
         self._drawn = []
         self.refresh()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
         """More or fewer nodes fit into a row."""
+        if not self.has_other_size(event):
+            return
         self._drawn = []
         self._arrange()
         self.refresh()

@@ -13,6 +13,7 @@ from textual.scroll_view import ScrollView
 
 from tui.viewmodels.text import Role, Span, fit, wrapped
 from tui.widgets.lines import strip_of
+from tui.widgets.resized import Resized
 
 if TYPE_CHECKING:
     from textual import events
@@ -27,7 +28,7 @@ _SLEEP_S = 0.001
 _PROGRESS_S = 0.1
 
 
-class Table(ScrollView):
+class Table(Resized, ScrollView):
     """Rows under a header. The cursor stays with its row while the order changes."""
 
     can_focus = True
@@ -208,8 +209,10 @@ class Table(ScrollView):
         self._shown.clear()
         self.refresh()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
         """Other columns may fit now."""
+        if not self.has_other_size(event):
+            return
         self._shown.clear()
         self.virtual_size = Size(self.size.width, self.model.count + _HEADER_LINES)
         self._keep_in_view()

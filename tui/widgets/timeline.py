@@ -12,6 +12,7 @@ from tui.messages import GoTo
 from tui.viewmodels.text import Role, Span, cut
 from tui.viewmodels.timeline import LABEL_CELLS
 from tui.widgets.lines import strip_of
+from tui.widgets.resized import Resized
 from tui.widgets.title import entitle
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _ABOVE, _BELOW = 1, 2  # the axis; what the cell was, and the legend
 
 
-class TimelineGrid(ScrollView):
+class TimelineGrid(Resized, ScrollView):
     """One line for each row, one cell for each stretch of time."""
 
     can_focus = True
@@ -103,10 +104,11 @@ class TimelineGrid(ScrollView):
             return ()
         return cut(model.row(at, is_cursor=at == self._at), cells)
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
         """More or fewer columns fit."""
-        self._drawn = []
-        self.look()
+        if self.has_other_size(event):
+            self._drawn = []
+            self.look()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Other rows are seen."""
