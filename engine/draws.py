@@ -19,7 +19,7 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate, islice
+from itertools import accumulate, islice, repeat
 from random import Random  # noqa: TID251  seeded by key below, never shared
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -69,8 +69,9 @@ def block_codes(weights: ExitCodes, seed: int, *key: str | int, count: int) -> a
     codes, bounds = _shares(weights)
     if len(codes) == 1:
         return array("i", codes) * count
-    random, total, last = _stream(seed, key).random, bounds[-1], len(bounds) - 1
-    return array("i", (codes[bisect_right(bounds, random() * total, 0, last)] for _ in range(count)))
+    numbers = islice(iter(_stream(seed, key).random, _NEVER), count)
+    falls_on = map(bisect_right, repeat(bounds[:-1]), map(float(bounds[-1]).__mul__, numbers))
+    return array("i", map(codes.__getitem__, falls_on))
 
 
 def hex_digits(n: int, seed: int, *key: str | int) -> str:

@@ -191,6 +191,8 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
     time_code = world.tasks.planned.typecode
     if process.duration.kind == "constant":
         planned = array(time_code, [min(drawn[0] + overhead_ms, longest_ms)]) * count
+    elif max(drawn) + overhead_ms <= longest_ms:
+        planned = array(time_code, map(overhead_ms.__add__, drawn))
     else:
         planned = array(time_code, (min(ms + overhead_ms, longest_ms) for ms in drawn))
     limit_ms = limits.max_wall_clock_time
