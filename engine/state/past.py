@@ -77,12 +77,12 @@ class TaskPast:
         )
 
     def remember_latest(self) -> None:
-        """The present is the end of the recording, and is about to be left."""
+        """The present is the end of the recording, and is about to be left: ``restore`` follows."""
         tasks = self._tasks
         log_length = len(tasks.log)
         if self._latest is None or self._latest.log_length != log_length:
             columns = [column[:] for column in tasks.columns]
-            sparse = [page.copy() for page in tasks.sparse]
+            sparse = tasks.sparse.copy()  # the pages go over to us: ``restore`` gives the table others
             self._latest = _Latest(log_length, columns, sparse, tasks.blocks.copy(), tasks.kept.first(len(tasks.kept)))
 
     def forget_latest(self) -> None:
