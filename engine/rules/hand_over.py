@@ -48,8 +48,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
     def ordinary(node: int, slots: int, task: int) -> None:
         """Let the ordinary way see who is next, after a task that may have to run again."""
         slots_came_free(world, node, slots)
-        if state[task] == ACTIVE:
-            look_elsewhere(world, jobs[profiles[profile_of[task]].job])
+        look_elsewhere(world, task)
 
     def rule(due: Due) -> None:  # noqa: C901, PLR0912, PLR0915
         task = due.key
@@ -130,8 +129,8 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             if row < 0 or mark[row] & needed != needed:
                 pool.run_on(now_ms, -slots)
                 assign(world, job, task, node, profiles[profile_of[task]])
-                if care and state[ended_task] == ACTIVE:
-                    look_elsewhere(world, jobs[profile.job])
+                if care:
+                    look_elsewhere(world, ended_task)
                 return
         # The task runs (outcomes.start_task, TaskTable.start).
         delay_ms = planned[task]
@@ -152,7 +151,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
         due.key = task
         due.token = 0
         schedule(due, task_ended, delay_ms)  # type: ignore[arg-type]
-        if care and state[ended_task] == ACTIVE:
-            look_elsewhere(world, jobs[profile.job])
+        if care:
+            look_elsewhere(world, ended_task)
 
     return rule

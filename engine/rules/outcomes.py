@@ -15,7 +15,6 @@ from engine.state.columns import PAGE_BITS
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import Mark
 from engine.state.tasks import (
-    ACTIVE,
     COMPLETED,
     NEVER_MS,
     PREPARING,
@@ -109,8 +108,7 @@ def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: s
     world.nodes.running[node].add(task)
     pools = world.pools.rows
     pools[world.nodes.records.rows[node].pool].run_on(now_ms, profile.required_slots)
-    token = 0 if profile.hot and task not in tasks.sparse[task >> PAGE_BITS] else 1  # TaskTable.end_token
-    world.calendar.at(end_ms, DueKind.TASK_ENDED, task, token)
+    world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
     if world.jobs.rows[profile.job].has_release:
         remember_run(world, profile.job, node)
 
@@ -169,8 +167,7 @@ def task_ended(world: World, due: Due) -> None:
     else:
         end_with_care(world, task, node, profile)
         scheduling.slots_came_free(world, node, profile.required_slots)
-        if tasks.state[task] == ACTIVE:
-            scheduling.look_elsewhere(world, world.jobs[profile.job])
+        scheduling.look_elsewhere(world, task)
 
 
 def end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> None:

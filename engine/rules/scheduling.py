@@ -94,8 +94,11 @@ def enter_turns(world: World, job: Job) -> None:
         heappush(pool.turns, turn_key(job, pool))
 
 
-def look_elsewhere(world: World, job: Job) -> None:
-    """A task of the job is still active after its node was filled: is there room on others (SCHED-15)?"""
+def look_elsewhere(world: World, task: int) -> None:
+    """A task that has ended is to run again, and has not found room on its node: is there any on others (SCHED-15)?"""
+    if world.tasks.state[task] != ACTIVE:
+        return
+    job = world.jobs[world.tasks.profile_of(task).job]
     if job.in_turn and any(world.pools[job.pool].buckets[1:]):
         request_pass(world, world.pools[job.pool])
 
