@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.errors import BrokenInvariant
 from engine.lifecycles import JOB_SCHEDULE
-from engine.log import EventLog, Subject
-from engine.state.columns import Record, Records
+from engine.log import Subject
+from engine.state.named import Named, NamedRecords
 from engine.terms import JobScheduleState
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ class Shortage(NamedTuple):
     since_ms: int
 
 
-class JobSchedule(Record):
+class JobSchedule(Named):
     """A job schedule (JS-1). ``spec`` holds the body as it is now (JS-9)."""
 
     __slots__ = (
@@ -69,28 +68,12 @@ class JobSchedule(Record):
         self.keeps_pool = False
 
 
-class JobScheduleTable(Records[JobSchedule]):
+class JobScheduleTable(NamedRecords[JobSchedule]):
     """All job schedules, deleted ones included, in the order in which they were added."""
-
-    def __init__(self, log: EventLog) -> None:
-        """Make a table without job schedules."""
-        super().__init__()
-        self.log = log
-        self._by_id: dict[str, int] = {}
-
-    def find(self, schedule_id: str) -> JobSchedule | None:
-        """The schedule of this id, compared without regard to case (GEN-1); None where there is none."""
-        row = self._by_id.get(schedule_id.lower())
-        return self.rows[row] if row is not None else None
-
-    def present(self) -> Iterator[JobSchedule]:
-        """All schedules that have not been deleted."""
-        return (schedule for schedule in self.rows if schedule.state is not None)
 
     def create(self, now_ms: int, schedule: JobSchedule) -> None:
         """Add a schedule, ``active`` (JS-6)."""
         self.add(schedule)
-        self._by_id[schedule.id.lower()] = schedule.row
         self.set_state(now_ms, schedule.row, JobScheduleState.ACTIVE)
 
     def set_state(self, now_ms: int, row: int, new: JobScheduleState | None) -> None:
@@ -106,11 +89,6 @@ class JobScheduleTable(Records[JobSchedule]):
         schedule.since_ms = schedule.modified_ms = now_ms
         schedule.token += 1
         if new is None:
-            del self._by_id[schedule.id.lower()]
+            self.give_up_id(schedule)
         shape = self.log.shape("JobScheduleStateChanged", Subject.SCHEDULE, ("from", old), ("to", new), ("rule", rule))
         self.log.append(now_ms, shape, row)
-
-    def restore(self, copy: list[JobSchedule]) -> None:
-        """Make the schedules as they were when ``copy`` was taken."""
-        super().restore(copy)
-        self._by_id = {schedule.id.lower(): schedule.row for schedule in self.rows if schedule.state is not None}

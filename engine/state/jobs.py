@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Self
 
 from engine.errors import BrokenInvariant
 from engine.lifecycles import JOB
 from engine.log import EventLog, Subject
-from engine.state.columns import Record, Records
+from engine.state.named import Named, NamedRecords
 from engine.state.ready import ReadyQueue
 from engine.terms import JobState, OnAllTasksComplete, TaskResult
 
@@ -21,7 +20,7 @@ NO_SCHEDULE = -1
 _FINISHED = (None, JobState.COMPLETED)
 
 
-class Job(Record):
+class Job(Named):
     """A job (JOB-1). What a PATCH may change stands beside ``spec``, which stays as it was added."""
 
     __slots__ = (
@@ -123,25 +122,14 @@ class Job(Record):
         return self.counts[1] + self.counts[2]
 
 
-class JobTable(Records[Job]):
+class JobTable(NamedRecords[Job]):
     """All jobs, deleted ones included, in the order in which they were added."""
 
     def __init__(self, log: EventLog) -> None:
         """Make a table without jobs."""
-        super().__init__()
-        self.log = log
+        super().__init__(log)
         self.unfinished = 0  # jobs that are there and not completed: what the quota counts
-        self._by_id: dict[str, int] = {}
         self._bound: dict[int, list[int]] = {}  # pool -> the jobs bound to it, oldest first
-
-    def find(self, job_id: str) -> Job | None:
-        """The job of this id, compared without regard to case (GEN-1); None where there is none."""
-        row = self._by_id.get(job_id.lower())
-        return self.rows[row] if row is not None else None
-
-    def present(self) -> Iterator[Job]:
-        """All jobs that have not been deleted."""
-        return (job for job in self.rows if job.state is not None)
 
     def bound_to(self, pool: int) -> list[Job]:
         """The jobs bound to a pool, oldest first."""
@@ -159,7 +147,6 @@ class JobTable(Records[Job]):
     def create(self, now_ms: int, job: Job) -> None:
         """Add a job, ``active`` (JOB-6)."""
         self.add(job)
-        self._by_id[job.id.lower()] = job.row
         self.set_state(now_ms, job.row, JobState.ACTIVE)
 
     def set_state(self, now_ms: int, row: int, new: JobState | None, reason: str | None = None) -> None:
@@ -176,7 +163,7 @@ class JobTable(Records[Job]):
         job.since_ms = job.modified_ms = now_ms
         job.token += 1
         if new is None:
-            del self._by_id[job.id.lower()]
+            self.give_up_id(job)
         shape = self.log.shape(
             "JobStateChanged",
             Subject.JOB,
@@ -196,7 +183,6 @@ class JobTable(Records[Job]):
         """Make the jobs as they were when ``copy`` was taken."""
         self._edited.update(job.row for job in self.rows if job.state not in _FINISHED)
         super().restore(copy)
-        self._by_id = {job.id.lower(): job.row for job in self.rows if job.state is not None}
         self.unfinished = sum(job.state not in _FINISHED for job in self.rows)
         self._bound = {}
         for job in self.rows:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale import joined
 from engine.errors import BrokenInvariant
 from engine.lifecycles import ALLOCATION, POOL
-from engine.log import EventLog, Subject
-from engine.state.columns import Record, Records
+from engine.log import Subject
+from engine.state.named import Named, NamedRecords
 from engine.terms import AllocationState, JobDefaultOrder, NodeFillType, OsFamily, PoolState
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class Scaling(NamedTuple):
         return self.runs[-1] if self.runs else None
 
 
-class Pool(Record):
+class Pool(Named):
     """A pool (POOL-1). What scheduling asks for often stands beside ``spec``, which holds the body as it is now."""
 
     __slots__ = (
@@ -218,28 +217,12 @@ class Pool(Record):
         return not self.wanted and not self.pending and not self.victims
 
 
-class PoolTable(Records[Pool]):
+class PoolTable(NamedRecords[Pool]):
     """All pools, deleted ones included, in the order in which they were created."""
-
-    def __init__(self, log: EventLog) -> None:
-        """Make a table without pools."""
-        super().__init__()
-        self.log = log
-        self._by_id: dict[str, int] = {}
-
-    def find(self, pool_id: str) -> Pool | None:
-        """The pool of this id, compared without regard to case (GEN-1); None where there is none."""
-        row = self._by_id.get(pool_id.lower())
-        return self.rows[row] if row is not None else None
-
-    def present(self) -> Iterator[Pool]:
-        """All pools that have not been deleted."""
-        return (pool for pool in self.rows if pool.state is not None)
 
     def create(self, now_ms: int, pool: Pool, allocation: AllocationState) -> None:
         """Add a pool, ``active`` (POOL-8)."""
         self.add(pool)
-        self._by_id[pool.id.lower()] = pool.row
         self.set_state(now_ms, pool.row, PoolState.ACTIVE)
         self.set_allocation(now_ms, pool.row, allocation)
 
@@ -254,7 +237,7 @@ class PoolTable(Records[Pool]):
         pool.since_ms = pool.modified_ms = now_ms
         if new is None:
             pool.gone_ms = now_ms
-            del self._by_id[pool.id.lower()]
+            self.give_up_id(pool)
         self.log.append(now_ms, shape, row)
 
     def set_allocation(self, now_ms: int, row: int, new: AllocationState) -> None:
@@ -278,4 +261,3 @@ class PoolTable(Records[Pool]):
         """Make the pools as they were when ``copy`` was taken."""
         self._edited.update(pool.row for pool in self.rows if pool.state is not None)
         super().restore(copy)
-        self._by_id = {pool.id.lower(): pool.row for pool in self.rows if pool.state is not None}

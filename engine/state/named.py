@@ -1,0 +1,54 @@
+"""Records that have an id: pools, jobs and job schedules. What is deleted keeps its row and gives up its id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from engine.log import EventLog
+from engine.state.columns import Record, Records
+
+
+class Named(Record):
+    """A record with an id, its number in the table, and a state, which is None once it is gone."""
+
+    __slots__ = ()
+    id: str
+    row: int
+    state: object
+
+
+N = TypeVar("N", bound=Named)
+
+
+class NamedRecords(Records[N], Generic[N]):
+    """All records of one kind, deleted ones included, in the order in which they were added."""
+
+    def __init__(self, log: EventLog) -> None:
+        """Make a table without records."""
+        super().__init__()
+        self.log = log
+        self._by_id: dict[str, int] = {}
+
+    def find(self, name: str) -> N | None:
+        """The record of this id, compared without regard to case (GEN-1); None where there is none."""
+        row = self._by_id.get(name.lower())
+        return self.rows[row] if row is not None else None
+
+    def present(self) -> Iterator[N]:
+        """All that have not been deleted."""
+        return (record for record in self.rows if record.state is not None)
+
+    def add(self, record: N) -> int:
+        """Append a record, which is found by its id from now on; returns its row number."""
+        self._by_id[record.id.lower()] = record.row
+        return super().add(record)
+
+    def give_up_id(self, record: N) -> None:
+        """The record is gone: another one may have its id."""
+        del self._by_id[record.id.lower()]
+
+    def restore(self, copy: list[N]) -> None:
+        """Make the records as they were when ``copy`` was taken."""
+        super().restore(copy)
+        self._by_id = {record.id.lower(): record.row for record in self.present()}
