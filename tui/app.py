@@ -136,8 +136,9 @@ class Dashboard(App[None]):
         return self._deck
 
     def on_mount(self) -> None:
-        """Say what there is to say at the start."""
-        for note in self._notes:
+        """The user's keys, and what there is to say at the start."""
+        self.set_keymap(self._deck.keymap.changed)
+        for note in (*self._notes, *(f"keys: {each}" for each in self._deck.keymap.wrong)):
             self._deck.say(note, "warning")
 
     def remember(self) -> None:

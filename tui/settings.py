@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import asdict, dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import platformdirs
 
+from tui.nearest import nearest
 from tui.palette import DARK, THEME_NAMES
 from tui.targets import FileLines
 
@@ -44,6 +44,7 @@ class Settings:
     ascii: bool = False
     speed: float = 60
     lists: dict[str, ListSettings] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)  # other keys than those declared, by the ids of bindings
 
     def of(self, name: str) -> ListSettings:
         """The settings of one list."""
@@ -98,10 +99,12 @@ def _take(settings: Settings, found: Mapping[str, object]) -> list[str]:
             settings.speed = value
         elif name == "lists" and isinstance(value, dict):
             wrong += _take_lists(settings, value)
+        elif name == "keys" and isinstance(value, dict):
+            settings.keys = {identity: str(keys) for identity, keys in value.items()}
         elif name in _SAID:
             wrong.append(f"{name} should be {_SAID[name]}, not {value!r}")
         else:
-            wrong.append(f"{name} is not known{_nearest(name, (*_SAID, 'lists'))}")
+            wrong.append(f"{name} is not known{nearest(name, (*_SAID, 'lists', 'keys'))}")
     return wrong
 
 
@@ -122,11 +125,6 @@ def _take_lists(settings: Settings, found: Mapping[str, object]) -> list[str]:
     return wrong
 
 
-def _nearest(name: str, known: tuple[str, ...]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f"; {near[0]} is" if near else ""
-
-
 def _written(settings: Settings) -> str:
     """The file's text."""
     lines = [_HEADER]
@@ -136,6 +134,8 @@ def _written(settings: Settings) -> str:
         values = [(key, value) for key, value in asdict(one).items() if value not in (None, False)]
         if values:
             lines += ["", f"[lists.{name}]", *(f"{key} = {_toml(value)}" for key, value in values)]
+    if settings.keys:
+        lines += ["", "[keys]", *(f'"{identity}" = {_toml(keys)}' for identity, keys in settings.keys.items())]
     return "\n".join(lines) + "\n"
 
 

@@ -26,10 +26,10 @@ class Blade(Resized, Container):
     """One of the lists, full screen."""
 
     hints: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("enter", "open"),
-        ("/", "filter"),
-        ("o", "sort"),
-        ("!", "only failed"),
+        ("table.open", "open"),
+        ("list.filter", "filter"),
+        ("table.sort", "sort"),
+        ("table.failed", "only failed"),
     )
 
     def __init__(self, model: RowsModel, *, id: str) -> None:  # noqa: A002  # Textual's own name

@@ -28,11 +28,11 @@ class Timeline(Container):
     title = "Timeline"
     help_text = HELP
     hints: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("+ -", "zoom"),
-        ("enter", "go there"),
-        ("r", "rows"),
-        ("!", "only failed"),
-        ("n", "now"),
+        ("timeline.closer timeline.farther", "zoom"),
+        ("timeline.go", "go there"),
+        ("timeline.rows", "rows"),
+        ("timeline.failed", "only failed"),
+        ("timeline.fit", "now"),
     )
 
     def __init__(self, session: Session) -> None:

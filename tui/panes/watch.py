@@ -38,7 +38,11 @@ class Watch(Container):
 
     title = "Watch"
     help_text = HELP
-    hints: ClassVar[tuple[tuple[str, str], ...]] = (("tab", "next pane"), ("l", "lens"), ("enter", "open"))
+    hints: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("pane.next", "next pane"),
+        ("map.lens", "lens"),
+        ("map.open", "open"),
+    )
 
     def __init__(self, session: Session) -> None:
         """A view of this session."""

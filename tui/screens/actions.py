@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class ActionSheet(Modal[list[Command] | None]):
     """Answers with the commands that were confirmed, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", "back, close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", "back, close", id="actions.back")]
 
     def __init__(self, session: Session, title: str, actions: Sequence[Action]) -> None:
         """A sheet with these verbs."""

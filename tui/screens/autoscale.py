@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Autoscale(Sheet):
     """A pool's formula, its last evaluation and its history."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "edit the formula")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "edit the formula", id="scale.edit")]
 
     def __init__(self, session: Session, pool_id: str, carry_out: Callable[[list[Command] | None], None]) -> None:
         """``carry_out`` gives a new formula to the service."""
@@ -50,9 +50,9 @@ class FormulaEditor(Modal[list[Command] | None]):
     """A formula and, as it is written, what it would come to; answers with the command that applies it, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "apply", "apply"),
-        Binding("ctrl+g", "go_to_fault", "go to the error"),
-        Binding("escape", "leave", "leave"),
+        Binding("ctrl+s", "apply", "apply", id="formula.apply"),
+        Binding("ctrl+g", "go_to_fault", "go to the error", id="formula.error"),
+        Binding("escape", "leave", "leave", id="formula.leave"),
     ]
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it

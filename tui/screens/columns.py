@@ -24,9 +24,9 @@ class ColumnChooser(Modal[None]):
     """Each column with a box; what is chosen shows at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,C", "dismiss", "close"),
-        Binding("space", "switch", "show or hide"),
-        Binding("d", "default", "the list's own choice"),
+        Binding("escape,C", "dismiss", "close", id="columns.close"),
+        Binding("space", "switch", "show or hide", id="columns.switch"),
+        Binding("d", "default", "the list's own choice", id="columns.default"),
     ]
 
     def __init__(self, model: RowsModel, on_change: Callable[[], None]) -> None:

@@ -8,6 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
+from tui.keymap import Keymap
 from tui.messages import Answered, Dismissed, GoTo, OpenNode, ShowView, Typed
 from tui.panes.blade import Blade
 from tui.panes.header import Header
@@ -68,6 +69,7 @@ class Deck(Screen[None]):
         """A deck over a session that goes to ``at_ms``; then time goes by at once if ``plays``."""
         super().__init__()
         self.session = session
+        self.keymap = Keymap(settings.keys)
         self.breakdown = Breakdown(self, session, recorder)
         self.playback = Playback(self, session, speed=speed)
         self.navigation = Navigation(self, session)
@@ -83,7 +85,7 @@ class Deck(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Header, views, hints."""
-        yield Header(self.session, TABS)
+        yield Header(self.session, [tab._replace(key=self.keymap.shown(f"view.{tab.name}")) for tab in TABS])
         yield LinesView(id="too-small")
         with ContentSwitcher(initial="watch", id="views"):
             yield Watch(self.session)
@@ -141,18 +143,20 @@ class Deck(Screen[None]):
         pacer = self.playback.pacer
         transport = Transport(pacer.playing, pacer.speed, self.session.simulation.finished, self.playback.way)
         self.query_one(Header).show(self.view.id or "", self.view.title, transport)
-        self.query_one(Prompt).show_hints(self._hints())
+        self.query_one(Prompt).show_hints([(self.keymap.shown(identities), does) for identities, does in self.hints()])
         self.query_one("#too-small", LinesView).show(too_small(self.size.width, self.size.height))
 
-    def _hints(self) -> list[tuple[str, str]]:
+    def hints(self) -> list[tuple[str, str]]:
+        """The ids of bindings that are of use now, and what they do in a word."""
         playing = self.playback.pacer.playing
-        pairs = [("space", "pause" if playing else "run"), (".", "step"), (",", "back"), ("[ ]", "speed")]
-        pairs += self.view.hints
+        hints = [("time.play", "pause" if playing else "run"), ("time.step", "step"), ("time.back", "back")]
+        hints += [("time.slower time.faster", "speed"), *self.view.hints]
         if self.playback.way is not None:
-            pairs.insert(0, ("esc", "stay here"))
+            hints.insert(0, ("go.out", "stay here"))
         elif self.session.is_past:
-            pairs.insert(0, ("b", "branch here"))
-        return [*pairs, ("w", "why"), ("a", "act"), ("t", "go to time"), ("?", "help")]
+            hints.insert(0, ("time.branch", "branch here"))
+        hints += [("row.why", "why"), ("row.act", "act"), ("time.go", "go to time"), ("help", "help")]
+        return hints
 
     def say(self, text: str, severity: Literal["information", "warning", "error"] = "information") -> None:
         """Say something in a corner of the screen; a refusal stays longer."""

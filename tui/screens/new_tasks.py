@@ -28,10 +28,10 @@ class NewTasks(Modal[list[Command] | None]):
     """Answers with the command that adds the tasks, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "close"),
-        Binding("ctrl+s", "add", "add them"),
-        Binding("down", "app.focus_next", "next line", show=False),
-        Binding("up", "app.focus_previous", "line before", show=False),
+        Binding("escape", "dismiss", "close", id="new-tasks.close"),
+        Binding("ctrl+s", "add", "add them", id="new-tasks.add"),
+        Binding("down", "app.focus_next", "next line", show=False, id="new-tasks.next"),
+        Binding("up", "app.focus_previous", "line before", show=False, id="new-tasks.before"),
     ]
 
     def __init__(self, session: Session, job_id: str) -> None:

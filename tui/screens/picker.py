@@ -29,7 +29,7 @@ class Pick(NamedTuple):
 class Picker(Modal[int | None]):
     """Answers with the number of what was picked, or None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="picker.close")]
 
     def __init__(self, title: str, picks: Sequence[Pick], *, mark: str) -> None:
         """``mark`` is drawn beside the line under the cursor; of equal letters the first one counts."""

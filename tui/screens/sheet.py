@@ -27,12 +27,12 @@ class _Page(LinesView):
     can_focus = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll_up", "up", show=False),
-        Binding("down,j", "scroll_down", "down", show=False),
-        Binding("pageup", "page_up", "page up", show=False),
-        Binding("pagedown,space", "page_down", "page down", show=False),
-        Binding("home", "scroll_home", "top", show=False),
-        Binding("end", "scroll_end", "bottom", show=False),
+        Binding("up,k", "scroll_up", "up", show=False, id="sheet.up"),
+        Binding("down,j", "scroll_down", "down", show=False, id="sheet.down"),
+        Binding("pageup", "page_up", "page up", show=False, id="sheet.page-up"),
+        Binding("pagedown,space", "page_down", "page down", show=False, id="sheet.page-down"),
+        Binding("home", "scroll_home", "top", show=False, id="sheet.top"),
+        Binding("end", "scroll_end", "bottom", show=False, id="sheet.bottom"),
     ]
 
     def __init__(self, text: Callable[[int], Sequence[Line]]) -> None:
@@ -53,7 +53,9 @@ class _Page(LinesView):
 class Sheet(Modal[None]):
     """Lines that can be scrolled; Esc closes it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,question_mark", "dismiss", "close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter,question_mark", "dismiss", "close", id="sheet.close")
+    ]
 
     def __init__(self, title: str, lines: Callable[[int], Sequence[Line]], *, keys: str = "esc close") -> None:
         """``lines`` makes the text for so many cells; ``keys`` says what can be pressed."""

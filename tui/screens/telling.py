@@ -22,6 +22,7 @@ from tui.viewmodels.why import answers_to
 if TYPE_CHECKING:
     from textual.dom import DOMNode
 
+    from tui.keymap import Keymap
     from tui.screens.deck import Deck
     from tui.viewmodels.lists import RowsModel
     from tui.viewmodels.session import Session
@@ -135,44 +136,16 @@ class Telling:
     def help(self) -> None:
         """The keys of what has the focus, and what the view shows."""
         deck = self._deck
-        here = _keys_of(deck.focused) if deck.focused is not None else []
-        everywhere = _keys_of(deck)
+        here = _keys_of(deck.focused, deck.keymap) if deck.focused is not None else []
+        everywhere = _keys_of(deck, deck.keymap)
         text, glyphs = deck.view.help_text, self._session.glyphs
         deck.app.push_screen(
             Sheet(f"Help: {deck.view.title}", lambda cells: help_lines(text, here, everywhere, glyphs, cells))
         )
 
 
-def _keys_of(node: DOMNode) -> list[tuple[str, str]]:
+def _keys_of(node: DOMNode, keymap: Keymap) -> list[tuple[str, str]]:
     """Keys and what they do, as our panes declare them; what they have from Textual is no news to anybody."""
-    ours = {
-        binding.action
-        for pane in type(node).__mro__
-        if pane.__module__.startswith("tui.")
-        for binding in pane.__dict__.get("BINDINGS", ())
-    }
-    found: dict[str, list[str]] = {}
-    for _, binding in node._bindings:
-        if binding.description and binding.action in ours:
-            found.setdefault(binding.description, []).append(_KEY_NAMES.get(binding.key, binding.key))
-    return [(" ".join(keys), description) for description, keys in found.items()]
-
-
-_KEY_NAMES = {
-    "full_stop": ".",
-    "apostrophe": "'",
-    "semicolon": ";",
-    "comma": ",",
-    "right_square_bracket": "]",
-    "left_square_bracket": "[",
-    "equals_sign": "=",
-    "right_curly_bracket": "}",
-    "slash": "/",
-    "colon": ":",
-    "question_mark": "?",
-    "escape": "esc",
-    "minus": "-",
-    "exclamation_mark": "!",
-    "pageup": "PgUp",
-    "pagedown": "PgDn",
-}
+    ours = (pane for pane in type(node).__mro__ if pane.__module__.startswith("tui."))
+    bound = (binding for pane in ours for binding in pane.__dict__.get("BINDINGS", ()))
+    return [(keymap.all_shown(binding), binding.description) for binding in bound if binding.description]

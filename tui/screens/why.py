@@ -20,9 +20,9 @@ class Why(Sheet):
     """Answers that can be copied; Enter goes to the event that can change them first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "go", "go to the next event that can change it"),
-        Binding("y", "copy", "copy the text"),
-        Binding("w", "dismiss", "close", show=False),
+        Binding("enter", "go", "go to the next event that can change it", id="why.go"),
+        Binding("y", "copy", "copy the text", id="why.copy"),
+        Binding("w", "dismiss", "close", show=False, id="why.close"),
     ]
 
     def __init__(

@@ -147,7 +147,7 @@ def tab_at(tabs: Sequence[Tab], cell: int, cells: int) -> str | None:
     """The view whose tab is under a cell."""
     at = 1
     for tab, title in zip(tabs, _tab_titles(tabs, cells), strict=True):
-        wide = len(title) + 3
+        wide = len(tab.key) + len(title) + 2
         if at <= cell < at + wide:
             return tab.name
         at += wide

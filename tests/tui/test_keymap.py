@@ -1,0 +1,118 @@
+"""Keys of bindings: declared once, changed by the user, shown as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.keymap import Keymap, contexts, key_name, keys_of, meets
+from tui.settings import Settings
+from tui.viewmodels.tabs import TABS
+
+# A pane may give one of the deck's keys another meaning, and a sheet one of those of all sheets.
+_OVERRIDDEN = {("go.back", "timeline.farther"), ("go.out", "prompt.leave"), ("sheet.close", "why.go")}
+
+
+def test_every_binding_has_an_id_of_its_own_and_says_what_it_does():
+    bound = [binding for context in contexts().values() for binding in context]
+    identities = [binding.id for binding in bound]
+    assert None not in identities
+    assert len(set(identities)) == len(identities)
+    assert all(binding.description for binding in bound)
+
+
+def test_no_key_is_bound_twice_in_one_context():
+    twice = []
+    found = [(context, binding) for context, bound in contexts().items() for binding in bound]
+    for at, (context, one) in enumerate(found):
+        for other_context, other in found[at + 1 :]:
+            if meets(context, other_context) and set(keys_of(one)) & set(keys_of(other)):
+                twice.append((one.id, other.id))
+    assert {tuple(sorted(pair)) for pair in twice} == _OVERRIDDEN
+
+
+@pytest.mark.parametrize("tab", TABS, ids=[tab.name for tab in TABS])
+def test_every_hint_of_a_view_is_a_key_that_works_there(dashboard_at, tab):
+    app = dashboard_at(330)
+    seen = []
+
+    def look(app):
+        known = {binding.binding.id for binding in app.screen.active_bindings.values() if binding.enabled}
+        panes = [pane for pane in app.screen.focus_chain if pane in app.screen.view.walk_children()]
+        known |= {binding.id for pane in panes for _, binding in pane._bindings}
+        hinted = [identity for identities, _ in app.screen.hints() for identity in identities.split()]
+        seen.append(set(hinted) - known)
+        seen.append(len(hinted) > 8)
+
+    drive(app, tab.key, look)
+    assert seen == [set(), True]
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [("full_stop", "."), ("escape", "esc"), ("pageup", "PgUp"), ("P", "P"), ("ctrl+q", "ctrl+q"), ("f1", "f1")],
+)
+def test_keys_have_the_names_that_people_give_them(key, name):
+    assert key_name(key) == name
+
+
+def test_a_key_is_changed_in_hints_help_and_tabs_and_works(dashboard_at):
+    settings = Settings(keys={"row.why": "E", "view.pools": "f5", "list.filter": "?", "help": "f1"})
+    app = dashboard_at(330, settings=settings)
+    seen = []
+    drive(
+        app,
+        "f5",
+        lambda app: seen.append((app.screen.view.id, text_of(app))),
+        "2",
+        "w",
+        lambda app: seen.append((app.screen.view.id, len(app.screen_stack))),
+        "E",
+        lambda app: seen.append(text_of(app)),
+        "escape",
+        "f1",
+        lambda app: seen.append(text_of(app)),
+    )
+    assert seen[0][0] == "pools"
+    assert contains(seen[0][1], "f5 Pools", "E why", "? filter")
+    assert seen[1] == ("pools", 1)
+    assert contains(seen[2], "Why")
+    assert contains(seen[3], "Help: Pools", "E           why is it so?")
+
+
+def test_two_bindings_change_places():
+    keymap = Keymap({"time.step": ",", "time.back": "."})
+    assert keymap.wrong == []
+    assert keymap.changed == {"time.step": "comma", "time.back": "full_stop"}
+    assert keymap.shown("time.step time.back") == ", ."
+
+
+def test_what_cannot_be_bound_is_told_and_the_rest_holds():
+    keymap = Keymap(
+        {
+            "time.stp": "x",
+            "help": "nokey",
+            "row.why": "a",
+            "time.go": "j",
+            "map.lens": "o,x",
+            "row.copy": "f9",
+            "row.act": "f9",
+        }
+    )
+    assert keymap.wrong == [
+        "time.stp is no binding; time.step is",
+        "help: 'nokey' is no key",
+        "row.act: f9 is the key of row.copy already",
+        "time.go: j is the key of table.down already",
+        "row.why: a is the key of row.act already",
+    ]
+    assert keymap.changed == {"map.lens": "o,x", "row.copy": "f9"}
+    assert keymap.shown("row.act row.why help") == "a w ?"
+
+
+def test_a_wrong_key_is_told_when_the_dashboard_opens(dashboard_at):
+    app = dashboard_at(330, settings=Settings(keys={"row.why": "a"}))
+    said = []
+    drive(app, lambda app: said.extend(note.message for note in app._notifications))
+    assert said == ["keys: row.why: a is the key of row.act already"]
