@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -13,6 +13,7 @@ from textual.strip import Strip
 from tui import palette
 from tui.viewmodels.glyphs import to_ascii
 from tui.viewmodels.text import Role, width
+from tui.widgets.height import set_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,7 @@ class LinesView(ScrollView):
             return
         self.set_reactive(LinesView.lines, new)
         if len(old) != len(new):
-            self.virtual_size = Size(self.scrollable_content_region.width, len(new))
+            set_lines(self, len(new))
             self.refresh()
             return
         top, height = self.scroll_offset.y, self.size.height

@@ -7,11 +7,12 @@ import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
 from textual.scroll_view import ScrollView
 
 from tui.viewmodels.text import Role, Span, fit, wrapped
+from tui.widgets.height import set_lines
 from tui.widgets.lines import strip_of
 from tui.widgets.resized import Resized
 
@@ -107,22 +108,10 @@ class Table(Resized, ScrollView):
 
     def _show_rows(self) -> None:
         self._find_cursor()
-        self._set_height(self.model.count + _HEADER_LINES)
+        set_lines(self, self.model.count + _HEADER_LINES)
         if self.follows:
             self._follow()
         self._draw_changes()
-
-    def _set_height(self, lines: int) -> None:
-        """There are so many lines. Only when the scrollbar comes or goes must the screen be laid out again."""
-        if self.virtual_size.height == lines:
-            return
-        size = Size(self.size.width, lines)
-        if self.show_vertical_scrollbar != (lines > self.size.height):
-            self.virtual_size = size
-            return
-        self.set_reactive(Table.virtual_size, size)
-        if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.window_virtual_size = lines
 
     def _find_cursor(self) -> None:
         count = self.model.count
@@ -214,7 +203,7 @@ class Table(Resized, ScrollView):
         if not self.has_other_size(event):
             return
         self._shown.clear()
-        self.virtual_size = Size(self.size.width, self.model.count + _HEADER_LINES)
+        set_lines(self, self.model.count + _HEADER_LINES)
         self._keep_in_view()
         self.refresh()
 

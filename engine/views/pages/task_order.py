@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 from engine.state.tasks import RUNNING
@@ -25,29 +26,23 @@ class RunningTasks:
         self._simulation = simulation
         self._looked_at: tuple[int, int, Sequence[range]] = (-1, 0, ())
         self.newest_first: list[int] = []  # those that started in the same moment as they were added
-        self.in_rows: list[int] = []  # as they were added
 
     def look(self, ranges: Sequence[range]) -> None:
-        """Bring both orders up to date for the tasks of these ranges."""
+        """Bring the order up to date for the tasks of these ranges."""
         tasks, log = self._simulation.world.tasks, self._simulation.log
+        state, started = tasks.state, tasks.started
         jumps, since, known = self._looked_at
         self._looked_at = self._simulation.jumps, len(log), ranges
         if jumps != self._simulation.jumps or known != ranges or len(log) - since > _MOST_CHANGES:
-            self.in_rows = [
-                rows[at] for rows in ranges for at in places(tasks.state[rows.start : rows.stop].tobytes(), RUNNING)
-            ]
-            self.newest_first = self._sorted(self.in_rows)
+            runs = (places(state[rows.start : rows.stop].tobytes(), RUNNING) for rows in ranges)
+            self.newest_first = self._sorted(rows[at] for rows, found in zip(ranges, runs, strict=True) for at in found)
             return
         # Whatever number an entry names may be a task; those of which it is not true lose nothing by being looked at.
         changed = set(log.row_a[since:])
-        changed.discard(-1)
-        runs = [task for task in changed if task < tasks.length and tasks.state[task] == RUNNING]
-        new = [task for task in runs if any(task in rows for rows in ranges)]
-        self.in_rows = [task for task in self.in_rows if task not in changed] + sorted(new)
-        self.in_rows.sort()
+        new = [task for rows in ranges for task in changed if task in rows and state[task] == RUNNING]
         stay = [task for task in self.newest_first if task not in changed]
-        oldest_new_ms = min((tasks.started[task] for task in new), default=self._simulation.end_ms + 1)
-        mixed = bisect_right(stay, -oldest_new_ms, key=lambda task: -tasks.started[task])
+        oldest_new_ms = min(map(started.__getitem__, new), default=self._simulation.end_ms + 1)
+        mixed = bisect_right(stay, -oldest_new_ms, key=lambda task: -started[task])
         self.newest_first = self._sorted([*new, *stay[:mixed]]) + stay[mixed:]
 
     def _sorted(self, found: Iterable[int]) -> list[int]:
@@ -59,12 +54,17 @@ class RunningTasks:
 class TasksInOrder(Sequence[int]):
     """Some tasks ahead of all others, which follow as they were added; nothing is copied for them."""
 
-    def __init__(self, first: Sequence[int], ranges: Sequence[range], without: Sequence[int]) -> None:
-        """``first``, then the tasks of ``ranges`` except those in ``without``, which is in ascending order."""
+    def __init__(self, first: Sequence[int], ranges: Sequence[range], without: Sequence[int] = ()) -> None:
+        """``first``, then the tasks of ``ranges`` except those and the ones in ``without``."""
         self._first = first
-        self._without = without
         self._ranges = ranges
-        self._length = len(first) + sum(map(len, ranges)) - len(without)
+        self._deleted = without
+        self._length = sum(map(len, ranges)) - len(without)
+
+    @cached_property
+    def _without(self) -> list[int]:
+        """What does not follow in its place; sorted only once somebody looks there."""
+        return sorted([*self._first, *self._deleted])
 
     def _staying_before(self, number: int) -> int:
         """How many tasks that stay come before the one that is left out as this number."""

@@ -86,8 +86,7 @@ class TaskPage:
         self._running.look(ranges if job.counts[RUNNING] else ())
         preparing = self._in_state(ranges, PREPARING) if job.counts[PREPARING] else []
         deleted = self._in_state(ranges, GONE) if job.deleted else []
-        without = sorted([*failed, *self._running.in_rows, *preparing, *deleted])
-        return TasksInOrder([*failed, *self._running.newest_first, *preparing], ranges, without)
+        return TasksInOrder([*failed, *self._running.newest_first, *preparing], ranges, without=deleted)
 
     def _ranges(self) -> list[range]:
         job = self._simulation.world.jobs.find(self.job_id)
