@@ -115,12 +115,21 @@ class SimulatedExecutor(Executor):
 
 def _duration(launch: Launch, said: Simulate) -> Distribution:
     """How long the process is to take, from its launch to its own end."""
-    if said.duration is not None:
+    if launch.kind not in _JOB_TASKS:
+        return special_duration(launch.command_line, launch.os, said)
+    return _known_duration(launch.command_line, launch.os, said) or _TASK_DURATION
+
+
+def special_duration(command_line: str, os: OsFamily, said: Simulate | None) -> Distribution:
+    """How long a start, preparation or release task is to take, given what is said of it."""
+    return _known_duration(command_line, os, said) or _SPECIAL_DURATION
+
+
+def _known_duration(command_line: str, os: OsFamily, said: Simulate | None) -> Distribution | None:
+    if said is not None and said.duration is not None:
         return said.duration
-    understood_ms = line_facts(launch.command_line, launch.os).understood_ms
-    if understood_ms is not None:
-        return Distribution.constant(understood_ms)
-    return _TASK_DURATION if launch.kind in _JOB_TASKS else _SPECIAL_DURATION
+    understood_ms = line_facts(command_line, os).understood_ms
+    return None if understood_ms is None else Distribution.constant(understood_ms)
 
 
 def _merged(base: Simulate, over: Simulate) -> Simulate:

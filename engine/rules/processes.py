@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from engine.environment import MultiInstanceFacts, NodeFacts, TaskFacts, TaskKind, settings_of, variables
 from engine.executors.access import GuardedFiles
 from engine.executors.protocol import HookProcess, Launch, Output, Plan
+from engine.executors.simulated import special_duration
 from engine.paths import STARTUP, subtask_directory, task_directory
 from engine.rules import certificates, setups, users
 from engine.rules.packages import packages_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.specs.common import CommandLine, ResourceFile
+    from engine.specs.simulate import Distribution
     from engine.state.jobs import Job
     from engine.world import World
 
@@ -107,6 +109,12 @@ def release_process(world: World, job: Job) -> HookProcess:
         hook = HookProcess(TaskKind.RELEASE, release.id, release, limit_ms)
         known = world.release_hooks[job.row] = _hook(world, job, hook)
     return known
+
+
+def release_duration(world: World, job: Job) -> Distribution | None:
+    """How long the scenario lets the job's release task take; None where it has none, or no pool."""
+    task, pool = job.spec.job_release_task, world.pools.find(job.pool_id)
+    return None if task is None or pool is None else special_duration(task.command_line, pool.os, task.simulate)
 
 
 def _hook(world: World, job: Job, hook: HookProcess) -> HookProcess:

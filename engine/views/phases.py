@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
-from engine.terms import JobState
 from engine.views.pages.instances import HookStatus
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ class Phases(NamedTuple):
     preparation: HookCounts
     tasks: TaskCounts
     release: HookCounts
-    tasks_done_ms: int | None  # when the last task ends if it goes on like this; ms since the start
 
 
 _NOTHING = HookCounts(False, {}, 0)
@@ -66,7 +64,7 @@ def phases_of(simulation: Simulation, preparation: InstancePage, release: Instan
     job_id = preparation.job_id
     job = simulation.world.jobs.find(job_id)
     if job is None:
-        return Phases(_NOTHING, _NO_TASKS, _NOTHING, None)
+        return Phases(_NOTHING, _NO_TASKS, _NOTHING)
     done = job.counts[COMPLETED]
     tasks = TaskCounts(
         active=job.counts[ACTIVE],
@@ -76,7 +74,7 @@ def phases_of(simulation: Simulation, preparation: InstancePage, release: Instan
         failed=job.failed,
         oldest_wait_ms=_oldest_wait_ms(simulation, job_id),
     )
-    return Phases(_counts(preparation), tasks, _counts(release), _tasks_done_ms(simulation, job_id))
+    return Phases(_counts(preparation), tasks, _counts(release))
 
 
 def _counts(page: InstancePage) -> HookCounts:
@@ -96,15 +94,3 @@ def _oldest_wait_ms(simulation: Simulation, job_id: str) -> int | None:
         if world.tasks.state[block.first : block.first + block.source.count].tobytes().find(ACTIVE) >= 0:
             return simulation.now_ms - block.created_ms
     return None
-
-
-def _tasks_done_ms(simulation: Simulation, job_id: str) -> int | None:
-    """A straight line through the tasks done since the first one started; None before a tenth of them is done."""
-    job = simulation.world.jobs.find(job_id)
-    if job is None or job.state is not JobState.ACTIVE or not job.blocks:
-        return None
-    done, left = job.counts[COMPLETED], job.total - job.counts[COMPLETED]
-    if not left or done < max(10, job.total // 10):
-        return None
-    began_ms = job.created_ms
-    return simulation.now_ms + (simulation.now_ms - began_ms) * left // done

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Vertical
 
 from tui.messages import GoTo, ShowView
-from tui.viewmodels.header import Transport, breadcrumb, scrubber, scrubber_ms, tab_at, tab_line
+from tui.viewmodels.header import Transport, breadcrumb, breadcrumb_at, scrubber, scrubber_ms, tab_at, tab_line
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session import Session
     from tui.viewmodels.tabs import Tab
+
+
+class _Breadcrumb(LinesView):
+    def __init__(self, session: Session) -> None:
+        super().__init__(id="breadcrumb")
+        self._session = session
+
+    def on_click(self, event: events.Click) -> None:
+        name = breadcrumb_at(self._session, event.x, self.size.width)
+        if name is not None:
+            self.post_message(ShowView(name))
 
 
 class _Scrubber(LinesView):
@@ -53,7 +64,7 @@ class Header(Vertical):
 
     def compose(self) -> ComposeResult:
         """Three lines; the scrubber is the first to go where lines are few."""
-        yield LinesView(id="breadcrumb")
+        yield _Breadcrumb(self._session)
         yield _Scrubber(self._session)
         yield _Tabs(self._tabs)
 

@@ -10,6 +10,7 @@ from engine.terms import JobState
 from tui.messages import ShowView
 from tui.viewmodels import phase_rail
 from tui.viewmodels.attention import AttentionModel
+from tui.viewmodels.estimates import HELP as HOW_ESTIMATED
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.node_map import NodeMapModel
@@ -29,8 +30,8 @@ HELP = (
     "The three bars say how far the job in focus is: on how many nodes it has prepared, how many tasks are done, "
     "where release has run.\n"
     "The map shows every node of the pool, always in the same place; l changes what it looks at.\n"
-    "Needs attention groups failures by cause; enter goes to the first node or task of a group."
-)
+    "Needs attention groups failures by cause; enter goes to the first node or task of a group.\n"
+) + HOW_ESTIMATED
 
 
 class Watch(Container):
@@ -74,8 +75,8 @@ class Watch(Container):
         """Bring every pane up to date."""
         session = self._session
         rail = self.query_one("#rail", LinesView)
-        entitle(rail, phase_rail.title(session))
-        rail.show(phase_rail.rail(session, rail.size.width))
+        entitle(rail, phase_rail.title(session), phase_rail.subtitle(session))
+        rail.show(phase_rail.rail(session, rail.size.width, rail.size.height))
         self.query_one(NodeMap).look()
         self._look_at_hooks()
         self._attention.refresh()

@@ -60,8 +60,8 @@ class Deck(Screen[None]):
         Binding("q,ctrl+q", "quit", "quit", id="quit"),
     ]
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it
-    VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-short"), (30, "-tall")]  # noqa: RUF012  # as Textual declares it
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide"), (160, "-broad")]  # noqa: RUF012  # as Textual declares it
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-low"), (24, "-short"), (36, "-tall")]  # noqa: RUF012  # as Textual declares it
 
     def __init__(
         self, session: Session, recorder: Recorder, settings: Settings, *, at_ms: int, speed: float | None, plays: bool
@@ -155,6 +155,8 @@ class Deck(Screen[None]):
             hints.insert(0, ("go.out", "stay here"))
         elif self.session.is_past:
             hints.insert(0, ("time.branch", "branch here"))
+        if self.has_class("-low"):
+            return [*hints[:2], ("row.why", "why"), ("help", "help")]
         hints += [("row.why", "why"), ("row.act", "act"), ("time.go", "go to time"), ("help", "help")]
         return hints
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
+
 from tui import format as fmt
+from tui.viewmodels.glyphs import JOB
 from tui.viewmodels.text import Line, Role, Span, between, width
 
 if TYPE_CHECKING:
@@ -12,6 +15,9 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session import Session
     from tui.viewmodels.tabs import Tab
+
+
+_WIDE = 100  # cells
 
 
 class Transport(NamedTuple):
@@ -25,14 +31,30 @@ class Transport(NamedTuple):
 
 def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -> Line:
     """Where one is, and what time it is there."""
-    is_narrow = cells < 100
     separator = Span(f" {session.glyphs.path} ", Role.DIM)
-    path: list[Span] = [] if is_narrow else [Span(session.simulation.scenario.name), separator]
-    if not is_narrow and session.pool_id:
-        path += [Span(session.pool_id), separator]
-    if session.job_id:
-        path += [Span(session.job_id), separator]
-    return between((Span(" "), *path, Span(title, Role.STRONG)), _clock(session, transport, is_narrow=is_narrow), cells)
+    path = [span for text, _ in _path(session, cells) for span in (Span(text), separator)]
+    clock = _clock(session, transport, is_narrow=cells < _WIDE)
+    return between((Span(" "), *path, Span(title, Role.STRONG)), clock, cells)
+
+
+def _path(session: Session, cells: int) -> list[tuple[str, str]]:
+    """The way to what is shown: what it is called, and the view in which it is found."""
+    job = session.job(session.job_id)
+    if cells < _WIDE:
+        return [(f"{job.job_id} {JOB[job.state].name}", "jobs")] if job is not None else []
+    parts = [(session.simulation.scenario.name, "watch"), (session.pool_id, "pools"), (session.job_id, "jobs")]
+    return [(text, view) for text, view in parts if text]
+
+
+def breadcrumb_at(session: Session, cell: int, cells: int) -> str | None:
+    """The view to which the part of the breadcrumb under a cell leads; None beside them."""
+    at = 1
+    for text, view in _path(session, cells):
+        wide = cell_len(text)
+        if at <= cell < at + wide:
+            return view
+        at += wide + 3
+    return None
 
 
 def _clock(session: Session, transport: Transport, *, is_narrow: bool) -> Line:
@@ -58,34 +80,51 @@ def _state(session: Session, transport: Transport) -> Span:
     return Span(f"RUN {speed}", Role.OK) if transport.is_playing else Span(f"PAUSED {speed}", Role.PREPARING)
 
 
-def scrubber_span(session: Session) -> int:
-    """The time that the scrubber shows, in ms: a little more than has been seen, and at most the run."""
-    end_ms = session.simulation.end_ms
+class _Scale(NamedTuple):
+    """What the scrubber stands for: its labels, the cells between them, and the time that these cover."""
+
+    first: str
+    last: str
+    cells: int
+    span_ms: int
+    planned_ms: int | None  # the last end that can be estimated
+
+
+def _scale(session: Session, cells: int) -> _Scale:
+    start = session.simulation.scenario.start
+    planned_ms = session.forecast().end_ms
+    span_ms = _span_ms(session, planned_ms)
+    first, last = f" {fmt.clock(start, 0)} ", f" {fmt.clock(start, span_ms)} "
+    if planned_ms is not None and cells >= _WIDE:
+        last = f" planned end {fmt.clock(start, planned_ms)} {last}"
+    return _Scale(first, last, cells - len(first) - len(last), span_ms, planned_ms)
+
+
+def _span_ms(session: Session, planned_ms: int | None) -> int:
+    """A little more than has been seen, and what is planned; at most the run."""
     seen_ms = max(session.newest_ms, session.now_ms)
     shown_ms = 600_000
-    while shown_ms * 3 < seen_ms * 4:
+    while shown_ms * 3 < seen_ms * 4 or (planned_ms is not None and shown_ms < planned_ms):
         shown_ms *= 2
-    return min(shown_ms, end_ms)
+    return min(shown_ms, session.simulation.end_ms)
 
 
 def scrubber(session: Session, cells: int) -> Line:
-    """Density of events over the run, failures, what was done by hand, and now."""
-    span_ms = scrubber_span(session)
-    start = session.simulation.scenario.start
-    first = f" {fmt.clock(start, 0)} "
-    last = f" {fmt.clock(start, span_ms)} "
-    bins = cells - len(first) - len(last)
+    """Density of events over the run, failures, what was done by hand, now, and how far it is planned."""
+    scale = _scale(session, cells)
+    bins, span_ms = scale.cells, max(1, scale.span_ms)
     if bins < 8:
         return ()
     glyphs = session.glyphs
-    counts = session.events.density(bins, span_ms)
+    counts = session.events.density(bins, scale.span_ms)
     top = max(count for count, _ in counts) or 1
-    now_bin = min(bins - 1, session.now_ms * bins // max(1, span_ms))
-    newest_bin = min(bins - 1, session.newest_ms * bins // max(1, span_ms))
+    now_bin = min(bins - 1, session.now_ms * bins // span_ms)
+    newest_bin = min(bins - 1, session.newest_ms * bins // span_ms)
+    planned_bin = bins if scale.planned_ms is None else scale.planned_ms * bins // span_ms
     levels = len(glyphs.densities) - 1
     marks: dict[int, Span] = {}
     for when_ms in session.events.by_hand_ms():
-        marks[when_ms * bins // max(1, span_ms)] = Span(glyphs.by_hand, Role.KEY)
+        marks[when_ms * bins // span_ms] = Span(glyphs.by_hand, Role.KEY)
     marks[now_bin] = Span(glyphs.now, Role.STRONG)
     spans = []
     for at, (count, failures) in enumerate(counts):
@@ -96,9 +135,11 @@ def scrubber(session: Session, cells: int) -> Line:
         elif at < now_bin:
             level = -(-count * levels // top)
             spans.append(Span(glyphs.densities[level], Role.RUNNING))
+        elif at <= newest_bin:
+            spans.append(Span(glyphs.planned, Role.QUIET))
         else:
-            spans.append(Span(glyphs.planned, Role.QUIET if at <= newest_bin else Role.OFF))
-    return (Span(first, Role.DIM), *_merged(spans), Span(last, Role.DIM))
+            spans.append(Span(glyphs.planned if at <= planned_bin else " ", Role.OFF))
+    return (Span(scale.first, Role.DIM), *_merged(spans), Span(scale.last, Role.DIM))
 
 
 def _merged(spans: list[Span]) -> list[Span]:
@@ -113,11 +154,9 @@ def _merged(spans: list[Span]) -> list[Span]:
 
 def scrubber_ms(session: Session, cell: int, cells: int) -> int | None:
     """The moment under a cell of the scrubber; None beside it."""
-    span_ms = scrubber_span(session)
-    start = session.simulation.scenario.start
-    first = len(fmt.clock(start, 0)) + 2
-    bins = cells - first - len(fmt.clock(start, span_ms)) - 2
-    return (cell - first) * span_ms // bins if 0 <= cell - first < bins else None
+    scale = _scale(session, cells)
+    at = cell - len(scale.first)
+    return at * scale.span_ms // scale.cells if 0 <= at < scale.cells else None
 
 
 def tab_line(tabs: Sequence[Tab], current: str, cells: int) -> Line:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from engine.terms import JobState
 from engine.views.pages.instances import HookStatus
-from tui import format as fmt
+from tui.viewmodels.estimates import estimate_line, estimates
 from tui.viewmodels.glyphs import JOB, PREPARATION, RELEASE, TASK_GLYPHS
-from tui.viewmodels.jobs import job_role
-from tui.viewmodels.text import Line, Role, Span, bar, cut, line, width
+from tui.viewmodels.text import Line, Role, Span, bar, between, cut, line, width
 
 if TYPE_CHECKING:
     from engine.views.pages.jobs import JobRow
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
 
 _LABELS = ("Preparation tasks  ", "Tasks              ", "Release tasks      ")
+_SMALL = 72  # cells: with fewer there is room for a short bar only
 _SHORT_LABELS = ("Prep    ", "Tasks   ", "Release ")
 
 
@@ -37,36 +37,50 @@ def title(session: Session) -> str:
         target = pool.target_dedicated + pool.target_spot
         allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
         words.append(f"pool {pool.pool_id} {allocation} {nodes}/{target}")
-        others = len(pool.jobs) - 1
-        if others > 0:
+        others = sum(session.is_unfinished(other) for other in pool.jobs if other != job.job_id)
+        if others:
             words.append(f"{others} other {'job' if others == 1 else 'jobs'} here")
     return session.text(" · ".join(words))
 
 
-def rail(session: Session, cells: int) -> list[Line]:
-    """Three bars with counts, and a line of forecasts where there is room for it."""
+def subtitle(session: Session) -> str:
+    """What the pool does meanwhile: how it scales itself, and how much of it is in use."""
+    pool = session.pool(session.pool_id)
+    if pool is None:
+        return ""
+    slots = sum(number for _, number in pool.node_counts) * pool.slots
+    words = [f"autoscale {'on' if pool.auto_scale else 'off'}"]
+    if slots:
+        words.append(f"slots {pool.used_slots:,}/{slots:,} in use, {pool.used_slots / slots:.0%}")
+    return session.text(" · ".join(words))
+
+
+def rail(session: Session, cells: int, lines: int) -> list[Line]:
+    """Three bars with counts and, on a line of their own where there are ``lines`` enough, when it all ends."""
     job = session.job(session.job_id)
     if job is None:
         empty = "No job has been added yet. Press space to let time go by, or . for one event."
         return [line(Span(empty, Role.DIM)), (), ()]
     is_narrow = cells < 96
     labels = _SHORT_LABELS if is_narrow else _LABELS
-    bar_cells = max(10, cells * (38 if is_narrow else 46) // 100)
+    bar_cells = max(10, cells * (46 if not is_narrow else 34 if cells >= _SMALL else 20) // 100)
     glyphs = session.glyphs
     phases = job.phases
     parts = (
         (_hook_bar(phases.preparation, PREPARATION, glyphs, bar_cells), _preparation_text(phases, glyphs, is_narrow)),
         (_task_bar(phases.tasks, glyphs, bar_cells), _task_text(phases.tasks, glyphs, is_narrow)),
-        (_hook_bar(phases.release, RELEASE, glyphs, bar_cells), _release_text(job, glyphs)),
+        (_hook_bar(phases.release, RELEASE, glyphs, bar_cells), _release_text(job, glyphs, is_narrow)),
     )
-    lines = []
-    for label, (drawn, text) in zip(labels, parts, strict=True):
+    ends = estimates(session, job) if lines <= len(parts) else ((), (), ())
+    found = []
+    for label, (drawn, text), end in zip(labels, parts, ends, strict=True):
         gap = Span(" " * (bar_cells - width(drawn)))
         role = Role.STRONG if not is_narrow else Role.PLAIN
-        lines.append(cut((Span(label, role), *drawn, gap, Span("  "), *text), cells))
-    if not is_narrow:
-        lines.append(_forecast(session, job))
-    return lines
+        whole = (Span(label, role), *drawn, gap, Span("  "), *text)
+        found.append(between(whole, end, cells) if end else cut(whole, cells))
+    if lines > len(parts):
+        found.append(estimate_line(session, job, cells))
+    return found
 
 
 def _hook_bar(counts: HookCounts, table: dict[HookStatus, Glyph], glyphs: GlyphSet, cells: int) -> Line:
@@ -143,7 +157,7 @@ def _task_text(counts: TaskCounts, glyphs: GlyphSet, is_narrow: bool) -> Line:
     return tuple(spans)
 
 
-def _release_text(job: JobRow, glyphs: GlyphSet) -> Line:
+def _release_text(job: JobRow, glyphs: GlyphSet, is_narrow: bool) -> Line:
     counts = job.phases.release
     if not counts.is_specified:
         return line(Span("none: the job has no release task", Role.DIM))
@@ -151,19 +165,7 @@ def _release_text(job: JobRow, glyphs: GlyphSet) -> Line:
     spans = [span for status in statuses for span in _counted(glyphs, RELEASE[status], counts[status])]
     owed = counts[HookStatus.WILL_RUN]
     if job.state not in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING):
-        return line(Span(f"waits for the job to end; {owed:,} will run", Role.DIM))
+        return line(Span(f"{owed:,} will run{'' if is_narrow else ' when the job ends'}", Role.DIM))
     if owed:
         spans.append(Span(f"{owed:,} still to come", Role.DIM))
     return tuple(spans) or line(Span("nothing to release", Role.DIM))
-
-
-def _forecast(session: Session, job: JobRow) -> Line:
-    phases = job.phases
-    words: list[Span] = []
-    if phases.tasks_done_ms is not None:
-        words.append(Span(f"Estimated: tasks done {session.clock(phases.tasks_done_ms)}   ", Role.DERIVED))
-    if phases.tasks.oldest_wait_ms is not None:
-        words.append(Span(f"oldest wait {fmt.span(phases.tasks.oldest_wait_ms)}   ", Role.DERIVED))
-    if job.end_ms is not None:
-        words.append(Span(f"ended {session.clock(job.end_ms)}   ", job_role(job)))
-    return tuple(words)

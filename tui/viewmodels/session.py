@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from engine.views.forecast import Forecast, Forecaster
 from engine.views.pages.events import EventPage
 from engine.views.pages.instances import pages_of
 from engine.views.pages.job_schedules import last_job_like, schedule_row
-from engine.views.pages.jobs import has_preparation, job_ids, job_row, pool_ids, pool_of_job, pool_row
+from engine.views.pages.jobs import has_preparation, is_unfinished, job_ids, job_row, pool_ids, pool_of_job, pool_row
 from engine.views.pages.nodes import NodePage
 from engine.views.pages.tasks import TaskPage
 from tui import format as fmt
@@ -44,6 +45,8 @@ class Session:
         self._tasks = TaskPage(simulation, "")
         self._nodes: NodePage | None = None
         self._first_job: str | None = None
+        self._forecaster: Forecaster | None = None
+        self._forecast: Forecast | None = None
 
     @property
     def now_ms(self) -> int:
@@ -64,7 +67,7 @@ class Session:
         self._moment = moment
         kept = self.job_id  # its pages know what has not changed since they were looked at last
         self._pages = {job_id: pages for job_id, pages in self._pages.items() if job_id == kept}
-        self._first_job = None
+        self._first_job = self._forecast = None
         self._jobs.clear()
         self._pools.clear()
         self._schedules.clear()
@@ -138,6 +141,10 @@ class Session:
             self._jobs[job_id] = job_row(self.simulation, *self.pages(job_id))
         return self._jobs[job_id]
 
+    def is_unfinished(self, job_id: str) -> bool:
+        """Whether there is a job of this id that is not completed."""
+        return is_unfinished(self.simulation, job_id)
+
     def pool(self, pool_id: str) -> PoolRow | None:
         """A pool's row; None while there is no pool of this id."""
         if pool_id not in self._pools:
@@ -162,6 +169,16 @@ class Session:
         if self._tasks.job_id != job_id:
             self._tasks = TaskPage(self.simulation, job_id)
         return self._tasks
+
+    def forecast(self) -> Forecast:
+        """When the job in focus and its phases end, as far as that can be estimated."""
+        pages, tasks = self.pages(self.job_id), self.tasks(self.job_id)
+        if self._forecaster is None or not self._forecaster.is_of(tasks, *pages):
+            self._forecaster = Forecaster(self.simulation, tasks, *pages)
+            self._forecast = None
+        if self._forecast is None:
+            self._forecast = self._forecaster.look()
+        return self._forecast
 
     # -- words ---------------------------------------------------------------------------------------------------
 

@@ -212,6 +212,11 @@ class InstancePage:
                     if at < len(rows) and rows[at] == key >> 1:
                         yield at
 
+    def rows(self) -> Sequence[int]:
+        """The instances of the job by row number, in the order in which it came to their nodes."""
+        self._look()
+        return self._rows
+
     def nodes_of_rows(self) -> Sequence[int]:
         """The nodes on which the job has been, in the order in which it came to them."""
         self._look()

@@ -97,6 +97,12 @@ def has_preparation(simulation: Simulation, job_id: str) -> bool:
     return job is not None and job.has_prep
 
 
+def is_unfinished(simulation: Simulation, job_id: str) -> bool:
+    """Whether there is a job of this id that is not completed."""
+    job = simulation.world.jobs.find(job_id)
+    return job is not None and job.state not in (None, JobState.COMPLETED)
+
+
 def pool_of_job(simulation: Simulation, job_id: str) -> str:
     """The id of the pool a job is bound to; empty where there is none."""
     job = simulation.world.jobs.find(job_id)

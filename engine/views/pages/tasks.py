@@ -81,14 +81,15 @@ class TaskPage:
         job = world.jobs.find(self.job_id)
         if job is None:
             return ()
-        ranges = self._ranges()
+        ranges = self.ranges()
         failed = self.failed()
         self._running.look(ranges if job.counts[RUNNING] else ())
         preparing = self._in_state(ranges, PREPARING) if job.counts[PREPARING] else []
         deleted = self._in_state(ranges, GONE) if job.deleted else []
         return TasksInOrder([*failed, *self._running.newest_first, *preparing], ranges, without=deleted)
 
-    def _ranges(self) -> list[range]:
+    def ranges(self) -> list[range]:
+        """The job's tasks by row number, deleted ones included."""
         job = self._simulation.world.jobs.find(self.job_id)
         if job is None:
             return []
@@ -101,6 +102,11 @@ class TaskPage:
         for tasks in ranges:
             found += map(tasks.__getitem__, places(states[tasks.start : tasks.stop].tobytes(), state))
         return found
+
+    def planned_end_ms(self) -> int | None:
+        """The last planned end of the tasks that run, in ms since the start; None where none does."""
+        self._running.look(self.ranges())
+        return max(map(self._simulation.world.tasks.ended.__getitem__, self._running.in_rows), default=None)
 
     def failed(self) -> Sequence[int]:
         """The completed tasks that have failed, as they were added; looks only at what is new."""
@@ -119,7 +125,7 @@ class TaskPage:
 
     def _newly_failed(self, since: int) -> list[int]:
         """The tasks of the job that failed in the entries of the log from number ``since`` on."""
-        log, ranges = self._simulation.log, self._ranges()
+        log, ranges = self._simulation.log, self.ranges()
         shapes = {number for number, shape in enumerate(log.shapes) if _tells_failure(shape)}
         found = (log.row_a[at] for at, shape in enumerate(log.shape_of[since:], since) if shape in shapes)
         return [task for task in found if any(task in tasks for tasks in ranges)]
@@ -128,7 +134,7 @@ class TaskPage:
         tasks = self._simulation.world.tasks
         state = tasks.state
         found: list[int] = []
-        for rows in self._ranges():
+        for rows in self.ranges():
             for page in tasks.sparse[rows.start >> PAGE_BITS : (rows.stop >> PAGE_BITS) + 1]:
                 found += [
                     task

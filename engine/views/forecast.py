@@ -1,0 +1,160 @@
+"""When preparation, the tasks and the job end if it goes on like this: estimates, for nobody knows what comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine import draws
+from engine.log import Subject
+from engine.rules.processes import release_duration
+from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.terms import JobState, OnAllTasksComplete, TaskState
+from engine.views.pages.instances import HookStatus
+from engine.views.sweep import places, values
+
+if TYPE_CHECKING:
+    from array import array
+
+    from engine import Simulation
+    from engine.log import Shape
+    from engine.state.jobs import Job
+    from engine.views.pages.instances import InstancePage
+    from engine.views.pages.tasks import TaskPage
+
+_UNENDING = (JobState.DISABLING, JobState.DISABLED)  # no task starts, so that nothing is known of the end
+
+
+class Forecast(NamedTuple):
+    """Estimated ends in ms since the start; None where there is nothing to estimate, or too little to do it from."""
+
+    prepared_ms: int | None = None  # no estimate: the last preparation ended then, and no other is expected
+    preparation_ms: int | None = None  # the last of those that run now
+    more_preparations: bool = False  # other nodes are likely to be asked later
+    tasks_ms: int | None = None
+    job_ms: int | None = None
+    stays_active: bool = False  # no end of its tasks ends the job (JOB-7)
+
+    @property
+    def end_ms(self) -> int | None:
+        """The last end that can be estimated."""
+        return max((ms for ms in (self.preparation_ms, self.tasks_ms, self.job_ms) if ms is not None), default=None)
+
+
+class Forecaster:
+    """Estimates for one job. What it has learnt of the log it keeps from look to look."""
+
+    def __init__(
+        self, simulation: Simulation, tasks: TaskPage, preparation: InstancePage, release: InstancePage
+    ) -> None:
+        """For the job whose pages these are."""
+        self._simulation = simulation
+        self._tasks = tasks
+        self._preparation, self._release = preparation, release
+        self._first_start: tuple[int, int | None] = (-1, None)
+
+    def is_of(self, tasks: TaskPage, preparation: InstancePage, release: InstancePage) -> bool:
+        """Whether it looks at these pages."""
+        return (self._tasks, self._preparation, self._release) == (tasks, preparation, release)
+
+    def look(self) -> Forecast:
+        """The estimates as of now; none for a job that is completed, deleted or not there yet."""
+        job = self._simulation.world.jobs.find(self._tasks.job_id)
+        if job is None or job.state in (None, JobState.COMPLETED):
+            return Forecast()
+        if job.state in (JobState.TERMINATING, JobState.DELETING):
+            return Forecast(job_ms=self._released_ms())
+        tasks_ms = self._tasks_ms(job)
+        ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
+        job_ms = None if tasks_ms is None or not ends_itself else tasks_ms + self._release_ms(job)
+        if job.max_wall_clock_ms is not None and (job_ms is not None or not ends_itself):
+            limit_ms = job.created_ms + job.max_wall_clock_ms
+            job_ms = limit_ms if job_ms is None else min(job_ms, limit_ms)
+        preparation_ms, more_preparations = self._prepared_ms(), self._more_preparations(job)
+        return Forecast(
+            prepared_ms=None if preparation_ms is not None or more_preparations else self._last_prepared_ms(),
+            preparation_ms=preparation_ms,
+            more_preparations=more_preparations,
+            tasks_ms=tasks_ms,
+            job_ms=job_ms,
+            stays_active=not ends_itself and job.max_wall_clock_ms is None,
+        )
+
+    # -- preparation and release ---------------------------------------------------------------------------------
+
+    def _prepared_ms(self) -> int | None:
+        """The last planned end of the preparations that run."""
+        ends = self._simulation.world.instances.prep_end
+        return _latest_ms(ends, self._preparation, (HookStatus.RUNNING, HookStatus.RETRYING))
+
+    def _last_prepared_ms(self) -> int | None:
+        if not self._preparation.counts().get(HookStatus.SUCCEEDED):
+            return None
+        last_ms = max(values(self._simulation.world.instances.prep_end, self._preparation.rows()))
+        return last_ms if last_ms <= self._simulation.now_ms else None
+
+    def _more_preparations(self, job: Job) -> bool:
+        """Whether tasks wait while there are nodes that have not prepared, or must do so again."""
+        if not job.has_prep or not job.counts[ACTIVE]:
+            return False
+        counts = self._preparation.counts()
+        with_record = sum(counts.values()) - counts.get(HookStatus.GONE, 0)
+        superseded = counts.get(HookStatus.SUPERSEDED, 0)
+        return bool(superseded) or self._preparation.nodes_present() > with_record
+
+    def _released_ms(self) -> int | None:
+        """The last planned end of the release tasks that run; None while others have not started."""
+        if self._release.counts().get(HookStatus.WILL_RUN):
+            return None
+        return _latest_ms(self._simulation.world.instances.release_end, self._release, (HookStatus.RUNNING,))
+
+    def _release_ms(self, job: Job) -> int:
+        """How long the slowest of the release tasks to come takes, by what the scenario says of them."""
+        nodes = self._release.counts().get(HookStatus.WILL_RUN, 0)
+        duration = release_duration(self._simulation.world, job)
+        return draws.draw_ms(duration, nodes / (nodes + 1)) if nodes and duration is not None else 0
+
+    # -- tasks ---------------------------------------------------------------------------------------------------
+
+    def _tasks_ms(self, job: Job) -> int | None:
+        done, running = job.counts[COMPLETED], job.counts[RUNNING]
+        waiting = job.counts[ACTIVE] + job.counts[PREPARING]
+        if not waiting:
+            return self._tasks.planned_end_ms() if running else None
+        if job.state in _UNENDING or done < max(1, min(running // 2, job.total // 10)):
+            return None
+        began_ms = self._began_ms()
+        if began_ms is None:
+            return None
+        # Those that run are on average half done.
+        elapsed_ms = self._simulation.now_ms - began_ms
+        return self._simulation.now_ms + round(elapsed_ms * (waiting + running / 2) / (done + running / 2))
+
+    def _began_ms(self) -> int | None:
+        """When the first task of the job started; looked for in the log once."""
+        jumps, began_ms = self._first_start
+        if began_ms is None or jumps != self._simulation.jumps:
+            self._first_start = self._simulation.jumps, self._new_began_ms()
+        return self._first_start[1]
+
+    def _new_began_ms(self) -> int | None:
+        log, ranges = self._simulation.log, self._tasks.ranges()
+        starts = {number for number, shape in enumerate(log.shapes) if _starts(shape)}
+        job = self._simulation.world.jobs.find(self._tasks.job_id)
+        first = 0 if job is None else log.index_at(job.created_ms - 1)
+        for at in range(first, len(log)):
+            if log.shape_of[at] in starts and any(log.row_a[at] in rows for rows in ranges):
+                return log.when[at]
+        return None
+
+
+def _latest_ms(ends: array[int], page: InstancePage, running: tuple[HookStatus, ...]) -> int | None:
+    """The last of the planned ends of what runs."""
+    codes, found = page.codes(), values(ends, page.rows())
+    latest_ms = max(found, default=0)
+    if found and HookStatus(codes[found.index(latest_ms)]) in running:
+        return latest_ms
+    return max((found[at] for status in running for at in places(codes, status.value)), default=None)
+
+
+def _starts(shape: Shape) -> bool:
+    return shape.subject is Subject.TASK and dict(shape.fields).get("to") is TaskState.RUNNING

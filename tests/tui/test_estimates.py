@@ -1,0 +1,149 @@
+"""When it will end: estimated where that can be done, and said on the rail and the scrubber."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
+from tests.tui.screen_text import after, text_of
+from tui.viewmodels import phase_rail
+from tui.viewmodels.header import scrubber, scrubber_ms
+from tui.viewmodels.session import Session
+from tui.viewmodels.text import plain, width
+
+PREPARING_S, WORKING_S, LAST_S, RELEASING_S, END_S = 70, 330, 420, 460, 1000
+
+
+def fourth_line(session):
+    return plain(phase_rail.rail(session, 116, 4)[3])
+
+
+def test_preparation_is_done_when_the_last_that_runs_ends_as_planned(session_at):
+    assert session_at(PREPARING_S).forecast().preparation_ms == 91_000
+    assert "Estimated: preparation done 08:01:31" in fourth_line(session_at(PREPARING_S))
+
+
+def test_nodes_that_have_not_prepared_may_do_so_later():
+    sim = simulation(a_job(tasks=9, prep=a_line(40)), pool=a_pool(nodes=3))
+    run_to(sim, seconds=READY_S + 5)
+    session = Session(sim)
+    assert not session.forecast().more_preparations
+    waiting = simulation(
+        a_job(tasks=9, prep=a_line(40)),
+        pool=a_pool(nodes=1),
+        timeline=[{"at": READY_S + 1, "resizePool": {"poolId": "p", "targetDedicatedNodes": 3}}],
+    )
+    run_to(waiting, seconds=READY_S + 20)
+    session = Session(waiting)
+    assert session.forecast().more_preparations
+    assert "or later" in fourth_line(session)
+
+
+@pytest.mark.parametrize("seconds", [200, 250, 300, 350, 400, 450])
+def test_the_end_is_estimated_from_what_is_done(session_at, seconds):
+    session = session_at(seconds)
+    forecast = session.forecast()
+    last_task_ms, completed_ms = 457_000, 478_000
+    assert forecast.tasks_ms == pytest.approx(last_task_ms, rel=0.13)
+    assert forecast.job_ms == pytest.approx(completed_ms, rel=0.13)
+    assert session.now_ms < forecast.tasks_ms < forecast.job_ms == forecast.end_ms
+
+
+def test_once_no_task_waits_the_end_is_what_is_planned(session_at):
+    session = session_at(LAST_S)
+    planned_ms = session.forecast().tasks_ms
+    session.simulation.run_until(planned_ms - 1)
+    session.noted()
+    assert session.job("risk").phases.tasks.running
+    assert session.forecast().tasks_ms == planned_ms
+    session.simulation.run_until(planned_ms)
+    session.noted()
+    assert not session.job("risk").phases.tasks.running
+
+
+def test_while_release_runs_the_end_is_what_is_planned(session_at):
+    session = session_at(RELEASING_S)
+    estimated_ms = session.forecast().job_ms
+    session.simulation.run_until(END_S * 1000)
+    session.noted()
+    assert estimated_ms == pytest.approx(session.job("risk").end_ms, abs=2000)
+    assert session.forecast().end_ms is None
+    assert "Ended 08:07:5" in fourth_line(session)
+
+
+def test_with_too_little_done_nothing_is_estimated_and_that_is_said(session_at):
+    session = session_at(150)
+    assert session.forecast().tasks_ms is None
+    assert "Preparation done 08:02:12" in fourth_line(session)
+    assert "No estimate yet" in fourth_line(session)
+
+
+def test_a_job_that_no_task_ends_stays_active_unless_it_has_a_limit():
+    sim = simulation(a_job(tasks=4))
+    run_to(sim, seconds=READY_S + 190)
+    assert "the job stays active until it is terminated" in fourth_line(Session(sim))
+    limited = simulation(a_job(tasks=4, constraints={"maxWallClockTime": "PT1H"}))
+    run_to(limited, seconds=READY_S + 190)
+    assert Session(limited).forecast().job_ms == 3_600_000
+
+
+def test_estimates_follow_time_back(session_at):
+    session = session_at(WORKING_S)
+    then = session.forecast()
+    session.simulation.run_until(END_S * 1000)
+    session.noted()
+    session.simulation.seek(WORKING_S * 1000)
+    session.noted()
+    assert session.forecast() == then
+
+
+def test_where_lines_are_few_each_bar_has_its_end(session_at):
+    for cells in (58, 78, 116):
+        lines = phase_rail.rail(session_at(WORKING_S), cells, 3)
+        assert len(lines) == 3
+        assert plain(lines[1]).endswith("est. 08:07:25")
+        assert all(width(each) <= cells for each in lines)
+
+
+def test_the_scrubber_reaches_the_planned_end(session_at):
+    session = session_at(WORKING_S)
+    strip = plain(scrubber(session, 120))
+    assert "planned end 08:07:45" in strip
+    last = strip.rindex("┄")
+    assert scrubber_ms(session, last, 120) == pytest.approx(session.forecast().end_ms, abs=8000)
+
+
+@pytest.mark.parametrize("size", [(60, 16), (60, 20), (120, 22), (60, 24), (120, 30)])
+def test_below_24_rows_the_scrubber_goes_and_four_hints_stay(dashboard_at, size):
+    lines = after(dashboard_at(WORKING_S), size=size)
+    assert any("▲" in each for each in lines) == (size[1] >= 24)
+    assert all(any(word in each for each in lines) for word in ("Prep", "Tasks", "Release"))
+    hints = lines[-1].strip().split("   ")
+    assert hints[-1] == "? help"
+    assert size[1] >= 24 or len(hints) == 4
+
+
+def test_other_jobs_on_the_pool_are_counted_until_they_are_completed():
+    sim = simulation(a_job("one", tasks=20), a_job("two", tasks=20), a_job("brief", onAllTasksComplete="terminatejob"))
+    run_to(sim, seconds=READY_S)
+    assert "2 other jobs here" in phase_rail.title(Session(sim))
+    run_to(sim, minutes=60)
+    assert "1 other job here" in phase_rail.title(Session(sim))
+
+
+def test_a_part_of_the_breadcrumb_can_be_clicked(dashboard_at):
+    app = dashboard_at(WORKING_S)
+    seen = []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            for word in ("shared", "risk", "one-node-fails"):
+                await pilot.click("#breadcrumb", offset=(text_of(app)[0].index(word), 0))
+                await pilot.pause()
+                seen.append(app.screen.view.id)
+
+    asyncio.run(run())
+    assert seen == ["pools", "jobs", "watch"]
