@@ -106,7 +106,7 @@ class TaskPage:
     def planned_end_ms(self) -> int | None:
         """The last planned end of the tasks that run, in ms since the start; None where none does."""
         self._running.look(self.ranges())
-        return max(map(self._simulation.world.tasks.ended.__getitem__, self._running.in_rows), default=None)
+        return max(map(self._simulation.world.tasks.ended.__getitem__, self._running.newest_first), default=None)
 
     def failed(self) -> Sequence[int]:
         """The completed tasks that have failed, as they were added; looks only at what is new."""
