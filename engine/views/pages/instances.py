@@ -188,17 +188,23 @@ class InstancePage:
         packed = side_by_side(states, bytes(values(instances.mark, rows)), _MARK_BITS)
         tables = _tables(self.hook, job.state, has_release=job.has_release)
         codes = bytearray(packed.translate(tables[False, False]))
-        gone = places(bytes(values(world.nodes.state, self.nodes_of_rows())), GONE)
-        for at in gone:
+        for at in self._gone_places():
             codes[at] = tables[False, True][packed[at]]
         for at in self._failed_places():
             is_gone = world.nodes.state[instances.node[rows[at]]] == GONE
             codes[at] = tables[True, is_gone][packed[at]]
         if self.hook is Hook.PREPARATION:
-            for at, retries in enumerate(values(instances.prep_retries, rows)):
-                if retries and codes[at] == HookStatus.RUNNING.value:
+            for at in places(bytes(codes), HookStatus.RUNNING.value):
+                if instances.prep_retries[rows[at]]:
                     codes[at] = HookStatus.RETRYING.value
         return bytes(codes)
+
+    def _gone_places(self) -> list[int]:
+        """Where among the rows those are whose node has left the pool."""
+        states = self._simulation.world.nodes.state
+        if states.tobytes().find(GONE) < 0:
+            return []
+        return places(bytes(values(states, self.nodes_of_rows())), GONE)
 
     def _failed_places(self) -> Iterator[int]:
         """Where among the rows those are whose last run ended badly; what ended well is not kept."""
