@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import partial
 from itertools import islice
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 _PIECE = 1000  # rows, a few milliseconds
 _SAMPLES = 500  # so many values, taken at equal distances, cut what is to be sorted into parts
@@ -20,16 +20,16 @@ class Arranging:
     def __init__(
         self,
         rows: Sequence[int],
-        passes: Callable[[int], bool] | None,
+        keep: Callable[[Sequence[int]], Iterable[int]] | None,
         value: Callable[[int], Any] | None,
         *,
         is_descending: bool,
     ) -> None:
-        """Of these rows those that ``passes``, sorted by ``value``; each of them may be None."""
+        """Of these rows those that ``keep`` lets through, sorted by ``value``; each of them may be None."""
         self.total = len(rows)
         self.progress = 0.0  # 0 to 1
         self.found: list[int] | None = None
-        self._steps = self._work(rows, passes, value, is_descending=is_descending)
+        self._steps = self._work(rows, keep, value, is_descending=is_descending)
 
     def go_on(self) -> bool:
         """One piece more; returns whether there is more to do."""
@@ -39,7 +39,7 @@ class Arranging:
     def _work(
         self,
         rows: Sequence[int],
-        passes: Callable[[int], bool] | None,
+        keep: Callable[[Sequence[int]], Iterable[int]] | None,
         value: Callable[[int], Any] | None,
         *,
         is_descending: bool,
@@ -48,27 +48,25 @@ class Arranging:
         kept: list[int] = []
         looked_at = 0
         while piece := list(islice(left, _PIECE)):
-            kept += piece if passes is None else filter(passes, piece)
+            kept += piece if keep is None else keep(piece)
             looked_at += len(piece)
             yield 0.5 * looked_at / self.total
         if value is not None:
             parts = yield from self._parts(kept, value)
             kept = []
             for part in reversed(parts) if is_descending else parts:
-                part.sort(key=itemgetter(0), reverse=is_descending)
-                kept += (row for _, row in part)
+                part.sort(key=value, reverse=is_descending)
+                kept += part
                 yield 0.9
         self.found = kept
 
-    def _parts(
-        self, rows: list[int], value: Callable[[int], Any]
-    ) -> Generator[float, None, list[list[tuple[Any, int]]]]:
-        """The rows with their values, in parts between which the values rise."""
+    def _parts(self, rows: list[int], value: Callable[[int], Any]) -> Generator[float, None, list[list[int]]]:
+        """The rows in parts between which the values rise."""
         bounds = sorted({value(row) for row in rows[:: len(rows) // _SAMPLES + 1]})
-        parts: list[list[tuple[Any, int]]] = [[] for _ in range(len(bounds) + 1)]
+        parts: list[list[int]] = [[] for _ in range(len(bounds) + 1)]
         for first in range(0, len(rows), _PIECE):
-            for row in rows[first : first + _PIECE]:
-                one = value(row)
-                parts[bisect_right(bounds, one)].append((one, row))
+            piece = rows[first : first + _PIECE]
+            for row, at in zip(piece, map(partial(bisect_right, bounds), map(value, piece)), strict=True):
+                parts[at].append(row)
             yield 0.5 + 0.4 * first / len(rows)
         return parts

@@ -78,7 +78,7 @@ class EventsModel(RowsModel):
         rows = self.order()
         if terms := parse_filter(self.filter_text):
             looked_at = rows[-_FILTERED:]
-            self._rows = [key for key in looked_at if self._passes(terms, key)]
+            self._rows = self._keep(terms, looked_at)
         else:
             self._rows = rows
         self._hidden = len(rows) - len(self._rows)

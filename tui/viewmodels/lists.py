@@ -86,6 +86,10 @@ class RowsModel(ABC):
     def identity_of(self, key: int) -> str:
         """The id of a row, for filters and for copying."""
 
+    def identities_of(self, keys: Sequence[int]) -> Sequence[str]:
+        """The ids of many rows."""
+        return [self.identity_of(key) for key in keys]
+
     @abstractmethod
     def empty(self) -> Sequence[str]:
         """Why there are no rows, and what would make some."""
@@ -156,8 +160,8 @@ class RowsModel(ABC):
             self._rows, self._hidden = (), 0  # those of before are not what is asked for, or no longer there
         self._arranged = wanted, moment
         value = None if self.sort_column is None else self.sort_key(self.sort_column)
-        passes = partial(self._passes, terms) if terms or self.only_failed else None
-        self._arranging = Arranging(rows, passes, value, is_descending=self.is_descending)
+        keep = partial(self._keep, terms) if terms or self.only_failed else None
+        self._arranging = Arranging(rows, keep, value, is_descending=self.is_descending)
 
     def _take_over(self) -> None:
         work = self._arranging
@@ -178,12 +182,16 @@ class RowsModel(ABC):
         self._take_over()
         return False
 
-    def _passes(self, terms: tuple[Term, ...], key: int) -> bool:
-        if self.only_failed and not self.is_failed(key):
-            return False
-        needs_cells = any(term.field for term in terms)
-        cells = self._fields(key) if needs_cells else {}
-        return not terms or matches(terms, self.identity_of(key), cells)
+    def _keep(self, terms: tuple[Term, ...], rows: Sequence[int]) -> Sequence[int]:
+        """Those of the rows that pass, at first by what is cheap to ask."""
+        if self.only_failed:
+            rows = [row for row in rows if self.is_failed(row)]
+        for term in terms:
+            if not term.field:
+                found = zip(rows, self.identities_of(rows), strict=True)
+                rows = [row for row, identity in found if (term.value in identity.lower()) is not term.is_excluded]
+        rest = tuple(term for term in terms if term.field)
+        return [row for row in rows if matches(rest, "", self._fields(row))] if rest else rows
 
     def _fields(self, key: int) -> dict[str, str]:
         return dict(zip(map(field_name, self._names()), (span.text for span in self.cells(key)), strict=True))

@@ -73,6 +73,10 @@ class TasksModel(RowsModel):
         """The task's id."""
         return self._page.id_of(key)
 
+    def identities_of(self, keys: Sequence[int]) -> Sequence[str]:
+        """The ids of many tasks."""
+        return self._page.ids_of(keys)
+
     def _glyph(self, task: TaskRow) -> Glyph:
         was_ended = (
             task.failure is not None and task.failure.code == "TaskEnded" and task.failure.category == "UserError"

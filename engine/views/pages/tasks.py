@@ -14,7 +14,7 @@ from engine.views.sweep import places
 from engine.views.task_environment import task_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from engine import Simulation
     from engine.log import Shape
@@ -163,6 +163,18 @@ class TaskPage:
     def id_of(self, task: int) -> str:
         """The task's id."""
         return self._simulation.world.tasks.task_id(task)
+
+    def ids_of(self, tasks: Iterable[int]) -> list[str]:
+        """The ids of many tasks; those that were added together are best named together."""
+        ids: list[str] = []
+        task_id: Callable[[int], str] = str
+        first = stop = 0
+        for task in tasks:
+            if not first <= task < stop:
+                block = self._simulation.world.tasks.block_of(task)
+                first, stop, task_id = block.first, block.first + block.source.count, block.source.task_id
+            ids.append(task_id(task - first))
+        return ids
 
     def state_of(self, task: int) -> TaskState | None:
         """The task's state; None when it has been deleted."""
