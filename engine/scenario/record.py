@@ -24,6 +24,11 @@ class Given(NamedTuple):
     refused: str | None = None
 
 
+def timeline_line(given: Given) -> str:
+    """A command as an entry of a timeline: ``{at: PT5M, rebootNode: {poolId: shared, node: 1}}``."""
+    return _flow(_entry(given))
+
+
 def dump(scenario: Scenario, given: Iterable[Given] = ()) -> str:
     """The YAML of a scenario, as it was read and with its seed, and of the commands given to it since.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from engine.errors import BrokenInvariant
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.actions import actions_for, choices_of, is_no
+from tui.viewmodels.actions import actions_for, script_of
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import plain
-from tui.viewmodels.trial import Trials, trial_lines, whose
+from tui.viewmodels.trial import Trials, heading, refusal_lines, trial_lines, whose
 
 LATER_S = 330
 NODES = [Subject("node", number) for number in range(6)]
@@ -20,8 +21,8 @@ def action(session, command, *subjects):
     return next(each for each in actions_for(session, subjects) if each.command == command)
 
 
-def tried(session, act, choice=0):
-    return Trials(session).of(act.commands(choices_of(act)[choice]))
+def tried(session, act):
+    return Trials(session).of(act.commands())
 
 
 def test_actions_say_what_follows_and_how_it_is_recorded(session_at):
@@ -30,31 +31,95 @@ def test_actions_say_what_follows_and_how_it_is_recorded(session_at):
     assert any("stays barred from risk" in effect for effect in reboot.effects)
     assert any("the bar from risk is cleared" in effect for effect in reimage.effects)
     requeue, terminate = reboot.choices[:2]
-    assert reboot.script(330_000, requeue)[0].startswith("at: PT5M30.001S, rebootNode: {")
+    script = script_of(reboot.commands(requeue), 330_000)
+    assert script == ["- {at: PT5M30.001S, rebootNode: {poolId: shared, node: 1, nodeRebootOption: requeue}}"]
     assert reboot.commands(terminate)[0].node_reboot_option == "terminate"
 
 
 @pytest.mark.parametrize("subject", [NODES[0], Subject("task", 3), RISK, Subject("pool", "shared")])
 def test_every_choice_of_every_action_is_a_command(session_at, subject):
     for act in actions_for(session_at(LATER_S), [subject]):
-        choices = [act.typed("5")] if act.asks else [choice for choice in choices_of(act) if not is_no(choice)]
-        assert choices
-        for choice in choices:
-            assert [act.command] == [command.NAME for command in act.commands(choice)]
+        if not act.opens_formula:
+            for choice in act.choices or (None,):
+                assert [act.command] == [command.NAME for command in act.commands(choice)]
 
 
-def test_what_cannot_be_undone_offers_to_go_back_first(session_at):
-    delete = action(session_at(LATER_S), "deleteJob", RISK)
-    assert is_no(choices_of(delete)[0])
-    assert not is_no(choices_of(delete)[1])
+def test_the_verbs_of_each_kind(session_at):
+    session = session_at(LATER_S)
+    session.simulation.submit(action(session, "createNodeUser", NODES[0]).commands()[0])
+    session.noted()
+
+    def verbs(subject):
+        return [each.command for each in actions_for(session, [subject])]
+
+    assert verbs(NODES[0]) == [
+        *("rebootNode", "reimageNode", "disableNodeScheduling", "enableNodeScheduling", "removeNodes"),
+        *("deallocateNode", "createNodeUser", "deleteNodeUser", "uploadNodeLogs", "failNode", "failNode"),
+    ]
+    assert verbs(Subject("task", 3)) == ["terminateTask", "reactivateTask", "deleteTask"]
+    assert verbs(RISK) == ["terminateJob", "disableJob", "enableJob", "updateJob", "addTasks", "deleteJob"]
+    assert verbs(Subject("pool", "shared")) == [
+        *("resizePool", "stopPoolResize", "enablePoolAutoScale", "capacity", "storageOutage", "deletePool")
+    ]
 
 
-def test_what_is_typed_must_be_a_whole_number(session_at):
+def test_a_pool_that_scales_itself_is_evaluated_and_switched_off(session_at):
+    session = session_at(LATER_S, "a-day-of-autoscaling")
+    acts = actions_for(session, [Subject("pool", session.pool_id)])
+    assert [act.command for act in acts if "AutoScale" in act.command] == [
+        *("evaluatePoolAutoScale", "enablePoolAutoScale", "disablePoolAutoScale")
+    ]
+    resize = next(act for act in acts if act.command == "resizePool")
+    assert resize.unavailable == "autoscale sets the targets"
+    assert [better.command for better in resize.better] == ["disablePoolAutoScale"]
+
+
+def test_what_is_typed_must_fit(session_at):
     priority = action(session_at(LATER_S), "updateJob", RISK)
-    assert priority.prompt == "priority, -1000 to 1000; now 0"
-    assert priority.commands(priority.typed("-5"))[0].priority == -5
-    with pytest.raises(ValueError, match="high"):
-        priority.typed("high")
+    assert priority.defaults == {"priority": "0"}
+    assert priority.commands(answers={"priority": "-5"})[0].priority == -5
+    with pytest.raises(ValueError, match="Priority: 'high' is no whole number"):
+        priority.commands(answers={"priority": "high"})
+
+
+def test_users_are_named_by_hand(session_at):
+    session = session_at(LATER_S)
+    add = action(session, "createNodeUser", NODES[0])
+    (command,) = add.commands(answers={**add.defaults, "name": "ada", "isAdmin": "no"})
+    assert (command.name, command.is_admin) == ("ada", False)
+    with pytest.raises(ValueError, match="Administrator: 'maybe' is neither yes nor no"):
+        add.commands(answers={**add.defaults, "isAdmin": "maybe"})
+    session.simulation.submit(command)
+    session.noted()
+    delete = action(session, "deleteNodeUser", *NODES[:2])
+    assert delete.title == "Delete a user from n0"
+    assert delete.defaults == {"name": "ada"}
+
+
+def test_another_verb_may_fit_better(session_at):
+    session = session_at(LATER_S)
+    (better,) = action(session, "rebootNode", NODES[1]).better
+    assert better.command == "reimageNode"
+    assert "PREP-9" in better.why
+    assert action(session, "rebootNode", NODES[0]).better == ()
+    assert [one.command for one in action(session, "deleteJob", RISK).better] == ["terminateJob"]
+
+
+def test_what_a_reboot_touches_now_is_added_up(session_at):
+    session = session_at(LATER_S)
+    assert dict(action(session, "rebootNode", *NODES[:2]).counts) == {
+        "tasks touched": 2,
+        "preparation runs again": 1,
+        "stays barred from a job": 1,
+    }
+
+
+def test_a_shrinking_pool_names_the_nodes_that_go(session_at):
+    session = session_at(LATER_S)
+    resize = action(session, "resizePool", Subject("pool", "shared"))
+    trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "3"}))
+    assert len(trial.leaving) == 2
+    assert contains([plain(each) for each in trial_lines(session, trial, 80)], f"that go: {', '.join(trial.leaving)}")
 
 
 def test_a_verb_on_several_nodes_is_a_command_for_each(session_at):
@@ -64,26 +129,22 @@ def test_a_verb_on_several_nodes_is_a_command_for_each(session_at):
     assert len(reboot.bodies) == 5
     assert any("(n1)" in effect for effect in reboot.effects)
     assert any("(n0, n2, n4)" in effect for effect in reboot.effects)
-    assert reboot.script(0, reboot.choices[0])[-1] == "and 2 more"
+    assert script_of(reboot.commands(), 0)[-1] == "and 2 more"
 
 
 def test_nodes_leave_the_pool_together(session_at):
     remove = action(session_at(LATER_S), "removeNodes", *NODES)
-    (command,) = remove.commands(remove.choices[0])
+    (command,) = remove.commands()
     assert command.node_list == (0, 1, 2, 3, 4)
 
 
 def test_a_verb_that_no_subject_is_in_a_state_for_says_why(session_at):
     session = session_at(LATER_S)
     assert action(session, "enableNodeScheduling", *NODES[:2]).unavailable == "it is enabled already"
-    session.simulation.submit(action(session, "disableNodeScheduling", NODES[0]).commands(choices_of_first(session))[0])
+    session.simulation.submit(action(session, "disableNodeScheduling", NODES[0]).commands()[0])
     session.noted()
     assert action(session, "enableNodeScheduling", *NODES[:2]).unavailable == ""
     assert actions_for(session, [NODES[5]]) == []
-
-
-def choices_of_first(session):
-    return action(session, "disableNodeScheduling", NODES[0]).choices[0]
 
 
 def test_a_trial_shows_what_differs_and_leaves_no_trace(session_at):
@@ -107,23 +168,156 @@ def test_a_trial_says_when_a_job_ends_instead(session_at):
 
 def test_a_trial_tells_refusals_with_code_and_reason(session_at):
     session = session_at(LATER_S)
-    session.simulation.submit(action(session, "rebootNode", NODES[0]).commands(choices_of_reboot(session))[0])
+    session.simulation.submit(action(session, "rebootNode", NODES[0]).commands()[0])
     session.noted()
     trial = tried(session, action(session, "rebootNode", NODES[0], NODES[4]))
     assert [(whose(command), error.code) for command, error in trial.refused] == [("n0", "NodeBeingRebooted")]
     lines = [plain(each) for each in trial_lines(session, trial, 200)]
-    assert lines[0].startswith("✗ n0 refused: 409 NodeBeingRebooted")
-
-
-def choices_of_reboot(session):
-    return action(session, "rebootNode", NODES[0]).choices[0]
+    assert lines[0] == "1 of 2 change"
+    assert lines[1].startswith("✗ n0 refused: 409 NodeBeingRebooted")
 
 
 def test_nothing_different_is_said_too(session_at):
     session = session_at(LATER_S)
     priority = action(session, "updateJob", RISK)
-    trial = Trials(session).of(priority.commands(priority.typed("10")))
+    trial = Trials(session).of(priority.commands(answers={"priority": "10"}))
     assert [plain(each) for each in trial_lines(session, trial, 80)] == ["  nothing is different"]
+
+
+def test_equal_refusals_are_told_once_with_a_count(session_at):
+    session = session_at(LATER_S)
+    for command in action(session, "rebootNode", *NODES[:5]).commands():
+        session.simulation.submit(command)
+    session.noted()
+    lines = refusal_lines(tried(session, action(session, "rebootNode", *NODES[:5])).refused)
+    assert lines == [
+        "5 × refused (n0, n1, n2 …): 409 NodeBeingRebooted. The specified node is being rebooted. The node is rebooting"
+    ]
+
+
+def test_a_trial_that_stops_early_says_so(session_at, monkeypatch):
+    session = session_at(LATER_S)
+    assert heading(session, tried(session, action(session, "terminateJob", RISK))).endswith("the end of the run")
+    monkeypatch.setattr("tui.viewmodels.trial._MOST_ENTRIES", 20)
+    monkeypatch.setattr("tui.viewmodels.trial._SLICE", 8)
+    assert heading(session, tried(session, action(session, "rebootNode", NODES[0]))).endswith("the next 20 events")
+
+
+def test_a_mistake_of_the_engine_in_a_trial_is_told_and_leaves_the_run_as_it_was(session_at, monkeypatch):
+    session = session_at(LATER_S)
+    before = len(session.simulation.log)
+
+    def breaks(*_):
+        raise BrokenInvariant("two and two are five")
+
+    reboot = action(session, "rebootNode", NODES[0])
+    with monkeypatch.context() as patched:
+        patched.setattr(session.simulation.world.calendar, "run", breaks)
+        trial = tried(session, reboot)
+    assert trial.mistake.text == "BrokenInvariant: two and two are five"
+    lines = [plain(each) for each in trial_lines(session, trial, 120)]
+    assert lines[0].startswith("✗ batchdeck makes a mistake at 08:05:15: BrokenInvariant")
+    assert (session.now_ms, len(session.simulation.log)) == (LATER_S * 1000, before)
+    assert tried(session, reboot).mistake is None
+
+
+# -- the sheet itself
+
+
+def notes_of(app):
+    return [note.message for note in app._notifications]
+
+
+def choose(app_session, command, subject):
+    """The keys that open the form of a verb, once the sheet is there."""
+    commands = [act.command for act in actions_for(app_session, [subject])]
+    return [*["down"] * commands.index(command), "enter"]
+
+
+def test_a_job_is_deleted_only_after_its_id_was_typed(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app,
+        *("A", *choose(app.session, "deleteJob", RISK), "enter", "enter"),
+        lambda app: seen.extend((text_of(app), notes_of(app), app.session.simulation.journal.by_hand())),
+        *(*"risk", "enter"),
+    )
+    assert contains(seen[0], "Type risk", "[ Delete risk ] [ Terminate instead ] [ Cancel ]")
+    assert seen[1:] == [["Type risk to confirm."], []]
+    assert [one.command.NAME for one in app.session.simulation.journal.by_hand()] == ["deleteJob"]
+
+
+def test_several_nodes_are_removed_only_after_their_number_was_typed(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    verb = choose(app.session, "removeNodes", NODES[0])
+    drive(
+        app,
+        *("3", "down", "down", "m", "m", "a", *verb, "enter", "enter"),  # the timeout, and what becomes of tasks
+        lambda app: seen.extend((text_of(app), app.session.simulation.journal.by_hand())),
+        *("2", "enter"),
+    )
+    assert contains(seen[0], "Type 2")
+    assert seen[1] == []
+    assert [one.command.NAME for one in app.session.simulation.journal.by_hand()] == ["removeNodes"]
+
+
+def test_what_cannot_be_undone_is_not_done_by_enter_alone(dashboard_at):
+    app = dashboard_at(LATER_S)
+    drive(app, "5", "a", *choose(app.session, "deleteTask", Subject("task", 3)), "enter", "enter", "enter")
+    assert app.session.simulation.journal.by_hand() == []
+    app = dashboard_at(LATER_S)
+    drive(app, "5", "a", *choose(app.session, "deleteTask", Subject("task", 3)), "left", "enter")
+    assert [one.command.NAME for one in app.session.simulation.journal.by_hand()] == ["deleteTask"]
+
+
+def test_the_verb_that_fits_better_has_a_button(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app,
+        *("6", "a", "enter", "tab", "right"),
+        lambda app: seen.append(text_of(app)),
+        "enter",
+        lambda app: seen.append(text_of(app)),
+    )
+    assert contains(seen[0], "Better: preparation failed for good", "›[ Reimage instead ]")
+    assert contains(seen[1], "Reimage n1", "the bar from risk is cleared")
+
+
+def test_in_the_past_the_sheet_explains_and_b_branches(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app,
+        *("comma", "comma", "3", "a", "enter"),
+        lambda app: seen.extend((text_of(app), len(app.screen_stack))),
+        "b",
+        lambda app: seen.extend((text_of(app), app.session.is_past)),
+        *("enter", "enter"),
+    )
+    assert contains(seen[0], "This is the past: press b to branch here", "What would happen")
+    assert seen[1] == 2
+    assert not contains(seen[2], "This is the past")
+    assert seen[3] is False
+    assert len(app.session.simulation.journal.by_hand()) == 1
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16)])
+def test_the_buttons_are_seen_at_every_size_and_the_rest_scrolls(dashboard_at, size):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app,
+        *("6", "a", "enter"),
+        lambda app: seen.append(text_of(app)),
+        *("pagedown", "pagedown", "pagedown"),
+        lambda app: seen.append(text_of(app)),
+        size=size,
+    )
+    assert contains(seen[0], "[ Reboot n1 ]", "Better:")
+    assert contains(seen[1], "[ Reboot n1 ]", "requeue}}")
 
 
 def test_marked_rows_are_acted_on_together_and_the_answer_counts(dashboard_at):
@@ -140,7 +334,7 @@ def test_marked_rows_are_acted_on_together_and_the_answer_counts(dashboard_at):
     )
     assert contains(seen[0], "Act on 2 marked nodes", "Reboot 2 nodes")
     assert contains(seen[1], "Tried out up to", "tasks queued again", "Recorded as")
-    assert seen[2] == "2 × rebootNode accepted. R saves what was done as a scenario."
+    assert seen[2] == "2 × rebootNode accepted. , and b branch from just before it; R saves it as a scenario."
     assert not app.session.marks
     by_hand = app.session.simulation.journal.by_hand()
     assert len(by_hand) == 2

@@ -6,14 +6,13 @@ import pytest
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
+from tui.viewmodels.actions import actions_for
 from tui.viewmodels.bookmarks import Bookmarks, compare_lines
 from tui.viewmodels.links import links_of
-from tui.viewmodels.new_tasks import FIELDS, add_tasks
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import plain, width
 
 LATER_S = 330
-ANSWERS = {field.name: field.default for field in FIELDS}
 
 
 def told(session, one, other, cells=100):
@@ -166,12 +165,18 @@ def test_esc_leaves_a_picker_without_going_anywhere(dashboard_at):
 # --- tasks that are added
 
 
-def test_tasks_are_numbered_where_there_are_several():
-    command = add_tasks("risk", ANSWERS | {"count": "3", "depends": "deal-1 deal-2", "slots": "2"})
-    assert [task.id for task in command.tasks] == ["added-1", "added-2", "added-3"]
-    assert command.tasks[0].required_slots == 2
-    assert command.tasks[0].depends_on.task_ids == ("deal-1", "deal-2")
-    assert [task.id for task in add_tasks("risk", ANSWERS).tasks] == ["added"]
+def add_tasks(session, **answers):
+    (action,) = (each for each in actions_for(session, [Subject("job", "risk")]) if each.command == "addTasks")
+    return action.commands(answers={**action.defaults, **answers})[0].tasks
+
+
+def test_tasks_are_numbered_where_there_are_several(session_at):
+    session = session_at(LATER_S)
+    tasks = add_tasks(session, count="3", dependsOn="deal-1 deal-2", requiredSlots="2")
+    assert [task.id for task in tasks] == ["added-1", "added-2", "added-3"]
+    assert tasks[0].required_slots == 2
+    assert tasks[0].depends_on.task_ids == ("deal-1", "deal-2")
+    assert [task.id for task in add_tasks(session)] == ["added"]
 
 
 @pytest.mark.parametrize(
@@ -179,13 +184,13 @@ def test_tasks_are_numbered_where_there_are_several():
     [
         ({"count": "many"}, "How many: 'many' is no whole number"),
         ({"count": "0"}, "How many: 0 is not between 1 and 1,000"),
-        ({"slots": ""}, "Required slots: '' is no whole number"),
+        ({"requiredSlots": "two"}, "Required slots: 'two' is no whole number"),
         ({"duration": "soon"}, "soon"),
     ],
 )
-def test_what_is_wrong_in_the_form_is_said(answer, said):
+def test_what_is_wrong_in_the_form_is_said(session_at, answer, said):
     with pytest.raises(ValueError, match=said):
-        add_tasks("risk", ANSWERS | answer)
+        add_tasks(session_at(LATER_S), **answer)
 
 
 def test_the_form_tries_out_and_adds(dashboard_at):

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
 
 from tui.screens.actions import ActionSheet
-from tui.screens.autoscale import Autoscale
+from tui.screens.autoscale import Autoscale, FormulaEditor
 from tui.targets import TargetError
-from tui.viewmodels.actions import actions_for
+from tui.viewmodels.actions import Action, actions_for
 from tui.viewmodels.subject import Subject
-from tui.viewmodels.trial import reason, whose
+from tui.viewmodels.trial import refusal_lines
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine import BatchError
     from engine.specs.commands import Command
     from tui.recorder import Recorder
     from tui.screens.deck import Deck
     from tui.viewmodels.session import Session
 
 _MOST_MARKED = 10_000
-_MOST_TOLD = 3
 
 
 class ByHand:
@@ -96,9 +93,6 @@ class ByHand:
         self._offer([Subject("job", self._session.job_id)] if self._session.job_id else [])
 
     def _offer(self, subjects: Sequence[Subject]) -> None:
-        if self._session.is_past:
-            self._deck.say("This is the past. b branches here, then it can be changed.", "warning")
-            return
         self._deck.playback.stand_still()
         actions = actions_for(self._session, subjects)
         if not actions:
@@ -108,7 +102,14 @@ class ByHand:
         whom = f"{len(subjects):,} marked {kind}s" if len(subjects) > 1 else f"this {kind}"
         if kind == "job" and len(subjects) == 1:
             whom = f"job {subjects[0].key}"
-        self._deck.app.push_screen(ActionSheet(self._session, f"Act on {whom}", actions), self.carry_out)
+        sheet = ActionSheet(self._session, f"Act on {whom}", actions, self._deck.playback.branch)
+        self._deck.app.push_screen(sheet, self._answered)
+
+    def _answered(self, answer: list[Command] | Action | None) -> None:
+        if isinstance(answer, Action):
+            self._deck.app.push_screen(FormulaEditor(self._session, str(answer.bodies[0]["poolId"])), self.carry_out)
+        else:
+            self.carry_out(answer)
 
     def scale(self) -> None:
         """Show how a pool scales itself: the one under the cursor, or the one in focus."""
@@ -134,9 +135,10 @@ class ByHand:
         name = commands[0].NAME
         if accepted:
             many = f"{accepted:,} × " if len(pairs) > 1 else ""
-            self._deck.say(f"{many}{name} accepted. R saves what was done as a scenario.")
+            self._deck.say(f"{many}{name} accepted. , and b branch from just before it; R saves it as a scenario.")
         if refused:
-            self._deck.say(_refusals(name, refused), "error")
+            told = refusal_lines(refused)
+            self._deck.say(f"{name} {told[0]}" if len(told) == 1 else "\n".join((name, *told)), "error")
 
     # -- the record ----------------------------------------------------------------------------------------------
 
@@ -153,14 +155,3 @@ class ByHand:
             self._deck.say(str(error), "error")
         else:
             self._deck.say(f"saved {path}; batchdeck run {path} replays it")
-
-
-def _refusals(name: str, refused: Sequence[tuple[Command, BatchError]]) -> str:
-    """What was refused and why; equal reasons are told once."""
-    told = Counter(f"{error.status} {error.code}. {reason(error)}" for _, error in refused)
-    if len(refused) == 1:
-        return f"{name} refused: {next(iter(told))}"
-    examples = ", ".join(whose(command) for command, _ in refused[:_MOST_TOLD])
-    more = " …" if len(refused) > _MOST_TOLD else ""
-    lines = [f"{number:,} × {why}" for why, number in told.most_common(_MOST_TOLD)]
-    return "\n".join([f"{len(refused):,} × {name} refused ({examples}{more}):", *lines])

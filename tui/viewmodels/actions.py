@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.scenario.record import Given
 from engine.specs.commands import COMMANDS
-from engine.units import format_duration
+from engine.views.recording import script_line
 from tui.viewmodels.verbs.cases import VERBS, Case, case_of
-from tui.viewmodels.verbs.verb import Body, Choice, Verb
+from tui.viewmodels.verbs.verb import Better, Body, Choice, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from engine.specs.commands import Command
     from tui.viewmodels.session import Session
     from tui.viewmodels.subject import Kind, Subject
 
-_NO = Choice({}, "No, go back")
 _MOST_SHOWN = 3
+
+
+class Entry(NamedTuple):
+    """Something to be typed: the property's name, what it is called, what fits there, what it begins with."""
+
+    name: str
+    label: str
+    hint: str
+    default: str
+    read: Callable[[str], object]
+
+    def value(self, text: str) -> object:
+        """What was typed, as the property's value. Raises ValueError with a sentence."""
+        try:
+            return self.read(text)
+        except ValueError as error:
+            raise ValueError(f"{self.label}: {error}") from None
 
 
 class Action(NamedTuple):
@@ -27,31 +44,47 @@ class Action(NamedTuple):
 
     title: str
     command: str
-    bodies: tuple[Body, ...]  # without the choice
+    bodies: tuple[Body, ...]  # without what is chosen and typed
     choices: tuple[Choice, ...]
-    asks: str  # the property whose whole number is typed; empty where nothing is
-    in_minutes: bool  # what is typed stands for a duration
-    prompt: str
+    entries: tuple[Entry, ...]
+    compose: Callable[[Body], Body]
+    counts: tuple[tuple[str, int], ...]  # what is touched in the present state
     effects: tuple[str, ...]
     unavailable: str  # why none of the subjects is in a state for it; the service would refuse it
+    better: tuple[Better, ...]
     cannot_be_undone: bool
-    has_form: bool
+    to_type: str  # what is typed before it is done; empty where nothing is
+    opens_formula: bool
 
-    def typed(self, text: str) -> Choice:
-        """The choice that was typed. Raises ValueError where that is no whole number."""
-        number = int(text)
-        return Choice({self.asks: f"PT{number}M" if self.in_minutes else number}, text)
+    @property
+    def defaults(self) -> dict[str, str]:
+        """What is typed to begin with, by the name of the property."""
+        return {entry.name: entry.default for entry in self.entries}
 
-    def commands(self, choice: Choice) -> list[Command]:
-        """What is given to the service."""
-        return [COMMANDS[self.command].from_wire({**body, **choice.body}) for body in self.bodies]
+    def commands(self, choice: Choice | None = None, answers: Mapping[str, str] | None = None) -> list[Command]:
+        """What is given to the service; without a choice the first one. Raises ValueError with a sentence."""
+        texts = self.defaults if answers is None else answers
+        values = {entry.name: entry.value(texts[entry.name]) for entry in self.entries if texts[entry.name].strip()}
+        chosen = choice or next(iter(self.choices), None)
+        added = {**(self.compose(values) if self.entries else {}), **({} if chosen is None else chosen.body)}
+        return [COMMANDS[self.command].from_wire({**body, **added}) for body in self.bodies]
 
-    def script(self, now_ms: int, choice: Choice) -> list[str]:
-        """The timeline entries that this will be recorded as, the first ones of many."""
-        at = format_duration(now_ms + 1)
-        shown = [f"at: {at}, {self.command}: {json.dumps({**body, **choice.body})}" for body in self.bodies]
-        rest = len(shown) - _MOST_SHOWN
-        return shown if rest <= 1 else [*shown[:_MOST_SHOWN], f"and {rest:,} more"]
+
+def script_of(commands: Sequence[Command], now_ms: int) -> list[str]:
+    """The lines of a timeline that these commands are recorded as when they are given now, the first of many."""
+    shown = [script_line(Given(now_ms + 1, command)) for command in commands[: _MOST_SHOWN + 1]]
+    rest = len(commands) - _MOST_SHOWN
+    return shown if rest <= 1 else [*shown[:_MOST_SHOWN], f"and {rest:,} more"]
+
+
+def first_problem(error: ValueError) -> str:
+    """What is wrong with what was typed, in a sentence; what the bodies say of themselves is longer."""
+    problems = getattr(error, "errors", None)
+    if problems is None:
+        return str(error)
+    first = problems()[0]
+    place = ".".join(str(part) for part in first["loc"] if not isinstance(part, int) and part != "tasks")
+    return f"{place}: {first['msg']}".removeprefix(": ")
 
 
 def actions_for(session: Session, subjects: Sequence[Subject]) -> list[Action]:
@@ -64,28 +97,41 @@ def actions_for(session: Session, subjects: Sequence[Subject]) -> list[Action]:
 
 
 def _action(verb: Verb[Any], cases: Sequence[Case], kind: Kind) -> Action:
+    cases = [case for case in cases if verb.offered(case.row)]
     reasons = [verb.unavailable(case.row) for case in cases]
     effects: dict[str, list[str]] = {}
+    counts: Counter[str] = Counter()
+    better: dict[str, Better] = {}
     for case in cases:
         for effect in filter(None, verb.effects(case.row)):
             effects.setdefault(effect, []).append(case.name)
+        for label, number in verb.counts(case.row).items():
+            counts[label] += number
+        fitter = verb.better(case.row)
+        if fitter is not None:
+            better.setdefault(fitter.command, fitter)
+    many = len(cases) > 1
     return Action(
-        title=verb.title.format(_named(cases, kind)),
+        title=verb.title.format(f"{len(cases):,} {kind}s" if many else cases[0].name),
         command=verb.command,
         bodies=_bodies(verb, cases),
         choices=verb.choices,
-        asks=verb.asks,
-        in_minutes=verb.in_minutes,
-        prompt=verb.prompt(cases[0].row),
+        entries=tuple(Entry(one.name, one.label, one.hint, one.default(cases[0].row), one.read) for one in verb.fields),
+        compose=verb.compose,
+        counts=tuple((label, number) for label, number in counts.items() if number),
         effects=tuple(_told(effect, names, len(cases)) for effect, names in effects.items()),
         unavailable=reasons[0] if all(reasons) else "",
+        better=tuple(better.values()),
         cannot_be_undone=verb.cannot_be_undone,
-        has_form=verb.has_form,
+        to_type=_to_type(verb, cases),
+        opens_formula=verb.opens_formula,
     )
 
 
-def _named(cases: Sequence[Case], kind: Kind) -> str:
-    return cases[0].name if len(cases) == 1 else f"{len(cases):,} {kind}s"
+def _to_type(verb: Verb[Any], cases: Sequence[Case]) -> str:
+    if len(cases) > 1 and (verb.asks_for_id or verb.asks_for_count):
+        return str(len(cases))
+    return cases[0].name if verb.asks_for_id else ""
 
 
 def _told(effect: str, names: Sequence[str], cases: int) -> str:
@@ -97,18 +143,7 @@ def _told(effect: str, names: Sequence[str], cases: int) -> str:
 
 def _bodies(verb: Verb[Any], cases: Sequence[Case]) -> tuple[Body, ...]:
     if verb.body is not None:
-        return tuple(verb.body(case.row) for case in cases[:1])
+        return tuple({**verb.body(case.row), **verb.adds} for case in cases[:1])
     if not verb.lists:
         return tuple({**case.body, **verb.adds} for case in cases)
     return ({"poolId": cases[0].body["poolId"], verb.lists: [case.listed for case in cases], **verb.adds},)
-
-
-def choices_of(action: Action) -> Sequence[Choice]:
-    """The choices of a verb; where it cannot be undone, going back comes first."""
-    back = (_NO,) if action.cannot_be_undone else ()
-    return (*back, *(action.choices or (Choice({}, f"Yes: {action.title}"),)))
-
-
-def is_no(choice: Choice) -> bool:
-    """Whether it is the choice of doing nothing."""
-    return choice is _NO

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.terms import JobState
+from engine.units import format_utc
 from engine.views.pages.autoscale import scale_page
 from engine.views.pages.instances import HookStatus
 from tui.viewmodels.verbs.on_jobs import JOB, JOB_SCHEDULE, TASK
@@ -65,6 +66,13 @@ def _goes_on(session: Session, job_id: str) -> bool:
     return job is not None and job.state not in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
 
 
+def _prepares_again(session: Session, job_id: str) -> bool:
+    """Whether a job asks for its preparation again after a reboot (PREP-16)."""
+    job = session.job(job_id)
+    prep = None if job is None else job.spec.job_preparation_task
+    return prep is not None and prep.rerun_on_node_reboot_after_success
+
+
 def _node_case(session: Session, node: int) -> Case | None:
     page = session.nodes()
     row = page.row(node)
@@ -72,6 +80,8 @@ def _node_case(session: Session, node: int) -> Case | None:
         return None
     jobs = [job for job in page.jobs_on(node) if _goes_on(session, job.job_id)]
     prepared = tuple(job.job_id for job in jobs if job.prep is HookStatus.SUCCEEDED)
+    again = tuple(job_id for job_id in prepared if _prepares_again(session, job_id))
     barred = tuple(job.job_id for job in jobs if job.is_barred)
     body = {"poolId": row.pool_id, "node": row.position}
-    return Case(f"n{row.position}", body, NodeCase(row, prepared, barred), row.position)
+    began = format_utc(session.simulation.scenario.start, 0)
+    return Case(f"n{row.position}", body, NodeCase(row, prepared, again, barred, began), row.position)

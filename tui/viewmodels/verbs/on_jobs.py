@@ -9,7 +9,8 @@ from engine.views.pages.instances import HookStatus
 from engine.views.pages.job_schedules import JobScheduleRow
 from engine.views.pages.jobs import JobRow
 from engine.views.pages.tasks import TaskRow
-from tui.viewmodels.verbs.verb import Choice, Verb
+from tui.viewmodels.verbs import new_tasks
+from tui.viewmodels.verbs.verb import Better, Choice, Field, Verb, whole, yes_or_no
 
 TASK: tuple[Verb[TaskRow], ...] = (
     Verb(
@@ -28,6 +29,21 @@ TASK: tuple[Verb[TaskRow], ...] = (
 )
 
 
+def _busy(job: JobRow) -> dict[str, int]:
+    counts = job.phases.tasks
+    return {"tasks touched": counts.running + counts.preparing}
+
+
+def _terminate_first(job: JobRow) -> Better | None:
+    if job.state is not JobState.ACTIVE:
+        return None
+    return Better("terminateJob", "the job is still active: terminated, it keeps its records (JOB-15, JOB-16)")
+
+
+_REASON = Field[JobRow]("terminateReason", "Reason", "UserTerminate if left empty")
+_FORCE = Field[JobRow]("force", "Force", "yes does not wait for release tasks (JOB-18)", lambda _: "no", yes_or_no)
+
+
 def _is_over(job: JobRow) -> str:
     return "it is completed already" if job.state is JobState.COMPLETED else ""
 
@@ -41,7 +57,14 @@ def _ends(job: JobRow) -> Sequence[str]:
 
 
 JOB: tuple[Verb[JobRow], ...] = (
-    Verb("Terminate {}", "terminateJob", effects=_ends, unavailable=_is_over),
+    Verb(
+        "Terminate {}",
+        "terminateJob",
+        fields=(_REASON, _FORCE),
+        counts=_busy,
+        effects=_ends,
+        unavailable=_is_over,
+    ),
     Verb(
         "Disable {}",
         "disableJob",
@@ -50,6 +73,7 @@ JOB: tuple[Verb[JobRow], ...] = (
             Choice({"disableTasks": "terminate"}, "Terminate: stop running tasks for good"),
             Choice({"disableTasks": "wait"}, "Wait: running tasks go on, nothing new starts"),
         ),
+        counts=_busy,
         effects=lambda _: ("nothing of the job starts until it is enabled",),
         unavailable=lambda job: _is_over(job) or ("it is disabled already" if job.state is JobState.DISABLED else ""),
     ),
@@ -62,23 +86,27 @@ JOB: tuple[Verb[JobRow], ...] = (
     Verb(
         "Change the priority of {}",
         "updateJob",
-        asks="priority",
-        prompt=lambda job: f"priority, -1000 to 1000; now {job.priority}",
+        fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.priority), whole),),
         effects=lambda _: ("running tasks are not stopped",),
         unavailable=_is_over,
     ),
     Verb(
         "Add tasks to {}",
         "addTasks",
-        effects=lambda _: ("a form asks which",),
+        fields=new_tasks.FIELDS,
+        compose=new_tasks.compose,
+        effects=lambda _: ("the scheduler sees them a second later (TIME-9)",),
         unavailable=_is_over,
-        has_form=True,
     ),
     Verb(
         "Delete {}",
         "deleteJob",
-        effects=lambda job: (*_ends(job), "then the job is gone"),
+        fields=(_FORCE,),
+        counts=_busy,
+        effects=lambda job: (*_ends(job), "then the job is gone, with its tasks and their files (JOB-16)"),
+        better=_terminate_first,
         cannot_be_undone=True,
+        asks_for_id=True,
     ),
 )
 
@@ -133,5 +161,6 @@ JOB_SCHEDULE: tuple[Verb[JobScheduleRow], ...] = (
         ),
         unavailable=lambda one: "it is deleting already" if one.state is JobScheduleState.DELETING else "",
         cannot_be_undone=True,
+        asks_for_id=True,
     ),
 )

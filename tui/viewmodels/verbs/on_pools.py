@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.terms import AllocationState
-from engine.units import MINUTE_MS
+from engine.units import MINUTE_MS, format_duration
 from engine.views.pages.jobs import PoolRow
-from tui.viewmodels.verbs.verb import LASTING, Verb
+from tui.viewmodels.verbs.verb import LASTING, Better, Field, Verb, minutes, options, whole
 
 
 class PoolCase(NamedTuple):
@@ -48,22 +48,34 @@ def _upgraded(pool: PoolCase) -> str:
     return "another upgrade is under way" if pool.row.is_upgrading else ""
 
 
+def _no_resize(pool: PoolCase) -> Better | None:
+    if pool.interval_ms is not None:
+        return Better("disablePoolAutoScale", "autoscale sets the targets: switch it off first (RSZ-1)")
+    return None if _is_steady(pool) else Better("stopPoolResize", "one resize at a time: stop this one first (RSZ-1)")
+
+
 POOL: tuple[Verb[PoolCase], ...] = (
     Verb(
-        "Resize {}: dedicated nodes",
+        "Resize {}",
         "resizePool",
-        asks="targetDedicatedNodes",
-        prompt=lambda pool: f"target dedicated nodes; now {pool.row.target_dedicated}",
-        effects=lambda _: ("nodes that must go requeue their tasks",),
+        options("nodeDeallocationOption", keeps_data=True, verb="remove"),
+        (
+            Field(
+                "targetDedicatedNodes",
+                "Dedicated nodes",
+                "the target",
+                lambda pool: str(pool.row.target_dedicated),
+                whole,
+            ),
+            Field("targetLowPriorityNodes", "Spot nodes", "the target", lambda pool: str(pool.row.target_spot), whole),
+            Field("resizeTimeout", "Resize timeout", "PT15M; PT5M at least", lambda _: "PT15M"),
+        ),
+        effects=lambda pool: (
+            f"it has {pool.row.current_dedicated:,} dedicated and {pool.row.current_spot:,} Spot nodes",
+            "broken nodes go first, then those on the way, idle ones, the least busy (RSZ-6)",
+        ),
         unavailable=_resizing,
-    ),
-    Verb(
-        "Resize {}: Spot nodes",
-        "resizePool",
-        asks="targetLowPriorityNodes",
-        prompt=lambda pool: f"target Spot nodes; now {pool.row.target_spot}",
-        effects=lambda _: ("nodes that must go requeue their tasks",),
-        unavailable=_resizing,
+        better=_no_resize,
     ),
     Verb(
         "Stop resizing {}",
@@ -72,16 +84,45 @@ POOL: tuple[Verb[PoolCase], ...] = (
         unavailable=lambda pool: "the pool is steady" if _is_steady(pool) else "",
     ),
     Verb(
-        "Evaluate the formula of {} more often, or less",
+        "Enable autoscale of {}",
         "enablePoolAutoScale",
-        asks="autoScaleEvaluationInterval",
-        in_minutes=True,
-        prompt=lambda pool: f"minutes, 5 to 10080; now {(pool.interval_ms or 0) // MINUTE_MS}",
-        effects=lambda _: ("the formula is evaluated at once, and from now on in this interval (AS-85)",),
+        effects=lambda _: (
+            "the editor opens: write a formula, see what it comes to, ctrl+s applies it (AS-84)",
+            "from then on the formula sets the targets",
+        ),
+        unavailable=lambda pool: "" if _is_steady(pool) else "the pool is being resized",
+        offered=lambda pool: not _scales_itself(pool),
+        opens_formula=True,
+    ),
+    Verb(
+        "Evaluate or set the formula of {}",
+        "evaluatePoolAutoScale",
+        effects=lambda _: (
+            "the editor opens and shows what the formula comes to; nothing changes until ctrl+s (AS-87)",
+        ),
+        offered=_scales_itself,
+        opens_formula=True,
+    ),
+    Verb(
+        "Change how often the formula of {} is evaluated",
+        "enablePoolAutoScale",
+        fields=(
+            Field(
+                "autoScaleEvaluationInterval",
+                "Minutes",
+                "5 to 10080",
+                lambda pool: str((pool.interval_ms or 0) // MINUTE_MS),
+                minutes,
+            ),
+        ),
+        effects=lambda pool: (
+            f"now every {format_duration(pool.interval_ms)}",
+            "the formula is evaluated at once, and from now on in this interval (AS-85)",
+        ),
         offered=_scales_itself,
     ),
     Verb(
-        "Switch autoscale of {} off",
+        "Disable autoscale of {}",
         "disablePoolAutoScale",
         effects=lambda _: ("targets and nodes stay (AS-86)", "samples and history are forgotten (AS-52)"),
         offered=_scales_itself,
@@ -97,8 +138,7 @@ POOL: tuple[Verb[PoolCase], ...] = (
     Verb(
         "Fault: the region runs out of the node size of {}",
         "capacity",
-        asks="nodes",
-        prompt=lambda pool: f"how many more nodes of size {pool.row.vm_size} can be had",
+        fields=(Field("nodes", "Nodes", "so many more of this size can be had", lambda _: "0", whole),),
         body=lambda pool: {"vmSize": pool.row.vm_size},
         effects=lambda _: ("later requests get no more than that (RSZ-12); only in the simulation",),
     ),
@@ -109,5 +149,12 @@ POOL: tuple[Verb[PoolCase], ...] = (
         body=lambda _: {},
         effects=lambda _: ("downloads and uploads wait or fail; only in the simulation",),
     ),
-    Verb("Delete {}", "deletePool", effects=_leaves, cannot_be_undone=True),
+    Verb(
+        "Delete {}",
+        "deletePool",
+        counts=lambda pool: {"slots in use": pool.row.used_slots},
+        effects=_leaves,
+        cannot_be_undone=True,
+        asks_for_id=True,
+    ),
 )

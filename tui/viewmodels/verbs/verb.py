@@ -16,7 +16,48 @@ class Choice(NamedTuple):
     text: str
 
 
+class Better(NamedTuple):
+    """Another verb that fits a row better: its command, and why."""
+
+    command: str
+    why: str
+
+
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Field(Generic[T]):
+    """Something that is typed: the property that it becomes, what it is called, what it begins with, what fits there.
+
+    ``read`` makes the value of the property; it raises ValueError with a sentence. What is left empty is not given.
+    """
+
+    name: str
+    label: str
+    hint: str = ""
+    default: Callable[[T], str] = lambda _: ""
+    read: Callable[[str], object] = str
+
+
+def whole(text: str) -> int:
+    """The number that was typed. Raises ValueError."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no whole number") from None
+
+
+def minutes(text: str) -> str:
+    """The duration of so many minutes, as the service writes it. Raises ValueError."""
+    return f"PT{whole(text)}M"
+
+
+def yes_or_no(text: str) -> bool:
+    """Whether yes was typed. Raises ValueError."""
+    if text.lower() not in ("yes", "no"):
+        raise ValueError(f"{text!r} is neither yes nor no")
+    return text.lower() == "yes"
 
 
 @dataclass(frozen=True)
@@ -26,26 +67,32 @@ class Verb(Generic[T]):
     title: str
     command: str
     choices: tuple[Choice, ...] = ()
-    asks: str = ""  # the property whose whole number is typed
-    in_minutes: bool = False  # what is typed stands for a duration
-    prompt: Callable[[T], str] = lambda _: ""  # what is to be typed
+    fields: tuple[Field[T], ...] = ()
+    compose: Callable[[Body], Body] = lambda values: values  # the body's part that the fields come to
     adds: Body = field(default_factory=dict)  # what the body always has
     body: Callable[[T], Body] | None = None  # the body where it does not name the row
+    counts: Callable[[T], Mapping[str, int]] = lambda _: {}  # what is touched; added up over all rows
     effects: Callable[[T], Sequence[str]] = lambda _: ()
     unavailable: Callable[[T], str] = lambda _: ""  # why it makes no sense now: the service would refuse it
     offered: Callable[[T], bool] = lambda _: True
+    better: Callable[[T], Better | None] = lambda _: None
     cannot_be_undone: bool = False
-    has_form: bool = False  # what is done is asked in a form of its own
+    asks_for_id: bool = False  # the id is typed before it is done
+    asks_for_count: bool = False  # the number of rows is typed before it is done to several
+    opens_formula: bool = False  # the editor of the formula asks for what it needs
     lists: str = ""  # the property that lists all nodes, where one command does for all
 
 
-def options(name: str, *, keeps_data: bool) -> tuple[Choice, ...]:
-    """What becomes of running tasks; ``keeps_data``: waiting for the retention of their files is one of the ways."""
+def options(name: str, *, keeps_data: bool, verb: str) -> tuple[Choice, ...]:
+    """What becomes of running tasks before ``verb`` is done.
+
+    ``keeps_data``: waiting for the retention of their files is one of the ways.
+    """
     texts = {
-        "requeue": "Requeue: stop running tasks and queue them again",
-        "terminate": "Terminate: stop running tasks for good; they complete with a failure",
-        "taskcompletion": "Task completion: no new tasks, begin when the running ones have ended",
-        "retaineddata": "Retained data: the same, then wait for the retention of their files",
+        "requeue": f"Requeue: stop them, queue them again, {verb} now",
+        "terminate": f"Terminate: stop them for good, {verb} now",
+        "taskcompletion": f"Task completion: no new tasks, {verb} when they have ended",
+        "retaineddata": "Retained data (deprecated): then wait for their files too",
     }
     return tuple(Choice({name: value}, text) for value, text in texts.items() if keeps_data or value != "retaineddata")
 
