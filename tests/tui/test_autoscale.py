@@ -114,12 +114,32 @@ def test_what_can_be_done_to_a_pool_that_scales_itself(session_at):
     }
     assert actions["resizePool"].unavailable == "autoscale sets the targets"
     often = actions["enablePoolAutoScale"]
-    assert often.commands(often.typed("30"))[0].auto_scale_evaluation_interval == 30 * 60_000
-    with pytest.raises(ValueError, match="invalid literal"):
-        often.typed("soon")
+    name = "autoScaleEvaluationInterval"
+    assert often.commands(answers={name: "30"})[0].auto_scale_evaluation_interval == 30 * 60_000
+    with pytest.raises(ValueError, match="Minutes: 'soon' is no whole number"):
+        often.commands(answers={name: "soon"})
     assert "disablePoolAutoScale" in actions
-    plain_pool = {action.command for action in actions_for(session_at(330), [Subject("pool", "shared")])}
-    assert not plain_pool & {"enablePoolAutoScale", "disablePoolAutoScale"}
+    plain_pool = {action.command: action for action in actions_for(session_at(330), [Subject("pool", "shared")])}
+    assert plain_pool["enablePoolAutoScale"].opens_formula
+    assert "disablePoolAutoScale" not in plain_pool
+
+
+def test_as_87_the_editor_opens_from_the_action_sheet_and_asks_the_service(dashboard_at):
+    app, seen = dashboard_at(GROWN_S, NEVER), []
+    verbs = [each.command for each in actions_for(app.session, [Subject("pool", "elastic")])]
+    down = ["down"] * verbs.index("evaluatePoolAutoScale")
+    drive(
+        app,
+        *("2", "a", *down, "enter"),
+        lambda app: seen.append(text_of(app)),
+        "ctrl+t",
+        lambda app: seen.append([note.message for note in app._notifications]),
+    )
+    assert contains(seen[0], "Formula of elastic")
+    assert "evaluatePoolAutoScale accepted" in seen[1][0]
+    log = app.session.events
+    assert log.row(log.count - 1).event == "AutoScaleEvaluated"
+    assert log.row(log.count - 1).fields["trial"] is True
 
 
 # --- trying out

@@ -9,11 +9,12 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import TextArea
 
-from engine.specs.commands import Command, EnablePoolAutoScale
+from engine.specs.commands import Command, EnablePoolAutoScale, EvaluatePoolAutoScale
 from engine.views.pages.autoscale import scale_page
 from tui.screens.modal import Modal
 from tui.screens.sheet import Sheet
 from tui.viewmodels.autoscale import FIRST_FORMULA, Trial, autoscale_lines, try_out
+from tui.viewmodels.consequences import PAST
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class FormulaEditor(Modal[list[Command] | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "apply", "apply", id="formula.apply"),
+        Binding("ctrl+t", "evaluate", "have the service evaluate it", id="formula.evaluate"),
         Binding("ctrl+g", "go_to_fault", "go to the error", id="formula.error"),
         Binding("escape", "leave", "leave", id="formula.leave"),
     ]
@@ -79,7 +81,7 @@ class FormulaEditor(Modal[list[Command] | None]):
         """The cursor is in the text."""
         editor = self.query_one("#editor")
         editor.border_title = Content(self._session.text(f"Formula of {self._pool_id}"))
-        editor.border_subtitle = "ctrl+s apply  ctrl+g to the error  esc leave"
+        editor.border_subtitle = "ctrl+s apply  ctrl+t evaluate only  ctrl+g to the error  esc leave"
         self.query_one(TextArea).focus()
         self.call_after_refresh(self._try_out)
 
@@ -107,7 +109,7 @@ class FormulaEditor(Modal[list[Command] | None]):
     def action_apply(self) -> None:
         """Give the formula to the service; one that would fail only when it is asked for twice."""
         if self._session.is_past:
-            self.notify("This is the past. b branches here, then it can be changed.", severity="warning", markup=False)
+            self.notify(PAST, severity="warning", markup=False)
         elif not self._trial.is_taken:
             self.action_go_to_fault()
             self.notify("The service would refuse it.", severity="error", markup=False)
@@ -117,6 +119,14 @@ class FormulaEditor(Modal[list[Command] | None]):
         else:
             formula = self.query_one(TextArea).text
             self.dismiss([EnablePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
+
+    def action_evaluate(self) -> None:
+        """Have the service evaluate the formula: an event tells what it comes to, and nothing changes (AS-87)."""
+        if self._session.is_past:
+            self.notify(PAST, severity="warning", markup=False)
+        else:
+            formula = self.query_one(TextArea).text
+            self.dismiss([EvaluatePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
 
     def action_leave(self) -> None:
         """Leave the formula as it was; what has been written is lost only when it is asked for twice."""
