@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.filter import NoColor
+from textual.filter import Monochrome, NoColor
 
 from tui import palette
 from tui.endings import told_by_signals
+from tui.options import NO_COLOUR, OPTIONS, Value
 from tui.recorder import Recorder
 from tui.screens.deck import Deck
-from tui.settings import Settings, SettingsFile
+from tui.settings import Settings, Source
+from tui.settings_file import SettingsFile
 from tui.targets import TargetError
+from tui.viewmodels.glyphs import GlyphSet
 from tui.viewmodels.session import Session
+from tui.viewmodels.tabs import VIEW_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,17 +47,13 @@ def show_dashboard(
     """
     calm_collector()
     file = SettingsFile()
-    settings, wrong = file.read()
-    app = Dashboard(
-        simulation,
-        settings,
-        at_ms=at_ms,
-        speed=(settings.speed if speed is None else speed) or None,
-        plays=plays,
-        theme=theme or settings.theme,
-        ascii_only=ascii_only or settings.ascii or not _draws_unicode(),
-        notes=wrong,
-    )
+    settings, wrong = file.read(VIEW_NAMES)
+    _use_environment(settings)
+    given: dict[str, Value | None] = {"speed": speed, "theme": theme, "glyphs": "ascii" if ascii_only else None}
+    for name, value in given.items():
+        if value is not None:
+            settings.use(name, value, Source.COMMAND_LINE)
+    app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, notes=wrong)
     try:
         with told_by_signals(app.recorder.rescue, app.leave_soon):
             app.run()
@@ -69,6 +69,15 @@ def show_dashboard(
     return app.return_code or 0
 
 
+def _use_environment(settings: Settings) -> None:
+    """What the terminal can do, or is asked for with ``NO_COLOR``."""
+    is_dumb = os.environ.get("TERM") == "dumb"
+    if is_dumb or os.environ.get("NO_COLOR"):
+        settings.use("theme", NO_COLOUR, Source.ENVIRONMENT)
+    if is_dumb:
+        settings.use("glyphs", "ascii", Source.ENVIRONMENT)
+
+
 def calm_collector() -> None:
     """Keep the collector from what somebody who waits for a key would notice: what there is now, stays."""
     gc.freeze()
@@ -77,11 +86,6 @@ def calm_collector() -> None:
 
 def _tell(text: str) -> None:
     print(text, file=sys.stderr)  # noqa: T201  # the dashboard is gone
-
-
-def _draws_unicode() -> bool:
-    """Whether the terminal can be expected to draw more than ASCII."""
-    return sys.stdout.encoding.lower().startswith("utf") and os.environ.get("TERM") != "dumb"
 
 
 class Dashboard(App[None]):
@@ -98,28 +102,25 @@ class Dashboard(App[None]):
         settings: Settings | None = None,
         *,
         at_ms: int = 0,
-        speed: float | None = 60,
         plays: bool = True,
-        theme: str = palette.DARK,
-        ascii_only: bool = False,
         notes: Sequence[str] = (),
     ) -> None:
-        """A dashboard that goes to ``at_ms`` first, and then on at ``speed`` simulated seconds per second.
+        """A dashboard that goes to ``at_ms`` first.
 
         What is to be remembered is entered into ``settings``; ``notes`` are said at the start.
         """
         super().__init__()
-        self.session = Session(simulation, ascii_only=ascii_only)
+        self.settings = settings or Settings()
+        self.session = Session(simulation)
         self.recorder = Recorder(simulation)
-        self._settings = settings or Settings()
         self._notes = notes
-        self._deck = Deck(self.session, self.recorder, self._settings, at_ms=at_ms, speed=speed, plays=plays)
+        self._draws_unicode = (sys.stdout.encoding or "").lower().startswith("utf")  # Textual puts another one there
+        self._deck = Deck(self.session, self.recorder, self.settings, at_ms=at_ms, plays=plays)
         self._leaves_in: asyncio.AbstractEventLoop | None = None
-        self._begun_with = theme, speed
         for known in palette.themes():
             self.register_theme(known)
-        self.theme = palette.NO_COLOUR if self.no_color else theme
-        self.set_class(ascii_only, "-ascii")
+        for name in OPTIONS:
+            self._apply(name)
 
     def on_load(self) -> None:
         """The loop runs from now on."""
@@ -141,17 +142,44 @@ class Dashboard(App[None]):
         for note in (*self._notes, *(f"keys: {each}" for each in self._deck.keymap.wrong)):
             self._deck.say(note, "warning")
 
+    def choose(self, name: str, value: Value | None) -> None:
+        """Take a value of an option from now on, at once; None is its default."""
+        if value is None:
+            self.settings.forget(name)
+        else:
+            self.settings.choose(name, value)
+        self._apply(name)
+        if self._deck.is_running:
+            self._deck.look()
+
+    def _apply(self, name: str) -> None:
+        """Have an option do what it says; those that are not here are asked for when they matter."""
+        settings = self.settings
+        match name:
+            case "theme":
+                self.theme = settings.text(name)
+            case "glyphs":
+                glyphs = settings.text(name)
+                is_ascii = glyphs == "ascii" or (glyphs == "auto" and not self._draws_unicode)
+                self.session.glyphs = GlyphSet(ascii_only=is_ascii)
+                self.set_class(is_ascii, "-ascii")
+            case "time":
+                self.session.time_format = settings.text(name)
+            case "speed":
+                self._deck.playback.pacer.speed = settings.number(name) or None
+
     def remember(self) -> None:
-        """Enter theme and speed into the settings if they were changed here."""
-        theme, speed = self._begun_with
-        if self.theme != theme and self.theme in palette.THEME_NAMES:
-            self._settings.theme = self.theme
-        if self._deck.playback.pacer.speed != speed:
-            self._settings.speed = self._deck.playback.pacer.speed or 0
+        """Enter into the settings what was changed elsewhere: the speed, and how each view is shown."""
+        speed = self._deck.playback.pacer.speed or 0.0
+        if speed != self.settings.number("speed"):
+            self.settings.choose("speed", speed)
+        self._deck.remember()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Without colours nothing that is drawn has one, whatever drew it."""
-        return [NoColor()] if self.theme == palette.NO_COLOUR else super().get_line_filters()
+        """Without colours nothing that is drawn has one, whatever drew it; whoever chooses colours has them."""
+        if self.theme == NO_COLOUR:
+            return [NoColor()]
+        return [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The command palette finds what the keys of the deck do."""
@@ -161,8 +189,10 @@ class Dashboard(App[None]):
                 if identity and identity not in ("quit", "go.back"):
                     action = partial(screen.run_action, binding.action)
                     yield SystemCommand(binding.description.capitalize(), binding.key, action)
-        for name in palette.THEME_NAMES:
-            yield SystemCommand(f"Theme {name}", "how everything is drawn", partial(setattr, self, "theme", name))
+        for option in OPTIONS.values():
+            for value in option.values:
+                said = f"{option.name.capitalize()}: {value}"
+                yield SystemCommand(said, option.said, partial(self.choose, option.name, value))
         yield SystemCommand("Quit", "leave the dashboard", self.action_quit)
 
     def action_leave(self) -> None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui import __version__
+from tui.options import THEME_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -150,8 +151,8 @@ def run(
 @click.option("--paused", is_flag=True, help="Do not let time go by until space is pressed.")
 @click.option(
     "--theme",
-    type=click.Choice(["dark", "light", "high-contrast", "no-colour"]),
-    help="Colours, or none of them.  [default: dark, or as left last]",
+    type=click.Choice(THEME_NAMES),
+    help="Colours, the terminal's own, or none.  [default: dark, or as left last]",
 )
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with the characters of ASCII only.")
 def open_dashboard(

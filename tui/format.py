@@ -33,6 +33,11 @@ def span(ms: int | None) -> str:
     return f"{f'{days}d ' if days else ''}{hours:02d}:{minutes:02d}:{rest // SECOND_MS:02d}"
 
 
+def signed_span(ms: int) -> str:
+    """A distance in time, ``-00:01:05`` for what is past and ``+00:00:30`` for what is to come."""
+    return f"{'-' if ms < 0 else '+'}{span(abs(ms))}"
+
+
 def optional(value: object) -> str:
     """The value as text; empty for None."""
     return "" if value is None else str(value)

@@ -8,10 +8,8 @@ from rich.color import Color
 from rich.style import Style
 from textual.theme import Theme
 
+from tui.options import ANSI, CONTRAST, DARK, LIGHT, NO_COLOUR, THEME_NAMES
 from tui.viewmodels.text import Role, Span
-
-DARK, LIGHT, CONTRAST, NO_COLOUR = "dark", "light", "high-contrast", "no-colour"
-THEME_NAMES = (DARK, LIGHT, CONTRAST, NO_COLOUR)
 
 _CATEGORIES = (
     Role.QUIET,
@@ -65,11 +63,21 @@ _COLOURS = {
         "#A9BBDD",
     ),
 }
+# Whatever the terminal's colours are: on a dark and on a light ground, so neither black nor white.
+_COLOURS[ANSI] = _colours(
+    "default bright_blue yellow magenta green red cyan bright_black",
+    "default",
+    "bright_black",
+    "default",
+    "bright_blue",
+    "bright_black",
+)
 _COLOURS[NO_COLOUR] = _COLOURS[CONTRAST]
 _GROUNDS = {
     DARK: ("#0E1218", "#151B24", "#22304A"),
     LIGHT: ("#FBFBF9", "#F1F1EC", "#CFE0FF"),
     CONTRAST: ("#000000", "#0A0A0A", "#0040A0"),
+    ANSI: ("default", "default", "default"),
 }
 _GROUNDS[NO_COLOUR] = _GROUNDS[CONTRAST]
 
@@ -80,8 +88,9 @@ def themes() -> list[Theme]:
 
 
 def _theme(name: str) -> Theme:
-    colours = _COLOURS[name]
-    background, surface, cursor = _GROUNDS[name]
+    is_ansi = name == ANSI
+    colours = {role: f"ansi_{each}" if is_ansi else each for role, each in _COLOURS[name].items()}
+    background, surface, cursor = (f"ansi_{each}" if is_ansi else each for each in _GROUNDS[name])
     return Theme(
         name=name,
         primary=colours[Role.RUNNING],
@@ -95,6 +104,7 @@ def _theme(name: str) -> Theme:
         warning=colours[Role.TRANSITION],
         success=colours[Role.OK],
         dark=name != LIGHT,
+        ansi=is_ansi,
         variables={"cursor-ground": cursor, "frame": colours[Role.DIM], "frame-focus": colours[Role.KEY]},
     )
 
@@ -105,8 +115,10 @@ def style(theme: str, role: Role, is_fill: bool = False, is_underlined: bool = F
     colour = _COLOURS[theme][role]
     ground, _, cursor = _GROUNDS[theme]
     if is_fill:
-        return Style(color=_readable_on(colour), bgcolor=colour, bold=role is Role.FAILED)
+        on_fill = "black" if theme == ANSI else _readable_on(colour)
+        return Style(color=on_fill, bgcolor=colour, bold=role is Role.FAILED)
     without_colour = theme == NO_COLOUR
+    has_no_grounds = theme in (ANSI, NO_COLOUR)
     return Style(
         color=colour,
         bgcolor=cursor if is_cursor else ground,
@@ -114,7 +126,7 @@ def style(theme: str, role: Role, is_fill: bool = False, is_underlined: bool = F
         dim=without_colour and role in (Role.OFF, Role.DIM),
         italic=role is Role.DERIVED,
         underline=is_underlined,
-        reverse=(without_colour and is_cursor) or role is Role.ALERT,
+        reverse=(has_no_grounds and is_cursor) or role is Role.ALERT,
     )
 
 

@@ -1,147 +1,152 @@
-"""What a user has chosen and need not choose again: one TOML file in the user's configuration directory."""
+"""What a user has chosen and need not choose again, and where each value comes from."""
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from copy import deepcopy
+from enum import Enum
 from typing import TYPE_CHECKING
 
-import platformdirs
-
 from tui.nearest import nearest
-from tui.palette import DARK, THEME_NAMES
-from tui.targets import FileLines
+from tui.options import OPTIONS, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_HEADER = """\
-# How batchdeck's dashboard looks: written when it is left after something was changed.
-# Options of the command line win. Remove a line, or the file, to have the default again.
-"""
-_SAID = {
-    "theme": f"one of {', '.join(THEME_NAMES)}",
-    "ascii": "true draws with the characters of ASCII only",
-    "speed": "simulated seconds per real second; 0 is as fast as it can",
+ViewValue = str | float | bool | list[str]
+
+# What is remembered of a view, and of what type it is.
+VIEW_VALUES: dict[str, type] = {
+    "columns": list,
+    "sort": str,
+    "descending": bool,
+    "filter": str,
+    "only_failed": bool,
+    "cursor": str,
+    "details": bool,
+    "lens": str,
+    "rows": str,
+    "zoom": float,  # seconds in a column
 }
+_TYPES = {list: "a list of names", str: "a text", bool: "true or false", float: "a number"}
 
 
-@dataclass
-class ListSettings:
-    """How one list is shown. ``columns`` None is the list's own choice by the room there is."""
+class Source(Enum):
+    """Where a value comes from."""
 
-    columns: list[str] | None = None
-    sort: str | None = None
-    descending: bool = False
+    DEFAULT = "default"
+    FILE = "file"
+    ENVIRONMENT = "environment"
+    COMMAND_LINE = "command line"
+    HERE = "chosen here"
 
 
-@dataclass
 class Settings:
-    """All that is remembered."""
+    """Values of options, how each view is shown, and keys; what is not chosen is not there.
 
-    theme: str = DARK
-    ascii: bool = False
-    speed: float = 60
-    lists: dict[str, ListSettings] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)  # other keys than those declared, by the ids of bindings
+    A value from the environment or the command line holds for this run, ahead of what is remembered, until another
+    is chosen.
+    """
 
-    def of(self, name: str) -> ListSettings:
-        """The settings of one list."""
-        return self.lists.setdefault(name, ListSettings())
+    def __init__(
+        self,
+        options: Mapping[str, Value] | None = None,
+        views: Mapping[str, Mapping[str, ViewValue]] | None = None,
+        keys: Mapping[str, str] | None = None,
+    ) -> None:
+        """As they are remembered."""
+        self.options = dict(options or {})
+        self.views = {name: dict(values) for name, values in (views or {}).items()}
+        self.keys = dict(keys or {})
+        self._for_now: dict[str, tuple[Value, Source]] = {}
+        self._chosen_here: set[str] = set()
+
+    def value(self, name: str) -> Value:
+        """The value of an option as it is now."""
+        if name in self._for_now:
+            return self._for_now[name][0]
+        return self.options.get(name, OPTIONS[name].default)
+
+    def text(self, name: str) -> str:
+        """The value of an option that is a text."""
+        return str(self.value(name))
+
+    def number(self, name: str) -> float:
+        """The value of an option that is a number."""
+        return float(self.value(name))
+
+    def source(self, name: str) -> Source:
+        """Where the value of an option comes from."""
+        if name in self._for_now:
+            return self._for_now[name][1]
+        if name not in self.options:
+            return Source.DEFAULT
+        return Source.HERE if name in self._chosen_here else Source.FILE
+
+    def use(self, name: str, value: Value, source: Source) -> None:
+        """Take a value for this run."""
+        self._for_now[name] = value, source
+
+    def choose(self, name: str, value: Value) -> None:
+        """Take a value from now on, and remember it."""
+        self._for_now.pop(name, None)
+        self.options[name] = value
+        self._chosen_here.add(name)
+
+    def forget(self, name: str) -> None:
+        """Take the default of an option."""
+        self._for_now.pop(name, None)
+        self.options.pop(name, None)
+
+    def of(self, view: str) -> dict[str, ViewValue]:
+        """What is remembered of a view; what is entered there is remembered."""
+        return self.views.setdefault(view, {})
+
+    def as_remembered(self) -> dict[str, object]:
+        """All that is to be in the file."""
+        views = {name: values for name, values in self.views.items() if values}
+        parts = (("views", views), ("keys", self.keys))
+        return deepcopy({**self.options, **{name: part for name, part in parts if part}})
 
 
-class SettingsFile:
-    """Reads and writes the file. One that cannot be read is told of, and left as it is."""
-
-    def __init__(self, path: Path | None = None) -> None:
-        """``path`` None is the user's own file."""
-        self.path = path or Path(platformdirs.user_config_dir("batchdeck", appauthor=False)) / "settings.toml"
-        self._can_write = True
-        self._as_read = ""
-
-    def read(self) -> tuple[Settings, list[str]]:
-        """The settings, and what is wrong with the file in words; defaults stand in for what is."""
-        settings, wrong = Settings(), []
-        try:
-            found = tomllib.loads(self.path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            found = {}
-        except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
-            wrong = [f"{self.path}: {error}. The defaults are used, and the file is left as it is."]
-            found, self._can_write = {}, False
-        wrong += [f"{self.path}: {each}" for each in _take(settings, found)]
-        self._as_read = _written(settings)
-        return settings, wrong
-
-    def write(self, settings: Settings) -> bool:
-        """Write what has changed since it was read; returns whether anything has. Raises OSError, TargetError."""
-        text = _written(settings)
-        if not self._can_write or text == self._as_read:
-            return False
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLines(self.path) as target:
-            target.write(text.splitlines())
-            target.keep()
-        self._as_read = text
-        return True
-
-
-def _take(settings: Settings, found: Mapping[str, object]) -> list[str]:
-    """Take over what is right; returns what is wrong."""
-    wrong = []
+def take(found: Mapping[str, object], view_names: tuple[str, ...]) -> tuple[Settings, list[str]]:
+    """The settings that a file holds, and in words what of it is not understood."""
+    settings, wrong = Settings(), []
     for name, value in found.items():
-        if name == "theme" and value in THEME_NAMES:
-            settings.theme = str(value)
-        elif name == "ascii" and isinstance(value, bool):
-            settings.ascii = value
-        elif name == "speed" and isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-            settings.speed = value
-        elif name == "lists" and isinstance(value, dict):
-            wrong += _take_lists(settings, value)
+        if name in OPTIONS and OPTIONS[name].takes(value):
+            assert isinstance(value, str | int | float)
+            settings.options[name] = value
+        elif name in OPTIONS:
+            wrong.append(f"{name} should be {OPTIONS[name].choice}, not {_written(value)}")
+        elif name == "views" and isinstance(value, dict):
+            wrong += _take_views(settings, value, view_names)
         elif name == "keys" and isinstance(value, dict):
             settings.keys = {identity: str(keys) for identity, keys in value.items()}
-        elif name in _SAID:
-            wrong.append(f"{name} should be {_SAID[name]}, not {value!r}")
         else:
-            wrong.append(f"{name} is not known{nearest(name, (*_SAID, 'lists', 'keys'))}")
-    return wrong
+            wrong.append(f"{name} is not known{nearest(name, (*OPTIONS, 'views', 'keys'))}")
+    return settings, wrong
 
 
-def _take_lists(settings: Settings, found: Mapping[str, object]) -> list[str]:
+def _take_views(settings: Settings, found: Mapping[str, object], view_names: tuple[str, ...]) -> list[str]:
     wrong = []
     for name, values in found.items():
-        entries = values if isinstance(values, dict) else {"": values}
-        for key, value in entries.items():
-            one = settings.of(name)
-            if key == "columns" and isinstance(value, list) and all(isinstance(each, str) for each in value):
-                one.columns = value
-            elif key == "sort" and isinstance(value, str):
-                one.sort = value
-            elif key == "descending" and isinstance(value, bool):
-                one.descending = value
+        if name not in view_names or not isinstance(values, dict):
+            wrong.append(f"views.{name} is no view{nearest(name, view_names)}")
+            continue
+        for key, value in values.items():
+            if key not in VIEW_VALUES:
+                wrong.append(f"views.{name}.{key} is not known{nearest(key, VIEW_VALUES)}")
+            elif _is_of(VIEW_VALUES[key], value):
+                settings.of(name)[key] = value
             else:
-                wrong.append(f"lists.{name}: {key} = {value!r} is not understood: columns, sort and descending are")
+                wrong.append(f"views.{name}.{key} should be {_TYPES[VIEW_VALUES[key]]}, not {_written(value)}")
     return wrong
 
 
-def _written(settings: Settings) -> str:
-    """The file's text."""
-    lines = [_HEADER]
-    for name, said in _SAID.items():
-        lines.append(f"{name} = {_toml(getattr(settings, name))}  # {said}")
-    for name, one in sorted(settings.lists.items()):
-        values = [(key, value) for key, value in asdict(one).items() if value not in (None, False)]
-        if values:
-            lines += ["", f"[lists.{name}]", *(f"{key} = {_toml(value)}" for key, value in values)]
-    if settings.keys:
-        lines += ["", "[keys]", *(f'"{identity}" = {_toml(keys)}' for identity, keys in settings.keys.items())]
-    return "\n".join(lines) + "\n"
+def _is_of(wanted: type, value: object) -> bool:
+    if wanted is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, wanted) and (not isinstance(value, list) or all(isinstance(each, str) for each in value))
 
 
-def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return f'"{value}"' if isinstance(value, str) else f"{value:g}"
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)

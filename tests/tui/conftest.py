@@ -8,6 +8,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from tui.app import Dashboard
+from tui.settings import Settings, Source
 from tui.viewmodels.session import Session
 
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -38,4 +39,12 @@ def session_at():
 @pytest.fixture
 def dashboard_at():
     """Make a dashboard of a run at a moment; it stands still."""
-    return lambda seconds, name="one-node-fails", **how: Dashboard(simulation_at(seconds, name), plays=False, **how)
+
+    def make(seconds, name="one-node-fails", *, settings=None, theme=None, ascii_only=False, **how):
+        settings = settings or Settings()
+        for option, value in (("theme", theme), ("glyphs", "ascii" if ascii_only else None)):
+            if value is not None:
+                settings.use(option, value, Source.COMMAND_LINE)
+        return Dashboard(simulation_at(seconds, name), settings, plays=False, **how)
+
+    return make

@@ -250,7 +250,7 @@ def test_the_command_palette_finds_what_the_keys_do(dashboard_at):
     app = dashboard_at(LATER_S)
     found = []
     drive(app, lambda app: found.extend(command.title for command in app.get_system_commands(app.screen)))
-    assert {"Pools", "Go to a time", "Theme light", "Save the session as a scenario"} <= set(found)
+    assert {"Pools", "Go to a time", "Theme: light", "Save the session as a scenario"} <= set(found)
     assert len(found) == len(set(found))
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.tui.conftest import simulation_at
 from tui.app import Dashboard
+from tui.settings import Settings
 from tui.viewmodels.tabs import TABS
 
 LATER_S = 330
@@ -39,7 +40,7 @@ def scene(view):
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("tab", TABS, ids=lambda tab: tab.name)
 def test_views(snap_compare, tab, size, theme):
-    app = Dashboard(scene(tab.name), plays=False, theme=theme)
+    app = Dashboard(scene(tab.name), plays=False, settings=Settings({"theme": theme}))
     assert snap_compare(app, press=[tab.key], terminal_size=size)
 
 

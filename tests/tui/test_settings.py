@@ -1,4 +1,4 @@
-"""What is remembered: the file, what is wrong with it, and the columns of a list."""
+"""What is remembered: values and where they come from, how views were left, and that they take effect at once."""
 
 from __future__ import annotations
 
@@ -8,87 +8,63 @@ import pytest
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui import app as tui_app
-from tui.settings import Settings, SettingsFile
+from tui.options import OPTIONS
+from tui.settings import Settings, Source
+from tui.settings_file import SettingsFile
+from tui.viewmodels.tabs import VIEW_NAMES
 from tui.viewmodels.tasks import TasksModel
 
 LATER_S = 330
 
 
-@pytest.fixture
-def file(tmp_path):
-    return SettingsFile(tmp_path / "deep" / "settings.toml")
+def test_a_value_has_a_source_and_the_nearest_one_wins():
+    settings = Settings({"theme": "light"})
+    assert (settings.value("speed"), settings.source("speed")) == (60, Source.DEFAULT)
+    assert (settings.text("theme"), settings.source("theme")) == ("light", Source.FILE)
+    settings.use("theme", "no-colour", Source.ENVIRONMENT)
+    assert (settings.text("theme"), settings.source("theme")) == ("no-colour", Source.ENVIRONMENT)
+    settings.use("theme", "ansi", Source.COMMAND_LINE)
+    assert (settings.text("theme"), settings.source("theme")) == ("ansi", Source.COMMAND_LINE)
+    assert settings.as_remembered() == {"theme": "light"}
+    settings.choose("theme", "dark")
+    assert (settings.text("theme"), settings.source("theme")) == ("dark", Source.HERE)
+    assert settings.as_remembered() == {"theme": "dark"}
+    settings.forget("theme")
+    assert (settings.text("theme"), settings.source("theme")) == ("dark", Source.DEFAULT)
+    assert settings.as_remembered() == {}
 
 
-def written(file, text):
-    file.path.parent.mkdir()
-    file.path.write_text(text, encoding="utf-8")
-    return file
-
-
-def test_without_a_file_there_are_the_defaults_and_nothing_is_wrong(file):
-    assert file.read() == (Settings(), [])
-    assert not file.path.exists()
-
-
-def test_what_is_written_is_read_again(file):
-    settings, _ = file.read()
-    settings.theme, settings.ascii, settings.speed = "light", True, 0.5
-    settings.of("nodes").columns = ["State", "IP address"]
-    settings.of("tasks").sort, settings.of("tasks").descending = "Duration", True
-    assert file.write(settings)
-    assert SettingsFile(file.path).read() == (settings, [])
-    assert "# one of dark, light, high-contrast, no-colour" in file.path.read_text(encoding="utf-8")
-
-
-def test_nothing_is_written_where_nothing_has_changed(file):
-    settings, _ = file.read()
-    settings.of("nodes")  # looked at, not changed
-    assert not file.write(settings)
-    assert not file.path.exists()
-    settings.speed = 600
-    assert file.write(settings)
-    assert not file.write(settings)
-
-
-@pytest.mark.parametrize("text", ["theme = ", "theme = 'dark'\ntheme = 'light'", "\x00"])
-def test_a_file_that_cannot_be_read_is_told_of_and_left_as_it_is(file, text):
-    settings, wrong = written(file, text).read()
-    assert settings == Settings()
-    assert len(wrong) == 1
-    assert str(file.path) in wrong[0]
-    assert "The defaults are used" in wrong[0]
-    settings.theme = "light"
-    assert not file.write(settings)
-    assert file.path.read_text(encoding="utf-8") == text
-
-
-def test_each_line_that_is_wrong_is_told_and_the_others_count(file):
-    text = 'themes = "light"\nspeed = -1\nascii = true\n[lists.nodes]\ncolumns = "State"\nsort = "State"\n'
-    settings, wrong = written(file, text).read()
-    assert settings.ascii
-    assert settings.of("nodes").sort == "State"
-    assert [each.removeprefix(f"{file.path}: ") for each in wrong] == [
-        "themes is not known; theme is",
-        "speed should be simulated seconds per real second; 0 is as fast as it can, not -1",
-        "lists.nodes: columns = 'State' is not understood: columns, sort and descending are",
-    ]
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("theme", ["ansi"], ["pink", 1, True]),
+        ("speed", [0, 0.5, 60], [-1, "60", True, float("inf"), float("nan")]),
+        ("confirm_quit", [True, False], [0, 1, "true"]),
+    ],
+)
+def test_an_option_takes_what_it_can_be(name, right, wrong):
+    assert all(OPTIONS[name].takes(value) for value in right)
+    assert not any(OPTIONS[name].takes(value) for value in wrong)
 
 
 def test_columns_are_chosen_shown_and_remembered(dashboard_at):
     settings = Settings()
+    app = dashboard_at(LATER_S, settings=settings)
     seen = []
     drive(
-        dashboard_at(LATER_S, settings=settings),
+        app,
         *("5", "C"),
         lambda app: seen.append(text_of(app)),
         *("space", "down", "enter", "end", "escape"),
-        *("up", "o"),
+        *("up", "o", "down", "down"),
         lambda app: seen.append(text_of(app)),
     )
+    app.remember()
     assert contains(seen[0], "Columns of Tasks", "[x] State", "[ ] Command line")
     kept = settings.of("tasks")
-    assert kept.columns == ["Node", "Start time", "End time", "Exit code", "Retries", "Requeues", "Duration"]
-    assert kept.sort == "Task"
+    assert kept["columns"] == ["Node", "Start time", "End time", "Exit code", "Retries", "Requeues", "Duration"]
+    assert kept["sort"] == "Task"
+    assert kept["cursor"].startswith("deal-")
     assert not any("Task" in line and "Result" in line for line in seen[1])
 
 
@@ -96,25 +72,72 @@ def test_chosen_columns_are_shown_however_narrow_as_far_as_they_fit(session_at):
     model = TasksModel(session_at(LATER_S))
     plain = [model.columns[at].name for at, _ in model.layout(70)]
     assert plain == ["", "Task", "State", "Result", "Start time", "Exit code"]
-    model.arrange(["Command line", "Slots", "nonsense"], "nonsense", is_descending=False)
+    model.recall({"columns": ["Command line", "Slots", "nonsense"], "sort": "nonsense"})
     assert [model.columns[at].name for at, _ in model.layout(70)] == ["", "Task", "Slots", "Command line"]
-    assert model.sort_column is None
+    assert model.remembered() == {"columns": ["Slots", "Command line"]}
     model.next_sort()
     model.next_sort()
     assert model.sort_column == "Slots"
     model.toggle_column("Slots")
     assert model.shown_names() == {"Command line"}
-    model.arrange(None, "Node", is_descending=True)
-    assert (model.chosen_columns, model.sort_column, model.is_descending) == (None, "Node", True)
+    model.recall({"sort": "Node", "descending": True})
+    assert model.chosen_columns is None
+    assert model.remembered() == {"sort": "Node", "descending": True}
 
 
-def test_a_list_opens_as_it_was_left(dashboard_at):
-    settings = Settings()
-    settings.of("nodes").columns = ["Node size"]
-    settings.of("nodes").sort = "Node size"
+def test_every_view_opens_as_it_was_left(dashboard_at):
+    first = Settings()
+    app = dashboard_at(LATER_S, settings=first)
+    drive(
+        app,
+        *("l", "3", "o", "O", "d", "down", "down"),
+        *("5", "slash", *"state:completed", "enter", "exclamation_mark", "8", "r", "plus"),
+    )
+    app.remember()
+    assert first.of("watch") == {"lens": "node state"}
+    assert first.of("nodes")["sort"] == "Node"
+    assert first.of("nodes")["descending"]
+    assert first.of("nodes")["details"] is False
+    assert first.of("tasks")["filter"] == "state:completed"
+    assert first.of("tasks")["only_failed"]
+    assert first.of("timeline")["rows"] == "tasks"
+    again = dashboard_at(LATER_S, settings=Settings(views=first.views))
     seen = []
-    drive(dashboard_at(LATER_S, settings=settings), "3", lambda app: seen.append(text_of(app)))
-    assert contains(seen[0], "Node size", "standard_d2s_v3", "sorted by node size")
+    drive(again, lambda app: seen.append(text_of(app)), "3", lambda app: seen.append(text_of(app)))
+    again.remember()
+    assert again.settings.views == first.views
+    assert contains(seen[0], "node state (l)")
+    assert contains(seen[1], "Node▼")
+
+
+def test_an_option_that_is_chosen_takes_effect_at_once(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    def choose(name, value):
+        return lambda app: app.choose(name, value)
+
+    def look(app):
+        seen.append((app.theme, text_of(app)))
+
+    drive(app, "6", look, choose("theme", "light"), choose("glyphs", "ascii"), choose("time", "elapsed"), look)
+    app = dashboard_at(LATER_S)
+    drive(
+        app,
+        "6",
+        choose("time", "relative"),
+        choose("speed", 600.0),
+        look,
+        *(choose("glyphs", each) for each in ("ascii", None)),
+        look,
+    )
+    assert seen[0][0] == "dark"
+    assert contains(seen[0][1], "08:0", "✗")
+    assert seen[1][0] == "light"
+    assert contains(seen[1][1], " 00:0")
+    assert all(line.isascii() for line in seen[1][1])
+    assert contains(seen[2][1], "-00:0", "x600")
+    assert contains(seen[3][1], "✗")
 
 
 def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch, session_at):
@@ -126,7 +149,7 @@ def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch
     def run(app):
         shown["theme"], shown["notes"] = app.theme, app._notes
         shown["speed"] = app._deck.playback.pacer.speed
-        app.theme = "high-contrast"
+        app.choose("theme", "high-contrast")
         app._deck.playback.pacer.speed = None
 
     monkeypatch.setattr(tui_app.Dashboard, "run", run)
@@ -134,7 +157,21 @@ def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch
     assert tui_app.show_dashboard(simulation, speed=None, plays=False, theme=None, ascii_only=False) == 0
     assert (shown["theme"], shown["speed"]) == ("light", 600)
     assert shown["notes"] == [f"{tmp_path / 'settings.toml'}: nonsense is not known"]
-    settings, wrong = SettingsFile(tmp_path / "settings.toml").read()
-    assert (settings.theme, settings.speed, wrong) == ("high-contrast", 0, [])
+    settings, _ = SettingsFile(tmp_path / "settings.toml").read(VIEW_NAMES)
+    assert (settings.value("theme"), settings.value("speed")) == ("high-contrast", 0)
     tui_app.show_dashboard(simulation, speed=30, plays=False, theme="dark", ascii_only=False)
     assert (shown["theme"], shown["speed"]) == ("dark", 30)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "theme", "glyphs"),
+    [("NO_COLOR", "1", "no-colour", "auto"), ("NO_COLOR", "", "dark", "auto"), ("TERM", "dumb", "no-colour", "ascii")],
+)
+def test_the_environment_is_asked(tmp_path, monkeypatch, session_at, variable, value, theme, glyphs):
+    monkeypatch.setattr(platformdirs, "user_config_dir", lambda *_, **__: str(tmp_path))
+    monkeypatch.setenv(variable, value)
+    seen = []
+    monkeypatch.setattr(tui_app.Dashboard, "run", lambda app: seen.append((app.theme, app.settings.value("glyphs"))))
+    tui_app.show_dashboard(session_at(0).simulation, speed=None, plays=False, theme=None, ascii_only=False)
+    assert seen == [(theme, glyphs)]
+    assert not (tmp_path / "settings.toml").exists()

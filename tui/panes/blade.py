@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Container, Horizontal
 
@@ -16,6 +16,8 @@ from tui.widgets.title import entitle
 _BLANK: Line = (Span(" "),)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from textual import events
     from textual.app import ComposeResult
 
@@ -38,14 +40,28 @@ class Blade(Resized, Container):
         self.model = model
         self.title = model.title
         self.help_text = model.help_text
+        self._table = Table(model)
+        self._cursor = self._wanted = ""  # the id of the row under the cursor, and of the one that was when it was left
 
     def compose(self) -> ComposeResult:
         """Counts above, list and details side by side, the common part below."""
         yield LinesView(classes="summary")
         with Horizontal(classes="body"):
-            yield Table(self.model)
+            yield self._table
             yield LinesView(classes="details panel")
         yield LinesView(classes="footing")
+
+    def remembered(self) -> dict[str, Any]:
+        """What was chosen here, and where the cursor is."""
+        details = {"details": False} if self.has_class("-bare") else {}
+        cursor = self._cursor or self._wanted
+        return {**self.model.remembered(), **details, **({"cursor": cursor} if cursor else {})}
+
+    def recall(self, values: Mapping[str, Any]) -> None:
+        """Be as it was left; the cursor goes to its row when rows are first seen."""
+        self.model.recall(values)
+        self.set_class(not values.get("details", True), "-bare")
+        self._wanted = values.get("cursor", "")
 
     def on_mount(self) -> None:
         """Headings that do not change."""
@@ -54,22 +70,32 @@ class Blade(Resized, Container):
     @property
     def table(self) -> Table:
         """The list."""
-        return self.query_one(Table)
+        return self._table
 
     def look(self) -> None:
         """Bring every part up to date."""
         self.table.look()
+        self._return_to_row()
         summary = self.model.summary()
         lines = self.query_one(".summary", LinesView)
         lines.display = bool(summary)
         lines.show([(*_BLANK, *self._in_set(summary))])
         self._look_at_row()
 
+    def _return_to_row(self) -> None:
+        if not self._wanted or not self.model.count:
+            return
+        at, self._wanted = self.model.place_of(self._wanted), ""
+        if at is not None:
+            self.table.move_to(at)
+
     def _look_at_row(self) -> None:
         table = self.table
         shown = f" {self.model.count:,}" if self.model.count else ""
         entitle(table, f"{self.model.title}{shown}")
         key = table.key
+        if key is not None and self.model.kind is not None:
+            self._cursor = self.model.identity_of(key)
         details = self.query_one(".details", LinesView)
         if details.display:
             blocks = [] if key is None else self.model.details(key)

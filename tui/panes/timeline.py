@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Container
 
@@ -10,6 +10,8 @@ from tui.viewmodels.timeline import TimelineModel
 from tui.widgets.timeline import TimelineGrid
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from textual.app import ComposeResult
 
     from tui.viewmodels.session import Session
@@ -43,6 +45,14 @@ class Timeline(Container):
     def compose(self) -> ComposeResult:
         """One grid."""
         yield TimelineGrid(self._model, id="lanes")
+
+    def remembered(self) -> dict[str, Any]:
+        """What was chosen here."""
+        return self._model.remembered()
+
+    def recall(self, values: Mapping[str, Any]) -> None:
+        """Be as it was left."""
+        self._model.recall(values)
 
     @property
     def moment_ms(self) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Container
 
@@ -21,6 +21,8 @@ from tui.widgets.table import Table
 from tui.widgets.title import entitle
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from textual.app import ComposeResult
 
     from tui.viewmodels.instances import InstancesModel
@@ -66,6 +68,14 @@ class Watch(Container):
                 yield Table(self._preparation, id="hooks")
                 yield LinesView(id="recent", classes="panel")
 
+    def remembered(self) -> dict[str, Any]:
+        """What was chosen here."""
+        return self._map.remembered()
+
+    def recall(self, values: Mapping[str, Any]) -> None:
+        """Be as it was left."""
+        self._map.recall(values)
+
     def on_mount(self) -> None:
         """Headings that do not change."""
         self.query_one(NodeMap).name_lens()
@@ -81,6 +91,7 @@ class Watch(Container):
         self._look_at_hooks()
         self._attention.refresh()
         attention = self.query_one(Choices)
+        attention.mark = session.glyphs.cursor
         concerns = len(self._attention.concerns)
         entitle(attention, f"Needs attention ({concerns})" if concerns else "Needs attention")
         attention.show(self._attention.lines(max(20, attention.size.width - Choices.MARK_CELLS)))

@@ -63,21 +63,23 @@ class Deck(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide"), (160, "-broad")]  # noqa: RUF012  # as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-low"), (24, "-short"), (36, "-tall")]  # noqa: RUF012  # as Textual declares it
 
-    def __init__(
-        self, session: Session, recorder: Recorder, settings: Settings, *, at_ms: int, speed: float | None, plays: bool
-    ) -> None:
+    def __init__(self, session: Session, recorder: Recorder, settings: Settings, *, at_ms: int, plays: bool) -> None:
         """A deck over a session that goes to ``at_ms``; then time goes by at once if ``plays``."""
         super().__init__()
         self.session = session
         self.keymap = Keymap(settings.keys)
         self.breakdown = Breakdown(self, session, recorder)
-        self.playback = Playback(self, session, speed=speed)
+        self.playback = Playback(self, session)
         self.navigation = Navigation(self, session)
         self.by_hand = ByHand(self, session, recorder)
         self.telling = Telling(self, session)
         self.places = Places(self, session)
         self.search = Search(self, session)
         self._settings = settings
+        self._views: list[Watch | Timeline | Blade] = [Watch(session), Timeline(session)]
+        self._views += [Blade(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None]
+        for view in self._views:
+            view.recall(settings.of(view.id or ""))
         self._at_ms = at_ms
         self._plays = plays
 
@@ -88,13 +90,7 @@ class Deck(Screen[None]):
         yield Header(self.session, [tab._replace(key=self.keymap.shown(f"view.{tab.name}")) for tab in TABS])
         yield LinesView(id="too-small")
         with ContentSwitcher(initial="watch", id="views"):
-            yield Watch(self.session)
-            yield Timeline(self.session)
-            for tab in TABS:
-                if tab.model is not None:
-                    model, wanted = tab.model(self.session), self._settings.of(tab.name)
-                    model.arrange(wanted.columns, wanted.sort, is_descending=wanted.descending)
-                    yield Blade(model, id=tab.name)
+            yield from self._views
         yield Prompt()
 
     def on_mount(self) -> None:
@@ -233,15 +229,13 @@ class Deck(Screen[None]):
             self.telling.details(model, message.key)
 
     def on_table_arranged(self) -> None:
-        """Columns, sort order or filter have changed: show it, and remember all but the filter."""
-        if isinstance(self.view, Blade):
-            model, kept = self.view.model, self._settings.of(self.view.id or "")
-            chosen = model.chosen_columns
-            kept.columns = (
-                None if chosen is None else [each.name for each in model.named_columns if each.name in chosen]
-            )
-            kept.sort, kept.descending = model.sort_column, model.is_descending
+        """Columns, sort order or filter have changed: show it."""
         self.look()
+
+    def remember(self) -> None:
+        """Enter into the settings how each view is shown."""
+        for view in self._views:
+            self._settings.views[view.id or ""] = view.remembered()
 
     # -- what is typed -------------------------------------------------------------------------------------------
 

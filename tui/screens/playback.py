@@ -35,11 +35,11 @@ class Playback:
         Binding("b", "time('branch')", "branch here", id="time.branch"),
     )
 
-    def __init__(self, deck: Deck, session: Session, *, speed: float | None) -> None:
+    def __init__(self, deck: Deck, session: Session) -> None:
         """Of the session on this deck, standing still."""
         self._deck = deck
         self._session = session
-        self.pacer = Pacer(session.simulation, self._frame, speed=speed)
+        self.pacer = Pacer(session.simulation, self._frame)
         self._next_look_s = 0.0
         self._from_ms = 0  # where the way to another moment began
 

@@ -12,7 +12,7 @@ from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tui.viewmodels.session import Session
     from tui.viewmodels.subject import Kind
@@ -225,6 +225,11 @@ class RowsModel(ABC):
         except ValueError:
             return None
 
+    def place_of(self, identity: str) -> int | None:
+        """The place of the row with this id; None where it is not among the first thousand."""
+        looked_at = range(min(self.count, _MOST_SEARCHED))
+        return next((at for at in looked_at if self.identity_of(self.key(at)) == identity), None)
+
     def find(self, identity: str) -> int | None:
         """The row with this id, else the first whose id contains it; None in a list too long to be looked through."""
         self.filter_text = identity
@@ -276,13 +281,27 @@ class RowsModel(ABC):
         ]
         return [(columns[at][0], cells) for at, cells in layout([column for _, column in columns], width)]
 
-    def arrange(self, columns: Sequence[str] | None, sort: str | None, *, is_descending: bool) -> None:
-        """Show these columns in this order, as far as there are such columns; None is the list's own choice."""
-        names = self._names()
+    def remembered(self) -> dict[str, Any]:
+        """What was chosen for this list, and not left to it."""
+        chosen = self.chosen_columns
+        found = {
+            "columns": None if chosen is None else [each.name for each in self.named_columns if each.name in chosen],
+            "sort": self.sort_column,
+            "descending": self.is_descending,
+            "filter": self.filter_text,
+            "only_failed": self.only_failed,
+        }
+        return {name: value for name, value in found.items() if value not in (None, False, "")}
+
+    def recall(self, values: Mapping[str, Any]) -> None:
+        """Be arranged as it was, as far as there still are such columns."""
+        columns, sort = values.get("columns"), values.get("sort")
         known = frozenset(column.name for column in self.named_columns)
         self.chosen_columns = None if columns is None else known & frozenset(columns)
-        self.sort_column = sort if sort in names and sort else None
-        self.is_descending = is_descending
+        self.sort_column = sort if sort in self._names() and sort else None
+        self.is_descending = values.get("descending", False)
+        self.filter_text = values.get("filter", "")
+        self.only_failed = values.get("only_failed", False)
 
     def arrangement(self) -> Line:
         """How the list is sorted and filtered, in words."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.nodes import hooks_in, state_in
@@ -14,7 +14,7 @@ from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Line, Role, Span, cut, fit, line, width
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tui.viewmodels.session import Session
 
@@ -71,6 +71,14 @@ class NodeMapModel:
         self._looked_at: Sequence[int] = ()
         self._glyphs: dict[tuple[int, int], Glyph] = {}
         self._counted: tuple[object, Counter[Glyph]] = (None, Counter())
+
+    def remembered(self) -> dict[str, Any]:
+        """What was chosen, and not left to the map."""
+        return {} if self.lens is LENSES[0] else {"lens": self.lens.value}
+
+    def recall(self, values: Mapping[str, Any]) -> None:
+        """Look through the lens that was chosen."""
+        self.lens = next((lens for lens in LENSES if lens.value == values.get("lens")), LENSES[0])
 
     def refresh(self) -> None:
         """Look at the simulation again."""

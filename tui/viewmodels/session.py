@@ -32,6 +32,7 @@ class Session:
         """Look at a simulation; the first job and its pool are in focus once they exist."""
         self.simulation = simulation
         self.glyphs = GlyphSet(ascii_only=ascii_only)
+        self.time_format = "clock"  # or "elapsed", "relative"
         self.events = EventPage(simulation)
         self.newest_ms = simulation.now_ms
         self.marks: dict[Subject, None] = {}  # in the order in which they were marked
@@ -184,7 +185,9 @@ class Session:
 
     def clock(self, ms: int | None) -> str:
         """A moment as the lists show it."""
-        return fmt.clock(self.simulation.scenario.start, ms)
+        if ms is None or self.time_format == "clock":
+            return fmt.clock(self.simulation.scenario.start, ms)
+        return fmt.signed_span(ms - self.now_ms) if self.time_format == "relative" else fmt.span(ms)
 
     def text(self, text: str) -> str:
         """Text in the characters of the chosen set."""

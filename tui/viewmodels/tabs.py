@@ -37,3 +37,4 @@ TABS = (
     Tab("9", "events", "Events", "Events", EventsModel),
     Tab("0", "schedules", "Job schedules", "Sched", JobSchedulesModel),
 )
+VIEW_NAMES = tuple(tab.name for tab in TABS)

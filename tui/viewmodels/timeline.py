@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.lanes import Lanes
@@ -10,7 +10,7 @@ from tui.viewmodels.lane_rows import KINDS, Columns, LaneRows
 from tui.viewmodels.text import Line, Role, Span, between, cut, fit, line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tui.viewmodels.session import Session
     from tui.viewmodels.subject import Subject
@@ -99,6 +99,19 @@ class TimelineModel:
     def fit(self) -> None:
         """Show the whole run again, with the cursor at the present moment."""
         self.cursor_ms, self._is_fitted = None, True
+
+    def remembered(self) -> dict[str, Any]:
+        """What was chosen, and not left to the timeline."""
+        found: dict[str, Any] = {} if self.rows is self._kinds[0] else {"rows": self.rows.name}
+        return found | ({} if self._is_fitted else {"zoom": self.columns.step_ms / SECOND_MS})
+
+    def recall(self, values: Mapping[str, Any]) -> None:
+        """Show the rows, and so many seconds in a column, as it was."""
+        self.rows = next((kind for kind in self._kinds if kind.name == values.get("rows")), self._kinds[0])
+        if "zoom" in values:
+            wanted_ms = values["zoom"] * SECOND_MS
+            self._step = next((at for at, step in enumerate(STEPS_MS) if step >= wanted_ms), len(STEPS_MS) - 1)
+            self._is_fitted = False
 
     def next_rows(self) -> None:
         """Nodes, tasks, jobs, nodes again."""

@@ -55,7 +55,7 @@ class Choices(ScrollView):
     def __init__(self, mark: str, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         """Nothing to choose until ``show``; ``mark`` is drawn beside the group under the cursor."""
         super().__init__(id=id)
-        self._mark = mark
+        self.mark = mark
         self._lines: list[tuple[int, Line]] = []
         self.number = 0
 
@@ -80,7 +80,7 @@ class Choices(ScrollView):
             return strip_of(self, ())
         number, spans = self._lines[at]
         is_cursor = self.has_focus and number == self.number and number >= 0
-        mark = Span(f"{self._mark} " if is_cursor else "  ", Role.STRONG)
+        mark = Span(f"{self.mark} " if is_cursor else "  ", Role.STRONG)
         return strip_of(self, (mark, *spans), is_cursor=is_cursor)
 
     def watch_has_focus(self, has_focus: bool) -> None:

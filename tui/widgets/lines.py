@@ -11,6 +11,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui import palette
+from tui.options import DARK, THEME_NAMES
 from tui.viewmodels.glyphs import to_ascii
 from tui.viewmodels.text import Role, width
 from tui.widgets.height import set_lines
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def strip_of(widget: ScrollView, spans: Line, *, is_cursor: bool = False) -> Strip:
     """A line as a widget draws it: exactly as wide as the widget, every piece with a background."""
-    theme = widget.app.theme if widget.app.theme in palette.THEME_NAMES else palette.DARK
+    theme = widget.app.theme if widget.app.theme in THEME_NAMES else DARK
     cells = widget.size.width
     read = to_ascii if widget.app.has_class("-ascii") else str
     segments = [Segment(read(span.text), palette.span_style(theme, span, is_cursor=is_cursor)) for span in spans]

@@ -1,0 +1,50 @@
+"""What a user can choose for the whole dashboard: names, values, and what each is for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+DARK, LIGHT, CONTRAST, ANSI, NO_COLOUR = "dark", "light", "high-contrast", "ansi", "no-colour"
+THEME_NAMES = (DARK, LIGHT, CONTRAST, ANSI, NO_COLOUR)
+
+Value = str | float | bool
+
+
+class Option(NamedTuple):
+    """An option: what it is when nobody says otherwise, what it can be, and what it is for.
+
+    ``values`` are what it can be; where there are none, it is true or false, or any number from 0 on, by its default.
+    """
+
+    name: str
+    default: Value
+    said: str
+    values: tuple[str, ...] = ()
+
+    def takes(self, value: object) -> bool:
+        """Whether this can be its value."""
+        if self.values:
+            return value in self.values
+        if isinstance(self.default, bool) or isinstance(value, bool):
+            return isinstance(self.default, bool) and isinstance(value, bool)
+        return isinstance(value, int | float) and 0 <= value < float("inf")
+
+    @property
+    def choice(self) -> str:
+        """What can be written for it, in words."""
+        if self.values:
+            return ", ".join(self.values)
+        return "true, false" if isinstance(self.default, bool) else "a number"
+
+
+OPTIONS = {
+    option.name: option
+    for option in (
+        Option("theme", DARK, "colours; ansi takes the terminal's own sixteen", THEME_NAMES),
+        Option("glyphs", "auto", "what is drawn with; auto asks the terminal", ("auto", "unicode", "ascii")),
+        Option("time", "clock", "moments by the clock, since the start, or from now", ("clock", "elapsed", "relative")),
+        Option("speed", 60.0, "simulated seconds per real second at the start; 0 is as fast as it can"),
+        Option("confirm_quit", True, "q asks before it leaves the dashboard"),
+        Option("introduction", True, "the five lines for newcomers are still to be shown"),
+    )
+}
