@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.state.nodes import GONE
-from engine.terms import JobState, NodeState
+from engine.state.tasks import ACTIVE
+from engine.terms import AllocationState, JobState, NodeState, PoolState
 from engine.views.pages.instances import Hook
 from engine.views.sweep import places, values
 
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
     from engine.views.pages.tasks import TaskPage
 
 _BAD_STATES = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN, NodeState.PREEMPTED)
+_CHANGING = (
+    NodeState.CREATING,
+    NodeState.STARTING,
+    NodeState.WAITING_FOR_START_TASK,
+    NodeState.REBOOTING,
+    NodeState.REIMAGING,
+    NodeState.UPGRADING_OS,
+)
 _MOST_TASKS = 2000  # looked at for their exit codes; there may be a million
 
 
@@ -24,38 +33,62 @@ class Concern(NamedTuple):
     kind: str  # preparation, release, node, task, pool, job
     text: str
     effect: str  # what that holds up, and what would help; empty where nothing is to be said
-    size: int
-    nodes: tuple[int, ...]
-    since_ms: int
+    since_ms: int  # when the newest of them came to it
+    nodes: tuple[int, ...] = ()
+    tasks: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many share it."""
+        return len(self.nodes) or len(self.tasks) or 1
 
 
 def concerns_of(
     simulation: Simulation, pool_id: str, preparation: InstancePage, release: InstancePage, tasks: TaskPage
 ) -> list[Concern]:
-    """What is wrong with a job and its pool now: what bars nodes first, then nodes, pool, release, tasks."""
-    job_id = preparation.job_id
-    return [
-        *_stuck(simulation, job_id),
+    """What is wrong with a job and its pool now, newest first."""
+    found = [
+        *_job(simulation, preparation),
         *_hooks(preparation),
         *_nodes(simulation, pool_id),
         *_pool(simulation, pool_id),
         *_hooks(release),
         *_tasks(simulation, tasks),
     ]
+    return sorted(found, key=lambda concern: -concern.since_ms)
 
 
-def _stuck(simulation: Simulation, job_id: str) -> list[Concern]:
-    """PREP-11: preparation has failed on every node that could take a task."""
+def _job(simulation: Simulation, preparation: InstancePage) -> list[Concern]:
+    """A job that waits: it has tasks to run, none runs, and none is about to."""
     world = simulation.world
-    job = world.jobs.find(job_id)
-    if job is None or job.pool < 0 or job.state is not JobState.ACTIVE or not job.counts[0] or job.busy:
+    job = world.jobs.find(preparation.job_id)
+    if job is None or not job.counts[ACTIVE] or job.busy:
         return []
+    waiting = f"{job.counts[ACTIVE]:,} {'task waits' if job.counts[ACTIVE] == 1 else 'tasks wait'}"
+    if job.state is JobState.DISABLED:
+        return [Concern("job", f"the job is disabled, {waiting}", "enable it, and its tasks run", job.since_ms)]
+    if job.state is not JobState.ACTIVE:
+        return []
+    if job.pool < 0 or world.pools[job.pool].state is not PoolState.ACTIVE:
+        return [Concern("job", f"{waiting} for a pool", f"there is no active pool {job.pool_id}", job.since_ms)]
     pool = world.pools[job.pool]
-    present = [node for node in pool.nodes if world.nodes.state[node] != GONE]
-    if not present or any(not job.barred >> world.nodes[node].position & 1 for node in present):
+    states = bytes(values(world.nodes.state, pool.nodes))
+    is_empty = states.count(GONE) == len(states)
+    if job.barred and not is_empty:
+        present = tuple(node for node, state in zip(pool.nodes, states, strict=True) if state != GONE)
+        if all(job.barred >> world.nodes[node].position & 1 for node in present):
+            effect = "tasks stay active: reimage a node or add one (PREP-11)"
+            since_ms = max((failed.end_ms for failed in preparation.failures()), default=job.since_ms)
+            return [Concern("job", "preparation failed on every node", effect, since_ms, present)]
+    if pool.allocation is not AllocationState.STEADY or any(states.count(state) for state in _CHANGING):
         return []
-    effect = "tasks stay active: reimage a node or add one (PREP-11)"
-    return [Concern("job", "preparation failed on every node", effect, len(present), tuple(present), job.since_ms)]
+    text, effect = f"{waiting}, none runs", "no node takes one now: w tells why"
+    if is_empty:
+        text = f"{waiting}: pool {pool.id} has no nodes"
+        effect = "its formula wants none" if pool.auto_scale else "resize it, or let a formula do so"
+    elif not job.ready_count:
+        text, effect = f"{waiting}, none is ready", "they depend on others, or are to be tried again"
+    return [Concern("job", text, effect, max(job.since_ms, pool.allocation_since_ms))]
 
 
 def _hooks(page: InstancePage) -> list[Concern]:
@@ -76,10 +109,8 @@ def _hooks(page: InstancePage) -> list[Concern]:
     if hook is Hook.PREPARATION and is_over:
         effect = ""
     return [
-        Concern(
-            hook.value.lower(), f"{hook.value.lower()} task {cause}", effect, len(nodes), tuple(nodes), since[cause]
-        )
-        for cause, nodes in sorted(groups.items(), key=lambda item: -since[item[0]])
+        Concern(hook.value.lower(), f"{hook.value.lower()} task {cause}", effect, since[cause], tuple(nodes))
+        for cause, nodes in groups.items()
     ]
 
 
@@ -93,7 +124,7 @@ def _nodes(simulation: Simulation, pool_id: str) -> list[Concern]:
         nodes = tuple(every[at] for at in places(states, state))
         if nodes:
             since_ms = max(table.since[node] for node in nodes)
-            found.append(Concern("node", _NODE_TEXTS[state], _NODE_EFFECTS[state], len(nodes), nodes, since_ms))
+            found.append(Concern("node", _NODE_TEXTS[state], _NODE_EFFECTS[state], since_ms, nodes))
     return found
 
 
@@ -116,21 +147,25 @@ def _pool(simulation: Simulation, pool_id: str) -> list[Concern]:
     if pool is None:
         return []
     since_ms = pool.allocation_since_ms
-    return [Concern("pool", f"resize: {error.code}", error.message, 1, (), since_ms) for error in pool.resize_errors]
+    found = [Concern("pool", f"resize: {error.code}", error.message, since_ms) for error in pool.resize_errors]
+    run = pool.scaling.run if pool.scaling is not None else None
+    if run is not None and run.error is not None:
+        effect = f"{run.error.reason}: the pool keeps its size"
+        found.append(Concern("pool", f"autoscale: {run.error.code}", effect, run.when_ms))
+    return found
 
 
 def _tasks(simulation: Simulation, page: TaskPage) -> list[Concern]:
     tasks = simulation.world.tasks
     failed = page.failed()
-    groups: dict[str, int] = {}
-    since: dict[str, int] = {}
+    groups: dict[str, list[int]] = {}
     for task in failed[-_MOST_TASKS:]:
         extra = tasks.extra(task)
         code = "" if extra.failure is None else extra.failure.code
         cause = f"exit code {extra.exit_code}" if code in ("", "FailureExitCode") else code
-        groups[cause] = groups.get(cause, 0) + 1
-        since[cause] = max(since.get(cause, 0), tasks.ended[task])
+        groups.setdefault(cause, []).append(task)
+    of_all = f"of the last {_MOST_TASKS:,} of {len(failed):,} that failed" if len(failed) > _MOST_TASKS else ""
     return [
-        Concern("task", f"task {cause}", "", count, (), since[cause])
-        for cause, count in sorted(groups.items(), key=lambda item: (-item[1], item[0]))
+        Concern("task", f"task {cause}", of_all, max(map(tasks.ended.__getitem__, found)), tasks=tuple(found))
+        for cause, found in groups.items()
     ]

@@ -94,7 +94,7 @@ def test_what_cannot_be_bound_is_told_and_the_rest_holds():
             "time.stp": "x",
             "help": "nokey",
             "row.why": "a",
-            "time.go": "j",
+            "time.go": "r",
             "map.lens": "o,x",
             "row.copy": "f9",
             "row.act": "f9",
@@ -104,7 +104,7 @@ def test_what_cannot_be_bound_is_told_and_the_rest_holds():
         "time.stp is no binding; time.step is",
         "help: 'nokey' is no key",
         "row.act: f9 is the key of row.copy already",
-        "time.go: j is the key of table.down already",
+        "time.go: r is the key of timeline.rows already",
         "row.why: a is the key of row.act already",
     ]
     assert keymap.changed == {"map.lens": "o,x", "row.copy": "f9"}

@@ -226,9 +226,8 @@ def test_attention_groups_by_cause_and_says_what_that_holds_up(session_at):
     assert "1 node: preparation task exit code 3" in said
     assert "barred from this job until reimaged (PREP-9)" in said
     assert "task exit code 1" in said
-    view, node = model.place(0)
-    assert view == "preparation"
-    assert node == 1
+    number = next(number for number, concern in enumerate(model.concerns) if concern.kind == "preparation")
+    assert model.place(number) == ("preparation", 1)
 
 
 def test_preparation_that_failed_everywhere_is_said_first(session_at):

@@ -8,13 +8,12 @@ from textual.containers import Container
 
 from engine.terms import JobState
 from tui.messages import ShowView
+from tui.panes.attention import Attention
 from tui.viewmodels import phase_rail
-from tui.viewmodels.attention import AttentionModel
 from tui.viewmodels.estimates import HELP as HOW_ESTIMATED
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.node_map import NodeMapModel
-from tui.widgets.choices import Choices
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
@@ -32,7 +31,8 @@ HELP = (
     "The three bars say how far the job in focus is: on how many nodes it has prepared, how many tasks are done, "
     "where release has run.\n"
     "The map shows every node of the pool, always in the same place; l changes what it looks at.\n"
-    "Needs attention groups failures by cause; enter goes to the first node or task of a group.\n"
+    "Needs attention groups what is wrong by cause, newest first; enter goes to the first of a group, "
+    "a acts on the whole group, m marks it.\n"
 ) + HOW_ESTIMATED
 
 
@@ -53,7 +53,6 @@ class Watch(Container):
         self._session = session
         self._preparation = PreparationModel(session)
         self._release = ReleaseModel(session)
-        self._attention = AttentionModel(session)
         self._events = EventsModel(session)
         self._map = NodeMapModel(session)
 
@@ -63,7 +62,7 @@ class Watch(Container):
         with Container(id="panes"):
             with Container(id="where"):
                 yield NodeMap(self._map, id="map")
-                yield Choices(self._session.glyphs.cursor, id="attention")
+                yield Attention(self._session)
             with Container(id="which"):
                 yield Table(self._preparation, id="hooks")
                 yield LinesView(id="recent", classes="panel")
@@ -89,12 +88,7 @@ class Watch(Container):
         rail.show(phase_rail.rail(session, rail.size.width, rail.size.height))
         self.query_one(NodeMap).look()
         self._look_at_hooks()
-        self._attention.refresh()
-        attention = self.query_one(Choices)
-        attention.mark = session.glyphs.cursor
-        concerns = len(self._attention.concerns)
-        entitle(attention, f"Needs attention ({concerns})" if concerns else "Needs attention")
-        attention.show(self._attention.lines(max(20, attention.size.width - Choices.MARK_CELLS)))
+        self.query_one(Attention).look()
         self._look_at_events()
 
     def _look_at_hooks(self) -> None:
@@ -117,11 +111,6 @@ class Watch(Container):
         self._events.refresh()
         first = max(0, self._events.count - recent.size.height)
         recent.show([self._events.one_line(self._events.key(at)) for at in reversed(range(first, self._events.count))])
-
-    def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Go to where a concern is looked at."""
-        message.stop()
-        self.post_message(ShowView(*self._attention.place(message.number)))
 
     def on_table_opened(self, message: Table.Opened) -> None:
         """Open the blade of the list with the cursor on the same node."""

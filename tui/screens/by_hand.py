@@ -49,12 +49,15 @@ class ByHand:
 
     def mark(self) -> None:
         """Mark what is under the cursor, or take its mark away, and go on to the next row."""
-        subject, marks = self._deck.under_cursor, self._session.marks
-        if subject is None:
+        group, marks = self._deck.group_under_cursor, self._session.marks
+        if not group:
             self._deck.say("There is nothing here to mark.")
             return
-        if marks.pop(subject, self) is self:
-            marks[subject] = None
+        if all(subject in marks for subject in group):
+            for subject in group:
+                del marks[subject]
+        else:
+            marks.update(dict.fromkeys(group))
         if isinstance(self._deck.focused, Table):
             self._deck.focused.action_cursor(1)
         self._deck.look()
@@ -81,7 +84,11 @@ class ByHand:
     # -- actions -------------------------------------------------------------------------------------------------
 
     def act(self) -> None:
-        """Do something to what is marked, else to what is under the cursor."""
+        """Do something to what is marked, else to what is under the cursor, which may be a group."""
+        group = self._deck.group_under_cursor
+        if len(group) > 1:
+            self._offer(group)
+            return
         subject = self._deck.subject
         here = self._deck.under_cursor
         marked = [each for each in self._session.marks if here is None or each.kind == here.kind]
@@ -99,7 +106,8 @@ class ByHand:
             self._deck.say("There is nothing here to act on.")
             return
         kind = subjects[0].kind
-        whom = f"{len(subjects):,} marked {kind}s" if len(subjects) > 1 else f"this {kind}"
+        marked = "marked " if subjects[0] in self._session.marks else ""
+        whom = f"{len(subjects):,} {marked}{kind}s" if len(subjects) > 1 else f"this {kind}"
         if kind == "job" and len(subjects) == 1:
             whom = f"job {subjects[0].key}"
         sheet = ActionSheet(self._session, f"Act on {whom}", actions, self._deck.playback.branch)

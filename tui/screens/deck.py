@@ -10,6 +10,7 @@ from textual.widgets import ContentSwitcher
 
 from tui.keymap import Keymap
 from tui.messages import Answered, Dismissed, GoTo, OpenNode, ShowView, Typed
+from tui.panes.attention import Attention
 from tui.panes.blade import Blade
 from tui.panes.header import Header
 from tui.panes.prompt import Prompt
@@ -33,6 +34,8 @@ from tui.widgets.table import Table
 from tui.widgets.timeline import TimelineGrid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
     from textual.app import ComposeResult
 
@@ -121,7 +124,14 @@ class Deck(Screen[None]):
     def under_cursor(self) -> Subject | None:
         """What is under the cursor; None where that is nothing to act on."""
         focused = self.focused
-        return focused.subject if isinstance(focused, NodeMap | Table | TimelineGrid) else None
+        return focused.subject if isinstance(focused, NodeMap | Table | TimelineGrid | Attention) else None
+
+    @property
+    def group_under_cursor(self) -> Sequence[Subject]:
+        """All that is under the cursor: a group where that is one."""
+        if isinstance(self.focused, Attention):
+            return self.focused.subjects
+        return [self.under_cursor] if self.under_cursor is not None else []
 
     @property
     def subject(self) -> Subject | None:

@@ -1,0 +1,50 @@
+"""The pane of what needs attention: groups, of which one is under the cursor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.messages import ShowView
+from tui.viewmodels.attention import AttentionModel
+from tui.widgets.choices import Choices
+from tui.widgets.title import entitle
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.subject import Subject
+
+_FEWEST_CELLS = 20
+
+
+class Attention(Choices):
+    """Each group can be gone to, explained, marked and acted on as a whole."""
+
+    def __init__(self, session: Session) -> None:
+        """Of this session's job and pool in focus."""
+        super().__init__(session.glyphs.cursor, id="attention")
+        self._model = AttentionModel(session)
+
+    @property
+    def subjects(self) -> Sequence[Subject]:
+        """All that is in the group under the cursor."""
+        return self._model.subjects(self.number)
+
+    @property
+    def subject(self) -> Subject | None:
+        """The first of them."""
+        return next(iter(self.subjects), None)
+
+    def look(self) -> None:
+        """Bring the groups up to date."""
+        self._model.refresh()
+        self.mark = self._model.session.glyphs.cursor
+        count = len(self._model.concerns)
+        entitle(self, f"Needs attention ({count})" if count else "Needs attention")
+        self.show(self._model.lines(max(_FEWEST_CELLS, self.size.width - self.MARK_CELLS)))
+
+    def on_choices_chosen(self, message: Choices.Chosen) -> None:
+        """Go to where the group is looked at."""
+        message.stop()
+        self.post_message(ShowView(*self._model.place(message.number)))
