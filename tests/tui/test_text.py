@@ -10,7 +10,6 @@ from rich.cells import cell_len
 from engine.views.pages.instances import Hook, HookStatus
 from tui import format as fmt
 from tui.viewmodels import glyphs
-from tui.viewmodels.filters import matches, parse_filter
 from tui.viewmodels.lists import Column, layout
 from tui.viewmodels.text import Role, Span, bar, between, clip, cut, fit, line, plain, width, wrapped
 
@@ -72,35 +71,6 @@ def test_times_and_ids_for_people():
     assert fmt.short_node("tvm-1695681911_117-20250101t100201z") == "tvm-…_117"
     assert fmt.short_node("tvmps_0ae939de5142ba594dbe53d70d5d3cc118b0_d") == "tvmps_0ae939…_d"
     assert fmt.short_node("my-node") == "my-node"
-
-
-CELLS = {"state": "completed", "result": "failure", "exitcode": "137", "starttime": "10:38:02", "retries": ""}
-
-
-@pytest.mark.parametrize(
-    ("text", "passes"),
-    [
-        ("", True),
-        ("deal", True),
-        ("DEAL 7", True),
-        ("deal other", False),
-        ("!deal", False),
-        ("!other", True),
-        ("state:completed", True),
-        ("state:!completed", False),
-        ("exitcode:137", True),
-        ("exitcode:13", False),
-        ("exitcode:>100", True),
-        ("exitcode:<100", False),
-        ("retries:>0", False),
-        ("starttime:>10:30", True),
-        ("starttime:<10:30", False),
-        ("nofield:x", False),
-        ("state:", True),
-    ],
-)
-def test_the_filter_language(text, passes):
-    assert matches(parse_filter(text), "deal-7", CELLS) is passes
 
 
 def test_columns_that_do_not_fit_go_by_their_least_width():

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from tui.messages import Answered, Dismissed, Typed
 from tui.viewmodels.header import hints
-from tui.viewmodels.text import Role, Span, width
+from tui.viewmodels.text import Role, Span, cut, width
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
+
+    from tui.viewmodels.text import Line
 
 
 class _Entry(Input):
@@ -26,8 +28,8 @@ class _Entry(Input):
         self.query_ancestor(Prompt).leave()
 
 
-class Prompt(Horizontal):
-    """Shows key hints until something is asked for."""
+class Prompt(Vertical):
+    """Shows key hints until something is asked for; a line above what is typed says what can be."""
 
     def __init__(self) -> None:
         """The line with its hints."""
@@ -36,22 +38,26 @@ class Prompt(Horizontal):
 
     def compose(self) -> ComposeResult:
         """A label or hints, and the entry while something is asked."""
-        yield LinesView(id="hints")
-        entry = _Entry(id="entry", compact=True, select_on_focus=False)
-        entry.cursor_blink = False
-        entry.display = False
-        yield entry
+        told = LinesView(id="told")
+        told.display = False
+        yield told
+        with Horizontal(id="asked"):
+            yield LinesView(id="hints")
+            entry = _Entry(id="entry", compact=True, select_on_focus=False)
+            entry.cursor_blink = False
+            entry.display = False
+            yield entry
 
     def show_hints(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Say which keys are of use now."""
         if not self.purpose:
-            self.query_one(LinesView).show([hints(pairs, self.size.width)])
+            self.query_one("#hints", LinesView).show([hints(pairs, self.size.width)])
 
     def ask(self, purpose: str, label: str, text: str = "") -> None:
         """Ask for a text; it comes as messages with this purpose."""
         self.purpose = purpose
         said = (Span(f" {label} ", Role.KEY),)
-        lines = self.query_one(LinesView)
+        lines = self.query_one("#hints", LinesView)
         lines.styles.width = width(said)
         lines.show([said])
         entry = self.query_one(Input)
@@ -59,6 +65,12 @@ class Prompt(Horizontal):
         entry.cursor_position = len(text)
         entry.display = True
         self.screen.set_focus(entry)  # at once: the next key may be there already
+
+    def tell(self, said: Line) -> None:
+        """Say something of what is typed; nothing takes no room."""
+        told = self.query_one("#told", LinesView)
+        told.display = bool(said)
+        told.show([cut(said, self.size.width)])
 
     def type(self, text: str) -> None:
         """Add to what has been typed."""
@@ -70,7 +82,8 @@ class Prompt(Horizontal):
 
     def _close(self) -> str:
         purpose, self.purpose = self.purpose, ""
-        self.query_one(LinesView).styles.width = "1fr"
+        self.query_one("#hints", LinesView).styles.width = "1fr"
+        self.tell(())
         self.query_one(Input).display = False
         return purpose
 

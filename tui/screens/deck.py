@@ -25,6 +25,7 @@ from tui.screens.playback import Playback
 from tui.screens.search import Search
 from tui.screens.telling import Telling
 from tui.viewmodels.events import EventsModel
+from tui.viewmodels.filters import filter_hint
 from tui.viewmodels.header import Transport, too_small
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.tabs import TABS
@@ -263,17 +264,23 @@ class Deck(Screen[None]):
     def action_ask_filter(self) -> None:
         """Filter the list."""
         if isinstance(self.view, Blade):
-            self.ask("filter", "filter: words, !word, field:value", self.view.model.filter_text)
+            self.ask("filter", "filter:", self.view.model.filter_text)
+            self._tell_of_filter(self.view.model.filter_text)
 
     def on_typed(self, message: Typed) -> None:
         """A filter works while it is typed."""
         if message.purpose == "filter":
             self._filter_by(message.text)
+            self._tell_of_filter(message.text)
 
     def _filter_by(self, text: str) -> None:
         if isinstance(self.view, Blade):
             self.view.model.filter_text = text
             self.look()
+
+    def _tell_of_filter(self, text: str) -> None:
+        if isinstance(self.view, Blade):
+            self.query_one(Prompt).tell(filter_hint(text, self.view.model.column_names))
 
     def on_answered(self, message: Answered) -> None:
         """Something was typed to the end."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tui.viewmodels.arranging import Arranging
-from tui.viewmodels.filters import Term, field_name, matches, parse_filter
+from tui.viewmodels.filters import Term, column_of, parse_filter, passes, quantity
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Line, Role, Span, line
 
@@ -100,7 +100,7 @@ class RowsModel(ABC):
 
     def details(self, key: int) -> Sequence[Block]:
         """What is known of a row."""
-        return [Block(self.identity_of(key), tuple(zip(self._names(), self.cells(key), strict=True)))]
+        return [Block(self.identity_of(key), tuple(zip(self.column_names, self.cells(key), strict=True)))]
 
     def summary(self) -> Line:
         """A line of counts above the list."""
@@ -115,13 +115,10 @@ class RowsModel(ABC):
         return line(self.identity_of(key))
 
     def sort_value(self, key: int, column: int) -> tuple[bool, float, str]:
-        """What a row is sorted by: empty cells last, numbers by value."""
+        """What a row is sorted by: empty cells last, numbers, times and durations by value."""
         text = self.cells(key)[column].text.strip()
-        number = text.replace(",", "").removeprefix("$")
-        try:
-            return (not text, float(number), "")
-        except ValueError:
-            return (not text, 0.0, text)
+        value = quantity(text.lower())
+        return (not text, 0.0, text) if value is None else (False, value, "")
 
     def subject_of(self, key: int) -> Subject | None:
         """What is acted on in a row, or asked about; None where that is nothing."""
@@ -190,18 +187,22 @@ class RowsModel(ABC):
             if not term.field:
                 found = zip(rows, self.identities_of(rows), strict=True)
                 rows = [row for row, identity in found if (term.value in identity.lower()) is not term.is_excluded]
-        rest = tuple(term for term in terms if term.field)
-        return [row for row in rows if matches(rest, "", self._fields(row))] if rest else rows
+        asked = [(term, column_of(term.field, self.column_names)) for term in terms if term.field]
+        return [row for row in rows if self._says(row, asked)] if asked else rows
 
-    def _fields(self, key: int) -> dict[str, str]:
-        return dict(zip(map(field_name, self._names()), (span.text for span in self.cells(key)), strict=True))
+    def _says(self, key: int, asked: Sequence[tuple[Term, int | None]]) -> bool:
+        """Whether the cells of a row say what is asked for; a column that there is not says nothing."""
+        cells = self.cells(key)
+        return all(column is not None and passes(term, cells[column].text) for term, column in asked)
 
-    def _names(self) -> tuple[str, ...]:
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of all columns; that of the glyph is empty."""
         return tuple(column.name for column in self.columns)
 
     def sort_key(self, name: str) -> Callable[[int], Any]:
         """What the rows are sorted by for a column."""
-        column = self._names().index(name)
+        column = self.column_names.index(name)
         return lambda key: self.sort_value(key, column)
 
     @property
@@ -247,7 +248,7 @@ class RowsModel(ABC):
     def next_sort(self) -> None:
         """Sort by the next column; after the last one, the list's own order."""
         shown = self.shown_names()
-        names = [name for at, name in enumerate(self._names()) if name in shown or (name and at == self.identity)]
+        names = [name for at, name in enumerate(self.column_names) if name in shown or (name and at == self.identity)]
         at = names.index(self.sort_column) if self.sort_column in names else -1
         self.sort_column = names[at + 1] if at + 1 < len(names) else None
 
@@ -298,7 +299,7 @@ class RowsModel(ABC):
         columns, sort = values.get("columns"), values.get("sort")
         known = frozenset(column.name for column in self.named_columns)
         self.chosen_columns = None if columns is None else known & frozenset(columns)
-        self.sort_column = sort if sort in self._names() and sort else None
+        self.sort_column = sort if sort in self.column_names and sort else None
         self.is_descending = values.get("descending", False)
         self.filter_text = values.get("filter", "")
         self.only_failed = values.get("only_failed", False)

@@ -1,0 +1,151 @@
+"""The filter language: what a term means, what can be compared, and what is said while one is typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.viewmodels.filters import Term, column_of, field_name, filter_hint, parse_filter, passes, quantity
+from tui.viewmodels.tabs import TABS
+from tui.viewmodels.tasks import TasksModel
+from tui.viewmodels.text import Role, plain
+
+LATER_S = 330
+COLUMNS = ("", "Task", "State", "Start time", "End time", "Exit code", "Retries", "In state")
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("", []),
+        ("Deal  7", [Term("", "", "deal", False), Term("", "", "7", False)]),
+        ("!deal", [Term("", "", "deal", True)]),
+        ("state:completed", [Term("state", "", "completed", False)]),
+        ("state:!completed", [Term("state", "", "completed", True)]),
+        ("!state:completed", [Term("state", "", "completed", True)]),
+        ("state: ! !state: exit:> exit:!<", []),
+        ("exit:>1 exit:!<2", [Term("exit", ">", "1", False), Term("exit", "<", "2", True)]),
+        ("start:>10:42:17", [Term("start", ">", "10:42:17", False)]),
+        ("10:42", [Term("", "", "10:42", False)]),
+        ("workitems/job-1:0", [Term("", "", "workitems/job-1:0", False)]),
+    ],
+)
+def test_terms(text, terms):
+    assert list(parse_filter(text)) == terms
+
+
+@pytest.mark.parametrize(
+    ("field", "column"),
+    [("state", 2), ("exitcode", 5), ("exit", 5), ("s", 2), ("start", 3), ("age", 7), ("retries", 6), ("pool", None)],
+)
+def test_a_field_is_a_column_without_blanks_or_how_it_begins(field, column):
+    assert column_of(field, COLUMNS) == column
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1,234", 1234),
+        ("-5", -5),
+        ("$0.12", 0.12),
+        ("82%", 82),
+        ("3 of 4", 3),
+        ("00:41:50", 2510),
+        ("10:42", 38_520),
+        ("-00:03:12", -192),
+        ("2d 03:04:05", 183_845),
+        ("01-06 00:00:01", 37 * 86_400 + 1),
+        ("5m", 300),
+        ("1h30m", 5400),
+        ("45s", 45),
+        ("2d", 172_800),
+        ("pt5m", 300),
+        ("p1dt1h", 90_000),
+        ("", None),
+        ("p", None),
+        ("n117", None),
+        ("3 jobs", None),
+        ("completed", None),
+    ],
+)
+def test_numbers_durations_and_times_can_be_compared(text, value):
+    assert quantity(text) == value
+
+
+@pytest.mark.parametrize(
+    ("word", "cell", "does"),
+    [
+        ("f:comp", "Completed", True),
+        ("f:!comp", "Completed", False),
+        ("f:13", "137", False),
+        ("f:137", "137", True),
+        ("f:7", "n7", True),
+        ("f:3", "3 of 4", True),
+        ("f:>100", "137", True),
+        ("f:<100", "137", False),
+        ("f:!<100", "137", True),
+        ("f:>0", "", False),
+        ("f:>10:30", "10:38:02", True),
+        ("f:>10:30", "01-06 09:00:00", True),
+        ("f:<5m", "00:04:59", True),
+        ("f:<5m", "00:05:00", False),
+        ("f:>b", "beta", True),
+        ("f:<b", "beta", False),
+    ],
+)
+def test_a_cell_passes(word, cell, does):
+    (term,) = parse_filter(word)
+    assert passes(term, cell) is does
+
+
+def test_a_list_is_filtered_by_its_columns(session_at):
+    model = TasksModel(session_at(LATER_S))
+
+    def shown(text):
+        model.filter_text = text
+        model.refresh()
+        return {model.identity_of(model.key(at)) for at in range(model.count)}
+
+    everything = shown("")
+    completed = shown("state:completed")
+    assert 0 < len(completed) < len(everything) == 40
+    assert shown("state:!completed") == everything - completed
+    assert shown("deal-1 state:completed") == {each for each in completed if each.startswith("deal-1")}
+    assert shown("duration:>1s state:completed") | shown("duration:<1s state:completed") <= completed
+    assert shown("sate:completed") == set()
+    assert shown("sate:!completed") == set()
+
+
+def test_while_a_filter_is_typed_the_fields_are_named_and_what_is_wrong():
+    assert "word  !word  field:value" in plain(filter_hint("", COLUMNS))
+    assert plain(filter_hint("", COLUMNS)).endswith("fields: task state starttime endtime exitcode retries instate")
+    assert plain(filter_hint("deal !st", COLUMNS)).endswith(" fields: state starttime")
+    (said,) = filter_hint("sate:x", COLUMNS)
+    assert (said.text, said.role) == (" No field sate; state is.", Role.FAILED)
+
+
+@pytest.mark.parametrize("tab", [tab for tab in TABS if tab.model], ids=lambda tab: tab.name)
+def test_no_two_columns_of_a_list_are_the_same_field(tab):
+    names = [field_name(column.name) for column in tab.model.columns if column.name]
+    assert len(set(names)) == len(names)
+    assert all(name.isalnum() and name[0].isalpha() for name in names)
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_the_hint_line_is_there_while_typing_and_goes(dashboard_at, size):
+    seen = []
+    drive(
+        dashboard_at(LATER_S),
+        *("5", "slash"),
+        lambda app: seen.append(text_of(app)),
+        *("s", "a", "t", "colon", "x"),
+        lambda app: seen.append(text_of(app)),
+        "escape",
+        lambda app: seen.append(text_of(app)),
+        size=size,
+    )
+    assert "field:>5m  fields: task state" in seen[0][-2]
+    assert "No field sat; state is." in seen[1][-2]
+    assert not contains(seen[2], "No field")
+    assert "help" in seen[2][-1]
