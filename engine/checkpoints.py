@@ -51,7 +51,7 @@ class Checkpoints:
         What is alive makes up most of a copy's cost, so the distance is in proportion.
         """
         length = checkpoint.world.log_length
-        self._distance = max(self._distance, checkpoint.world.alive // 2)
+        self._distance = max(self._distance, checkpoint.world.alive // 3)
         self._next_length = length + self._distance
         if self._all and self._all[-1].world.log_length >= length:
             return

@@ -6,6 +6,7 @@ take effect, conditions as they come true, expectations, and checkpoints.
 
 from __future__ import annotations
 
+import gc
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -66,6 +67,18 @@ class Refusal(NamedTuple):
     command: Command
     error: BatchError
     announced: bool  # the entry said `refused: CODE`, and it was this code
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Nothing that is made meanwhile is garbage, and to look for some takes longer than to make it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class Simulation:
@@ -335,7 +348,8 @@ class Simulation:
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         self.jumps += 1
-        self.world.restore(checkpoint.world)
+        with _collector_at_rest():
+            self.world.restore(checkpoint.world)
         self.journal.rewind(checkpoint.done, checkpoint.conditions)
         for one in self.journal.pending():
             self.world.calendar.at(one.when_ms, one.kind)
