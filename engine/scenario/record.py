@@ -24,9 +24,9 @@ class Given(NamedTuple):
     refused: str | None = None
 
 
-def timeline_line(given: Given) -> str:
-    """A command as an entry of a timeline: ``{at: PT5M, rebootNode: {poolId: shared, node: 1}}``."""
-    return _flow(_entry(given))
+def timeline_line(at_ms: int, name: str, body: Plain, refused: Plain = None) -> str:
+    """A command as a line of a timeline: ``- {at: PT5M, rebootNode: {poolId: shared, node: 1}}``."""
+    return f"- {_flow(_timeline_entry(at_ms, name, body, refused))}"
 
 
 def dump(scenario: Scenario, given: Iterable[Given] = ()) -> str:
@@ -59,8 +59,12 @@ def _says(text: str, wanted: Plain) -> bool:
 
 
 def _entry(given: Given) -> dict[str, Plain]:
-    entry: dict[str, Plain] = {"at": format_duration(given.at_ms), given.command.NAME: given.command.wire()}
-    return entry | ({"refused": given.refused} if given.refused is not None else {})
+    return _timeline_entry(given.at_ms, given.command.NAME, given.command.wire(), given.refused)
+
+
+def _timeline_entry(at_ms: int, name: str, body: Plain, refused: Plain) -> dict[str, Plain]:
+    entry: dict[str, Plain] = {"at": format_duration(at_ms), name: body}
+    return entry | ({"refused": refused} if refused is not None else {})
 
 
 def _appended(text: str, tree: Tree, entries: Iterable[dict[str, Plain]]) -> str | None:

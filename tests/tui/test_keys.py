@@ -191,6 +191,7 @@ def test_every_key_of_the_deck_leads_somewhere_and_none_is_bound_twice(dashboard
         "tell": deck.telling,
         "place": deck.places,
         "search": deck.search,
+        "event": deck.event_log,
     }
     keys = []
     for binding in deck.BINDINGS:

@@ -1,4 +1,4 @@
-"""The deck: header, one view at a time, a line of hints. What is done there is divided among six objects."""
+"""The deck: header, one view at a time, a line of hints. What is done there is divided among seven objects."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tui.panes.watch import Watch
 from tui.screens.breakdown import Breakdown
 from tui.screens.by_hand import ByHand
 from tui.screens.columns import ColumnChooser
+from tui.screens.event_log import EventLog
 from tui.screens.navigation import Navigation
 from tui.screens.places import Places
 from tui.screens.playback import Playback
@@ -55,12 +56,12 @@ class Deck(Screen[None]):
         *Telling.KEYS,
         *Places.KEYS,
         *Search.KEYS,
+        *EventLog.KEYS,
         Binding("tab", "app.focus_next", "next pane", show=False, id="pane.next"),
         Binding("shift+tab", "app.focus_previous", "pane before", show=False, id="pane.before"),
         Binding("slash", "ask_filter", "filter", id="list.filter"),
         Binding("v", "with_all", "with nodes without a record", id="list.all"),
         Binding("C", "choose_columns", "choose columns", id="list.columns"),
-        Binding("F", "follow", "follow the newest event", id="events.follow"),
         Binding("q,ctrl+q", "quit", "quit", id="quit"),
     ]
 
@@ -79,6 +80,7 @@ class Deck(Screen[None]):
         self.telling = Telling(self, session)
         self.places = Places(self, session)
         self.search = Search(self, session)
+        self.event_log = EventLog(self, session)
         self._settings = settings
         self._views: list[Watch | Timeline | Blade] = [Watch(session), Timeline(session)]
         self._views += [Blade(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None]
@@ -171,7 +173,7 @@ class Deck(Screen[None]):
         """Say something in a corner of the screen; a refusal stays longer."""
         self.notify(text, severity=severity, markup=False, timeout=10 if severity == "error" else None)
 
-    # -- keys: each of the six does its part --------------------------------------------------------------------
+    # -- keys: each of the seven does its part --------------------------------------------------------------------
 
     def action_time(self, verb: str, *values: float) -> None:
         """Playback does this."""
@@ -197,6 +199,10 @@ class Deck(Screen[None]):
         """Something is looked for."""
         getattr(self.search, verb)(*values)
 
+    def action_event(self, verb: str, *values: str) -> None:
+        """Something is done in the log of events."""
+        getattr(self.event_log, verb)(*values)
+
     def action_with_all(self) -> None:
         """Show the nodes without a record as well, or hide them."""
         if isinstance(self.view, Blade):
@@ -207,12 +213,6 @@ class Deck(Screen[None]):
         """Choose the columns of the list."""
         if isinstance(self.view, Blade):
             self.app.push_screen(ColumnChooser(self.view.model, self.on_table_arranged))
-
-    def action_follow(self) -> None:
-        """Keep the newest event in view."""
-        if isinstance(self.view, Blade) and isinstance(self.view.model, EventsModel):
-            self.view.table.follows = not self.view.table.follows
-            self.look()
 
     async def action_quit(self) -> None:
         """Leave."""
@@ -234,9 +234,11 @@ class Deck(Screen[None]):
         self.telling.node(message.node)
 
     def on_table_opened(self, message: Table.Opened) -> None:
-        """A row is opened: a pool and a job come into focus, the others show their details."""
+        """A row is opened: a pool and a job come into focus, an event leads to its moment, the others tell all."""
         model = message.table.model
-        if not self.navigation.into(model, message.key):
+        if isinstance(model, EventsModel):
+            self.event_log.open(model, message.key)
+        elif not self.navigation.into(model, message.key):
             self.telling.details(model, message.key)
 
     def on_table_arranged(self) -> None:

@@ -59,6 +59,16 @@ class Navigation:
         if key is not None and isinstance(view, Blade):
             view.table.move_to_key(key)
 
+    def show_row(self, name: str, row: int | str | None) -> None:
+        """Show a view, with the cursor on a row: a node or task by number, what else there is by its id."""
+        self.show(name)
+        self._deck.look()
+        view = self._deck.view
+        if isinstance(view, Blade) and row is not None:
+            key = row if isinstance(row, int) else view.model.row_of(row)
+            if key is not None:
+                view.table.move_to_key(key)
+
     def _switch(self, name: str) -> None:
         if self._deck.maximized is not None:
             self._deck.minimize()

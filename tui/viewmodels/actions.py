@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.scenario.record import Given
 from engine.specs.commands import COMMANDS
 from engine.views.recording import script_line
 from tui.viewmodels.verbs.cases import VERBS, Case, case_of
@@ -72,7 +71,7 @@ class Action(NamedTuple):
 
 def script_of(commands: Sequence[Command], now_ms: int) -> list[str]:
     """The lines of a timeline that these commands are recorded as when they are given now, the first of many."""
-    shown = [script_line(Given(now_ms + 1, command)) for command in commands[: _MOST_SHOWN + 1]]
+    shown = [script_line(now_ms + 1, command) for command in commands[: _MOST_SHOWN + 1]]
     rest = len(commands) - _MOST_SHOWN
     return shown if rest <= 1 else [*shown[:_MOST_SHOWN], f"and {rest:,} more"]
 

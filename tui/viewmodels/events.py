@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, EventRow
 from tui import format as fmt
+from tui.viewmodels.event_places import Place, place_of
 from tui.viewmodels.filters import parse_filter
 from tui.viewmodels.lists import Block, Column, RowsModel, row
 from tui.viewmodels.text import Line, Role, Span, line
@@ -55,23 +58,36 @@ class EventsModel(RowsModel):
     columns = (
         Column("Time", 10),
         Column("Kind", 11),
-        Column("Entity", 26, from_width=60),
-        Column("What", 30, stretch=True),
+        Column("Entity", 24, from_width=60),
+        Column("What", 22, stretch=True),
         Column("Rule", 8, from_width=96),
     )
     help_text = (
         "Everything that happened, in order. ! shows failures only. A filter looks at the newest 20,000 entries.\n"
-        "F follows the newest entry; moving up stops following."
+        "F follows the newest entry; moving up stops following. Enter opens what an entry is about, at that moment.\n"
+        "x folds entries that are alike; X shows what was done by hand in script form, and R saves it as a scenario."
     )
 
     def __init__(self, session: Session) -> None:
         """An empty list; rows come with ``refresh``."""
         super().__init__(session)
         self._page: EventPage = session.events
+        self._folds = EventFolds(session.simulation)
+        self.is_folded = False
+        self.is_by_hand = False
 
     def order(self) -> Sequence[int]:
-        """The entries up to now, or only the failures among them."""
-        return self._page.failures() if self.only_failed else range(self._page.count)
+        """The entries up to now: all of them, what was done by hand, only failures, or folded."""
+        if self.is_by_hand:
+            return self._page.by_hand()
+        if self.only_failed:
+            return self._page.failures()
+        return self._folds.starts() if self._folds_now else range(self._page.count)
+
+    @property
+    def _folds_now(self) -> bool:
+        """A filter looks at single entries."""
+        return self.is_folded and not (self.is_by_hand or self.only_failed or self.filter_text)
 
     def refresh(self) -> None:
         """Look at the log again."""
@@ -86,7 +102,10 @@ class EventsModel(RowsModel):
     def index_of(self, key: int) -> int | None:
         """The place of an entry; None where it is not shown."""
         rows = self._rows
-        return key if isinstance(rows, range) and key in rows else super().index_of(key)
+        if isinstance(rows, range):
+            return key if key in rows else None
+        at = bisect_right(rows, key) - 1  # they are in order; a fold stands for all that is in it
+        return at if at >= 0 and (rows[at] == key or self._folds_now) else None
 
     def is_failed(self, key: int) -> bool:
         """Whether an entry tells of a failure."""
@@ -100,14 +119,26 @@ class EventsModel(RowsModel):
         """Time, kind, whose event, what happened, rule."""
         event = self._page.row(key)
         kind = _KINDS.get(event.event, event.event)
+        if self._folds_now and (size := self._folds.stop(key) - key) > 1:
+            times = self.session.glyphs.times
+            said = ", ".join(f"{state} {times} {number:,}" for state, number in self._folds.states(key))
+            time = Span(self.session.clock(event.t_ms), Role.DIM)
+            return time, Span(kind, _ROLES.get(kind, Role.PLAIN)), Span(f"{times} {size:,}"), Span(said), Span("")
         role = Role.FAILED if event.is_failure else _ROLES.get(kind, Role.PLAIN)
         return (
             Span(self.session.clock(event.t_ms), Role.DIM),
             Span(kind, role),
             Span(self.session.text(self._entity(event)), Role.PLAIN),
-            Span(self.session.text(what(event)), Role.FAILED if event.is_failure else Role.PLAIN),
+            Span(self.session.text(self._what(key, event)), Role.FAILED if event.is_failure else Role.PLAIN),
             Span(fmt.optional(event.fields.get("rule")), Role.DIM),
         )
+
+    def _what(self, key: int, event: EventRow) -> str:
+        return (self._page.script_line(key) if self.is_by_hand else None) or what(event)
+
+    def sentence(self, key: int) -> Line:
+        """An entry in words, where there is no room for its details."""
+        return line(*self.cells(key)[3:4])
 
     def one_line(self, key: int) -> Line:
         """An entry in one line, for the Watch view."""
@@ -122,11 +153,21 @@ class EventsModel(RowsModel):
             return event.task_id if subtask is None else f"{event.task_id}, subtask {subtask}"
         if event.node_id is not None:
             return f"{event.job_id} on n{event.position}" if event.job_id is not None else f"n{event.position}"
-        return event.job_id or event.pool_id or fmt.optional(event.fields.get("command"))
+        named = event.job_id or event.schedule_id or event.pool_id
+        return named or fmt.optional(event.fields.get("command"))
+
+    def place(self, key: int) -> Place | None:
+        """Where what an entry is about is looked at; None where that is nowhere."""
+        return place_of(self._page.row(key))
 
     def details(self, key: int) -> Sequence[Block]:
-        """All fields of an entry."""
+        """All fields of an entry; of a fold what it is made of."""
         event = self._page.row(key)
+        if self._folds_now and (stop := self._folds.stop(key)) - key > 1:
+            last_ms = self._page.when_ms(stop - 1)
+            times = (row("From", self.session.clock(event.t_ms)), row("To", self.session.clock(last_ms)))
+            states = tuple(row(state, f"{number:,}") for state, number in self._folds.states(key))
+            return [Block(f"{stop - key:,} × {event.event}", times), Block("Came to", states)]
         subject = (
             ("Pool", event.pool_id),
             ("Node", event.node_id),
@@ -135,16 +176,23 @@ class EventsModel(RowsModel):
         )
         happened = [row(name, value) for name, value in subject if value is not None]
         general = Block(event.event, (row("Number", event.seq), row("Time", self.session.clock(event.t_ms)), *happened))
-        return [general, Block("Fields", tuple(row(name, value) for name, value in event.fields.items()))]
+        fields = Block("Fields", tuple(row(name, value) for name, value in event.fields.items()))
+        script = self._page.script_line(key)
+        return [general, fields, *([] if script is None else [Block("Script line", (row("", script),))])]
 
     def arrangement(self) -> Line:
         """How the log is filtered, in words."""
+        if self.is_by_hand:
+            return line(Span("what was done by hand, in script form   R saves it as a scenario", Role.DIM))
         failed = "   only failures" if self.only_failed else ""
+        failed += "   folded" if self._folds_now else ""
         hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
         return line(Span(f"in order of time   filter: {self.filter_text or 'none'}{failed}{hidden}", Role.DIM))
 
     def empty(self) -> Sequence[str]:
         """Why nothing is there."""
+        if self.is_by_hand:
+            return ("Nothing has been done by hand.", "a acts on what is under the cursor of another view.")
         return ("Nothing has happened yet.", "Press space to let time go by, or . for one event.")
 
 

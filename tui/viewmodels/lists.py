@@ -231,6 +231,10 @@ class RowsModel(ABC):
         looked_at = range(min(self.count, _MOST_SEARCHED))
         return next((at for at in looked_at if self.identity_of(self.key(at)) == identity), None)
 
+    def row_of(self, identity: str) -> int | None:
+        """The row with this very id in a short list, as it is shown; None where there is none."""
+        return next((self.key(at) for at in range(self.count) if self.identity_of(self.key(at)) == identity), None)
+
     def find(self, identity: str) -> int | None:
         """The row with this id, else the first whose id contains it; None in a list too long to be looked through."""
         self.filter_text = identity

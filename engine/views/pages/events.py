@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
+from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from engine.log import Json, Shape, Subject, plain
+from engine.log import Json, Shape, Subject, plain, to_json
+from engine.scenario.record import timeline_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from engine import Simulation
+    from engine.scenario.model import Plain
 
+_OF_COMMANDS = ("CommandAccepted", "CommandRefused", "FaultInjected")
 _BAD_NODE_STATES = frozenset(("unusable", "starttaskfailed", "unknown", "preempted"))
 
 
@@ -28,6 +32,7 @@ class EventRow(NamedTuple):
     node: int | None
     position: int | None  # the node's index in its pool
     job_id: str | None
+    schedule_id: str | None
     task: int | None  # the first of several that were added at once
     task_id: str | None
     tasks: int
@@ -92,7 +97,7 @@ class EventPage:
         world = self._simulation.world
         shape = log.shapes[log.shape_of[index]]
         row_a, row_b = log.row_a[index], log.row_b[index]
-        pool = node = job = task = None
+        pool = node = job = task = schedule = None
         count = 1
         match shape.subject:
             case Subject.POOL:
@@ -105,6 +110,8 @@ class EventPage:
                 task, node = row_a, row_b if row_b >= 0 else None
             case Subject.TASKS_ADDED:
                 task, count = row_a, row_b
+            case Subject.SCHEDULE:
+                schedule = row_a
             case Subject.INSTANCE:
                 job, node = row_a if row_a >= 0 else None, row_b
         if task is not None:
@@ -120,6 +127,7 @@ class EventPage:
             node=node,
             position=None if node is None else world.nodes[node].position,
             job_id=None if job is None else world.jobs[job].id,
+            schedule_id=None if schedule is None else world.job_schedules[schedule].id,
             task=task,
             task_id=None if task is None else world.tasks.task_id(task),
             tasks=count,
@@ -141,6 +149,32 @@ class EventPage:
         """When something was done by hand, in ms since the start."""
         return [one.when_ms for one in self._simulation.journal.by_hand()]
 
+    def by_hand(self) -> list[int]:
+        """The entries that tell of what was done by hand, in order; what lies after now is not among them."""
+        log, found = self._simulation.log, []
+        given: dict[int, Counter[tuple[str, str]]] = {}
+        for one in self._simulation.journal.by_hand():
+            command = one.command.NAME, to_json(one.command.wire())
+            given.setdefault(one.when_ms, Counter())[command] += 1
+        for when_ms, commands in given.items():
+            for index in range(log.index_at(when_ms - 1), log.index_at(when_ms)):
+                shape = log.shapes[log.shape_of[index]]
+                if shape.event in _OF_COMMANDS:
+                    fields = dict(shape.fields)
+                    command = str(fields["command"]), _text(fields["body"])
+                    if commands[command]:
+                        commands[command] -= 1
+                        found.append(index)
+        return found
+
+    def script_line(self, index: int) -> str | None:
+        """The entry of a timeline that a command or fault comes from, or is recorded as; None for other events."""
+        event = self.row(index)
+        if event.event not in _OF_COMMANDS:
+            return None
+        code = str(event.fields["code"]) if event.event == "CommandRefused" else None
+        return timeline_line(event.t_ms, str(event.fields["command"]), cast("Plain", event.fields["body"]), code)
+
     def previous_ms(self) -> int | None:
         """The last moment before now at which something happened; None at the beginning."""
         log = self._simulation.log
@@ -156,6 +190,11 @@ def is_failure(shape: Shape) -> bool:
     if plain(fields.get("result")) == "failure" or fields.get("error") is not None:
         return True
     return shape.event == "NodeStateChanged" and plain(fields.get("to")) in _BAD_NODE_STATES
+
+
+def _text(body: Hashable) -> str:
+    assert isinstance(body, Json)
+    return body.text
 
 
 def _value(value: object) -> object:

@@ -1,0 +1,139 @@
+"""The blade Events: folded, what was done by hand, and each line a way to its moment."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engine import load_scenario
+from engine.specs import commands as c
+from engine.views.pages.event_folds import EventFolds
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.viewmodels.events import EventsModel
+from tui.viewmodels.text import plain
+
+LATER_S = 330
+
+
+def model_at(session, **modes):
+    model = EventsModel(session)
+    for name, value in modes.items():
+        setattr(model, name, value)
+    model.refresh()
+    return model
+
+
+def texts(model, key):
+    return [span.text for span in model.cells(key)]
+
+
+def test_like_events_are_one_row_with_a_count_and_failures_stand_alone(session_at):
+    session = session_at(LATER_S)
+    model = model_at(session, is_folded=True)
+    folds = [model.key(at) for at in range(model.count)]
+    assert model.count < session.events.count
+    fold = next(key for key in folds if texts(model, key)[1] == "node" and texts(model, key)[2].startswith("×"))
+    assert texts(model, fold)[2:4] == ["× 6", "creating × 6"]
+    (times, states) = model.details(fold)
+    assert times.title == "6 × NodeStateChanged"
+    assert [label for label, _ in states.rows] == ["creating"]
+    assert set(session.events.failures()) <= set(folds)
+
+
+def test_a_fold_stands_for_all_that_is_in_it(session_at):
+    model = model_at(session_at(LATER_S), is_folded=True)
+    sizes = [model.key(at + 1) - model.key(at) for at in range(model.count - 1)]
+    at = next(at for at, size in enumerate(sizes) if size > 1)
+    assert model.index_of(model.key(at) + 1) == at
+
+
+def test_a_filter_and_only_failures_look_at_single_events(session_at):
+    session = session_at(LATER_S)
+    failed = model_at(session, is_folded=True, only_failed=True)
+    assert failed.count == len(session.events.failures())
+    filtered = model_at(session, is_folded=True, filter_text="kind:preparation")
+    assert filtered.count > 1
+    assert {texts(filtered, filtered.key(at))[1] for at in range(filtered.count)} == {"preparation"}
+
+
+def test_folds_that_grow_are_those_of_a_fresh_look(session_at):
+    session = session_at(0)
+    grown = EventFolds(session.simulation)
+    for seconds in (10, 55, 120, 240, 200, 330):
+        session.simulation.seek(seconds * 1000)
+        assert list(grown.starts()) == list(EventFolds(session.simulation).starts())
+
+
+def test_what_was_done_by_hand_is_listed_in_script_form(session_at, tmp_path):
+    session = session_at(LATER_S)
+    simulation = session.simulation
+    simulation.submit(c.DisableJob.from_wire({"jobId": "risk", "disableTasks": "requeue"}))
+    with pytest.raises(Exception, match="JobNotFound"):
+        simulation.submit(c.EnableJob.from_wire({"jobId": "risk2"}))
+    session.noted()
+    model = model_at(session, is_by_hand=True)
+    lines = [texts(model, model.key(at))[3] for at in range(model.count)]
+    assert lines == [
+        "- {at: PT5M30.001S, disableJob: {jobId: risk, disableTasks: requeue}}",
+        "- {at: PT5M30.002S, enableJob: {jobId: risk2}, refused: JobNotFound}",
+    ]
+    path = tmp_path / "again.yaml"
+    body = {
+        "scenario": "again",
+        "pools": [{"id": "shared", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 1}],
+        "jobs": [{"id": "risk", "poolInfo": {"poolId": "shared"}}],
+    }
+    timeline = "\ntimeline:\n  " + "\n  ".join(lines) + "\n"
+    path.write_text(
+        "\n".join(f"{key}: {json.dumps(value)}" for key, value in body.items()) + timeline, encoding="utf-8"
+    )
+    assert [entry.at_ms for entry in load_scenario(str(path)).timeline] == [330_001, 330_002]
+
+
+def test_keys_fold_and_show_what_was_done(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    def look(app):
+        seen.append(text_of(app))
+
+    drive(app, *("3", "a", "enter", "enter", "X"), look, "X", "x", look)
+    assert contains(seen[0], "- {at: PT5M30.001S, rebo", "R saves it as a scenario", "Events 1")
+    assert contains(seen[1], "folded", "creating × 6")
+
+
+@pytest.mark.parametrize(
+    ("filter_text", "view", "sentence"),
+    [
+        ("kind:task deal-7", "tasks", "deal-7"),
+        ("kind:preparation", "preparation", "n0"),
+        ("kind:node", "nodes", "n0"),
+        ("kind:job", "jobs", "risk"),
+        ("kind:allocation", "pools", "shared"),
+    ],
+)
+def test_enter_opens_what_an_event_is_about_at_its_moment(dashboard_at, filter_text, view, sentence):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    def note(app):
+        shown = app.screen.view
+        key = shown.table.key
+        seen.append((shown.id, app.session.now_ms, plain(shown.model.sentence(key)), shown.model.identity_of(key)))
+
+    keys = [{" ": "space", "-": "minus", ":": "colon"}.get(letter, letter) for letter in filter_text]
+    drive(app, "9", "slash", *keys, "enter", lambda app: seen.append(app.screen.view.table.key), "enter", note)
+    assert seen[1][0] == view
+    assert seen[1][1] == app.session.events.when_ms(seen[0])
+    assert app.session.is_past
+    assert sentence in " ".join(map(str, seen[1][2:]))
+
+
+def test_a_command_leads_to_what_it_names(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(app, *("A", "down", "enter", "enter", "X", "enter"), lambda app: seen.append(app.screen.view.id))
+    assert seen == ["jobs"]
+    assert app.session.job_id == "risk"

@@ -1,0 +1,50 @@
+"""Where what an event is about is looked at: a view, the job or pool in focus there, and the row under the cursor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from engine.views.pages.events import EventRow
+
+_HOOKS = {"JobPreparationTaskStateChanged": "preparation", "JobReleaseTaskStateChanged": "release"}
+
+
+class Place(NamedTuple):
+    """A view and what is in focus there. The row is a task or node by number, or the id of a job, pool or schedule."""
+
+    view: str
+    job_id: str | None
+    pool_id: str | None
+    row: int | str | None
+
+
+def place_of(event: EventRow) -> Place | None:
+    """The place of an event; a command is about what its body names. None where it is about nothing that is shown."""
+    if event.task is not None:
+        return Place("tasks", event.job_id, None, event.task)
+    if event.node is not None:
+        if event.event in _HOOKS:
+            return Place(_HOOKS[event.event], event.job_id, None, event.node)
+        return Place("nodes", None, event.pool_id, event.node)
+    if event.job_id is not None:
+        return Place("jobs", event.job_id, None, event.job_id)
+    if event.schedule_id is not None:
+        return Place("schedules", None, None, event.schedule_id)
+    if event.pool_id is not None:
+        return Place("pools", None, event.pool_id, event.pool_id)
+    body = event.fields.get("body")
+    return _named(body) if isinstance(body, dict) else None
+
+
+def _named(body: dict[str, object]) -> Place | None:
+    """What a command names: a job, a schedule or a pool."""
+    if "jobId" in body:
+        job_id = str(body["jobId"])
+        return Place("jobs", job_id, None, job_id)
+    if "jobScheduleId" in body:
+        return Place("schedules", None, None, str(body["jobScheduleId"]))
+    if "poolId" in body:
+        pool_id = str(body["poolId"])
+        return Place("nodes" if "node" in body else "pools", None, pool_id, None if "node" in body else pool_id)
+    return None
