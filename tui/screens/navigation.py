@@ -77,9 +77,12 @@ class Navigation:
         self._deck.call_after_refresh(self._deck.look)
 
     def out(self) -> None:
-        """Close what is open: the way to another moment, a maximised pane, a filter, marks, at last the view."""
+        """Close what is open: the way to another moment, what was said, a large pane, a filter, marks, the view."""
         view = self._deck.view
         if self._deck.playback.stop_on_the_way():
+            return
+        if self._deck.query("Toast"):
+            self._deck.app.clear_notifications()
             return
         if self._deck.maximized is not None:
             self._deck.minimize()

@@ -9,6 +9,7 @@ from textual.binding import Binding
 
 from tui import format as fmt
 from tui.pacer import FASTEST, Pacer
+from tui.viewmodels.notices import Notices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # While time goes by, a view is drawn anew when nine times what that took has passed: one part drawing in ten.
 _REST = 9
+_BETWEEN_NOTICES_S = 1.0
 
 
 class Playback:
@@ -40,6 +42,8 @@ class Playback:
         self._deck = deck
         self._session = session
         self.pacer = Pacer(session.simulation, self._frame)
+        self._notices = Notices(session)
+        self._next_notice_s = 0.0
         self._next_look_s = 0.0
         self._from_ms = 0  # where the way to another moment began
 
@@ -51,6 +55,7 @@ class Playback:
             self._session.noted()
             self._deck.look_at_header()
             return
+        self._tell_news()
         began_s = time.perf_counter()
         if self.pacer.playing and began_s < self._next_look_s:
             self._session.noted()
@@ -60,6 +65,19 @@ class Playback:
         ended_s = time.perf_counter()
         self._next_look_s = ended_s + _REST * (ended_s - began_s)
 
+    def _tell_news(self) -> None:
+        """Say what has failed and what has ended, at most once a second."""
+        wait_s = self._next_notice_s - time.perf_counter()
+        if wait_s > 0:
+            if not self.pacer.playing:  # the last of it is told as well, once the second is over
+                self._deck.set_timer(wait_s, self._tell_news)
+            return
+        self._next_notice_s = time.perf_counter() + _BETWEEN_NOTICES_S
+        self._session.noted()
+        notice = self._notices.take(self.pacer.speed)
+        if notice is not None:
+            self._deck.say(notice.text, "error" if notice.is_failure else "information")
+
     def play(self) -> None:
         """Let time go by, or stop it."""
         if self.pacer.playing or self.pacer.is_on_the_way or self._deck.search.stop():
@@ -68,6 +86,7 @@ class Playback:
             self._deck.run_worker(self._play(), group="time", exclusive=True)
 
     async def _play(self) -> None:
+        self._notices.skip()
         with self._deck.breakdown.guard():
             await self.pacer.play()
 

@@ -1,0 +1,112 @@
+"""What is said while time goes by: failures by cause with a count, ends of phases, never too much."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from itertools import pairwise
+
+import pytest
+
+from engine.specs import commands as c
+from tests.tui.screen_text import contains, text_of
+from tui.viewmodels.notices import Notices
+
+
+def told(session, *seconds, speed=60):
+    """What is said when these moments are reached one after the other."""
+    notices, said = Notices(session), []
+    for second in seconds:
+        session.simulation.run_until(second * 1000)
+        session.noted()
+        said.append(notices.take(speed))
+    return said
+
+
+def test_failures_are_told_by_cause_with_a_count(session_at):
+    first, second, nothing = told(session_at(60), 140, 160, 350)
+    assert first.is_failure
+    assert first.text.splitlines()[:2] == [
+        "2 × task not scheduled: JobPreparationTaskFailed (deal-2, deal-8)",
+        "1 × preparation: exit code 3 (n1)",
+    ]
+    assert second.text == "2 × task: exit code 1 (deal-1, deal-11)"
+    assert nothing is None
+
+
+def test_the_end_of_each_phase_is_told(session_at):
+    session = session_at(330)
+    notices = [notice for notice in told(session, *range(340, 500, 10)) if notice is not None]
+    assert [line for notice in notices for line in notice.text.splitlines()] == [
+        "Preparation of risk has ended: 4 succeeded, 1 failed.",
+        "Tasks of risk have ended: 38 succeeded, 2 failed.",
+        "risk is terminating: AllTasksCompleted.",
+        "risk is completed: AllTasksCompleted.",
+    ]
+    assert not any(notice.is_failure for notice in notices)
+
+
+@pytest.mark.parametrize("speed", [120, 3600, None])
+def test_at_a_high_speed_only_failures_are_told(session_at, speed):
+    failures, nothing = told(session_at(60), 340, 600, speed=speed)
+    assert failures.text.splitlines() == [
+        "2 × task not scheduled: JobPreparationTaskFailed (deal-2, deal-8)",
+        "2 × task: exit code 1 (deal-1, deal-11)",
+        "1 × preparation: exit code 3 (n1)",
+    ]
+    assert nothing is None
+
+
+def test_many_causes_are_cut_short(session_at):
+    session = session_at(330)
+    notices = Notices(session)
+    for pool_id in ("a", "b"):
+        session.simulation.submit_all([c.DeletePool.from_wire({"poolId": pool_id})])
+    for node, state in enumerate(("unusable", "unknown")):
+        session.simulation.submit_all([c.FailNode.from_wire({"poolId": "shared", "node": node, "state": state})])
+    session.noted()
+    lines = notices.take(60).text.splitlines()
+    assert lines[:2] == [
+        "2 × command refused: PoolNotFound (deletePool, deletePool)",
+        "2 × fault: failNode (failNode, failNode)",
+    ]
+    assert lines[-1] == "and 1 more failures: 9 ! lists them"
+
+
+def test_going_to_another_moment_tells_nothing(session_at):
+    session = session_at(330)
+    notices = Notices(session)
+    session.simulation.seek(100_000)
+    session.simulation.run_until(200_000)
+    session.noted()
+    assert notices.take(60) is None
+
+
+def test_while_time_goes_by_it_is_said_on_the_screen_but_not_too_often_and_esc_closes_it(dashboard_at, monkeypatch):
+    monkeypatch.setattr("tui.screens.playback._BETWEEN_NOTICES_S", 0.02)
+    app = dashboard_at(100)
+    moments = []
+
+    async def run():
+        async with app.run_test(size=(120, 40), notifications=True) as pilot:
+            say = app.screen.say
+
+            def say_and_note(text, severity):
+                moments.append(time.perf_counter())
+                say(text, severity)
+
+            app.screen.say = say_and_note
+            await pilot.press("right_curly_bracket", "space")
+            await app.workers.wait_for_complete()
+            while not app.screen.query("Toast"):
+                await asyncio.sleep(0.01)
+            await pilot.pause()
+            shown = text_of(app)
+            await pilot.press("escape")
+            await pilot.pause()
+            return shown, list(app._notifications)
+
+    shown, left = asyncio.run(run())
+    assert contains(shown, "2 × task not scheduled:")
+    assert all(later - earlier >= 0.02 for earlier, later in pairwise(moments))
+    assert left == []
