@@ -19,6 +19,7 @@ from tui.endings import told_by_signals
 from tui.options import NO_COLOUR, OPTIONS, Value
 from tui.recorder import Recorder
 from tui.screens.deck import Deck
+from tui.screens.settings import SettingsScreen
 from tui.settings import Settings, Source
 from tui.settings_file import SettingsFile
 from tui.targets import TargetError
@@ -53,7 +54,8 @@ def show_dashboard(
     for name, value in given.items():
         if value is not None:
             settings.use(name, value, Source.COMMAND_LINE)
-    app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, notes=wrong)
+    introduces = bool(settings.value("introduction"))
+    app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, introduces=introduces, notes=wrong)
     try:
         with told_by_signals(app.recorder.rescue, app.leave_soon):
             app.run()
@@ -94,7 +96,10 @@ class Dashboard(App[None]):
     TITLE = "batchdeck"
     CSS_PATH = "styles/deck.tcss"
     ENABLE_COMMAND_PALETTE = True
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "leave", "quit", show=False, id="interrupt")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "leave", "quit", show=False, id="interrupt"),
+        Binding("s", "settings", "settings", id="settings"),
+    ]
 
     def __init__(
         self,
@@ -103,19 +108,22 @@ class Dashboard(App[None]):
         *,
         at_ms: int = 0,
         plays: bool = True,
+        introduces: bool = False,
         notes: Sequence[str] = (),
     ) -> None:
         """A dashboard that goes to ``at_ms`` first.
 
-        What is to be remembered is entered into ``settings``; ``notes`` are said at the start.
+        What is to be remembered is entered into ``settings``. At the start ``notes`` are said, and to whom is new what
+        the first keys are.
         """
         super().__init__()
         self.settings = settings or Settings()
         self.session = Session(simulation)
         self.recorder = Recorder(simulation)
         self._notes = notes
+        self._introduces = introduces
         self._draws_unicode = (sys.stdout.encoding or "").lower().startswith("utf")  # Textual puts another one there
-        self._deck = Deck(self.session, self.recorder, self.settings, at_ms=at_ms, plays=plays)
+        self.deck = Deck(self.session, self.recorder, self.settings, at_ms=at_ms, plays=plays)
         self._leaves_in: asyncio.AbstractEventLoop | None = None
         for known in palette.themes():
             self.register_theme(known)
@@ -129,18 +137,22 @@ class Dashboard(App[None]):
     async def on_event(self, event: events.Event) -> None:
         """Whoever has pressed a key does not wait for time to go by."""
         if isinstance(event, events.Key):
-            self._deck.playback.pacer.make_way()
+            self.deck.playback.pacer.make_way()
+            self.deck.end_introduction()
         await super().on_event(event)
 
     def get_default_screen(self) -> Screen[None]:
         """The deck."""
-        return self._deck
+        return self.deck
 
     def on_mount(self) -> None:
         """The user's keys, and what there is to say at the start."""
-        self.set_keymap(self._deck.keymap.changed)
-        for note in (*self._notes, *(f"keys: {each}" for each in self._deck.keymap.wrong)):
-            self._deck.say(note, "warning")
+        self.set_keymap(self.deck.keymap.changed)
+        for note in (*self._notes, *(f"keys: {each}" for each in self.deck.keymap.wrong)):
+            self.deck.say(note, "warning")
+        if self._introduces:
+            self.deck.introduce()
+            self.settings.choose("introduction", False)
 
     def choose(self, name: str, value: Value | None) -> None:
         """Take a value of an option from now on, at once; None is its default."""
@@ -149,8 +161,20 @@ class Dashboard(App[None]):
         else:
             self.settings.choose(name, value)
         self._apply(name)
-        if self._deck.is_running:
-            self._deck.look()
+        if self.deck.is_running:
+            self.deck.look()
+
+    def rebind(self, identity: str, key: str | None) -> str:
+        """Give a binding another key, or with None its own; returns what is wrong with that, where something is."""
+        keymap, wrong = self.deck.keymap.rebound(identity, key)
+        self.settings.keys = keymap.wanted
+        self.set_keymap(keymap.changed)
+        self.deck.use_keys(keymap)
+        return wrong
+
+    def action_settings(self) -> None:
+        """Show the settings."""
+        self.push_screen(SettingsScreen(self))
 
     def _apply(self, name: str) -> None:
         """Have an option do what it says; those that are not here are asked for when they matter."""
@@ -166,14 +190,14 @@ class Dashboard(App[None]):
             case "time":
                 self.session.time_format = settings.text(name)
             case "speed":
-                self._deck.playback.pacer.speed = settings.number(name) or None
+                self.deck.playback.pacer.speed = settings.number(name) or None
 
     def remember(self) -> None:
         """Enter into the settings what was changed elsewhere: the speed, and how each view is shown."""
-        speed = self._deck.playback.pacer.speed or 0.0
+        speed = self.deck.playback.pacer.speed or 0.0
         if speed != self.settings.number("speed"):
             self.settings.choose("speed", speed)
-        self._deck.remember()
+        self.deck.remember()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without colours nothing that is drawn has one, whatever drew it; whoever chooses colours has them."""

@@ -70,6 +70,7 @@ class Keymap:
 
     def __init__(self, wanted: Mapping[str, str] | None = None) -> None:
         """``wanted`` has keys, parted by commas, by the ids of bindings."""
+        self.wanted = dict(wanted or {})
         self.changed: dict[str, str] = {}
         self.wrong: list[str] = []
         self._contexts = contexts()
@@ -78,7 +79,7 @@ class Keymap:
             for binding in bound:
                 if binding.id:
                     self._keys.setdefault(binding.id, keys_of(binding))
-        self._take((wanted or {}).items())
+        self._take(self.wanted.items())
 
     def _take(self, wanted: Iterable[tuple[str, str]]) -> None:
         declared = dict(self._keys)
@@ -117,10 +118,20 @@ class Keymap:
         """The keys of a binding as they are now."""
         return self._keys[binding.id] if binding.id else keys_of(binding)
 
-    @property
-    def identities(self) -> Sequence[str]:
-        """The ids of all bindings."""
-        return sorted(self._keys)
+    def rebound(self, identity: str, key: str | None) -> tuple[Keymap, str]:
+        """A keymap in which a binding has another key, None for the declared one, and what is wrong with that."""
+        wanted = {each: keys for each, keys in self.wanted.items() if each != identity}
+        if key is not None:
+            wanted[identity] = key
+        keymap = Keymap(wanted)
+        wrong = [each for each in keymap.wrong if each.startswith(f"{identity}:")]
+        return (self, wrong[0]) if wrong else (keymap, "")
+
+    def listed(self) -> list[tuple[str, str, str]]:
+        """Of each binding its id, its keys as people write them, and what it does; the deck's first."""
+        in_order = sorted(self._contexts.items(), key=lambda each: not _is_around(each[0]))
+        bound = (binding for _, bindings in in_order for binding in bindings)
+        return [(binding.id, self.all_shown(binding), binding.description) for binding in bound if binding.id]
 
     def shown(self, identities: str) -> str:
         """The first key of each of some bindings, whose ids are parted by blanks; what is no id stands for itself."""

@@ -8,6 +8,7 @@ import pytest
 
 from tests.tui.conftest import simulation_at
 from tui.app import Dashboard
+from tui.options import ANSI, CONTRAST
 from tui.settings import Settings
 from tui.viewmodels.tabs import TABS
 
@@ -65,3 +66,14 @@ def test_before_anything_has_happened(snap_compare, dashboard_at):
 
 def test_why_a_job_schedule_waits(snap_compare):
     assert snap_compare(Dashboard(scene("schedules"), plays=False), press=["0", "w"], terminal_size=(120, 40))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_settings(snap_compare, dashboard_at, size):
+    settings = Settings({"time": "elapsed"}, keys={"row.why": "E"})
+    assert snap_compare(dashboard_at(LATER_S, settings=settings), press=["s", "down"], terminal_size=size)
+
+
+@pytest.mark.parametrize("theme", [ANSI, CONTRAST])
+def test_other_themes(snap_compare, dashboard_at, theme):
+    assert snap_compare(dashboard_at(LATER_S, theme=theme), press=["3"], terminal_size=(120, 40))

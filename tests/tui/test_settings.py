@@ -148,9 +148,9 @@ def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch
 
     def run(app):
         shown["theme"], shown["notes"] = app.theme, app._notes
-        shown["speed"] = app._deck.playback.pacer.speed
+        shown["speed"] = app.deck.playback.pacer.speed
         app.choose("theme", "high-contrast")
-        app._deck.playback.pacer.speed = None
+        app.deck.playback.pacer.speed = None
 
     monkeypatch.setattr(tui_app.Dashboard, "run", run)
     simulation = session_at(LATER_S).simulation

@@ -61,7 +61,7 @@ class Blade(Resized, Container):
         """Be as it was left; the cursor goes to its row when rows are first seen."""
         self.model.recall(values)
         self.set_class(not values.get("details", True), "-bare")
-        self._wanted = values.get("cursor", "")
+        self._cursor, self._wanted = "", values.get("cursor", "")
 
     def on_mount(self) -> None:
         """Headings that do not change."""

@@ -45,10 +45,10 @@ class _Scrubber(LinesView):
 class _Tabs(LinesView):
     def __init__(self, tabs: Sequence[Tab]) -> None:
         super().__init__(id="tabs")
-        self._tabs = tabs
+        self.tabs = tabs
 
     def on_click(self, event: events.Click) -> None:
-        name = tab_at(self._tabs, event.x, self.size.width)
+        name = tab_at(self.tabs, event.x, self.size.width)
         if name is not None:
             self.post_message(ShowView(name))
 
@@ -67,6 +67,11 @@ class Header(Vertical):
         yield _Breadcrumb(self._session)
         yield _Scrubber(self._session)
         yield _Tabs(self._tabs)
+
+    def name_tabs(self, tabs: Sequence[Tab]) -> None:
+        """These are the views, and their keys."""
+        self._tabs = tabs
+        self.query_one(_Tabs).tabs = tabs
 
     def show(self, view: str, title: str, transport: Transport) -> None:
         """Bring the lines up to date."""

@@ -13,6 +13,7 @@ from tui.messages import Answered, Dismissed, GoTo, OpenNode, ShowView, Typed
 from tui.panes.attention import Attention
 from tui.panes.blade import Blade
 from tui.panes.header import Header
+from tui.panes.introduction import Introduction
 from tui.panes.prompt import Prompt
 from tui.panes.timeline import Timeline
 from tui.panes.watch import Watch
@@ -21,6 +22,7 @@ from tui.screens.by_hand import ByHand
 from tui.screens.columns import ColumnChooser
 from tui.screens.event_log import EventLog
 from tui.screens.navigation import Navigation
+from tui.screens.picker import Pick, Picker
 from tui.screens.places import Places
 from tui.screens.playback import Playback
 from tui.screens.search import Search
@@ -29,7 +31,7 @@ from tui.viewmodels.events import EventsModel
 from tui.viewmodels.filters import filter_hint
 from tui.viewmodels.header import Transport, too_small
 from tui.viewmodels.subject import Subject
-from tui.viewmodels.tabs import TABS
+from tui.viewmodels.tabs import TABS, Tab
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
@@ -62,7 +64,8 @@ class Deck(Screen[None]):
         Binding("slash", "ask_filter", "filter", id="list.filter"),
         Binding("v", "with_all", "with nodes without a record", id="list.all"),
         Binding("C", "choose_columns", "choose columns", id="list.columns"),
-        Binding("q,ctrl+q", "quit", "quit", id="quit"),
+        Binding("q", "ask_to_quit", "leave the dashboard, after a question", id="quit.ask"),
+        Binding("ctrl+q", "quit", "quit", id="quit"),
     ]
 
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide"), (160, "-broad")]  # noqa: RUF012  # as Textual declares it
@@ -93,11 +96,29 @@ class Deck(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Header, views, hints."""
-        yield Header(self.session, [tab._replace(key=self.keymap.shown(f"view.{tab.name}")) for tab in TABS])
+        yield Header(self.session, self._tabs())
         yield LinesView(id="too-small")
         with ContentSwitcher(initial="watch", id="views"):
             yield from self._views
         yield Prompt()
+
+    def _tabs(self) -> list[Tab]:
+        """The views with the keys that open them."""
+        return [tab._replace(key=self.keymap.shown(f"view.{tab.name}")) for tab in TABS]
+
+    def use_keys(self, keymap: Keymap) -> None:
+        """Hints and tabs show these keys."""
+        self.keymap = keymap
+        self.query_one(Header).name_tabs(self._tabs())
+        self.look_at_header()
+
+    def introduce(self) -> None:
+        """Show the first keys to whoever is new here."""
+        self.mount(Introduction(self.keymap))
+
+    def end_introduction(self) -> None:
+        """Whoever presses a key has read it."""
+        self.query(Introduction).remove()
 
     def on_mount(self) -> None:
         """The first look, and the clock starts."""
@@ -214,6 +235,20 @@ class Deck(Screen[None]):
         if isinstance(self.view, Blade):
             self.app.push_screen(ColumnChooser(self.view.model, self.on_table_arranged))
 
+    def action_ask_to_quit(self) -> None:
+        """Leave if that is meant, or at once where nobody wants to be asked."""
+
+        def leave(number: int | None) -> None:
+            if number == 0:
+                self.app.exit()
+
+        if not self._settings.value("confirm_quit"):
+            leave(0)
+            return
+        self.playback.stand_still()
+        picks = [Pick("q", "leave the dashboard"), Pick("n", "stay")]
+        self.app.push_screen(Picker("Leave?", picks, mark=self.session.glyphs.cursor), leave)
+
     async def action_quit(self) -> None:
         """Leave."""
         self.playback.stand_still()
@@ -243,6 +278,12 @@ class Deck(Screen[None]):
 
     def on_table_arranged(self) -> None:
         """Columns, sort order or filter have changed: show it."""
+        self.look()
+
+    def forget(self, name: str) -> None:
+        """A view is shown as it is for everybody."""
+        view = next(view for view in self._views if view.id == name)
+        view.recall({})
         self.look()
 
     def remember(self) -> None:

@@ -1,0 +1,142 @@
+"""The settings on the screen: each value with its source, another one with a key, keys pressed; first run; leaving."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.options import OPTIONS
+from tui.settings import Settings, Source
+from tui.viewmodels.settings_rows import entries, entry_lines, next_value
+from tui.viewmodels.text import plain
+
+LATER_S = 330
+
+
+def test_each_value_is_shown_with_its_source():
+    settings = Settings(
+        {"theme": "light"}, views={"tasks": {"sort": "Node", "columns": ["State", "Node"]}}, keys={"help": "f2"}
+    )
+    settings.use("glyphs", "ascii", Source.COMMAND_LINE)
+    settings.choose("speed", 600.0)
+    found = entries(settings, [("help", "f2", "help"), ("row.why", "w", "why is it so?")])
+    assert [entry[:4] for entry in found] == [
+        ("option", "theme", "light", "file"),
+        ("option", "glyphs", "ascii", "command line"),
+        ("option", "time", "clock", "default"),
+        ("option", "speed", "600", "chosen here"),
+        ("option", "confirm_quit", "yes", "default"),
+        ("option", "introduction", "yes", "default"),
+        ("view", "tasks", "sort, columns", "as it was left"),
+        ("key", "help", "f2", "file"),
+        ("key", "row.why", "w", "default"),
+    ]
+    assert found[6].said == "sort Node; columns State, Node"
+    lines = entry_lines(found, 80)
+    assert [number for number, _ in lines] == [-1, 0, 1, 2, 3, 4, 5, -1, -1, 6, -1, -1, 7, 8]
+    assert all(len(plain(each)) <= 80 for _, each in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "by", "then"),
+    [
+        ("theme", "dark", 1, "light"),
+        ("theme", "dark", -1, "no-colour"),
+        ("theme", "gone", 1, "dark"),
+        ("confirm_quit", True, 1, False),
+        ("speed", 60.0, 1, 120.0),
+        ("speed", 0.0, 1, 0.1),
+        ("speed", 59.0, 1, 60.0),
+    ],
+)
+def test_the_next_value(name, value, by, then):
+    speeds = (0.1, 60.0, 120.0, 0.0)
+    assert next_value(name, value, by, speeds) == then
+    assert OPTIONS[name].takes(then)
+
+
+def test_values_are_changed_and_given_up_on_the_screen(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    def look(app):
+        seen.append((app.theme, app.session.time_format, app.settings.source("theme").value))
+
+    drive(app, "s", "right", look, "down", "down", "enter", look, "up", "up", "left", "left", look, "d", look)
+    assert seen == [
+        ("light", "clock", "chosen here"),
+        ("light", "elapsed", "chosen here"),
+        ("no-colour", "elapsed", "chosen here"),
+        ("dark", "elapsed", "default"),
+    ]
+
+
+def test_a_view_opens_as_for_everybody_when_what_was_left_is_given_up(dashboard_at):
+    app = dashboard_at(LATER_S, settings=Settings(views={"tasks": {"sort": "Node"}}))
+    seen = []
+    views_at = len(OPTIONS)
+    drive(
+        app,
+        "s",
+        *["down"] * views_at,
+        lambda app: seen.append(text_of(app)),
+        "d",
+        lambda app: seen.append(text_of(app)),
+    )
+    assert contains(seen[0], "Views: how each opens", "sort Node")
+    assert not contains(seen[1], "sort Node")
+    assert app.settings.as_remembered().get("views", {}).get("tasks") is None
+
+
+def test_a_key_is_pressed_for_a_binding_and_works_at_once(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    first_key = len(OPTIONS)
+    at = [identity for identity, _, _ in app.deck.keymap.listed()].index("view.pools")
+    drive(
+        app,
+        *("2", "s", *["down"] * (first_key + at + 1)),  # the view Pools is remembered with its cursor by now
+        "enter",
+        lambda app: seen.append(text_of(app)),
+        "f7",
+        lambda app: seen.append(text_of(app)),
+        *("escape", "1", "f7"),
+        lambda app: seen.append(text_of(app)),
+        lambda app: seen.append((app.rebind("view.pools", "3"), app.settings.keys)),
+        lambda app: seen.append((app.rebind("view.pools", None), app.settings.keys)),
+    )
+    assert contains(seen[0], "Press a key", "for: Pools")
+    assert contains(seen[2], "f7 Pools", "› Pools")
+    assert seen[3] == ("view.pools: 3 is the key of view.nodes already", {"view.pools": "f7"})
+    assert seen[4] == ("", {})
+
+
+def test_the_five_lines_come_once_and_any_key_does_what_it_does(dashboard_at):
+    settings = Settings()
+    seen = []
+    drive(
+        dashboard_at(LATER_S, settings=settings, introduces=True),
+        lambda app: seen.append(text_of(app)),
+        "2",
+        lambda app: seen.append(text_of(app)),
+    )
+    assert contains(seen[0], "Welcome", "space  lets time go by", "any key closes this for good")
+    assert not contains(seen[1], "Welcome")
+    assert contains(seen[1], "› Pools")
+    assert settings.as_remembered()["introduction"] is False
+
+
+@pytest.mark.parametrize(
+    ("keys", "leaves"), [(["q", "q"], True), (["q", "enter"], True), (["q", "escape"], False), (["ctrl+q"], True)]
+)
+def test_q_asks_before_it_leaves_and_ctrl_q_does_not(dashboard_at, keys, leaves):
+    app = dashboard_at(LATER_S)
+    drive(app, *keys)
+    assert (app._exit and app.return_code == 0) is leaves
+
+
+def test_q_leaves_at_once_where_nobody_wants_to_be_asked(dashboard_at):
+    app = dashboard_at(LATER_S, settings=Settings({"confirm_quit": False}))
+    drive(app, "q")
+    assert app._exit
