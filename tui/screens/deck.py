@@ -22,7 +22,6 @@ from tui.screens.by_hand import ByHand
 from tui.screens.columns import ColumnChooser
 from tui.screens.event_log import EventLog
 from tui.screens.navigation import Navigation
-from tui.screens.picker import Pick, Picker
 from tui.screens.places import Places
 from tui.screens.playback import Playback
 from tui.screens.search import Search
@@ -64,7 +63,6 @@ class Deck(Screen[None]):
         Binding("slash", "ask_filter", "filter", id="list.filter"),
         Binding("v", "with_all", "with nodes without a record", id="list.all"),
         Binding("C", "choose_columns", "choose columns", id="list.columns"),
-        Binding("q", "ask_to_quit", "leave the dashboard, after a question", id="quit.ask"),
         Binding("ctrl+q", "quit", "quit", id="quit"),
     ]
 
@@ -78,7 +76,7 @@ class Deck(Screen[None]):
         self.keymap = Keymap(settings.keys)
         self.breakdown = Breakdown(self, session, recorder)
         self.playback = Playback(self, session)
-        self.navigation = Navigation(self, session)
+        self.navigation = Navigation(self, session, settings)
         self.by_hand = ByHand(self, session, recorder)
         self.telling = Telling(self, session)
         self.places = Places(self, session)
@@ -234,20 +232,6 @@ class Deck(Screen[None]):
         """Choose the columns of the list."""
         if isinstance(self.view, Blade):
             self.app.push_screen(ColumnChooser(self.view.model, self.on_table_arranged))
-
-    def action_ask_to_quit(self) -> None:
-        """Leave if that is meant, or at once where nobody wants to be asked."""
-
-        def leave(number: int | None) -> None:
-            if number == 0:
-                self.app.exit()
-
-        if not self._settings.value("confirm_quit"):
-            leave(0)
-            return
-        self.playback.stand_still()
-        picks = [Pick("q", "leave the dashboard"), Pick("n", "stay")]
-        self.app.push_screen(Picker("Leave?", picks, mark=self.session.glyphs.cursor), leave)
 
     async def action_quit(self) -> None:
         """Leave."""

@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.widgets import ContentSwitcher
 
 from tui.panes.blade import Blade
+from tui.screens.picker import Pick, Picker
 from tui.viewmodels.job_schedules import JobSchedulesModel
 from tui.viewmodels.jobs import JobsModel, PoolsModel
 from tui.viewmodels.nodes import NodesModel
@@ -16,6 +17,7 @@ from tui.viewmodels.tasks import TasksModel
 
 if TYPE_CHECKING:
     from tui.screens.deck import Deck
+    from tui.settings import Settings
     from tui.viewmodels.lists import RowsModel
     from tui.viewmodels.session import Session
 
@@ -37,12 +39,14 @@ class Navigation:
         Binding("colon", "go('ask')", "go line: view, id, time, speed", id="go.line"),
         Binding("escape", "go('out')", "out, back", id="go.out"),
         Binding("minus", "go('out')", "previous view", show=False, id="go.back"),
+        Binding("q", "go('quit')", "leave the dashboard, after a question", id="quit.ask"),
         Binding("z", "go('zoom')", "maximise the pane, restore", id="pane.zoom"),
     )
 
-    def __init__(self, deck: Deck, session: Session) -> None:
+    def __init__(self, deck: Deck, session: Session, settings: Settings) -> None:
         """On this deck, where the first view is shown."""
         self._deck = deck
+        self._settings = settings
         self._session = session
         self._visited: list[str] = []
 
@@ -94,6 +98,20 @@ class Navigation:
         elif self._visited:
             self._switch(self._visited.pop())
             self._deck.look()
+
+    def quit(self) -> None:
+        """Leave the dashboard if that is meant, or at once where nobody wants to be asked."""
+
+        def leave(number: int | None) -> None:
+            if number == 0:
+                self._deck.app.exit()
+
+        if not self._settings.value("confirm_quit"):
+            leave(0)
+            return
+        self._deck.playback.stand_still()
+        picks = [Pick("q", "leave the dashboard"), Pick("n", "stay")]
+        self._deck.app.push_screen(Picker("Leave?", picks, mark=self._session.glyphs.cursor), leave)
 
     def zoom(self) -> None:
         """Give the whole screen to the pane with the focus, or take it back."""
