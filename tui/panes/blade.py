@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.containers import Container, Horizontal
+from textual.containers import Horizontal
 
+from tui.panes.view import View
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.text import Line, Span, between, cut
 from tui.widgets.lines import LinesView
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.lists import RowsModel
 
 
-class Blade(Resized, Container):
+class Blade(Resized, View):
     """One of the lists, full screen."""
 
     hints: ClassVar[tuple[tuple[str, str], ...]] = (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.containers import Container
-
+from tui.panes.view import View
 from tui.viewmodels.timeline import TimelineModel
 from tui.widgets.timeline import TimelineGrid
 
@@ -24,7 +23,7 @@ HELP = (
 )
 
 
-class Timeline(Container):
+class Timeline(View):
     """The pool in focus over time."""
 
     title = "Timeline"

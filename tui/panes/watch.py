@@ -9,6 +9,7 @@ from textual.containers import Container
 from engine.terms import JobState
 from tui.messages import ShowView
 from tui.panes.attention import Attention
+from tui.panes.view import View
 from tui.viewmodels import phase_rail
 from tui.viewmodels.estimates import HELP as HOW_ESTIMATED
 from tui.viewmodels.events import EventsModel
@@ -36,7 +37,7 @@ HELP = (
 ) + HOW_ESTIMATED
 
 
-class Watch(Container):
+class Watch(View):
     """The job in focus on its pool."""
 
     title = "Watch"

@@ -78,7 +78,7 @@ class Navigation:
             self._deck.minimize()
         self._deck.query_one(ContentSwitcher).current = name
         self._deck.view.focus_first()
-        self._deck.call_after_refresh(self._deck.look)
+        self._deck.look_at_header()
 
     def out(self) -> None:
         """Close what is open: the way to another moment, what was said, a large pane, a filter, marks, the view."""
@@ -97,7 +97,6 @@ class Navigation:
             self._deck.look()
         elif self._visited:
             self._switch(self._visited.pop())
-            self._deck.look()
 
     def quit(self) -> None:
         """Leave the dashboard if that is meant, or at once where nobody wants to be asked."""
