@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import string
 from typing import TYPE_CHECKING
 
 from textual.binding import Binding
 from textual.dom import DOMNode
-from textual.keys import Keys, key_to_character
+from textual.keys import Keys
 
 from tui.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-_NAMES = {"escape": "esc", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End", "space": "space"}
 _MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "hyper", "meta"})
 _NAMED_KEYS = frozenset(key.value for key in Keys)
 
 
+def _long_name(key: str) -> str:
+    """``full_stop`` for ``.``, as Textual names them."""
+    return next(iter(Binding.make_bindings([Binding(key, "")]))).key if key else key
+
+
+_NAMES = {"comma": ",", **{_long_name(sign): sign for sign in string.punctuation if sign != ","}}
+_NAMES |= {"escape": "esc", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End"}
+
+
 def key_name(key: str) -> str:
     """A key as it stands in hints: ``.`` for ``full_stop``, ``esc`` for ``escape``."""
-    if key in _NAMES:
-        return _NAMES[key]
-    character = key_to_character(key)
-    return character if character is not None and character.isprintable() else key
+    return _NAMES.get(key, key)
 
 
 def keys_of(binding: Binding) -> list[str]:
@@ -144,11 +150,6 @@ class Keymap:
         return " ".join(map(key_name, self.keys(binding)))
 
 
-def _long_name(key: str) -> str:
-    """``full_stop`` for ``.``, as Textual names them."""
-    return next(iter(Binding.make_bindings([Binding(key, "")]))).key if key else key
-
-
 def _is_key(key: str) -> bool:
     *modifiers, base = key.split("+")
-    return set(modifiers) <= _MODIFIERS and (base in _NAMED_KEYS or key_to_character(base) is not None)
+    return set(modifiers) <= _MODIFIERS and (len(base) == 1 or base in _NAMED_KEYS or base in _NAMES)

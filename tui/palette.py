@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from rich.color import Color
 from rich.style import Style
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from tui.options import ANSI, CONTRAST, DARK, LIGHT, NO_COLOUR, THEME_NAMES
 from tui.viewmodels.text import Role, Span
@@ -105,7 +105,12 @@ def _theme(name: str) -> Theme:
         success=colours[Role.OK],
         dark=name != LIGHT,
         ansi=is_ansi,
-        variables={"cursor-ground": cursor, "frame": colours[Role.DIM], "frame-focus": colours[Role.KEY]},
+        variables={
+            **(BUILTIN_THEMES["ansi-dark"].variables if is_ansi else {}),
+            "cursor-ground": cursor,
+            "frame": colours[Role.DIM],
+            "frame-focus": colours[Role.KEY],
+        },
     )
 
 

@@ -51,7 +51,17 @@ def test_every_hint_of_a_view_is_a_key_that_works_there(dashboard_at, tab):
 
 @pytest.mark.parametrize(
     ("key", "name"),
-    [("full_stop", "."), ("escape", "esc"), ("pageup", "PgUp"), ("P", "P"), ("ctrl+q", "ctrl+q"), ("f1", "f1")],
+    [
+        ("full_stop", "."),
+        ("escape", "esc"),
+        ("pageup", "PgUp"),
+        ("P", "P"),
+        ("ctrl+q", "ctrl+q"),
+        ("f1", "f1"),
+        ("slash", "/"),
+        ("minus", "-"),
+        ("comma", ","),
+    ],
 )
 def test_keys_have_the_names_that_people_give_them(key, name):
     assert key_name(key) == name

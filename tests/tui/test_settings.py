@@ -163,6 +163,21 @@ def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch
     assert (shown["theme"], shown["speed"]) == ("dark", 30)
 
 
+@pytest.mark.parametrize("theme", OPTIONS["theme"].values)
+def test_every_theme_draws_views_and_sheets_in_its_colours(dashboard_at, theme):
+    seen, kinds = [], set()
+
+    def look(app):
+        seen.append(text_of(app))
+        styles = {segment.style for strip in app.screen._compositor.render_strips() for segment in strip} - {None}
+        kinds.update(colour.type.name for style in styles for colour in (style.color, style.bgcolor) if colour)
+
+    drive(dashboard_at(LATER_S, theme=theme), look, "question_mark", look, "escape", "a", look, "escape", "s", look)
+    assert all(contains(lines, word) for lines, word in zip(seen, ("Watch", "Help", "Reboot", "Settings"), strict=True))
+    allowed = {"ansi": {"DEFAULT", "STANDARD"}, "no-colour": {"DEFAULT"}}.get(theme, {"TRUECOLOR"})
+    assert kinds == allowed
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "theme", "glyphs"),
     [("NO_COLOR", "1", "no-colour", "auto"), ("NO_COLOR", "", "dark", "auto"), ("TERM", "dumb", "no-colour", "ascii")],

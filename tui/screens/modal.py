@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import ConsoleRenderable, RichCast
-    from rich.style import Style
     from textual.color import Color
 
 ResultT = TypeVar("ResultT")
@@ -22,6 +22,8 @@ ResultT = TypeVar("ResultT")
 @lru_cache(maxsize=1024)
 def _faded(style: Style | None, color: Color) -> Style | None:
     """The style as it shows through this colour."""
+    if color.a == 0:  # the terminal's own colours cannot be mixed
+        return (style or Style()) + Style(dim=True)
     segments = BackgroundScreen.process_segments([Segment(" ", style)], color)
     return next(segment.style for segment in segments)
 
