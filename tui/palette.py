@@ -114,6 +114,11 @@ def _theme(name: str) -> Theme:
     )
 
 
+def has_grounds(theme: str) -> bool:
+    """Whether any role's colour can be the ground of another one's."""
+    return theme not in (ANSI, NO_COLOUR)
+
+
 @lru_cache(maxsize=1024)
 def style(theme: str, role: Role, is_fill: bool = False, is_underlined: bool = False, is_cursor: bool = False) -> Style:
     """How a span of this role looks; it always has a background of its own."""
@@ -123,7 +128,6 @@ def style(theme: str, role: Role, is_fill: bool = False, is_underlined: bool = F
         on_fill = "black" if theme == ANSI else _readable_on(colour)
         return Style(color=on_fill, bgcolor=colour, bold=role is Role.FAILED)
     without_colour = theme == NO_COLOUR
-    has_no_grounds = theme in (ANSI, NO_COLOUR)
     return Style(
         color=colour,
         bgcolor=cursor if is_cursor else ground,
@@ -131,13 +135,19 @@ def style(theme: str, role: Role, is_fill: bool = False, is_underlined: bool = F
         dim=without_colour and role in (Role.OFF, Role.DIM),
         italic=role is Role.DERIVED,
         underline=is_underlined,
-        reverse=(has_no_grounds and is_cursor) or role is Role.ALERT,
+        reverse=(is_cursor and not has_grounds(theme)) or role is Role.ALERT,
     )
 
 
 def span_style(theme: str, span: Span, *, is_cursor: bool = False) -> Style:
     """How a span looks."""
-    return style(theme, span.role, span.is_fill, span.is_underlined, is_cursor)
+    found = style(theme, span.role, span.is_fill, span.is_underlined, is_cursor)
+    return found if span.ground is None else _on(found, theme, span.ground)
+
+
+@lru_cache(maxsize=256)
+def _on(found: Style, theme: str, ground: Role) -> Style:
+    return found + Style(bgcolor=_COLOURS[theme][ground])
 
 
 def _readable_on(colour: str) -> str:

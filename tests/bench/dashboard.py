@@ -25,6 +25,7 @@ from tests.bench.workloads import Workload
 from tui.app import Dashboard, calm_collector
 from tui.panes.blade import Blade
 from tui.panes.watch import Watch
+from tui.viewmodels.lenses import Lens
 from tui.viewmodels.tabs import TABS
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
@@ -72,8 +73,8 @@ class Cases(Stage):
         deck.navigation.show("watch")
         states = self.simulation.world.nodes.state
         kept = states[:]
-        while node_map.model.lens.value != "node state":
-            node_map.action_lens()
+        lens = node_map.model.lens
+        node_map.model.look_through(Lens.STATE)
         await self.settle()
         log = self.simulation.log
         something = next(number for number, shape in enumerate(log.shapes) if shape.subject is Subject.NODE)
@@ -85,8 +86,7 @@ class Cases(Stage):
             log.append(self.simulation.now_ms, something, -1, 0)
             costs.append(await self.cost_s(deck.look))
         states[:] = kept
-        node_map.action_lens()
-        node_map.action_lens()
+        node_map.model.look_through(lens)
         self.add("worst case map, every cell different", 25, percentile(costs, 50) * 1000, "ms")
 
     # -- lists ---------------------------------------------------------------------------------------------------

@@ -129,7 +129,9 @@ def test_an_action_on_a_group_is_for_all_of_it_and_m_marks_all():
     def view(app):
         seen.append(app.screen.view.id)
 
-    drive(app, "tab", "down", "up", "a", note, "escape", "m", marks, "m", marks, "w", note, "escape", "enter", view)
+    drive(
+        app, "tab", "tab", "down", "up", "a", note, "escape", "m", marks, "m", marks, "w", note, "escape", "enter", view
+    )
     assert contains(seen[0], "Act on 4 nodes")
     assert seen[1] == [Subject("node", node) for node in range(4)]
     assert seen[2] == []

@@ -9,12 +9,12 @@ from textual.containers import Container
 from engine.terms import JobState
 from tui.messages import ShowView
 from tui.panes.attention import Attention
+from tui.panes.map import MapPane
 from tui.panes.view import View
 from tui.viewmodels import phase_rail
 from tui.viewmodels.estimates import HELP as HOW_ESTIMATED
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.instances import PreparationModel, ReleaseModel
-from tui.viewmodels.node_map import NodeMapModel
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
@@ -55,14 +55,14 @@ class Watch(View):
         self._preparation = PreparationModel(session)
         self._release = ReleaseModel(session)
         self._events = EventsModel(session)
-        self._map = NodeMapModel(session)
+        self._map = MapPane(session)
 
     def compose(self) -> ComposeResult:
         """The rail across; on the left where, on the right which and when."""
         yield LinesView(id="rail", classes="panel")
         with Container(id="panes"):
             with Container(id="where"):
-                yield NodeMap(self._map, id="map")
+                yield self._map
                 yield Attention(self._session)
             with Container(id="which"):
                 yield Table(self._preparation, id="hooks")
@@ -78,7 +78,6 @@ class Watch(View):
 
     def on_mount(self) -> None:
         """Headings that do not change."""
-        self.query_one(NodeMap).name_lens()
         self.query_one("#recent").border_title = "Events"
 
     def look(self) -> None:
@@ -87,7 +86,7 @@ class Watch(View):
         rail = self.query_one("#rail", LinesView)
         entitle(rail, phase_rail.title(session), phase_rail.subtitle(session))
         rail.show(phase_rail.rail(session, rail.size.width, rail.size.height))
-        self.query_one(NodeMap).look()
+        self._map.look()
         self._look_at_hooks()
         self.query_one(Attention).look()
         self._look_at_events()
@@ -118,6 +117,10 @@ class Watch(View):
         message.stop()
         name = "preparation" if message.table.model is self._preparation else "release"
         self.post_message(ShowView(name, message.key))
+
+    def show_all(self) -> bool:
+        """Dim nothing of the map any more; returns whether something was."""
+        return self._map.show_all()
 
     def focus_first(self) -> None:
         """The map has the focus at first."""

@@ -31,6 +31,7 @@ from tui.viewmodels.filters import filter_hint
 from tui.viewmodels.header import Transport, too_small
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.tabs import TABS, Tab
+from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
@@ -146,12 +147,12 @@ class Deck(Screen[None]):
     def under_cursor(self) -> Subject | None:
         """What is under the cursor; None where that is nothing to act on."""
         focused = self.focused
-        return focused.subject if isinstance(focused, NodeMap | Table | TimelineGrid | Attention) else None
+        return focused.subject if isinstance(focused, NodeMap | Legend | Table | TimelineGrid | Attention) else None
 
     @property
     def group_under_cursor(self) -> Sequence[Subject]:
         """All that is under the cursor: a group where that is one."""
-        if isinstance(self.focused, Attention):
+        if isinstance(self.focused, Attention | Legend):
             return self.focused.subjects
         return [self.under_cursor] if self.under_cursor is not None else []
 

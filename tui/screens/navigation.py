@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.widgets import ContentSwitcher
 
 from tui.panes.blade import Blade
+from tui.panes.watch import Watch
 from tui.screens.picker import Pick, Picker
 from tui.viewmodels.job_schedules import JobSchedulesModel
 from tui.viewmodels.jobs import JobsModel, PoolsModel
@@ -90,7 +91,7 @@ class Navigation:
             return
         if self._deck.maximized is not None:
             self._deck.minimize()
-        elif isinstance(view, Blade) and view.model.clear_filter():
+        elif view.show_all() if isinstance(view, Watch) else isinstance(view, Blade) and view.model.clear_filter():
             self._deck.look()
         elif self._session.marks:
             self._session.marks.clear()

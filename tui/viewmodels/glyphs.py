@@ -36,6 +36,7 @@ class GlyphSet:
         self.times, self.dot = ("x", "-") if ascii_only else ("×", "·")
         self.good, self.bad, self.up = ("+", "x", "^") if ascii_only else ("✓", "✗", "▲")
         self.down = "v" if ascii_only else "▼"
+        self.spot = "'" if ascii_only else "·"  # beside what can be evicted
 
     def of(self, glyph: Glyph) -> str:
         """The one cell for this glyph."""

@@ -32,12 +32,13 @@ class Role(Enum):
 
 
 class Span(NamedTuple):
-    """A piece of text. ``is_fill`` makes the role's colour the background."""
+    """A piece of text. ``is_fill`` makes the role's colour the background, ``ground`` that of another one."""
 
     text: str
     role: Role = Role.PLAIN
     is_fill: bool = False
     is_underlined: bool = False
+    ground: Role | None = None
 
 
 Line = tuple[Span, ...]

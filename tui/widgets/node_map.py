@@ -1,29 +1,29 @@
-"""The node map as a widget: lines of cells, a legend, a cursor."""
+"""The node map as a widget: lines of cells, and a cursor."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.content import Content
-from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 
+from tui import palette
 from tui.messages import OpenNode
-from tui.viewmodels.node_map import Grid, NodeMapModel, grid
+from tui.viewmodels.node_map import LABEL_CELLS, Grid, NodeMapModel, grid
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, Span, cut
+from tui.widgets.height import set_lines
 from tui.widgets.lines import strip_of
 from tui.widgets.resized import Resized
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
     from textual.strip import Strip
 
     from tui.viewmodels.text import Line
-
-_LABEL_CELLS = 6
-_LEGEND_LINES = 2
 
 
 class NodeMap(Resized, ScrollView):
@@ -39,16 +39,25 @@ class NodeMap(Resized, ScrollView):
         Binding("home", "edge(0)", "first node", show=False, id="map.first"),
         Binding("end", "edge(1)", "last node", show=False, id="map.last"),
         Binding("l", "lens", "next lens", id="map.lens"),
+        Binding("L", "choose_lens", "choose the lens", id="map.lenses"),
+        Binding("D", "compact", "leave out the nodes that have gone, show them again", id="map.compact"),
         Binding("enter", "open", "open the node", id="map.open"),
     ]
+
+    class Changed(Message):
+        """Another node is under the cursor, nodes were marked, or something else is looked at."""
+
+    class LensWanted(Message):
+        """A lens is to be chosen."""
 
     def __init__(self, model: NodeMapModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
         """A map of this model; empty until ``look``."""
         super().__init__(id=id)
         self.model = model
         self.cursor = 0
-        self._below: list[Line] = []
         self._drawn: list[Line] = []
+        # While the mouse is held down: where that began, and what was marked before.
+        self._held: tuple[int, dict[Subject, None]] | None = None
 
     @property
     def key(self) -> int | None:
@@ -61,36 +70,32 @@ class NodeMap(Resized, ScrollView):
         """The node under the cursor."""
         return None if self.key is None else Subject("node", self.key)
 
+    @property
+    def subjects(self) -> Sequence[Subject]:
+        """The same as a group of its own."""
+        return () if self.subject is None else (self.subject,)
+
+    def on_mount(self) -> None:
+        """A theme may have no colours for half cells."""
+        self.watch(self.app, "theme", self.look, init=False)
+
     def look(self) -> None:
         """Look at the model again and draw what has changed."""
         self.model.refresh()
         self.cursor = min(self.cursor, max(0, len(self.model.nodes) - 1))
-        self._arrange()
+        set_lines(self, -(-len(self.model.nodes) // self._grid.nodes_in_line))
         drawn = [self._line(y) for y in range(self.size.height)]
         if drawn != self._drawn:
             self._drawn = drawn
             self.refresh()
 
-    def _arrange(self) -> None:
-        cells = self.size.width
-        legend = self.model.legend(cells, _LEGEND_LINES if self.size.height > 9 else 1) if self.size.height > 5 else []
-        said = [self.model.description(self.cursor)] if self.size.height > 9 else []
-        self._below = [*legend, *said]
-        rows = -(-len(self.model.nodes) // self._grid.columns)
-        height = rows + len(self._below)
-        if self.virtual_size != (cells, height):
-            self.virtual_size = Size(cells, height)
-
     @property
     def _grid(self) -> Grid:
-        return grid(len(self.model.nodes), self.size.width, self._map_lines)
-
-    @property
-    def _map_lines(self) -> int:
-        return max(1, self.size.height - len(self._below))
+        halves = palette.has_grounds(self.app.theme) and not self.model.session.glyphs.ascii_only
+        return grid(len(self.model.nodes), self.size.width, max(1, self.size.height), has_halves=halves)
 
     def render_line(self, y: int) -> Strip:
-        """One row of cells, or a line of the legend."""
+        """One line of cells."""
         return strip_of(self, self._drawn[y] if y < len(self._drawn) else self._line(y))
 
     def _line(self, y: int) -> Line:
@@ -98,44 +103,43 @@ class NodeMap(Resized, ScrollView):
             empty = self.model.empty()
             at = y - 1
             return (Span(f" {empty[at]}", Role.DIM),) if 0 <= at < len(empty) else ()
-        if y >= self._map_lines:
-            return cut(self._below[y - self._map_lines], self.size.width)
         cursor = self.cursor if self.has_focus else None
         return cut(self.model.row(y + int(self.scroll_offset.y), self._grid, cursor), self.size.width)
+
+    def _draw_anew(self) -> None:
+        self._drawn = []
+        self.refresh()
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """The cursor is seen while the map has the focus."""
         super().watch_has_focus(has_focus)
-        self._drawn = []
-        self.refresh()
+        self._draw_anew()
 
     def on_resize(self, event: events.Resize) -> None:
         """More or fewer nodes fit into a row."""
-        if not self.has_other_size(event):
-            return
-        self._drawn = []
-        self._arrange()
-        self.refresh()
+        if self.has_other_size(event):
+            self._draw_anew()
+            set_lines(self, -(-len(self.model.nodes) // self._grid.nodes_in_line))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Other rows are seen."""
         super().watch_scroll_y(old_value, new_value)
-        self._drawn = []
-        self.refresh()
+        self._draw_anew()
+
+    # -- keys ----------------------------------------------------------------------------------------------------
 
     def move_to(self, index: int) -> None:
-        """Put the cursor on the node with this index."""
+        """Put the cursor on the node at this place of the map."""
         if not self.model.nodes:
             return
         self.cursor = max(0, min(index, len(self.model.nodes) - 1))
-        row, top = self.cursor // self._grid.columns, int(self.scroll_offset.y)
-        if row < top:
-            self.scroll_to(y=row, animate=False, immediate=True)
-        elif row >= top + self._map_lines:
-            self.scroll_to(y=row - self._map_lines + 1, animate=False, immediate=True)
-        self._arrange()
-        self._drawn = []
-        self.refresh()
+        line, top = self.cursor // self._grid.nodes_in_line, int(self.scroll_offset.y)
+        if line < top:
+            self.scroll_to(y=line, animate=False, immediate=True)
+        elif line >= top + self.size.height:
+            self.scroll_to(y=line - self.size.height + 1, animate=False, immediate=True)
+        self._draw_anew()
+        self.post_message(self.Changed())
 
     def action_move(self, right: int, down: int) -> None:
         """Move the cursor by cells."""
@@ -148,31 +152,72 @@ class NodeMap(Resized, ScrollView):
     def action_lens(self) -> None:
         """Look at something else of each node."""
         self.model.next_lens()
-        self._drawn = []
-        self._arrange()
-        self.refresh()
-        self.name_lens()
+        self.post_message(self.Changed())
 
-    def name_lens(self) -> None:
-        """The heading says which lens it is."""
-        self.border_title = Content(self.model.session.text(f"Node map · {self.model.lens.value} (l)"))
+    def action_choose_lens(self) -> None:
+        """Choose what to look at."""
+        self.post_message(self.LensWanted())
+
+    def action_compact(self) -> None:
+        """Leave out the nodes that have gone, or show them again."""
+        key = self.key
+        self.model.compact()
+        if key in self.model.nodes:
+            self.cursor = self.model.nodes.index(key)
+        self.post_message(self.Changed())
 
     def action_open(self) -> None:
         """Open the node under the cursor."""
         if self.key is not None:
             self.post_message(OpenNode(self.key))
 
-    def on_click(self, event: events.Click) -> None:
-        """A click selects a node, a second click opens it."""
+    # -- the mouse -----------------------------------------------------------------------------------------------
+
+    def _index_at(self, event: events.MouseEvent) -> int | None:
+        """The place of the node under the mouse; None beside the cells."""
         layout = self._grid
         place = event.get_content_offset(self)
         if place is None:
+            return None
+        column = 0 if layout.columns == 1 else (place.x - LABEL_CELLS) // layout.pitch
+        index = (place.y + int(self.scroll_offset.y)) * layout.nodes_in_line + column
+        return index if 0 <= column < layout.columns and index < len(self.model.nodes) else None
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Here a rectangle of nodes may begin."""
+        index = self._index_at(event)
+        if index is not None and event.button == 1:
+            self._held = index, dict(self.model.session.marks)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """While the mouse is held down, the nodes between there and here are marked."""
+        index = self._index_at(event)
+        if self._held is None or index is None:
             return
-        column, row = (place.x - _LABEL_CELLS) // layout.pitch, place.y + int(self.scroll_offset.y)
-        if layout.columns == 1:
-            column = 0
-        if place.y >= self._map_lines or not 0 <= column < layout.columns:
+        first, marks = self._held
+        if index == first and self.model.session.marks == marks:
             return
-        self.move_to(row * layout.columns + column)
+        self.model.session.marks = marks | dict.fromkeys(Subject("node", node) for node in self._between(first, index))
+        self._draw_anew()
+
+    def _between(self, one: int, other: int) -> list[int]:
+        columns = self._grid.columns
+        top, bottom = sorted((one // columns, other // columns))
+        left, right = sorted((one % columns, other % columns))
+        rows = (self.model.nodes[row * columns + left : row * columns + right + 1] for row in range(top, bottom + 1))
+        return [node for row in rows for node in row]
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """The rectangle is done."""
+        event.stop()
+        self._held = None
+        self.post_message(self.Changed())
+
+    def on_click(self, event: events.Click) -> None:
+        """A click selects a node, a second click opens it."""
+        index = self._index_at(event)
+        if index is None:
+            return
+        self.move_to(index)
         if event.chain > 1:
             self.action_open()

@@ -42,6 +42,16 @@ def state_in(code: int) -> NodeState | None:
     return None if code == GONE else NodeState(code)
 
 
+def gone_in(states: bytes) -> list[int]:
+    """Where in the bytes of ``NodePage.states`` those nodes are that have left the pool."""
+    return places(states, GONE)
+
+
+def count_gone(states: bytes) -> int:
+    """How many those are."""
+    return states.count(GONE)
+
+
 def hooks_in(code: int) -> tuple[HookStatus, HookStatus]:
     """Preparation and release as one byte of ``NodePage.all_hooks`` tells them."""
     return HookStatus(code >> _STATUS_BITS), HookStatus(code & ((1 << _STATUS_BITS) - 1))
@@ -157,6 +167,25 @@ class NodePage:
     def free_slots(self) -> Sequence[int]:
         """Task slots that are not taken, of each of ``nodes``."""
         return values(self._simulation.world.nodes.free, self.nodes())
+
+    def all_since_ms(self) -> Sequence[int]:
+        """When the present state of each of ``nodes`` began."""
+        return values(self._simulation.world.nodes.since, self.nodes())
+
+    def failures(self) -> list[int]:
+        """What has failed on each of ``nodes``: tasks, and preparation and release of the job in focus."""
+        world = self._simulation.world
+        nodes = self.nodes()
+        found = list(values(world.nodes.failed, nodes))
+        for failed in (*self._prep.failures(), *self._release.failures()):
+            at = world.nodes[failed.node].position
+            if at < len(nodes) and nodes[at] == failed.node:
+                found[at] += 1
+        return found
+
+    def is_dedicated(self, node: int) -> bool:
+        """Whether the node is no Spot node."""
+        return self._simulation.world.nodes[node].dedicated
 
     def hooks(self, node: int) -> tuple[HookStatus, HookStatus]:
         """How the node stands with preparation and release of the job in focus."""

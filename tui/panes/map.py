@@ -1,0 +1,84 @@
+"""The pane of the node map: cells, legend, and the node under the cursor in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.containers import Vertical
+
+from tui.screens.picker import Pick, Picker
+from tui.viewmodels.lenses import LENSES
+from tui.viewmodels.node_map import NodeMapModel
+from tui.viewmodels.text import cut
+from tui.widgets.legend import Legend
+from tui.widgets.lines import LinesView
+from tui.widgets.node_map import NodeMap
+from tui.widgets.title import entitle
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from textual.app import ComposeResult
+
+    from tui.viewmodels.session import Session
+
+_LOW = 10  # lines of the pane: with fewer, all but one line of the legend are the map's
+
+
+class MapPane(Vertical):
+    """Where it is."""
+
+    allow_maximize = True
+
+    def __init__(self, session: Session) -> None:
+        """Of the pool in focus."""
+        super().__init__(id="map-pane", classes="panel")
+        self._model = NodeMapModel(session)
+
+    def compose(self) -> ComposeResult:
+        """The cells, and below them what they mean."""
+        yield NodeMap(self._model, id="map")
+        yield Legend(self._model, id="legend")
+        yield LinesView(id="described")
+
+    def remembered(self) -> dict[str, Any]:
+        """What was chosen here."""
+        return self._model.remembered()
+
+    def recall(self, values: Mapping[str, Any]) -> None:
+        """Be as it was left."""
+        self._model.recall(values)
+
+    def look(self) -> None:
+        """Bring everything up to date."""
+        self.query_one(NodeMap).look()
+        is_low = self.size.height < _LOW
+        self.query_one(Legend).look(1 if is_low else 2)
+        self._describe(is_low=is_low)
+        entitle(self, self._model.title(self.size.width))
+
+    def _describe(self, *, is_low: bool) -> None:
+        described = self.query_one("#described", LinesView)
+        described.display = not is_low
+        described.show([cut(self._model.description(self.query_one(NodeMap).cursor), described.size.width)])
+
+    def show_all(self) -> bool:
+        """Dim nothing any more; returns whether something was."""
+        was_dimmed = self._model.only is not None
+        self._model.only = None
+        return was_dimmed
+
+    def on_node_map_changed(self) -> None:
+        """Something is to be drawn otherwise."""
+        self.look()
+
+    def on_node_map_lens_wanted(self) -> None:
+        """Choose a lens."""
+
+        def picked(number: int | None) -> None:
+            if number is not None:
+                self._model.look_through(LENSES[number])
+                self.look()
+
+        picks = [Pick(str(number), lens.value) for number, lens in enumerate(LENSES, 1)]
+        self.app.push_screen(Picker("Lens of the node map", picks, mark=self._model.session.glyphs.cursor), picked)
