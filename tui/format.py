@@ -38,6 +38,25 @@ def signed_span(ms: int) -> str:
     return f"{'-' if ms < 0 else '+'}{span(abs(ms))}"
 
 
+def in_words(ms: int) -> str:
+    """A duration in its largest unit if it is a whole number of those: ``7 days``, ``90 minutes``; else as ``span``."""
+    for unit_ms, name in ((DAY_MS, "day"), (HOUR_MS, "hour"), (MINUTE_MS, "minute"), (SECOND_MS, "second")):
+        if ms % unit_ms == 0 and ms:
+            count = ms // unit_ms
+            return f"{count:,} {name}{'' if count == 1 else 's'}"
+    return span(ms)
+
+
+def size(count: int) -> str:
+    """So many bytes, in units of 1000: ``58 B``, ``4.8 KB``, ``12 GB``."""
+    value, unit = float(count), "B"
+    for larger in ("KB", "MB", "GB", "TB"):
+        if round(value, 1) < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.1f} {unit}" if unit != "B" and value < 99.95 else f"{value:.0f} {unit}"
+
+
 def optional(value: object) -> str:
     """The value as text; empty for None."""
     return "" if value is None else str(value)

@@ -145,6 +145,12 @@ class Keymap:
         names = (key_name(each[0]) if each else word for each, word in zip(keys, identities.split(), strict=True))
         return " ".join(names)
 
+    def keys_in(self, context: type[DOMNode]) -> list[tuple[str, str]]:
+        """Keys and what they do, as our classes declare them; what they have from Textual is no news to anybody."""
+        ours = (each for each in context.__mro__ if issubclass(each, DOMNode) and each.__module__.startswith("tui."))
+        bound = (binding for each in ours for binding in _bound(each))
+        return [(self.all_shown(binding), binding.description) for binding in bound if binding.description]
+
     def all_shown(self, binding: Binding) -> str:
         """All keys of a binding."""
         return " ".join(map(key_name, self.keys(binding)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.paths import WORKITEMS, job_directory, parent, task_directory
 from engine.state.tasks import COMPLETED, GONE
-from engine.terms import InstanceState, TaskState
+from engine.terms import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,10 +44,14 @@ class FileEntry(NamedTuple):
 
 
 class Directory(NamedTuple):
-    """The directory of a process, and when it is deleted; None is never, or not known yet."""
+    """The directory of a process, and when it is deleted; None is never, or not known yet.
+
+    ``retention_ms`` is how long it stays after the process has ended; None is for ever.
+    """
 
     path: str
     expires_ms: int | None
+    retention_ms: int | None
 
 
 def files_of(world: World, node: int, now_ms: int) -> list[FileEntry]:
@@ -87,7 +91,7 @@ def entries_of(world: World, node: int, tasks: Sequence[int], now_ms: int) -> li
     directories = [directory_of(world, task, node) for task in tasks if world.tasks.state[task] != GONE]
     directories += _instance_directories(world, node)
     expired = {directory.path for directory in directories if is_over(directory, now_ms)}
-    entries = {path: files.read(path) for path in files.walk() if _process_directory(path) not in expired}
+    entries = {path: files.read(path) for path in files.walk() if process_directory(path) not in expired}
     for path in (directory.path for directory in directories):
         if path not in expired and path not in entries:
             entries.update({f"{path}/{name}": "" for name in OUTPUTS})
@@ -110,7 +114,7 @@ def sweep(world: World, node: int) -> None:
         world.disks.edit(node).delete(directory.path)
 
 
-def _process_directory(path: str) -> str:
+def process_directory(path: str) -> str:
     """The directory of the process that a path belongs to."""
     return "/".join(path.split("/", _TASK_DEPTH)[:_TASK_DEPTH])
 
@@ -120,9 +124,8 @@ def directory_of(world: World, task: int, node: int) -> Directory:
     tasks = world.tasks
     path = task_directory(world.jobs[tasks.profile_of(task).job].id, tasks.task_id(task))
     retention_ms = retention_ms_of(world, task, node)
-    if tasks.state[task] != COMPLETED or retention_ms is None:
-        return Directory(path, None)
-    return Directory(path, tasks.ended[task] + retention_ms)
+    ended_ms = tasks.ended[task] if tasks.state[task] == COMPLETED else None
+    return _kept(path, ended_ms, retention_ms)
 
 
 def retention_ms_of(world: World, task: int, node: int) -> int | None:
@@ -144,23 +147,26 @@ def _instance_directories(world: World, node: int) -> list[Directory]:
         job = world.jobs[instances.job[row]]
         if job.state is None:
             continue
-        prep, release = job.spec.job_preparation_task, job.spec.job_release_task
-        if prep is not None:
-            found += _of_instance(world, job, node, instances.prep(row), prep.id, prep.constraints.retention_time)
-        if release is not None:
-            found += _of_instance(world, job, node, instances.release(row), release.id, release.retention_time)
+        for is_release, view in enumerate((instances.prep(row), instances.release(row))):
+            if view is not None and view.start_ms > world.nodes[node].disk_since_ms:
+                found.append(hook_directory(job, view, is_release=bool(is_release)))
     return found
 
 
-def _of_instance(
-    world: World, job: Job, node: int, view: InstanceView | None, task_id: str, retention_ms: int | None
-) -> list[Directory]:
-    if view is None or view.start_ms <= world.nodes[node].disk_since_ms:
-        return []
-    path = task_directory(job.id, task_id)
-    if view.state is InstanceState.RUNNING or view.end_ms is None or retention_ms is None:
-        return [Directory(path, None)]
-    return [Directory(path, view.end_ms + retention_ms)]
+def hook_directory(job: Job, view: InstanceView, *, is_release: bool) -> Directory:
+    """The directory of a job's preparation or release that ran on a node, and until when it stays there (FILE-7)."""
+    prep, release = job.spec.job_preparation_task, job.spec.job_release_task
+    if is_release:
+        assert release is not None
+        return _kept(task_directory(job.id, release.id), view.end_ms, release.retention_time)
+    assert prep is not None
+    return _kept(task_directory(job.id, prep.id), view.end_ms, prep.constraints.retention_time)
+
+
+def _kept(path: str, ended_ms: int | None, retention_ms: int | None) -> Directory:
+    """The directory of a process that ended at this moment, or has not ended."""
+    expires_ms = None if ended_ms is None or retention_ms is None else ended_ms + retention_ms
+    return Directory(path, expires_ms, retention_ms)
 
 
 def is_over(directory: Directory, now_ms: int) -> bool:

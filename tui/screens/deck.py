@@ -21,6 +21,7 @@ from tui.screens.breakdown import Breakdown
 from tui.screens.by_hand import ByHand
 from tui.screens.columns import ColumnChooser
 from tui.screens.event_log import EventLog
+from tui.screens.modal import Modal
 from tui.screens.navigation import Navigation
 from tui.screens.places import Places
 from tui.screens.playback import Playback
@@ -166,6 +167,8 @@ class Deck(Screen[None]):
         self.session.noted()
         self.look_at_header()
         self.view.look()
+        if isinstance(self.app.screen, Modal):
+            self.app.screen.look()
 
     def look_at_header(self) -> None:
         """Bring clock, tabs and hints up to date."""

@@ -9,20 +9,19 @@ from textual.binding import Binding
 
 from tui.panes.blade import Blade
 from tui.panes.timeline import Timeline
+from tui.screens.files import Files
 from tui.screens.sheet import Sheet
 from tui.screens.why import Why
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.export import as_csv
-from tui.viewmodels.files import file_lines
+from tui.viewmodels.file_places import files_of
 from tui.viewmodels.help import help_lines
 from tui.viewmodels.nodes import NodesModel
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.why import answers_to
+from tui.widgets.table import Table
 
 if TYPE_CHECKING:
-    from textual.dom import DOMNode
-
-    from tui.keymap import Keymap
     from tui.screens.deck import Deck
     from tui.viewmodels.lists import RowsModel
     from tui.viewmodels.session import Session
@@ -37,7 +36,7 @@ class Telling:
     KEYS: ClassVar[tuple[Binding, ...]] = (
         Binding("question_mark,f1", "tell('help')", "help", id="help"),
         Binding("w", "tell('why')", "why is it so?", id="row.why"),
-        Binding("f", "tell('files')", "files on the node", id="row.files"),
+        Binding("f", "tell('files')", "files of the row", id="row.files"),
         Binding("e", "tell('ask_file')", "export the rows as CSV", id="list.export"),
         Binding("d", "tell('hide')", "show or hide the details", id="list.details"),
         Binding("y", "tell('copy')", "copy the id", id="row.copy"),
@@ -85,13 +84,14 @@ class Telling:
             self._deck.say("There is nothing here to explain.")
 
     def files(self) -> None:
-        """The files on the node under the cursor."""
-        subject = self._deck.subject
-        if subject is None or subject.kind != "node":
-            self._deck.say("f shows the files of a node: put the cursor on one.")
-            return
-        session, node = self._session, int(subject.key)
-        self._deck.app.push_screen(Sheet(session.text("Files on node"), lambda cells: file_lines(session, node, cells)))
+        """The files of what is under the cursor, on the node where they are."""
+        place = files_of(self._session, self._deck.under_cursor)
+        if isinstance(self._deck.focused, Table) and self._deck.focused.key is not None:
+            place = self._deck.focused.model.files_of(self._deck.focused.key)
+        if isinstance(place, str):
+            self._deck.say(place)
+        else:
+            self._deck.app.push_screen(Files(self._session, place, self._deck.playback, self._deck.keymap))
 
     def copy(self) -> None:
         """Copy the id of the row under the cursor."""
@@ -136,16 +136,9 @@ class Telling:
     def help(self) -> None:
         """The keys of what has the focus, and what the view shows."""
         deck = self._deck
-        here = _keys_of(deck.focused, deck.keymap) if deck.focused is not None else []
-        everywhere = _keys_of(deck, deck.keymap)
+        here = deck.keymap.keys_in(type(deck.focused)) if deck.focused is not None else []
+        everywhere = deck.keymap.keys_in(type(deck))
         text, glyphs = deck.view.help_text, self._session.glyphs
         deck.app.push_screen(
             Sheet(f"Help: {deck.view.title}", lambda cells: help_lines(text, here, everywhere, glyphs, cells))
         )
-
-
-def _keys_of(node: DOMNode, keymap: Keymap) -> list[tuple[str, str]]:
-    """Keys and what they do, as our panes declare them; what they have from Textual is no news to anybody."""
-    ours = (pane for pane in type(node).__mro__ if pane.__module__.startswith("tui."))
-    bound = (binding for pane in ours for binding in pane.__dict__.get("BINDINGS", ()))
-    return [(keymap.all_shown(binding), binding.description) for binding in bound if binding.description]

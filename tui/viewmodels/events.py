@@ -9,6 +9,7 @@ from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, EventRow
 from tui import format as fmt
 from tui.viewmodels.event_places import Place, place_of
+from tui.viewmodels.file_places import FilesAt, files_of_event
 from tui.viewmodels.filters import parse_filter
 from tui.viewmodels.lists import Block, Column, RowsModel, row
 from tui.viewmodels.text import Line, Role, Span, line
@@ -159,6 +160,10 @@ class EventsModel(RowsModel):
     def place(self, key: int) -> Place | None:
         """Where what an entry is about is looked at; None where that is nowhere."""
         return place_of(self._page.row(key))
+
+    def files_of(self, key: int) -> FilesAt | str:
+        """Where the files are of what an entry tells."""
+        return files_of_event(self.session, self._page.row(key))
 
     def details(self, key: int) -> Sequence[Block]:
         """All fields of an entry; of a fold what it is made of."""

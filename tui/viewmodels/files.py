@@ -1,36 +1,226 @@
-"""The files on a node at this moment: the tree, and the text of each file below its name."""
+"""The files on a node: the tree, and what is under its cursor as a text or as what there is to say of it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from engine.views.node_files import files_of
-from tui.viewmodels.text import Line, Role, Span, fit, line, wrapped
+from rich.cells import cell_len
+
+from engine.paths import name_of
+from engine.views.pages.files import Cause, FilePage
+from tui import format as fmt
+from tui.viewmodels import file_fates
+from tui.viewmodels.file_places import OUTPUTS
+from tui.viewmodels.file_text import TextModel
+from tui.viewmodels.file_tree import TreeModel
+from tui.viewmodels.text import Line, Role, Span, between, cut, line, width, wrapped
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.pages.files import Fate, Item
+    from tui.viewmodels.file_places import FilesAt
     from tui.viewmodels.session import Session
 
-_MOST_LINES = 200  # of one file
-_MOST_FILES = 2000
+HELP_TEXT = (
+    "The files on a node at the moment that is looked at. The tree shows directories with all that is in them; enter "
+    "opens one, or reads the file under the cursor.\n"
+    "What a rule has deleted stays in the tree as gone, with the reason; enter looks back at what was in it just "
+    "before. Time may go by meanwhile: space runs and pauses, and with F the end of the file stays in view."
+)
 
 
-def file_lines(session: Session, node: int, cells: int) -> list[Line]:
-    """Every file and directory of a node by its path below the node's root, with sizes and texts."""
-    entries = files_of(session.simulation.world, node, session.now_ms)
-    if not entries:
-        return [line(Span("There are no files: the node has left the pool, or nothing has run on it yet.", Role.DIM))]
-    lines: list[Line] = []
-    for entry in entries[:_MOST_FILES]:
-        if entry.is_directory:
-            lines.append(line(Span(fit(f"{entry.path}/", cells), Role.DIM)))
-            continue
-        size = f"{entry.size:,} B"
-        lines.append(line(Span(fit(entry.path, cells - len(size)), Role.STRONG), Span(size, Role.DIM)))
-        if entry.text:
-            texts = [each for text in entry.text.splitlines() for each in wrapped(_printable(text), cells, "    ")]
-            lines += [line(Span(each, Role.DERIVED)) for each in texts[:_MOST_LINES]]
-    return lines
+class _Memory(NamedTuple):
+    """What was below a directory just before it went, by path."""
+
+    fate: Fate
+    when_ms: int
+    items: dict[str, Item]
+    texts: dict[str, str]
 
 
-def _printable(text: str) -> str:
-    return "".join(character if character.isprintable() else "?" for character in text.expandtabs())
+class FilesModel:
+    """One node's files as they are looked at."""
+
+    def __init__(self, session: Session, place: FilesAt) -> None:
+        """The tree is opened at this place."""
+        self.session = session
+        self.page = FilePage(session.simulation, place.node)
+        self.tree = TreeModel(self.page, session.glyphs)
+        self.text = TextModel(session.glyphs.cursor)
+        self._memories: dict[str, _Memory] = {}
+        self._shown: tuple[str, int | None] = ("", None)  # the path that is read, and as of when if it is gone
+        self._lost = ""  # what is said of a file that was read and has vanished
+        self._info: Sequence[Span] = ()
+        self.tree.reveal(place.path)
+        gone = self.tree.item
+        if gone is not None and gone.gone is not None:
+            self.recall()
+            self.tree.reveal(place.path)
+        elif gone is not None and gone.path == place.path and gone.is_directory:
+            self.tree.open(gone.path)
+        self.look()
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> bool:
+        """Time may have moved: look at the node again; returns whether anything but the time has changed."""
+        before = self.tree.item
+        if not self.page.refresh():
+            return False
+        self._memories = {path: memory for path, memory in self._memories.items() if self._fate_of(path) == memory.fate}
+        self._hand_on_memories()
+        self.tree.refresh()
+        self.look()
+        if before is not None and not before.is_directory and self.page.item(before.path) is None and not before.gone:
+            self._lost = f"{before.path} is not there any more. It had {fmt.size(before.size)}."
+            self._tell_of_directory()
+        return True
+
+    def _fate_of(self, path: str) -> Fate | None:
+        item = self.page.item(path)
+        return None if item is None else item.gone
+
+    def _hand_on_memories(self) -> None:
+        self.tree.remembered = {path: memory.items for path, memory in self._memories.items()}
+
+    def look(self) -> None:
+        """Show what is under the cursor of the tree."""
+        item = self.tree.item
+        self._info, self._lost = (), ""
+        if item is None or item.is_directory:
+            self._shown = ("", None)
+            self._tell_of_directory()
+            return
+        text, as_of_ms = self._read(item)
+        is_other = self._shown != (item.path, as_of_ms)
+        self._shown = item.path, as_of_ms
+        self.text.show(text, is_other=is_other)
+        if not text:
+            self._info = [Span(each) for each in self._why_empty(item)]
+
+    def _read(self, item: Item) -> tuple[str, int | None]:
+        """The text of a file, and as of when if it is gone."""
+        if item.gone is None:
+            return self.page.read(item.path) or "", None
+        memory = self._memory_of(item.path)
+        return ("", None) if memory is None else (memory.texts.get(item.path, ""), memory.when_ms)
+
+    def _memory_of(self, path: str) -> _Memory | None:
+        found = (memory for above, memory in self._memories.items() if f"{path}/".startswith(f"{above}/"))
+        return next(found, None)
+
+    def _why_empty(self, item: Item) -> list[str]:
+        if item.size:
+            return ["It was downloaded: its size is known, its text is not."]
+        fates = self.page.fates(item.path)
+        is_running = any(fate.cause is Cause.RETENTION and fate.when_ms is None for fate in fates)
+        if is_running and name_of(item.path) in OUTPUTS:
+            return ["It is empty so far: what a process says stands here when the process has ended."]
+        if item.gone is not None:
+            return ["It was empty.", file_fates.sentence(self.session, item.gone)]
+        return ["It is empty."]
+
+    def _tell_of_directory(self) -> None:
+        """What there is to say where no file is read."""
+        self.text.show("", is_other=True)
+        item, session = self.tree.item, self.session
+        said = [Span(self._lost, Role.ALERT)] if self._lost else []
+        if item is None:
+            left_ms = self.page.left_ms
+            when = "" if left_ms is None else f" The node left the pool at {session.clock(left_ms)} (FILE-9)."
+            self._info = [*said, Span(f"There are no files here.{when}")]
+            return
+        said.append(Span(f"{item.path}/", Role.STRONG))
+        entries = len(self.page.children(item.path))
+        if item.gone is None:
+            said.append(Span(f"{entries:,} entr{'y' if entries == 1 else 'ies'}, {fmt.size(item.size)} in all"))
+        elif self._memory_of(item.path) is None:
+            said.append(Span("It is gone. Enter looks back at what was in it."))
+        elif not self.tree.remembered[item.path]:
+            said.append(Span("It is gone, and nothing is known of what was in it."))
+        else:
+            said.append(Span("It is gone; what was in it is shown as it was just before."))
+        sentences = [file_fates.named(item.path), *(file_fates.sentence(session, each) for each in self._fates(item))]
+        self._info = [*said, *(Span(each) for each in sentences if each)]
+
+    def _fates(self, item: Item) -> list[Fate]:
+        return [item.gone] if item.gone is not None else self.page.fates(item.path)
+
+    # -- what has gone -------------------------------------------------------------------------------------------
+
+    @property
+    def would_recall(self) -> bool:
+        """Whether what is under the cursor is gone, and what was in it has not been looked at."""
+        item = self.tree.item
+        return item is not None and item.gone is not None and self._memory_of(item.path) is None
+
+    def recall(self) -> None:
+        """Look back at what was in the directory under the cursor just before it went, and open it."""
+        item = self.tree.item
+        if item is None or item.gone is None or item.gone.when_ms is None:
+            return
+        when_ms = max(0, item.gone.when_ms - 1)
+        with self.session.at(when_ms):
+            page = FilePage(self.session.simulation, self.page.node)
+            found = page.below(item.path)
+            texts = {each.path: page.read(each.path) or "" for each in found if not each.is_directory}
+        items = {each.path: each._replace(gone=item.gone) for each in found}
+        self._memories[item.path] = _Memory(item.gone, when_ms, items, texts)
+        self._hand_on_memories()
+        self.page.refresh()
+        self.tree.open(item.path)
+        self.look()
+
+    # -- what is said --------------------------------------------------------------------------------------------
+
+    @property
+    def reads(self) -> str:
+        """The path of the file that is read; empty where there is none, or its text is not known."""
+        return "" if self._info else self._shown[0]
+
+    def rows(self) -> list[Line]:
+        """The rows of the window on the text, or what is said instead."""
+        if not self._info:
+            return self.text.rows()
+        cells = max(8, self.text.cells - 1)
+        return [line(" ", span._replace(text=each)) for span in self._info for each in wrapped(span.text, cells)]
+
+    @property
+    def title(self) -> str:
+        """Whose files these are."""
+        session = self.session
+        record = session.simulation.world.nodes[self.page.node]
+        return session.text(f"Files on node {fmt.node_name(record.position, record.id)}")
+
+    def heading(self, cells: int) -> Line:
+        """The path under the cursor, and what becomes of it."""
+        item = self.tree.item
+        if item is None:
+            return ()
+        fates = self._fates(item)
+        fate = (
+            Span(file_fates.short(self.session, fates[0]), Role.ALERT if item.gone else Role.DERIVED) if fates else ""
+        )
+        said = line(fate)
+        path = item.path + ("/" if item.is_directory else "")
+        room = max(0, cells - width(said) - 1)
+        if cell_len(path) > room:  # the end of a path tells more than its beginning
+            path = self.session.glyphs.ellipsis + path[len(path) - room + 1 :]
+        return between(line(Span(path, Role.STRONG)), said, cells)
+
+    def status(self, cells: int) -> Line:
+        """How the text is looked at."""
+        text, glyphs = self.text, self.session.glyphs
+        as_of_ms = self.session.now_ms if self._shown[1] is None else self._shown[1]
+        said = [f"as it was at {self.session.clock(as_of_ms)}"]
+        said += [] if self._shown[1] is None or self.tree.item is None else [fmt.size(self.tree.item.size)]
+        if self.reads:
+            last = text.first + min(text.height, text.count)
+            of_all = f" of {text.total:,}" if text.count == text.total else f"; {text.count:,} of {text.total:,} shown"
+            said.append(f"line {text.first + 1:,}{of_all}" if last else "no line")
+            said += [f"match {text.match_number or '-'} of {len(text.found):,}"] if text.sought else []
+            said += [f"filter {text.filter_text}"] if text.filter_text else []
+            following = "on" if text.is_following else "held" if text.follows else "off"
+            said += [f"follow {following}", f"wrap {'on' if text.wraps else 'off'}"]
+        return cut(line(Span(f" {glyphs.dot} ".join(said), Role.DIM)), cells)

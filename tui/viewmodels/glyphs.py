@@ -37,6 +37,7 @@ class GlyphSet:
         self.good, self.bad, self.up = ("+", "x", "^") if ascii_only else ("✓", "✗", "▲")
         self.down = "v" if ascii_only else "▼"
         self.spot = "'" if ascii_only else "·"  # beside what can be evicted
+        self.closed, self.opened = ("+", "-") if ascii_only else ("▸", "▾")
 
     def of(self, glyph: Glyph) -> str:
         """The one cell for this glyph."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.terms import JobState
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
 from tui import format as fmt
+from tui.viewmodels.file_places import FilesAt, output_at
 from tui.viewmodels.glyphs import NODE, hook_glyph
 from tui.viewmodels.lists import Block, Column, RowsModel, row
 from tui.viewmodels.text import Line, Role, Span, line
@@ -121,6 +122,13 @@ class InstancesModel(RowsModel):
     @abstractmethod
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
         """The settings that decide where and how often it runs."""
+
+    def files_of(self, key: int) -> FilesAt | str:
+        """The output of this task on the node; where it has not run, the node."""
+        record = self._page.row(key)
+        if record.state is None:
+            return super().files_of(key)
+        return output_at(key, record.root_directory, has_failed=self.is_failed(key))
 
     def sentence(self, key: int) -> Line:
         """What happened on a node, in one line."""

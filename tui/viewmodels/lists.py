@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tui.viewmodels.arranging import Arranging
+from tui.viewmodels.file_places import files_of
 from tui.viewmodels.filters import Term, column_of, parse_filter, passes, quantity
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Line, Role, Span, line
@@ -14,6 +15,7 @@ from tui.viewmodels.text import Line, Role, Span, line
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from tui.viewmodels.file_places import FilesAt
     from tui.viewmodels.session import Session
     from tui.viewmodels.subject import Kind
 
@@ -125,6 +127,10 @@ class RowsModel(ABC):
         if self.kind is None:
             return None
         return Subject(self.kind, key if self.kind in ("node", "task") else self.identity_of(key))
+
+    def files_of(self, key: int) -> FilesAt | str:
+        """Where the files of a row are; else a sentence that says why there are none."""
+        return files_of(self.session, self.subject_of(key))
 
     # -- what all lists have in common ---------------------------------------------------------------------------
 

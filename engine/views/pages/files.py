@@ -1,0 +1,212 @@
+"""The files on one node as a tree that is looked at again and again, and what becomes of its directories."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.paths import parent
+from engine.rules.directories import OUTPUTS, Directory, directory_of, hook_directory, process_directory
+from engine.terms import JobState, NodeState
+from engine.views.node_traces import NodeTraces
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+    from engine.views.node_traces import Process
+
+_WD = "wd"
+_NEVER_MS = 1 << 62
+
+
+class Cause(Enum):
+    """Why the files of a directory go."""
+
+    RETENTION = auto()
+    TASK_DELETED = auto()
+    JOB_DELETED = auto()
+    REIMAGED = auto()
+    DEALLOCATED = auto()
+    PREEMPTED = auto()
+    LEFT = auto()
+
+
+_WIPES = {
+    NodeState.REIMAGING: Cause.REIMAGED,
+    NodeState.DEALLOCATING: Cause.DEALLOCATED,
+    NodeState.PREEMPTED: Cause.PREEMPTED,
+    NodeState.LEAVING_POOL: Cause.LEFT,
+    None: Cause.LEFT,
+}
+_OPERATIONS = {"reimage": Cause.REIMAGED, "deallocate": Cause.DEALLOCATED, "remove": Cause.LEFT}
+
+
+class Fate(NamedTuple):
+    """What takes a directory away, or has taken it.
+
+    ``when_ms`` is ms since the start; None where that is not known: the process has not ended, or the node waits for
+    its tasks. ``retention_ms`` stands with RETENTION only.
+    """
+
+    cause: Cause
+    when_ms: int | None
+    retention_ms: int | None = None
+
+
+class Item(NamedTuple):
+    """A file or directory. ``size`` is bytes, of a directory those of all files below it; ``gone`` is what took it."""
+
+    path: str
+    is_directory: bool
+    size: int
+    gone: Fate | None
+
+
+class FilePage:
+    """One node's files as they are now, and the directories of processes that were there."""
+
+    def __init__(self, simulation: Simulation, node: int) -> None:
+        """Look at a node; the log is read once."""
+        self._simulation = simulation
+        self.node = node
+        self._traces = NodeTraces(simulation, node)
+        self._gone: dict[str, Fate] = {}
+        self._children: dict[str, list[str]] = {}
+        self._sizes: dict[str, int] = {}
+        self._good_until_ms = -1
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Look again; returns whether anything may have changed."""
+        has_news = self._traces.refresh()
+        if not has_news and self._simulation.now_ms < self._good_until_ms:
+            return False
+        self._settle()
+        self._build()
+        return True
+
+    # -- what is there -------------------------------------------------------------------------------------------
+
+    @property
+    def left_ms(self) -> int | None:
+        """When the node left its pool, in ms since the start; None while it is there."""
+        return self._simulation.world.nodes[self.node].gone_ms
+
+    def children(self, path: str) -> Sequence[str]:
+        """The paths in a directory, sorted; the root is the empty path. What is gone has none."""
+        return self._children.get(path, ())
+
+    def item(self, path: str) -> Item | None:
+        """What has this path; None if nothing has."""
+        if path not in self._sizes:
+            return None
+        return Item(path, path in self._children, self._sizes[path], self._gone.get(process_directory(path)))
+
+    def below(self, path: str) -> list[Item]:
+        """Everything below a directory, sorted by path; not what is gone."""
+        found: list[Item] = []
+        pending = list(self.children(path))
+        while pending:
+            item = self.item(pending.pop())
+            if item is not None and item.gone is None:
+                found.append(item)
+                pending += self.children(item.path)
+        return sorted(found)
+
+    def read(self, path: str) -> str | None:
+        """The text of a file; None if there is none, and empty where only the size is known."""
+        item = self.item(path)
+        if item is None or item.is_directory or item.gone is not None:
+            return None
+        return self._simulation.world.disks[self.node].read(path) or ""
+
+    def fates(self, path: str) -> list[Fate]:
+        """What will take a file or directory away as far as is known, or what has taken it."""
+        directory = process_directory(path)
+        if directory in self._gone:
+            return [self._gone[directory]]
+        world = self._simulation.world
+        record = world.nodes[self.node]
+        found = [] if record.evicted_ms is None else [Fate(Cause.PREEMPTED, record.evicted_ms)]
+        if record.operation is not None and record.operation.name in _OPERATIONS:
+            found.append(Fate(_OPERATIONS[record.operation.name], None))
+        process = self._traces.processes.get(directory)
+        if process is not None:
+            if world.jobs[process.job].state is JobState.DELETING:
+                found.append(Fate(Cause.JOB_DELETED, None))
+            retention = self._retention(process)
+            found += [] if retention is None else [retention]
+        return found
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """Find out which directories have gone, and until when that holds if nothing happens."""
+        self._gone, self._good_until_ms = {}, _NEVER_MS
+        for path, process in self._traces.processes.items():
+            fates = [fate for fate in self._ends(process) if fate.when_ms is not None]
+            first = min(fates, key=lambda fate: fate.when_ms or 0, default=None)
+            if first is None or first.when_ms is None:
+                continue
+            if first.when_ms <= self._simulation.now_ms:
+                self._gone[path] = first
+            else:
+                self._good_until_ms = min(self._good_until_ms, first.when_ms)
+
+    def _ends(self, process: Process) -> list[Fate]:
+        """All that has taken a process's directory away, and its retention."""
+        traces = self._traces
+        after = ((when_ms, state) for when_ms, state in traces.wipes if when_ms >= process.start_ms)
+        found = [Fate(_WIPES[state], when_ms) for when_ms, state in list(after)[:1]]
+        if process.job in traces.deleted_jobs:
+            found.append(Fate(Cause.JOB_DELETED, traces.deleted_jobs[process.job]))
+        if process.task in traces.deleted_tasks:
+            found.append(Fate(Cause.TASK_DELETED, traces.deleted_tasks[process.task]))
+        retention = self._retention(process)
+        return found if retention is None else [*found, retention]
+
+    def _retention(self, process: Process) -> Fate | None:
+        """When the retention time of a process's directory is over; None where it has none."""
+        directory = self._directory(process)
+        if directory is None or directory.retention_ms is None:
+            return None
+        return Fate(Cause.RETENTION, directory.expires_ms, directory.retention_ms)
+
+    def _directory(self, process: Process) -> Directory | None:
+        world = self._simulation.world
+        if process.task >= 0:
+            return directory_of(world, process.task, self.node)
+        instances = world.instances
+        row = instances.row(process.job, self.node)
+        view = instances.release(row) if process.is_release else instances.prep(row)
+        return None if view is None else hook_directory(world.jobs[process.job], view, is_release=process.is_release)
+
+    def _build(self) -> None:
+        """The tree: what stands on the disk, and the directories of processes, which are there in any case (FILE-4)."""
+        disk = self._simulation.world.disks[self.node]
+        self._children, self._sizes = {"": []}, {"": 0}
+        for path in disk.walk() if self.left_ms is None else ():
+            if process_directory(path) not in self._gone:
+                self._add(path, disk.size(path), is_directory=disk.is_dir(path))
+        for path in self._traces.processes:
+            self._add(path, 0, is_directory=True)
+            for name in () if path in self._gone else (*OUTPUTS, _WD):
+                self._add(f"{path}/{name}", 0, is_directory=name == _WD)
+        for paths in self._children.values():
+            paths.sort()
+
+    def _add(self, path: str, size: int, *, is_directory: bool) -> None:
+        """Enter a path into the tree with all directories above it; a path that is there stays as it is."""
+        if is_directory:
+            self._children.setdefault(path, [])
+        below = path
+        while below and (size or below not in self._sizes):
+            above = parent(below)
+            if below not in self._sizes:
+                self._sizes[below] = 0
+                self._children.setdefault(above, []).append(below)
+            self._sizes[below] += size
+            below = above
+        if size:
+            self._sizes[""] += size

@@ -1,0 +1,267 @@
+"""The sheet of files: its keys, on the real application."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual import events
+
+from tests.tui.screen_text import after, contains, text_of
+from tests.tui.test_keys import drive
+from tui.screens.files import Files
+from tui.viewmodels.text import plain
+from tui.widgets.file_tree import FileTree
+from tui.widgets.text_view import TextView
+
+READ = "output-to-read"
+SCENES = {
+    "reading": (100, ["6", "down", "f", "slash", *"parts", "enter"]),
+    "failed": (100, ["6", "f"]),
+    "directory": (100, ["3", "f"]),
+    "gone": (2000, ["6", "down", "f", "W"]),
+}
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "no-colour"])
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("scene", SCENES)
+def test_pictures(snap_compare, dashboard_at, scene, size, theme):
+    seconds, keys = SCENES[scene]
+    assert snap_compare(dashboard_at(seconds, READ, theme=theme), press=keys, terminal_size=size)
+
+
+def status(app):
+    return plain(app.screen.model.status(200))
+
+
+def seen(kept, what):
+    """A step that keeps what a function says of the screen."""
+    return lambda app: kept.append(what(app))
+
+
+@pytest.mark.parametrize(
+    ("keys", "texts"),
+    [
+        (["1", "f"], ["risk/job-1/"]),
+        (["3", "f"], ["risk/job-1/", "shared/"]),
+        (["5", "f"], ["workitems/risk/job-1/t3/stdout.txt", "It is empty so far"]),
+        (["6", "f"], ["n1 ", "unpack: no space left on device", "goes at 08:31:31"]),
+        (["6", "down", "f"], ["n0 ", "1 of 9 parts", "as it was at 08:01:40"]),
+        (["9", "end", "f"], ["Files on node"]),
+    ],
+)
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_f_opens_the_files_of_what_is_under_the_cursor(dashboard_at, keys, texts, size):
+    assert contains(after(dashboard_at(100, READ), *keys, size=size), *texts)
+
+
+def test_where_there_are_no_files_it_is_said(dashboard_at):
+    app = dashboard_at(100, READ)
+    kept = []
+    drive(app, "4", "f", seen(kept, lambda app: ([note.message for note in app._notifications], len(app.screen_stack))))
+    assert kept == [(["f shows files on a node: put the cursor on a node or task."], 1)]
+
+
+def test_f_on_the_list_of_the_watch_view_opens_the_preparation(dashboard_at):
+    kept = []
+    drive(dashboard_at(100, READ), lambda app: app.screen.query_one("#hooks").focus(), "f", seen(kept, text_of))
+    assert contains(kept[0], "unpack: no space left on device")
+
+
+def test_tab_goes_between_tree_and_text_and_enter_reads(dashboard_at):
+    kept = []
+    focus = seen(kept, lambda app: type(app.focused))
+    drive(
+        dashboard_at(100, READ), "3", "f", focus, "right", "down", "right", *["down"] * 2, "enter", focus, "tab", focus
+    )
+    assert kept == [FileTree, TextView, FileTree]
+
+
+def test_where_there_is_no_room_for_both_one_is_shown_at_a_time(dashboard_at):
+    kept = []
+    shown = seen(kept, lambda app: [app.screen.query_one(each).display for each in (FileTree, TextView)])
+    drive(dashboard_at(100, READ), "6", "f", shown, "tab", shown, "tab", shown, size=(60, 20))
+    assert kept == [[False, True], [True, False], [False, True]]
+
+
+def test_directories_open_and_close_by_keys_and_by_clicks(dashboard_at):
+    app = dashboard_at(100, READ)
+    kept = []
+
+    def rows(app):
+        kept.append((app.screen.model.tree.path, len(app.screen.model.tree.rows)))
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("3", "f")
+            await pilot.pause()
+            rows(app)
+            for key in ("left", "left", "left", "right", "home", "pagedown", "k"):
+                await pilot.press(key)
+                await pilot.pause()
+                rows(app)
+            for _ in range(3):
+                await pilot.click(FileTree, offset=(6, 2))
+                await pilot.pause()
+                rows(app)
+
+    asyncio.run(run())
+    job = "workitems/risk/job-1"
+    assert kept[:4] == [(job, 11), (job, 7), ("workitems", 7), ("workitems", 6)]
+    assert kept[4:8] == [("workitems", 7), ("applications", 7), (job, 7), ("workitems", 7)]
+    assert kept[8:] == [("shared", 7), ("shared", 8), ("shared", 7)]
+
+
+def test_finding_filtering_and_going_to_a_line(dashboard_at):
+    kept = []
+    mark = seen(kept, lambda app: (app.screen.model.text.mark, app.screen.model.text.count))
+    find = ["slash", *"parts", mark, "enter", "n", mark, "N", "N", mark]
+    filtered = ["ampersand", "exclamation_mark", *"parts", mark, "enter", mark]
+    go = ["colon", "5", "enter", mark, "ampersand", "escape", mark]
+    drive(dashboard_at(100, READ), "6", "down", "f", *find, *filtered, "escape", mark, *go)
+    assert kept == [(1, 5), (2, 5), (3, 5), (3, 2), (3, 2), (3, 5), (4, 5), (4, 5)]
+
+
+def test_n_asks_what_to_look_for_and_what_is_not_there_is_said(dashboard_at):
+    app = dashboard_at(100, READ)
+    kept = []
+    notes = seen(kept, lambda app: [note.message for note in app._notifications])
+    drive(app, "6", "f", "n", *"zebra", "enter", notes, "n", notes, "colon", "x", "enter", notes, "m", notes)
+    assert kept[0] == ["'zebra' is not there."]
+    assert kept[2][-1] == "'x' is no line number."
+    assert kept[3][-1] == "The lines do not begin with a time."
+
+
+def test_jumping_by_time_wrapping_and_numbering(dashboard_at):
+    kept = []
+    text = seen(kept, lambda app: (app.screen.model.text.mark, app.screen.model.text.wraps, text_of(app)))
+    drive(dashboard_at(100, READ), "6", "down", "f", text, "m", "W", "number_sign", text, "M", text, size=(80, 24))
+    assert [(mark, wraps) for mark, wraps, _ in kept] == [(None, False), (None, True), (None, True)]
+    assert contains(kept[0][2], "  1 2026-01-05 08:00:53")
+    assert contains(kept[1][2], "took longer than the parts before them")
+    assert not contains(kept[1][2], "  1 2026-01-05 08:00:53")
+
+
+def test_a_copy_is_saved_and_nothing_is_overwritten(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = dashboard_at(100, READ)
+    kept = []
+    notes = seen(kept, lambda app: [note.message for note in app._notifications])
+    again = ["e", "enter", notes, "e", *["backspace"] * 10, *"no/such", "enter", notes]
+    drive(app, "6", "f", "e", "enter", *again, "y")
+    assert (tmp_path / "stderr.txt").read_text(encoding="utf-8").splitlines()[-1] == "exit 5"
+    assert kept[0][0] == "wrote 3 lines to stderr.txt"
+    assert kept[0][1] == "stderr.txt is there already: e asks for another name."
+    assert kept[1][-1] == "no/such: No such file or directory"
+    assert app.clipboard == "workitems/risk/job-1/jobpreparation/stderr.txt"
+
+
+def test_a_directory_has_nothing_to_be_found_or_saved(dashboard_at):
+    app = dashboard_at(100, READ)
+    drive(app, "3", "f", "e", "slash", "ampersand", "colon")
+    assert {note.message for note in app._notifications} == {"No file is read: the tree leads to one."}
+
+
+def test_time_goes_by_while_a_file_is_followed(dashboard_at):
+    app = dashboard_at(100, READ)
+    kept = []
+
+    def later(app):
+        app.session.simulation.run_until(700_000)
+        app.screen_stack[0].look()
+
+    note = seen(kept, status)
+    drive(app, "6", "down", "f", "F", note, later, note, "full_stop", note, "comma", note)
+    assert kept[0] == "as it was at 08:01:40 · line 1 of 5 · follow on · wrap off"
+    assert kept[1].startswith("as it was at 08:11:40")
+    assert kept[2].startswith("as it was at 08:15:00")
+    assert kept[3].startswith("as it was at 08:07:41")
+
+
+def test_space_lets_time_go_by_under_the_sheet(dashboard_at):
+    app = dashboard_at(60, READ)
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("right_curly_bracket", "6", "f")
+            await pilot.pause()
+            assert contains(text_of(app), "It is empty so far")
+            await pilot.press("space")
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+            return text_of(app)
+
+    assert contains(asyncio.run(run()), "gone since 08:31:31")
+
+
+def test_a_directory_that_is_gone_is_looked_back_into(dashboard_at):
+    app = dashboard_at(700, READ)
+    kept = []
+    look = seen(kept, lambda app: (app.screen.model.tree.path, len(app.screen.model.tree.rows), app.session.now_ms))
+    drive(app, "3", "f", "down", "down", look, "enter", look)
+    job = "workitems/risk/job-1"
+    assert kept[0][:2] == (f"{job}/t1", 13)
+    assert kept[1] == (f"{job}/t1", 16, 700_000)
+    assert not app.session.is_past
+
+
+def test_the_help_tells_all_keys_of_the_sheet(dashboard_at):
+    lines = after(dashboard_at(100, READ), "6", "f", "question_mark", size=(120, 60))
+    assert contains(lines, "Help: Files", "Keys here", "last line, and follow on", "an hour earlier", "save a copy")
+
+
+def test_every_hint_of_the_sheet_is_one_of_its_keys():
+    known = {binding.id for binding in Files.BINDINGS}
+    assert {identity for identity, _ in Files.HINTS} <= known
+    assert len(Files.HINTS) <= 8
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 16)])
+def test_in_ascii_all_of_it_is_ascii(dashboard_at, size):
+    lines = []
+    look = seen(lines, text_of)
+    drive(
+        dashboard_at(2000, READ, ascii_only=True),
+        "6",
+        "down",
+        "f",
+        look,
+        "tab",
+        look,
+        "slash",
+        look,
+        "escape",
+        "W",
+        look,
+        size=size,
+    )
+    letters = {letter for screen in lines for each in screen for letter in each}
+    assert {letter for letter in letters if not letter.isascii()} == set()
+
+
+def test_a_large_file_scrolls_by_wheel_and_keys(dashboard_at):
+    app = dashboard_at(100, READ)
+    kept = []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("6", "f")
+            await pilot.pause()
+            model = app.screen.model
+            model.text.show("".join(f"line {number}\n" for number in range(200_000)), is_other=True)
+            view = app.screen.query_one(TextView)
+            for key in ("end", "pageup", "home", "down", "pagedown", "right", "left", "up"):
+                await pilot.press(key)
+                await pilot.pause()
+                kept.append(model.text.first)
+            height = view.size.height
+            await pilot._post_mouse_events([events.MouseScrollDown], widget=TextView)
+            await pilot.pause()
+            kept.append(model.text.first)
+            return height
+
+    height = asyncio.run(run())
+    assert kept[:2] == [200_000 - height, 200_000 - 2 * height + 1]
+    assert kept[2:8] == [0, 1, height, height, height, height - 1]
+    assert kept[8] == height + 2

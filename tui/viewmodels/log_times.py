@@ -1,0 +1,64 @@
+"""Lines that begin with a time: which one is a minute, an hour or a day away."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_DAY_S = 86_400
+_TIME = re.compile(r"\W?(?:(\d{4})-(\d\d)-(\d\d)[T ])?([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?!\d)")
+
+
+def time_of(line: str) -> tuple[int, bool] | None:
+    """The time that a line begins with, in seconds, and whether it has a date; None if it begins with none.
+
+    Without a date the seconds count from midnight.
+    """
+    match = _TIME.match(line)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups())
+    seconds = hour * 3600 + minute * 60 + second
+    if not year:
+        return seconds, False
+    try:
+        return date(year, month, day).toordinal() * _DAY_S + seconds, True
+    except ValueError:
+        return None
+
+
+def other_line(line: Callable[[int], str], count: int, here: int, seconds: int) -> int | str:
+    """The first of ``count`` lines that is so much later than the one at ``here``, or earlier; else why there is none.
+
+    Where lines have no date, a time of the other half of the day is that of the next day, or the day before.
+    """
+    start = _timed_line(line, count, here)
+    if start is None:
+        return "The lines do not begin with a time."
+    begun, is_dated = time_of(line(start)) or (0, False)
+    step = 1 if seconds > 0 else -1
+    last = begun
+    for at in range(start + step, count if step > 0 else -1, step):
+        found = time_of(line(at))
+        if found is None or found[1] is not is_dated:
+            continue
+        moment = found[0] if is_dated else _near(found[0], last)
+        if (moment - begun) * step >= abs(seconds):
+            return at
+        last = moment
+    return "No line is that much later." if step > 0 else "No line is that much earlier."
+
+
+def _timed_line(line: Callable[[int], str], count: int, here: int) -> int | None:
+    """The line at or before this one that begins with a time, else the first one after it."""
+    places = (*range(min(here, count - 1), -1, -1), *range(here + 1, count))
+    return next((at for at in places if time_of(line(at)) is not None), None)
+
+
+def _near(seconds: int, last: int) -> int:
+    """A time of day on the day on which it is nearest to the last one, in seconds on the same scale as that."""
+    return last + (seconds - last + _DAY_S // 2) % _DAY_S - _DAY_S // 2
