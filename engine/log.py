@@ -26,7 +26,7 @@ class Subject(IntEnum):
 
     RUN = 0  # neither
     POOL = 1  # a is the pool
-    NODE = 2  # b is the node
+    NODE = 2  # b is the node, and where that is new a is its pool
     JOB = 3  # a is the job
     TASK = 4  # a is the task, b the node or -1
     INSTANCE = 5  # a is the job or -1, b the node
@@ -249,14 +249,17 @@ class EventLog:
         """How many entries there are, those after the moment that is looked at included."""
         return len(self.when) if self._future is None else max(len(self.when), self._future.length)
 
-    def recorded_columns(self, start: int) -> tuple[array[int], array[int], array[int], array[int]]:
-        """Times, shapes and both row numbers of all that is recorded from entry number ``start`` on."""
-        shown = tuple(column[start:] for column in self._columns())
-        if self.has_future:
+    def recorded_columns(
+        self, start: int, stop: int | None = None
+    ) -> tuple[array[int], array[int], array[int], array[int]]:
+        """Times, shapes and both row numbers of what is recorded from entry number ``start`` on, before ``stop``."""
+        last = self.recorded if stop is None else stop
+        shown = tuple(column[start:last] for column in self._columns())
+        if last > len(self.when):
             assert self._future is not None
             first = max(start, len(self.when)) - self._future.start
             for column, tail in zip(shown, self._future.columns, strict=True):
-                column.extend(tail[first:])
+                column.extend(tail[first : last - self._future.start])
         when, shape_of, row_a, row_b = shown
         return when, shape_of, row_a, row_b
 

@@ -196,7 +196,7 @@ class NodeTable(PagedColumns[None]):
         shape = self.log.shape(
             "NodeStateChanged", Subject.NODE, ("from", None), ("to", CREATING), ("rule", NODE[None, CREATING])
         )
-        self.log.append(record.allocation_ms, shape, -1, node)
+        self.log.append(record.allocation_ms, shape, record.pool, node)
         return node
 
     def state_of(self, node: int) -> NodeState | None:

@@ -7,7 +7,8 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.specs.commands import RebootNode
 from engine.terms import InstanceState, NodeState
-from engine.views.lanes import Doing, Lanes
+from engine.views.lane import Doing
+from engine.views.lanes import Lanes
 from engine.views.planned import planned_end_ms, planned_task_end_ms
 
 SCENARIOS = [

@@ -30,6 +30,7 @@ class GlyphSet:
         self.now, self.planned, self.failure, self.by_hand = (
             ("^", "-", "!", "A") if ascii_only else ("▲", "┄", "!", "A")
         )
+        self.known = "=" if ascii_only else "─"
         self.densities = " .:-=+*#" if ascii_only else " ▁▂▃▄▅▆▇█"
         self.arrow, self.path, self.cursor = ("->", ">", ">") if ascii_only else ("→", "›", "›")
         self.ellipsis = "~" if ascii_only else "…"

@@ -6,12 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 from engine.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.lanes import Lanes
-from tui.viewmodels.lane_rows import KINDS, Columns, LaneRows
-from tui.viewmodels.text import Line, Role, Span, between, cut, fit, line
+from engine.views.pages.jobs import pool_of_job
+from engine.views.phases import tasks_done_ms
+from tui.viewmodels.glyphs import Glyph
+from tui.viewmodels.lane_lines import LaneLines, ahead
+from tui.viewmodels.lane_order import LaneOrder
+from tui.viewmodels.lane_rows import Columns
+from tui.viewmodels.lanes_of_hooks import PreparationRows, ReleaseRows
+from tui.viewmodels.lanes_of_jobs import JobRows
+from tui.viewmodels.lanes_of_nodes import NodeRows
+from tui.viewmodels.lanes_of_tasks import TaskRows
+from tui.viewmodels.pool_band import PoolBand
+from tui.viewmodels.text import Line, Role, Span, between, cut, fit, line, width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tui.viewmodels.lane_rows import LaneRows, There
     from tui.viewmodels.session import Session
     from tui.viewmodels.subject import Subject
 
@@ -23,8 +34,10 @@ STEPS_MS = (
     DAY_MS,
 )
 LABEL_CELLS = 10
+_KINDS: tuple[type[LaneRows], ...] = (NodeRows, TaskRows, JobRows, PreparationRows, ReleaseRows)
 _TICK = 12  # columns between two times on the axis
 _SEEN_SHARE = 0.75  # of the columns show what has happened when the whole run is fitted in
+_PIECE = 8000  # entries of the log that are read before a key is looked at again
 
 
 class TimelineModel:
@@ -33,34 +46,79 @@ class TimelineModel:
     def __init__(self, session: Session) -> None:
         """The timeline of this session; empty until ``refresh``."""
         self.session = session
-        self._lanes = Lanes(session.simulation)
-        self._kinds: tuple[LaneRows, ...] = tuple(kind(session, self._lanes) for kind in KINDS)
+        self.lanes = Lanes(session.simulation)
+        self._kinds: tuple[LaneRows, ...] = tuple(kind(session, self.lanes) for kind in _KINDS)
+        self._orders = {rows.name: LaneOrder(rows) for rows in self._kinds}
         self.rows = self._kinds[0]
-        self.keys: Sequence[int] = ()
         self.only_failed = False
         self.cursor_ms: int | None = None  # None: the cursor stays at the present moment
+        self.columns = Columns(0, 1, STEPS_MS[0])
         self._step = 0
         self._is_fitted = True
-        self.columns = Columns(0, 1, STEPS_MS[0])
+        self._moment = (0, 0)
+        self._estimated_ms: int | None = None
+        self._band = PoolBand(session, self.lanes)
+        self._lines = LaneLines(session.glyphs)
+
+    # -- looking -------------------------------------------------------------------------------------------------
 
     def refresh(self, cells: int) -> None:
         """Look at the simulation again, with room for so many cells beside the label."""
-        self._lanes.refresh()
-        self.keys = self.rows.order(only_failed=self.only_failed)
+        session = self.session
+        jumps, when_ms = self._moment
+        self._moment = session.simulation.jumps, session.now_ms
+        if jumps != session.simulation.jumps and when_ms != session.now_ms:
+            self.cursor_ms = None  # somebody went to another moment: the cursor comes along
+        self.lanes.refresh(_PIECE)
+        self.order.refresh(only_failed=self.only_failed)
+        self._estimated_ms = self._estimate_ms()
         if self._is_fitted:
             wanted_ms = self.rows.recorded_ms / (cells * _SEEN_SHARE)
             self._step = next((at for at, step in enumerate(STEPS_MS) if step >= wanted_ms), len(STEPS_MS) - 1)
         step_ms = STEPS_MS[self._step]
-        first = 0 if self._is_fitted else self.columns.first
-        if self.columns.step_ms != step_ms or self.columns.number != cells:
-            self.columns = Columns(first, cells, step_ms)
+        self.columns = Columns(0 if self._is_fitted else self.columns.first, cells, step_ms)
         self._keep_cursor_in_view()
+
+    def _estimate_ms(self) -> int | None:
+        """When the tasks of the job in focus will be done if it goes on like this, where the rows wait for that."""
+        session = self.session
+        if session.is_past or (
+            self.rows.whose == session.pool_id and pool_of_job(session.simulation, session.job_id) != session.pool_id
+        ):
+            return None
+        return tasks_done_ms(session.simulation, session.job_id) if self.rows.whose else None
+
+    def is_behind(self, seen: Sequence[int]) -> bool:
+        """Whether there is more to be read or sorted before these rows show all that is recorded of them."""
+        return (
+            self.lanes.unread_from_ms() is not None or self.order.is_arranging or not all(map(self.rows.is_read, seen))
+        )
+
+    def go_on(self, seen: Sequence[int]) -> bool:
+        """Read and sort some more, for a few milliseconds; returns whether there is more to do for these rows."""
+        if self.lanes.unread_from_ms() is not None or not self.order.go_on():
+            self.lanes.refresh(_PIECE)
+        return self.is_behind(seen)
+
+    @property
+    def order(self) -> LaneOrder:
+        """In which order the rows stand."""
+        return self._orders[self.rows.name]
+
+    @property
+    def keys(self) -> Sequence[int]:
+        """The rows, in order."""
+        return self.order.keys
+
+    @property
+    def when_ms(self) -> int:
+        """The moment of the cursor, in ms since the start."""
+        return self.session.now_ms if self.cursor_ms is None else self.cursor_ms
 
     @property
     def cursor_column(self) -> int:
         """The column of the cursor, counted from the first one shown."""
-        when_ms = self.session.now_ms if self.cursor_ms is None else self.cursor_ms
-        return when_ms // self.columns.step_ms - self.columns.first
+        return self.columns.column_at(self.when_ms)
 
     def _keep_cursor_in_view(self) -> None:
         columns, at = self.columns, self.cursor_column
@@ -77,8 +135,7 @@ class TimelineModel:
     def move(self, columns: int) -> None:
         """Move the cursor by columns, and with it what is shown."""
         step_ms = self.columns.step_ms
-        when_ms = self.session.now_ms if self.cursor_ms is None else self.cursor_ms
-        self.cursor_ms = max(0, min((when_ms // step_ms + columns) * step_ms, self.session.simulation.end_ms))
+        self.cursor_ms = max(0, min((self.when_ms // step_ms + columns) * step_ms, self.session.simulation.end_ms))
         self._is_fitted = False
         self._keep_cursor_in_view()
 
@@ -92,9 +149,8 @@ class TimelineModel:
         step = max(0, min(self._step - by, len(STEPS_MS) - 1))
         if step == self._step:
             return
-        when_ms = self.session.now_ms if self.cursor_ms is None else self.cursor_ms
         self._step, self._is_fitted = step, False
-        self.columns = Columns(max(0, when_ms // STEPS_MS[step] - at), self.columns.number, STEPS_MS[step])
+        self.columns = Columns(max(0, self.when_ms // STEPS_MS[step] - at), self.columns.number, STEPS_MS[step])
 
     def fit(self) -> None:
         """Show the whole run again, with the cursor at the present moment."""
@@ -114,7 +170,7 @@ class TimelineModel:
             self._is_fitted = False
 
     def next_rows(self) -> None:
-        """Nodes, tasks, jobs, nodes again."""
+        """Nodes, tasks, jobs, preparation tasks, release tasks, nodes again."""
         self.rows = self._kinds[(self._kinds.index(self.rows) + 1) % len(self._kinds)]
 
     # -- under the cursor ----------------------------------------------------------------------------------------
@@ -125,29 +181,43 @@ class TimelineModel:
 
     def moment_ms(self, index: int) -> int | None:
         """The moment of the cell under the cursor; None where nothing is recorded."""
-        begin_ms = self.columns.begin_ms(self.cursor_column)
         if self.cursor_ms is None or index >= len(self.keys):
             return self.session.now_ms
+        begin_ms = self.columns.begin_ms(self.cursor_column)
         when_ms = self.rows.moment_ms(self.keys[index], begin_ms, begin_ms + self.columns.step_ms)
         return when_ms if when_ms <= self.rows.recorded_ms else None
+
+    def asked(self, index: int) -> Subject | None:
+        """What is to be explained about the cell under the cursor."""
+        when_ms = self.moment_ms(index)
+        if index >= len(self.keys) or when_ms is None:
+            return self.subject(index)
+        return self.rows.asked(self.keys[index], when_ms)
+
+    def there(self, index: int) -> list[There]:
+        """What can be opened of the cell under the cursor, which is at the present moment."""
+        return self.rows.there(self.keys[index], self.session.now_ms) if index < len(self.keys) else []
 
     # -- lines ---------------------------------------------------------------------------------------------------
 
     def title(self) -> str:
-        """What the rows are, and how long a column lasts."""
-        session = self.session
-        whose = session.pool_id if self.rows.name == "nodes" else session.job_id if self.rows.name == "tasks" else ""
-        which = " · only failed" if self.only_failed else ""
-        return f"{self.rows.name} {whose}".rstrip() + f"{which} · one column is {_short_span(self.columns.step_ms)}"
+        """What the rows are, how many, in which order, and how long a column lasts."""
+        rows, glyphs = self.rows, self.session.glyphs
+        parts = [f"{rows.name} {rows.whose}".rstrip(), f"{len(self.keys):,}", self.order.told(f" {glyphs.up}")]
+        parts += ["only failed"] if self.only_failed else []
+        parts.append(f"one column is {_short_span(self.columns.step_ms)}")
+        if self.lanes.unread_from_ms() is not None:
+            parts.append(f"{self.lanes.progress:.0%} read")
+        return f" {glyphs.dot} ".join(parts)
 
     def axis(self) -> Line:
         """The times of day above the columns, and the present moment."""
         columns, glyphs = self.columns, self.session.glyphs
-        now = self.session.now_ms // columns.step_ms - columns.first
+        now = columns.column_at(self.session.now_ms)
         text = ""
         for at in range(0, columns.number, _TICK):
             time = self.session.clock(columns.begin_ms(at))
-            text += fit("" if at <= now < at + len(time) else time, _TICK)
+            text += fit("" if at <= now < at + len(time) or at + len(time) > columns.number else time, _TICK)
         text = text[: columns.number]
         spans = [Span(" " * LABEL_CELLS), Span(text, Role.DIM)]
         if 0 <= now < columns.number:
@@ -156,56 +226,53 @@ class TimelineModel:
 
     def row(self, index: int, *, is_cursor: bool) -> Line:
         """One row: its label and its cells; what is planned is drawn as a line."""
-        key, columns, glyphs = self.keys[index], self.columns, self.session.glyphs
-        label = fit(self.session.text(self.rows.label(key)), LABEL_CELLS - 1) + " "
-        spans = [Span(label, Role.STRONG if is_cursor else Role.DIM)]
-        cells = self.rows.cells(key, columns)
-        drawn = [Span(glyphs.of(glyph), glyph.role) for glyph in cells]
-        drawn += self._planned(key, len(cells))
-        cursor = self.cursor_column
-        if is_cursor and 0 <= cursor < len(drawn):  # as a letter: a block would hide the cursor
-            drawn[cursor] = Span(cells[cursor].letter if cursor < len(cells) else " ", Role.CURSOR, is_fill=True)
-        for span in drawn:
-            if spans[-1][1:] == span[1:] and len(spans) > 1:
-                spans[-1] = span._replace(text=spans[-1].text + span.text)
-            else:
-                spans.append(span)
-        return tuple(spans)
+        rows, key, columns = self.rows, self.keys[index], self.columns
+        text = fit(self.session.text(rows.label(key)), LABEL_CELLS - 1) + " "
+        label = Span(text, Role.STRONG if is_cursor else Role.DIM)
+        cells = rows.cells(key, columns)
+        after = ahead(rows, key, columns, len(cells), self._estimated_ms)
+        column = self.cursor_column
+        cursor = column if is_cursor and 0 <= column < columns.number else None
+        return self._lines.line(rows.name, key, label, cells, after, cursor)
 
-    def _planned(self, key: int, recorded: int) -> list[Span]:
-        """What comes after the present moment: as far as it is planned in the colour of work, then nothing known."""
-        columns = self.columns
-        planned_ms = None if self.session.is_past else self.rows.planned_ms(key)
-        known = 0 if planned_ms is None else planned_ms // columns.step_ms + 1 - columns.first - recorded
-        rest = max(0, columns.number - recorded)
-        if self.rows.is_over(key) or (self.session.simulation.finished and not self.session.is_past):
-            return [Span(" ", Role.OFF)] * rest
-        known = max(0, min(known, rest))
-        mark = self.session.glyphs.planned
-        return [Span(mark, Role.RUNNING)] * known + [Span(mark, Role.OFF)] * (rest - known)
+    def band(self, index: int) -> list[Line]:
+        """What there was in the pool; the numbers are those of the moment under the cursor."""
+        known_ms = self.rows.known_ms()
+        return self._band.lines(self.columns, known_ms, self.moment_ms(index), LABEL_CELLS)
 
     def told(self, index: int, cells: int) -> Line:
-        """What the cell under the cursor was."""
-        when_ms = self.moment_ms(index)
+        """What the cell under the cursor was, and by what its row is sorted."""
         if index >= len(self.keys):
             return ()
-        label = Span(f"{self.rows.label(self.keys[index])}  ", Role.STRONG)
+        when_ms, key = self.moment_ms(index), self.keys[index]
+        label = Span(f"{self.rows.label(key)}  ", Role.STRONG)
         if when_ms is None:
             begin_ms = self.columns.begin_ms(self.cursor_column)
-            return line(label, Span(f"{self.session.clock(begin_ms)} has not been reached yet", Role.DIM))
+            return cut(line(label, Span(f"{self.session.clock(begin_ms)} has not been reached yet", Role.DIM)), cells)
         clock = Span(f"{self.session.clock(when_ms)}  ", Role.DIM)
-        return cut(line(label, clock, *self.rows.told(self.keys[index], when_ms)), cells)
+        told = line(label, clock, *self.rows.told(key, when_ms))
+        value = self.rows.value_text(key, self.order.sort)
+        return between(told, line(Span(value, Role.DERIVED)), cells) if value else cut(told, cells)
 
     def legend(self, cells: int) -> Line:
-        """What the cells mean."""
+        """What the cells mean, as many as have room."""
+        glyphs = self.session.glyphs
+        marks = [
+            *self.rows.legend,
+            Glyph(glyphs.known, glyphs.known, Role.RUNNING, "planned"),
+            Glyph(glyphs.planned, glyphs.planned, Role.OFF, "to come"),
+        ]
         spans: list[Span] = []
-        for glyph in self.rows.legend:
-            spans += [self.session.glyphs.span(glyph), Span(f" {glyph.name}  ", Role.DIM)]
-        shown = f"{len(self.keys):,} {self.rows.name}"
-        return between(tuple(spans), line(Span(shown, Role.DIM)), cells)
+        for mark in marks:
+            new = [glyphs.span(mark), Span(f" {mark.name}  ", Role.DIM)]
+            if width(spans) + width(new) - 2 <= cells:
+                spans += new
+        return tuple(spans)
 
     def empty(self) -> Sequence[str]:
         """Why there are no rows."""
+        if self.order.is_arranging:
+            return ("Putting the rows in order ...",)
         if self.only_failed:
             return (f"None of the {self.rows.name} has failed.", "Press ! to see all.")
         return (f"There are no {self.rows.name} yet.", "Press space to let time go by, or . for one event.")

@@ -191,6 +191,10 @@ class NodePage:
         """How the node stands with preparation and release of the job in focus."""
         return self._prep.status_of(node), self._release.status_of(node)
 
+    def position_of(self, node: int) -> int:
+        """The node's index in its pool, over all nodes the pool ever had."""
+        return self._simulation.world.nodes[node].position
+
     def id_of(self, node: int) -> str:
         """The node's id."""
         return self._simulation.world.nodes[node].id

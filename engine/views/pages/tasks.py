@@ -85,8 +85,17 @@ class TaskPage:
         failed = self.failed()
         self._running.look(ranges if job.counts[RUNNING] else ())
         preparing = self._in_state(ranges, PREPARING) if job.counts[PREPARING] else []
-        deleted = self._in_state(ranges, GONE) if job.deleted else []
-        return TasksInOrder([*failed, *self._running.newest_first, *preparing], ranges, without=deleted)
+        first = [*failed, *self._running.newest_first, *preparing]
+        return TasksInOrder(first, ranges, without=self._deleted(ranges))
+
+    def as_added(self) -> Sequence[int]:
+        """All tasks in the order in which they were added."""
+        ranges = self.ranges()
+        return TasksInOrder((), ranges, without=self._deleted(ranges))
+
+    def _deleted(self, ranges: Sequence[range]) -> list[int]:
+        job = self._simulation.world.jobs.find(self.job_id)
+        return self._in_state(ranges, GONE) if job is not None and job.deleted else []
 
     def ranges(self) -> list[range]:
         """The job's tasks by row number, deleted ones included."""

@@ -1,0 +1,227 @@
+"""What one node did when, read from its entries of the log."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
+from engine.views.pages.instances import Hook
+
+if TYPE_CHECKING:
+    from engine.log import Shape
+
+
+class Doing(Enum):
+    """What a node does."""
+
+    ABSENT = auto()  # not in its pool yet, or no more
+    CHANGING = auto()  # neither idle nor running: its state says what
+    IDLE = auto()
+    BARRED = auto()  # idle, and a job may not come here before a reimage (PREP-9)
+    PREPARING = auto()
+    RETRYING = auto()  # preparation, not its first try (PREP-12)
+    WORKING = auto()
+    RELEASING = auto()
+    FAILED = auto()  # lasts no time: preparation, release or start task failed, or the node did
+
+
+class Stretch(NamedTuple):
+    """From ``begin_ms`` on, until the next one begins, a node does this; ``state`` is the node's own."""
+
+    begin_ms: int
+    doing: Doing
+    state: NodeState | None
+
+
+_NOWHERE = Stretch(0, Doing.ABSENT, None)
+READY = (NodeState.IDLE, NodeState.RUNNING)
+_BROKEN = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN, NodeState.PREEMPTED)
+# What always shows, however short it was, and which of them first.
+_ALWAYS_SHOWN = (Doing.FAILED, Doing.RETRYING, Doing.PREPARING)
+
+
+class Step(Enum):
+    """What an entry of the log does to a node."""
+
+    STATE = auto()
+    TASK_BEGINS = auto()
+    TASK_ENDS = auto()
+    PREPARATION_BEGINS = auto()
+    PREPARATION_ENDS = auto()
+    RELEASE_BEGINS = auto()
+    RELEASE_ENDS = auto()
+    JOB_CHANGES = auto()  # the state of a job, which ends the bars that it had put up
+
+
+class Meaning(NamedTuple):
+    """What entries of one shape do to a node."""
+
+    step: Step
+    state: NodeState | JobState | None = None
+    has_failed: bool = False
+    bars: bool = False
+    is_task: bool = False  # and no subtask (MI-7)
+    hook: Hook | None = None
+    is_begin: bool = False  # of preparation or release
+    stops_hooks: bool = False  # whatever of preparation and release ran on the node runs no more
+
+
+_HOOKS = {
+    "JobPreparationTaskStateChanged": (Hook.PREPARATION, Step.PREPARATION_BEGINS, Step.PREPARATION_ENDS),
+    "JobReleaseTaskStateChanged": (Hook.RELEASE, Step.RELEASE_BEGINS, Step.RELEASE_ENDS),
+}
+
+
+def meaning_of(shape: Shape) -> Meaning | None:
+    """What entries of a shape do to a node; None where nothing."""
+    fields = dict(shape.fields)
+    old, new = fields.get("from"), fields.get("to")
+    match shape.event:
+        case "NodeStateChanged":
+            state = new if isinstance(new, NodeState) else None
+            return Meaning(Step.STATE, state, has_failed=state in _BROKEN, stops_hooks=state not in READY)
+        case "TaskStateChanged" | "SubtaskStateChanged" if TaskState.RUNNING in (old, new):
+            step = Step.TASK_BEGINS if new == TaskState.RUNNING else Step.TASK_ENDS
+            return Meaning(step, is_task=shape.event == "TaskStateChanged")
+        case "JobStateChanged":
+            return Meaning(Step.JOB_CHANGES, new if isinstance(new, JobState) else None)
+        case event if event in _HOOKS:
+            has_failed = fields.get("result") is TaskResult.FAILURE
+            hook, begins, ends = _HOOKS[event]
+            is_begin = new is InstanceState.RUNNING
+            bars = fields.get("rule") == "PREP-9"
+            return Meaning(begins if is_begin else ends, None, has_failed, bars, hook=hook, is_begin=is_begin)
+    return None
+
+
+class Lane:
+    """One node's stretches, in order. It goes on where it stopped when the log has grown."""
+
+    def __init__(self) -> None:
+        """A node of which nothing has been read."""
+        self.begins = array("q")  # when each stretch began
+        self.stretches: list[Stretch] = []
+        self.task_begins = array("q")
+        self.task_ends = array("q")
+        self.read = 0  # entries of this node that have been read
+        self._state: NodeState | None = None
+        self._tasks = 0
+        self._preparing: dict[int, bool] = {}  # job -> whether it is a retry
+        self._releasing: set[int] = set()
+        self._barred: set[int] = set()
+
+    def take(self, when_ms: int, meaning: Meaning, row: int) -> None:
+        """The next entry: what it means, and the job or task that it is about."""
+        if meaning.step is Step.TASK_BEGINS:
+            self._tasks += 1
+            self.task_begins.append(when_ms)
+            if self._tasks > 1:  # it goes on working
+                return
+        elif meaning.step is Step.TASK_ENDS:
+            self._tasks -= 1
+            self.task_ends.append(when_ms)
+            if self._tasks > 0:
+                return
+        else:
+            self._change(meaning, row)
+        if meaning.has_failed:
+            self._add(Stretch(when_ms, Doing.FAILED, self._state))
+        doing = self._doing()
+        last = self.stretches[-1] if self.stretches else _NOWHERE
+        if doing is not last.doing or self._state is not last.state:
+            self._add(Stretch(when_ms, doing, self._state))
+
+    def _change(self, meaning: Meaning, row: int) -> None:
+        match meaning.step:
+            case Step.PREPARATION_BEGINS:
+                self._preparing[row] = row in self._preparing
+            case Step.PREPARATION_ENDS:
+                self._preparing.pop(row, None)
+                if meaning.bars:
+                    self._barred.add(row)
+            case Step.RELEASE_BEGINS:
+                self._releasing.add(row)
+            case Step.RELEASE_ENDS:
+                self._releasing.discard(row)
+            case Step.JOB_CHANGES:
+                self._barred.discard(row)
+            case Step.STATE:
+                self._enter(meaning.state if isinstance(meaning.state, NodeState) else None)
+
+    def _add(self, stretch: Stretch) -> None:
+        self.begins.append(stretch.begin_ms)
+        self.stretches.append(stretch)
+
+    def _enter(self, state: NodeState | None) -> None:
+        self._state = state
+        if state not in READY:
+            self._preparing.clear()
+            self._releasing.clear()
+        if state is NodeState.REIMAGING:
+            self._barred.clear()
+
+    def _doing(self) -> Doing:
+        if self._state is None:
+            return Doing.ABSENT
+        if self._state not in READY:
+            return Doing.CHANGING
+        if self._preparing:
+            return Doing.RETRYING if any(self._preparing.values()) else Doing.PREPARING
+        if self._tasks > 0:
+            return Doing.WORKING
+        if self._releasing:
+            return Doing.RELEASING
+        return Doing.BARRED if self._barred else Doing.IDLE
+
+    # -- looked at -----------------------------------------------------------------------------------------------
+
+    def at(self, when_ms: int) -> Stretch:
+        """What the node did at a moment."""
+        number = bisect_right(self.begins, when_ms)
+        return self.stretches[number - 1] if number else _NOWHERE
+
+    def has_begun(self, when_ms: int) -> bool:
+        """Whether the node was there at a moment or before."""
+        return bool(self.begins) and self.begins[0] <= when_ms
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the node is not in its pool any more at the end of what has been read."""
+        return bool(self.stretches) and self.stretches[-1].doing is Doing.ABSENT
+
+    def until_ms(self, when_ms: int) -> int | None:
+        """When the stretch of this moment ended; None while it has not."""
+        number = bisect_right(self.begins, when_ms)
+        return self.begins[number] if number < len(self.begins) else None
+
+    def shown(self, begin_ms: int, end_ms: int) -> Stretch:
+        """What filled most of a time; a failure always shows, and so does preparation that began there."""
+        number = bisect_right(self.begins, begin_ms - 1)
+        if number == len(self.begins) or self.begins[number] >= end_ms:  # one stretch fills all of it
+            return self.stretches[number - 1] if number else _NOWHERE
+        filled: dict[Doing, int] = {}
+        last: dict[Doing, Stretch] = {}
+        present = self.stretches[number - 1] if number else _NOWHERE
+        from_ms = begin_ms
+        while True:
+            is_last = number == len(self.begins) or self.begins[number] >= end_ms
+            to_ms = end_ms if is_last else self.begins[number]
+            filled[present.doing] = filled.get(present.doing, 0) + to_ms - from_ms
+            last[present.doing] = present
+            if is_last:
+                break
+            present, from_ms, number = self.stretches[number], to_ms, number + 1
+            if present.doing in _ALWAYS_SHOWN:
+                filled[present.doing] = end_ms * (len(_ALWAYS_SHOWN) - _ALWAYS_SHOWN.index(present.doing))
+        return last[max(filled, key=filled.__getitem__)]
+
+    def tasks_begun(self, begin_ms: int, end_ms: int) -> int:
+        """How many tasks began in this time."""
+        return bisect_right(self.task_begins, end_ms - 1) - bisect_right(self.task_begins, begin_ms - 1)
+
+    def tasks_at(self, when_ms: int) -> int:
+        """How many tasks ran at a moment."""
+        return bisect_right(self.task_begins, when_ms) - bisect_right(self.task_ends, when_ms)

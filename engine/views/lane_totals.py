@@ -1,0 +1,128 @@
+"""What there has been on each node and in each pool so far, counted while the log is read."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from engine.views.counts_over_time import CountsOverTime
+from engine.views.lane import READY, Step
+
+if TYPE_CHECKING:
+    from engine.views.lane import Meaning
+
+_NEVER_MS = -1
+
+
+class LaneTotals:
+    """Sums by node, and numbers over time by pool."""
+
+    def __init__(self) -> None:
+        """Nothing has been read."""
+        self.pools = array("i")  # by node
+        self.working: list[int] = []  # tasks and subtasks that run, by node
+        self.failures: dict[int, int] = {}  # by node: how often it, or preparation or release there, has failed
+        self.retries: dict[int, int] = {}  # by node
+        self._busy_since = array("q")
+        self._busy = array("q")
+        self._first_work = array("q")
+        self._came = array("q")
+        self._left = array("q")
+        self._preparing: dict[int, dict[int, None]] = {}  # node -> jobs
+        self._of_pool: dict[int, tuple[CountsOverTime, CountsOverTime, CountsOverTime]] = {}
+
+    def of_pool(self, pool: int) -> tuple[CountsOverTime, CountsOverTime, CountsOverTime]:
+        """Nodes, running tasks, and nodes that prepare, of a pool."""
+        found = self._of_pool.get(pool)
+        if found is None:
+            found = self._of_pool[pool] = CountsOverTime(), CountsOverTime(), CountsOverTime()
+        return found
+
+    # -- counting ------------------------------------------------------------------------------------------------
+
+    def note_running(self, when_ms: int, pool: int, more: int) -> None:
+        """So many more tasks run in a pool."""
+        self.of_pool(pool)[1].add(when_ms, more)
+
+    def begin_work(self, when_ms: int, node: int) -> None:
+        """A first task begins on a node on which none ran."""
+        self._busy_since[node] = when_ms
+        if self._first_work[node] == _NEVER_MS:
+            self._first_work[node] = when_ms
+
+    def end_work(self, when_ms: int, node: int) -> None:
+        """The last task on a node has ended."""
+        self._busy[node] += when_ms - self._busy_since[node]
+
+    def take(self, when_ms: int, meaning: Meaning, row: int, node: int) -> None:
+        """An entry about a node that is not about a plain task; a new node's pool is its ``row``."""
+        if node >= len(self.pools):
+            self._grow(when_ms, pool=row)
+        if meaning.has_failed:
+            self.failures[node] = self.failures.get(node, 0) + 1
+        match meaning.step:
+            case Step.TASK_BEGINS:
+                if not self.working[node]:
+                    self.begin_work(when_ms, node)
+                self.working[node] += 1
+            case Step.TASK_ENDS:
+                self.working[node] -= 1
+                if not self.working[node]:
+                    self.end_work(when_ms, node)
+            case Step.PREPARATION_BEGINS:
+                self._begin_preparation(when_ms, node, row)
+            case Step.PREPARATION_ENDS:
+                self._end_preparation(when_ms, node, row)
+            case Step.STATE if meaning.state is None:
+                self._left[node] = when_ms
+                self.of_pool(self.pools[node])[0].add(when_ms, -1)
+                self._end_preparation(when_ms, node, None)
+            case Step.STATE if meaning.state not in READY:
+                self._end_preparation(when_ms, node, None)
+
+    def _grow(self, when_ms: int, *, pool: int) -> None:
+        self.pools.append(pool)
+        self.working.append(0)
+        for column in (self._busy_since, self._busy):
+            column.append(0)
+        for column in (self._first_work, self._left):
+            column.append(_NEVER_MS)
+        self._came.append(when_ms)
+        self.of_pool(pool)[0].add(when_ms, 1)
+
+    def _begin_preparation(self, when_ms: int, node: int, job: int) -> None:
+        jobs = self._preparing.setdefault(node, {})
+        if job in jobs:
+            self.retries[node] = self.retries.get(node, 0) + 1
+        elif not jobs:
+            self.of_pool(self.pools[node])[2].add(when_ms, 1)
+        jobs[job] = None
+
+    def _end_preparation(self, when_ms: int, node: int, job: int | None) -> None:
+        """One job's preparation has ended on a node, or, where none is named, all of them."""
+        jobs = self._preparing.get(node)
+        if not jobs:
+            return
+        if job is None:
+            jobs.clear()
+        else:
+            jobs.pop(job, None)
+        if not jobs:
+            self.of_pool(self.pools[node])[2].add(when_ms, -1)
+
+    # -- told ----------------------------------------------------------------------------------------------------
+
+    def first_work_ms(self, node: int) -> int | None:
+        """When the first task began on a node; None as long as none has."""
+        when_ms = self._first_work[node] if node < len(self._first_work) else _NEVER_MS
+        return None if when_ms == _NEVER_MS else when_ms
+
+    def busy_share(self, node: int, until_ms: int) -> float:
+        """For how much of its time in the pool, up to ``until_ms``, tasks ran on a node: 0 to 1."""
+        if node >= len(self._came):
+            return 0.0
+        left_ms = until_ms if self._left[node] == _NEVER_MS else self._left[node]
+        busy_ms = self._busy[node]
+        if self.working[node]:
+            busy_ms += until_ms - self._busy_since[node]
+        return busy_ms / max(1, left_ms - self._came[node])
