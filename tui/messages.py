@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.message import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.lane_rows import There
 
 
 class ShowView(Message):
@@ -31,6 +38,15 @@ class OpenNode(Message):
         """The node's row number."""
         super().__init__()
         self.node = node
+
+
+class OpenOneOf(Message):
+    """Open a row of a list; where there are several to choose from, let one be picked."""
+
+    def __init__(self, choices: Sequence[There]) -> None:
+        """Those."""
+        super().__init__()
+        self.choices = choices
 
 
 class Answered(Message):

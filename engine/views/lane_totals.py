@@ -19,8 +19,8 @@ class LaneTotals:
 
     def __init__(self) -> None:
         """Nothing has been read."""
-        self.pools = array("i")  # by node
-        self.working: list[int] = []  # tasks and subtasks that run, by node
+        self._pools = array("i")  # by node
+        self._working: list[int] = []  # tasks and subtasks that run, by node
         self.failures: dict[int, int] = {}  # by node: how often it, or preparation or release there, has failed
         self.retries: dict[int, int] = {}  # by node
         self._busy_since = array("q")
@@ -40,49 +40,53 @@ class LaneTotals:
 
     # -- counting ------------------------------------------------------------------------------------------------
 
-    def note_running(self, when_ms: int, pool: int, more: int) -> None:
-        """So many more tasks run in a pool."""
-        self.of_pool(pool)[1].add(when_ms, more)
+    def begin_task(self, when_ms: int, node: int) -> None:
+        """A task begins on a node."""
+        self._begin_work(when_ms, node)
+        self.of_pool(self._pools[node])[1].add(when_ms, 1)
 
-    def begin_work(self, when_ms: int, node: int) -> None:
-        """A first task begins on a node on which none ran."""
-        self._busy_since[node] = when_ms
-        if self._first_work[node] == _NEVER_MS:
-            self._first_work[node] = when_ms
+    def end_task(self, when_ms: int, node: int) -> None:
+        """A task on a node has ended."""
+        self._end_work(when_ms, node)
+        self.of_pool(self._pools[node])[1].add(when_ms, -1)
 
-    def end_work(self, when_ms: int, node: int) -> None:
-        """The last task on a node has ended."""
-        self._busy[node] += when_ms - self._busy_since[node]
+    def _begin_work(self, when_ms: int, node: int) -> None:
+        if not self._working[node]:
+            self._busy_since[node] = when_ms
+            if self._first_work[node] == _NEVER_MS:
+                self._first_work[node] = when_ms
+        self._working[node] += 1
+
+    def _end_work(self, when_ms: int, node: int) -> None:
+        self._working[node] -= 1
+        if not self._working[node]:
+            self._busy[node] += when_ms - self._busy_since[node]
 
     def take(self, when_ms: int, meaning: Meaning, row: int, node: int) -> None:
         """An entry about a node that is not about a plain task; a new node's pool is its ``row``."""
-        if node >= len(self.pools):
+        if node >= len(self._pools):
             self._grow(when_ms, pool=row)
         if meaning.has_failed:
             self.failures[node] = self.failures.get(node, 0) + 1
         match meaning.step:
             case Step.TASK_BEGINS:
-                if not self.working[node]:
-                    self.begin_work(when_ms, node)
-                self.working[node] += 1
+                self._begin_work(when_ms, node)
             case Step.TASK_ENDS:
-                self.working[node] -= 1
-                if not self.working[node]:
-                    self.end_work(when_ms, node)
+                self._end_work(when_ms, node)
             case Step.PREPARATION_BEGINS:
                 self._begin_preparation(when_ms, node, row)
             case Step.PREPARATION_ENDS:
                 self._end_preparation(when_ms, node, row)
             case Step.STATE if meaning.state is None:
                 self._left[node] = when_ms
-                self.of_pool(self.pools[node])[0].add(when_ms, -1)
+                self.of_pool(self._pools[node])[0].add(when_ms, -1)
                 self._end_preparation(when_ms, node, None)
             case Step.STATE if meaning.state not in READY:
                 self._end_preparation(when_ms, node, None)
 
     def _grow(self, when_ms: int, *, pool: int) -> None:
-        self.pools.append(pool)
-        self.working.append(0)
+        self._pools.append(pool)
+        self._working.append(0)
         for column in (self._busy_since, self._busy):
             column.append(0)
         for column in (self._first_work, self._left):
@@ -95,7 +99,7 @@ class LaneTotals:
         if job in jobs:
             self.retries[node] = self.retries.get(node, 0) + 1
         elif not jobs:
-            self.of_pool(self.pools[node])[2].add(when_ms, 1)
+            self.of_pool(self._pools[node])[2].add(when_ms, 1)
         jobs[job] = None
 
     def _end_preparation(self, when_ms: int, node: int, job: int | None) -> None:
@@ -108,7 +112,7 @@ class LaneTotals:
         else:
             jobs.pop(job, None)
         if not jobs:
-            self.of_pool(self.pools[node])[2].add(when_ms, -1)
+            self.of_pool(self._pools[node])[2].add(when_ms, -1)
 
     # -- told ----------------------------------------------------------------------------------------------------
 
@@ -123,6 +127,6 @@ class LaneTotals:
             return 0.0
         left_ms = until_ms if self._left[node] == _NEVER_MS else self._left[node]
         busy_ms = self._busy[node]
-        if self.working[node]:
+        if self._working[node]:
             busy_ms += until_ms - self._busy_since[node]
         return busy_ms / max(1, left_ms - self._came[node])

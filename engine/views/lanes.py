@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.terms import JobState
@@ -134,34 +135,33 @@ class Lanes:
 
     def _take(self, when: array[int], shape_of: array[int], rows: array[int], nodes: array[int]) -> None:
         kinds, entries, totals = self._kinds, self._entries, self.totals
-        working, pools = totals.working, totals.pools
-        at_ms = at_pool = more = 0  # so many more tasks run in a pool since this moment began
-        for number, (when_ms, shape, row, node) in enumerate(zip(when, shape_of, rows, nodes, strict=True), self._read):
+        # Nearly always a task ends and another one takes its place at once: that changes no total.
+        ended_ms = ended_on = -1
+        for number, when_ms, shape, row, node in zip(count(self._read), when, shape_of, rows, nodes):
             kind = kinds[shape]
-            if kind == _NOTHING:
-                continue
-            if kind == _OTHER:
-                self._take_other(number, when_ms, shape, row, node)
-            elif node >= 0:
+            if kind == _TASK_ENDS:
                 entries[node].append(number)
-                if kind == _NOTED:
+                if ended_on >= 0:
+                    totals.end_task(ended_ms, ended_on)
+                ended_ms, ended_on = when_ms, node
+            elif kind == _TASK_BEGINS:
+                entries[node].append(number)
+                if node == ended_on and when_ms == ended_ms:
+                    ended_on = -1
                     continue
-                if when_ms != at_ms or pools[node] != at_pool:
-                    if more:
-                        totals.note_running(at_ms, at_pool, more)
-                    at_ms, at_pool, more = when_ms, pools[node], 0
-                if kind == _TASK_BEGINS:
-                    more += 1
-                    if not working[node]:
-                        totals.begin_work(when_ms, node)
-                    working[node] += 1
-                else:
-                    more -= 1
-                    working[node] -= 1
-                    if not working[node]:
-                        totals.end_work(when_ms, node)
-        if more:
-            totals.note_running(at_ms, at_pool, more)
+                if ended_on >= 0:
+                    totals.end_task(ended_ms, ended_on)
+                    ended_on = -1
+                totals.begin_task(when_ms, node)
+            elif kind == _NOTED:
+                entries[node].append(number)
+            elif kind == _OTHER:
+                if ended_on >= 0:
+                    totals.end_task(ended_ms, ended_on)
+                    ended_on = -1
+                self._take_other(number, when_ms, shape, row, node)
+        if ended_on >= 0:
+            totals.end_task(ended_ms, ended_on)
         self._read += len(when)
 
     def _take_other(self, number: int, when_ms: int, shape: int, row: int, node: int) -> None:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tests.bench.terminal import Terminal
 from tui.panes.blade import Blade
+from tui.panes.timeline import Timeline
 from tui.screens.deck import Deck
+from tui.widgets.timeline import TimelineGrid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -95,7 +97,11 @@ class Stage:
     async def settle(self) -> None:
         """Wait until nothing more is arranged and drawn."""
         writes, view = -1, self.deck.view
-        while writes != self.terminal.writes or (isinstance(view, Blade) and view.model.is_arranging):
+        while (
+            writes != self.terminal.writes
+            or (isinstance(view, Blade) and view.model.is_arranging)
+            or (isinstance(view, Timeline) and view.query_one(TimelineGrid).is_behind)
+        ):
             writes = self.terminal.writes
             await asyncio.sleep(0.08)
 

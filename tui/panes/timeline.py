@@ -14,12 +14,20 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from tui.viewmodels.session import Session
+    from tui.viewmodels.subject import Subject
 
 HELP = (
-    "Rows are the nodes of the pool in focus, its tasks or the jobs (r); a column is a stretch of time (+ and -).\n"
+    "Rows are the nodes of the pool in focus, the tasks of the job in focus, the jobs, or that job's preparation or "
+    "release tasks node by node (r); a column is a stretch of time (+ and -). o and O choose in which order they "
+    "stand: by number, first start, busy share or trouble.\n"
     "A cell shows what filled most of it; a failure and the start of a preparation always show. Right of what is "
-    "recorded a line shows how long that which runs now is planned to go on.\n"
-    "Arrows move the cursor, enter goes to its moment, w says why the node did what it did then."
+    "recorded a solid line goes as far as what runs now is planned to go on, a dotted one as far as is estimated; "
+    "without an estimate it does not end.\n"
+    "At the bottom stands what the pool had at most in each column: nodes, running tasks, nodes that prepare. Their "
+    "numbers are those of the moment under the cursor.\n"
+    "Arrows or a click move the cursor; the wheel scrolls, with shift it goes through time. Enter goes to the moment "
+    "under the cursor, and once there opens what was there. w says why a node did what it did then, or why it did "
+    "nothing. e draws all rows as a picture (SVG)."
 )
 
 
@@ -32,6 +40,7 @@ class Timeline(View):
         ("timeline.closer timeline.farther", "zoom"),
         ("timeline.go", "go there"),
         ("timeline.rows", "rows"),
+        ("timeline.sort", "order"),
         ("timeline.failed", "only failed"),
         ("timeline.fit", "now"),
     )
@@ -57,6 +66,16 @@ class Timeline(View):
     def moment_ms(self) -> int | None:
         """The moment under the cursor; None where nothing is recorded."""
         return self.query_one(TimelineGrid).moment_ms
+
+    @property
+    def asked(self) -> Subject | None:
+        """What is to be explained about the cell under the cursor."""
+        return self.query_one(TimelineGrid).asked
+
+    @property
+    def asked_as(self) -> str:
+        """As a row of which view that is asked."""
+        return self._model.rows.view
 
     def look(self) -> None:
         """Bring the grid up to date."""

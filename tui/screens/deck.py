@@ -9,7 +9,7 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
 from tui.keymap import Keymap
-from tui.messages import Answered, Dismissed, GoTo, OpenNode, ShowView, Typed
+from tui.messages import Answered, Dismissed, GoTo, OpenNode, OpenOneOf, ShowView, Typed
 from tui.panes.attention import Attention
 from tui.panes.blade import Blade
 from tui.panes.header import Header
@@ -255,6 +255,10 @@ class Deck(Screen[None]):
     def on_open_node(self, message: OpenNode) -> None:
         """A node of the map is opened."""
         self.telling.node(message.node)
+
+    def on_open_one_of(self, message: OpenOneOf) -> None:
+        """What was at a place of the timeline is opened."""
+        self.places.open_one_of(message.choices)
 
     def on_table_opened(self, message: Table.Opened) -> None:
         """A row is opened: a pool and a job come into focus, an event leads to its moment, the others tell all."""

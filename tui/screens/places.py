@@ -12,11 +12,13 @@ from tui.screens.sheet import Sheet
 from tui.viewmodels.bookmarks import Bookmarks, compare_lines
 from tui.viewmodels.links import links_of
 from tui.viewmodels.subject import Subject
+from tui.viewmodels.tabs import TABS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tui.screens.deck import Deck
+    from tui.viewmodels.lane_rows import There
     from tui.viewmodels.session import Session
 
 _DIGITS = "123456789"
@@ -53,6 +55,21 @@ class Places:
         text = self._session.text
         shown = [pick._replace(text=text(pick.text)) for pick in picks]
         self._deck.app.push_screen(Picker(title, shown, mark=self._session.glyphs.cursor), picked)
+
+    def open_one_of(self, choices: Sequence[There]) -> None:
+        """Show the details of a row; where there are several, of the one that is picked."""
+
+        def show(number: int) -> None:
+            view, key, _ = choices[number]
+            model = next(tab.model for tab in TABS if tab.name == view)
+            assert model is not None
+            self._deck.telling.details(model(self._session), key)
+
+        if len(choices) == 1:
+            show(0)
+            return
+        picks = [Pick(_DIGITS[at : at + 1], choice.text) for at, choice in enumerate(choices)]
+        self._pick("Open", picks, show, "There was nothing here at this moment.")
 
     # -- moments and runs ----------------------------------------------------------------------------------------
 

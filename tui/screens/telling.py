@@ -73,8 +73,10 @@ class Telling:
         view = shown.id or ""
         if view in ("nodes", "pools") and (subject is None or subject.kind == "job"):
             subject = Subject("pool", self._session.pool_id)
-        moment_ms = shown.moment_ms if isinstance(shown, Timeline) else None
-        when_ms = self._session.now_ms if moment_ms is None else moment_ms
+        when_ms = self._session.now_ms
+        if isinstance(shown, Timeline):
+            subject, view = shown.asked or subject, shown.asked_as
+            when_ms = when_ms if shown.moment_ms is None else shown.moment_ms
         self._deck.playback.stand_still()
         with self._session.at(when_ms):
             answers = [] if subject is None else answers_to(self._session, *subject, view)

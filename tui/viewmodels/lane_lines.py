@@ -22,7 +22,7 @@ class Ahead(NamedTuple):
     blank: int
 
 
-def ahead(rows: LaneRows, key: int, columns: Columns, recorded: int, estimated_ms: int | None) -> Ahead:
+def ahead(rows: LaneRows, key: int, columns: Columns, recorded: int) -> Ahead:
     """What comes after the cells that are recorded: as far as it is planned, then as far as is estimated.
 
     Nothing comes where a row is over or has not been read yet; without an estimate nothing ends.
@@ -31,7 +31,7 @@ def ahead(rows: LaneRows, key: int, columns: Columns, recorded: int, estimated_m
     is_finished = session.simulation.finished and not session.is_past
     if is_finished or not rows.is_read(key) or rows.is_over(key):
         return Ahead(0, 0, rest)
-    planned_ms = None if session.is_past else rows.planned_ms(key)
+    planned_ms, estimated_ms = (None, None) if session.is_past else (rows.planned_ms(key), rows.estimated_ms(key))
     until_ms = [each for each in (planned_ms, estimated_ms) if each is not None]
     planned = 0 if planned_ms is None else max(0, min(rest, columns.column_at(planned_ms) + 1 - recorded))
     known = rest if estimated_ms is None else max(0, min(rest, columns.column_at(max(until_ms)) + 1 - recorded))

@@ -130,6 +130,10 @@ class LaneRows(ABC):
         return None
 
     @abstractmethod
+    def estimated_ms(self, key: int) -> int | None:
+        """Until when something is estimated to go on in a row; None where nobody can tell."""
+
+    @abstractmethod
     def is_over(self, key: int) -> bool:
         """Whether nothing more can come in a row."""
 

@@ -141,6 +141,10 @@ class HookRows(LaneRows):
         """When this try is planned to end."""
         return planned_hook_end_ms(self.session.simulation, self.hook, self._page.job_id, key)
 
+    def estimated_ms(self, key: int) -> int | None:
+        """The end of this try."""
+        return self.planned_ms(key)
+
     def is_over(self, key: int) -> bool:
         """Whether it does not run; after a reboot another try may come."""
         runs = self._runs(key)

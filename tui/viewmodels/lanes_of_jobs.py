@@ -83,6 +83,10 @@ class JobRows(LaneRows):
         """The job."""
         return [There("jobs", key, f"job {self.label(key)}")]
 
+    def estimated_ms(self, key: int) -> int | None:
+        """When the job in focus will have ended; nothing is known of the others."""
+        return self.session.forecast().job_ms if self._ids[key] == self.session.job_id else None
+
     def is_over(self, key: int) -> bool:
         """Whether the job is completed."""
         stretches = self.lanes.job(self._ids[key])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.views.lane import Doing
 from engine.views.pages.instances import Hook
+from engine.views.pages.jobs import pool_of_job
 from engine.views.planned import planned_end_ms
 from tui import format as fmt
 from tui.viewmodels.glyphs import NODE, Glyph
@@ -179,6 +180,12 @@ class NodeRows(LaneRows):
     def planned_ms(self, key: int) -> int | None:
         """When what runs there is planned to end."""
         return planned_end_ms(self.session.simulation, key)
+
+    def estimated_ms(self, key: int) -> int | None:  # noqa: ARG002  # they all work for the job in focus
+        """When the job in focus will have ended, if it runs on this pool."""
+        session = self.session
+        is_here = pool_of_job(session.simulation, session.job_id) == session.pool_id
+        return session.forecast().end_ms if is_here else None
 
     def is_over(self, key: int) -> bool:
         """Whether the node has left its pool."""

@@ -108,6 +108,11 @@ class TaskRows(LaneRows):
         """When the task is planned to end."""
         return planned_task_end_ms(self.session.simulation, key)
 
+    def estimated_ms(self, key: int) -> int | None:
+        """When the job's tasks will be done; one that runs ends as planned, unless it is retried."""
+        is_running = self._page.state_of(key) is TaskState.RUNNING
+        return self.planned_ms(key) if is_running else self.session.forecast().tasks_ms
+
     def is_over(self, key: int) -> bool:
         """Whether the task is completed or deleted."""
         return self._page.state_of(key) in (TaskState.COMPLETED, None)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
 
 BAND_LINES = 3
+_NEVER_MS = 1 << 62
 _LINES = (("nodes", Role.QUIET), ("running", Role.RUNNING), ("preparing", Role.PREPARING))
 
 
@@ -48,11 +49,11 @@ class PoolBand:
         self._peaks[number, column] = known
         return value
 
-    def tops(self, known_ms: int) -> list[int]:
-        """For each line the highest number there has been."""
+    def tops(self) -> list[int]:
+        """For each line the highest number in all that has been read."""
         found = []
         for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
-            top, self._tops[number] = counts.highest(0, known_ms + 1, self._tops.get(number))
+            top, self._tops[number] = counts.highest(0, _NEVER_MS, self._tops.get(number))
             found.append(top)
         return found
 
@@ -61,7 +62,7 @@ class PoolBand:
         densities = self._session.glyphs.densities
         levels = len(densities) - 1
         lines: list[Line] = []
-        values, tops = self.values(columns, known_ms), self.tops(known_ms)
+        values, tops = self.values(columns, known_ms), self.tops()
         pool = self._lanes.in_pool(self._session.pool_id)
         for (name, role), counts, line, top in zip(_LINES, pool, values, tops, strict=True):
             bars = "".join(densities[-(-value * levels // max(1, top))] for value in line)

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from engine.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.lanes import Lanes
-from engine.views.pages.jobs import pool_of_job
-from engine.views.phases import tasks_done_ms
 from tui.viewmodels.glyphs import Glyph
 from tui.viewmodels.lane_lines import LaneLines, ahead
 from tui.viewmodels.lane_order import LaneOrder
@@ -37,7 +35,7 @@ LABEL_CELLS = 10
 _KINDS: tuple[type[LaneRows], ...] = (NodeRows, TaskRows, JobRows, PreparationRows, ReleaseRows)
 _TICK = 12  # columns between two times on the axis
 _SEEN_SHARE = 0.75  # of the columns show what has happened when the whole run is fitted in
-_PIECE = 8000  # entries of the log that are read before a key is looked at again
+_PIECE = 10_000  # entries of the log that are read before a key is looked at again
 
 
 class TimelineModel:
@@ -56,7 +54,6 @@ class TimelineModel:
         self._step = 0
         self._is_fitted = True
         self._moment = (0, 0)
-        self._estimated_ms: int | None = None
         self._band = PoolBand(session, self.lanes)
         self._lines = LaneLines(session.glyphs)
 
@@ -71,22 +68,12 @@ class TimelineModel:
             self.cursor_ms = None  # somebody went to another moment: the cursor comes along
         self.lanes.refresh(_PIECE)
         self.order.refresh(only_failed=self.only_failed)
-        self._estimated_ms = self._estimate_ms()
         if self._is_fitted:
             wanted_ms = self.rows.recorded_ms / (cells * _SEEN_SHARE)
             self._step = next((at for at, step in enumerate(STEPS_MS) if step >= wanted_ms), len(STEPS_MS) - 1)
         step_ms = STEPS_MS[self._step]
         self.columns = Columns(0 if self._is_fitted else self.columns.first, cells, step_ms)
         self._keep_cursor_in_view()
-
-    def _estimate_ms(self) -> int | None:
-        """When the tasks of the job in focus will be done if it goes on like this, where the rows wait for that."""
-        session = self.session
-        if session.is_past or (
-            self.rows.whose == session.pool_id and pool_of_job(session.simulation, session.job_id) != session.pool_id
-        ):
-            return None
-        return tasks_done_ms(session.simulation, session.job_id) if self.rows.whose else None
 
     def is_behind(self, seen: Sequence[int]) -> bool:
         """Whether there is more to be read or sorted before these rows show all that is recorded of them."""
@@ -158,12 +145,23 @@ class TimelineModel:
 
     def remembered(self) -> dict[str, Any]:
         """What was chosen, and not left to the timeline."""
-        found: dict[str, Any] = {} if self.rows is self._kinds[0] else {"rows": self.rows.name}
-        return found | ({} if self._is_fitted else {"zoom": self.columns.step_ms / SECOND_MS})
+        order = self.order
+        values: dict[str, Any] = {
+            "rows": self.rows.name if self.rows is not self._kinds[0] else None,
+            "zoom": None if self._is_fitted else self.columns.step_ms / SECOND_MS,
+            "sort": order.sort.value if order.sort is not self.rows.sorts[0] else None,
+            "descending": order.is_turned or None,
+            "only_failed": self.only_failed or None,
+        }
+        return {name: value for name, value in values.items() if value is not None}
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Show the rows, and so many seconds in a column, as it was."""
+        """Show the rows in this order, and so many seconds in a column, as it was."""
         self.rows = next((kind for kind in self._kinds if kind.name == values.get("rows")), self._kinds[0])
+        sorts = self.rows.sorts
+        self.order.sort = next((sort for sort in sorts if sort.value == values.get("sort")), sorts[0])
+        self.order.is_turned = bool(values.get("descending"))
+        self.only_failed = bool(values.get("only_failed"))
         if "zoom" in values:
             wanted_ms = values["zoom"] * SECOND_MS
             self._step = next((at for at, step in enumerate(STEPS_MS) if step >= wanted_ms), len(STEPS_MS) - 1)
@@ -230,7 +228,7 @@ class TimelineModel:
         text = fit(self.session.text(rows.label(key)), LABEL_CELLS - 1) + " "
         label = Span(text, Role.STRONG if is_cursor else Role.DIM)
         cells = rows.cells(key, columns)
-        after = ahead(rows, key, columns, len(cells), self._estimated_ms)
+        after = ahead(rows, key, columns, len(cells))
         column = self.cursor_column
         cursor = column if is_cursor and 0 <= column < columns.number else None
         return self._lines.line(rows.name, key, label, cells, after, cursor)
@@ -264,8 +262,8 @@ class TimelineModel:
         ]
         spans: list[Span] = []
         for mark in marks:
-            new = [glyphs.span(mark), Span(f" {mark.name}  ", Role.DIM)]
-            if width(spans) + width(new) - 2 <= cells:
+            new = [Span("  " if spans else ""), glyphs.span(mark), Span(f" {mark.name}", Role.DIM)]
+            if width(spans) + width(new) <= cells:
                 spans += new
         return tuple(spans)
 
