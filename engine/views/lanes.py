@@ -93,7 +93,10 @@ class Lanes:
     # -- reading -------------------------------------------------------------------------------------------------
 
     def refresh(self, at_most: int | None = None) -> None:
-        """Read what has been recorded since. ``at_most`` so many entries are read until the next ``refresh``."""
+        """Read what has been recorded since.
+
+        At most ``at_most`` entries are read here, and as many for lanes that are looked at until the next ``refresh``.
+        """
         log = self._log
         if self._cuts_seen < len(log.cuts):
             if min(log.cuts[self._cuts_seen :]) < self._read:
@@ -106,7 +109,6 @@ class Lanes:
             self._kinds = bytes(map(_kind, self._meanings))
         length = min(self._may_read, log.recorded - self._read)
         if length:
-            self._may_read -= length
             self._take(*log.recorded_columns(self._read, self._read + length))
 
     @property
@@ -119,12 +121,11 @@ class Lanes:
 
         In ms since the start.
         """
-        if self._read < self._log.recorded:
-            return self._log.recorded_entry(self._read)[0]
-        if node is None or node >= len(self._entries):
-            return None
-        entries, read = self._entries[node], self.lane(node).read
-        return None if read == len(entries) else self._log.recorded_entry(entries[read])[0]
+        if node is not None and node < len(self._entries):
+            entries, read = self._entries[node], self.lane(node).read
+            if read < len(entries):
+                return self._log.recorded_entry(entries[read])[0]
+        return self._log.recorded_entry(self._read)[0] if self._read < self._log.recorded else None
 
     @property
     def recorded_ms(self) -> int:

@@ -6,8 +6,10 @@ import asyncio
 
 import pytest
 
+from engine.specs.commands import RemoveNodes
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
+from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import plain, width
 from tui.viewmodels.timeline import LABEL_CELLS, STEPS_MS, TimelineModel
 
@@ -28,9 +30,10 @@ def test_a_row_tells_a_nodes_story(session_at):
     model = model_of(session_at(LATER_S, ascii_only=True))
     assert model.columns.step_ms == 5_000
     assert row(model, 1) == (
-        f"{'n1':<{LABEL_CELLS}}" + "  ccssssss" + "pppppppp" + "////////" + "X" + "x" * 40 + "-" * 33
+        f"{'n1':<{LABEL_CELLS}}" + "  ccssssss" + "pppppppp" + "////////" + "X" + "x" * 40 + "-" * 27 + " " * 6
     )
-    assert row(model, 5).rstrip("-").rstrip() == f"{'n5':<{LABEL_CELLS}}" + "  ccssssss" + "p" * 8 + "#" * 18 + "llll"
+    assert row(model, 0).endswith("#" * 49 + "=" + "-" * 26 + " " * 6)
+    assert row(model, 5).rstrip() == f"{'n5':<{LABEL_CELLS}}" + "  ccssssss" + "p" * 8 + "#" * 18 + "llll"
 
 
 def test_the_cell_under_the_cursor_is_told_and_is_a_moment(session_at):
@@ -66,11 +69,11 @@ def test_only_rows_where_something_has_failed(session_at):
     model = model_of(session)
     model.only_failed = True
     shown = []
-    for _ in range(3):
+    for _ in range(5):
         model.refresh(CELLS)
         shown.append([model.rows.label(key) for key in model.keys])
         model.next_rows()
-    assert shown == [["n1"], ["deal-1", "deal-11"], ["risk"]]
+    assert shown == [["n1"], ["deal-1", "deal-11"], ["risk"], ["n1"], []]
     session.simulation.seek(60_000)
     session.simulation.branch()
     session.noted()
@@ -89,7 +92,7 @@ def test_panning_goes_from_the_start_to_the_end_of_the_run(session_at):
     assert model.columns.first == 500 - CELLS + 1
 
 
-def test_tasks_and_jobs_have_rows_too(session_at):
+def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     model = model_of(session_at(LATER_S, ascii_only=True))
     model.next_rows()
     model.refresh(CELLS)
@@ -99,8 +102,18 @@ def test_tasks_and_jobs_have_rows_too(session_at):
     assert "-" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()
     model.refresh(CELLS)
-    assert row(model, 0).startswith("risk      " + "a" * 67 + "-")
+    assert row(model, 0) == "risk      " + "a" * 67 + "-" * 27 + " " * 6
     assert plain(model.told(0, CELLS)) == "risk  08:05:30  active since 08:00:00"
+    model.next_rows()
+    model.refresh(CELLS)
+    assert model.title().startswith("preparation tasks risk - 6 - by trouble")
+    assert row(model, 0).rstrip() == f"{'n1':<{LABEL_CELLS}}" + " " * 10 + "p" * 8 + "X" + "/" * 7 + "X"
+    assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p" * 8 + "+" + " " * 43 + "p" * 5 + "=" * 4
+    assert plain(model.told(0, CELLS)) == "n1  08:05:30  failed  try 2, began 08:01:31, ended 08:02:12 after 00:00:41"
+    assert plain(model.told(1, CELLS)) == "n3  08:05:30  preparing  try 2, began 08:05:10"
+    model.next_rows()
+    model.refresh(CELLS)
+    assert model.empty()[0] == "There are no release tasks yet."
     model.next_rows()
     assert model.rows.name == "nodes"
 
@@ -113,20 +126,183 @@ def test_what_is_recorded_is_shown_beyond_the_moment_that_is_looked_at(session_a
     session.simulation.seek(100_000)
     session.noted()
     model.refresh(CELLS)
-    assert row(model, 1).rstrip("-") == whole.rstrip("-")
+    assert row(model, 1).rstrip("- ") == whole.rstrip("- ")
+    assert "=" not in row(model, 1)
     assert plain(model.axis())[LABEL_CELLS + 20] == "^"
 
 
 @pytest.mark.parametrize("cells", [10, 40, 150])
 def test_every_line_fits(session_at, cells):
     model = model_of(session_at(LATER_S), cells)
-    for _ in range(3):
+    for _ in range(5):
         model.refresh(cells)
-        lines = [model.axis(), *(model.row(at, is_cursor=True) for at in range(len(model.keys)))]
-        assert {width(each) for each in lines[1:]} == {cells + LABEL_CELLS}
-        assert width(lines[0]) == cells + LABEL_CELLS
+        lines = [model.axis(), *model.band(0), *(model.row(at, is_cursor=True) for at in range(len(model.keys)))]
+        assert {width(each) for each in lines} == {cells + LABEL_CELLS}
         assert width(model.told(0, cells)) <= cells
+        assert width(model.legend(cells)) <= cells
         model.next_rows()
+
+
+def labels(model):
+    return [model.rows.label(key) for key in model.keys]
+
+
+def test_rows_stand_in_the_order_that_is_asked_for(session_at):
+    model = model_of(session_at(LATER_S))
+    assert "by number" in model.title()
+    orders, told = {}, {}
+    for _ in range(4):
+        model.refresh(CELLS)
+        orders[model.order.sort.value] = labels(model)
+        told[model.order.sort.value] = plain(model.told(0, CELLS)).rpartition("  ")[2]
+        model.order.next_sort()
+    assert orders["number"] == ["n0", "n1", "n2", "n3", "n4", "n5"]
+    assert orders["first start"][-1] == "n1"  # no task has ever begun there
+    assert orders["busy share"][:2] == ["n0", "n4"]
+    assert orders["busy share"][-1] == "n1"
+    assert orders["trouble"][:2] == ["n1", "n2"]
+    assert told["busy share"] == "busy 75%"
+    assert told["trouble"] == "1 failed, 1 retried"
+    assert model.order.sort.value == "number"
+    model.order.is_turned = True
+    model.refresh(CELLS)
+    assert labels(model) == orders["number"][::-1]
+
+
+def test_rows_of_tasks_jobs_and_hook_tasks_have_orders_of_their_own(session_at):
+    model = model_of(session_at(LATER_S))
+    model.next_rows()
+    model.order.next_sort()
+    model.refresh(CELLS)
+    assert labels(model)[:3] == ["deal-1", "deal-2", "deal-3"]
+    model.order.next_sort()
+    model.refresh(CELLS)
+    starts = [model.session.tasks("risk").row(key).start_ms for key in model.keys]
+    begun = [start for start in starts if start is not None]
+    assert begun == sorted(begun) == starts[: len(begun)]
+    model.next_rows()
+    model.next_rows()
+    model.order.next_sort()
+    model.refresh(CELLS)
+    assert labels(model) == ["n0", "n1", "n2", "n3", "n4", "n5"]
+
+
+def test_many_rows_are_sorted_in_pieces_and_a_long_log_is_read_in_pieces(session_at, monkeypatch):
+    monkeypatch.setattr("tui.viewmodels.timeline._PIECE", 4)
+    monkeypatch.setattr("tui.viewmodels.lane_order._AT_ONCE", 3)
+    session = session_at(LATER_S, ascii_only=True)
+    model = model_of(session)
+    model.order.next_sort()
+    model.order.next_sort()
+    model.refresh(CELLS)
+    assert "% read" in model.title()
+    assert model.keys == ()
+    assert model.empty() == ("Putting the rows in order ...",)
+    looks = []
+    while model.go_on(model.keys):
+        model.refresh(CELLS)
+        if model.keys:
+            looks.append(row(model, labels(model).index("n1")).rstrip("-= "))
+    model.refresh(CELLS)
+    assert len(set(looks)) > 3
+    story = row(model, labels(model).index("n1"))
+    assert all(story.startswith(look[:-1]) for look in looks)  # what filled the last column may not be known yet
+    monkeypatch.undo()
+    fresh = model_of(session, CELLS)
+    fresh.order.sort = model.order.sort
+    fresh.refresh(CELLS)
+    model.refresh(CELLS)
+    assert labels(model) == labels(fresh)
+    assert [row(model, at) for at in range(6)] == [row(fresh, at) for at in range(6)]
+    assert "read" not in model.title()
+
+
+def test_the_band_tells_of_the_pool_what_the_tables_tell(session_at):
+    session = session_at(LATER_S, ascii_only=True)
+    model = model_of(session)
+    simulation = session.simulation
+    for column in range(67):
+        model.cursor_ms = column * 5_000
+        nodes, running, preparing = (int(plain(each).split()[-1]) for each in model.band(99))
+        with session.at(LATER_S * 1000 if model.moment_ms(99) is None else model.moment_ms(99)):
+            assert nodes == sum(state is not None for state in map(session.nodes().state_of, session.nodes().nodes()))
+            assert running == simulation.world.jobs.rows[0].counts[2]
+        assert preparing <= nodes
+    lines = [plain(each) for each in model.band(0)]
+    assert [each[:10].strip() for each in lines] == ["nodes", "running", "preparing"]
+    assert lines[2][LABEL_CELLS:].startswith(" " * 10 + "#" * 9)
+
+
+def test_after_a_branch_everything_is_that_of_the_new_run(session_at):
+    session = session_at(LATER_S, ascii_only=True)
+    model = model_of(session)
+    assert "Xxxx" in row(model, 1)
+    session.simulation.seek(100_000)
+    session.simulation.branch()
+    session.simulation.submit(RemoveNodes(pool_id="shared", node_list=(1,)))
+    session.simulation.run_until(LATER_S * 1000)
+    session.noted()
+    model.refresh(CELLS)
+    assert row(model, 1).rstrip().endswith("//Xlll")
+    fresh = model_of(session)
+    for _ in range(5):
+        model.refresh(CELLS)
+        fresh.refresh(CELLS)
+        assert [row(model, at) for at in range(len(model.keys))] == [row(fresh, at) for at in range(len(fresh.keys))]
+        assert model.band(0) == fresh.band(0)
+        model.next_rows()
+        fresh.next_rows()
+
+
+def test_the_cursor_comes_along_when_somebody_goes_to_another_moment(session_at):
+    session = session_at(LATER_S)
+    model = model_of(session)
+    model.move(-10)
+    with session.at(50_000):
+        pass
+    model.refresh(CELLS)
+    assert model.cursor_ms == 280_000
+    session.simulation.seek(50_000)
+    session.noted()
+    model.refresh(CELLS)
+    assert model.cursor_ms is None
+    assert model.cursor_column == 10
+
+
+def test_what_is_asked_about_where_nothing_was_yet(session_at):
+    model = model_of(session_at(LATER_S))
+    assert model.asked(0) == Subject("node", 0)
+    model.cursor_ms = 0
+    assert model.asked(0) == Subject("pool", "shared")
+    model.cursor_ms = 200_000
+    assert model.asked(5) == Subject("node", 5)
+
+
+def test_what_was_there_can_be_opened(session_at):
+    model = model_of(session_at(LATER_S))
+    assert [each.text for each in model.there(0)] == ["task deal-25", "task deal-26", "node n0"]
+    assert [each.view for each in model.there(3)] == ["preparation", "nodes"]
+    assert [each.text for each in model.there(1)] == ["node n1"]
+    for text in ("task deal-1", "job risk", "preparation on n1"):
+        model.next_rows()
+        model.refresh(CELLS)
+        assert [each.text for each in model.there(0)] == [text]
+
+
+def test_what_was_chosen_is_remembered(session_at):
+    session = session_at(LATER_S)
+    model = model_of(session)
+    assert model.remembered() == {}
+    model.next_rows()
+    model.order.next_sort()
+    model.order.is_turned = model.only_failed = True
+    model.zoom(-1)
+    chosen = {"rows": "tasks", "zoom": 15.0, "sort": "number", "descending": True, "only_failed": True}
+    assert model.remembered() == chosen
+    other = TimelineModel(session)
+    other.recall(chosen)
+    other.refresh(CELLS)
+    assert other.remembered() == chosen
 
 
 def test_before_there_is_anything_it_says_so(dashboard_at):

@@ -6,9 +6,11 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import RebootNode
-from engine.terms import InstanceState, NodeState
+from engine.terms import InstanceState, NodeState, TaskState
+from engine.views.counts_over_time import CountsOverTime
 from engine.views.lane import Doing
 from engine.views.lanes import Lanes
+from engine.views.pages.instances import Hook
 from engine.views.planned import planned_end_ms, planned_task_end_ms
 
 SCENARIOS = [
@@ -138,3 +140,108 @@ def test_what_runs_is_planned_to_end():
     simulation.run_until(simulation.end_ms)
     assert planned_end_ms(simulation, 1) is None
     assert planned_task_end_ms(simulation, 0) is None
+
+
+def test_what_is_read_in_pieces_is_what_is_read_at_once():
+    simulation = finished("nodes-fail-and-recover")
+    whole, pieces = read(simulation), Lanes(simulation)
+    assert pieces.unread_from_ms() == 0
+    known_ms, looks = 0, 0
+    while pieces.unread_from_ms(0) is not None:
+        pieces.refresh(5)
+        until_ms = pieces.unread_from_ms(0) or simulation.now_ms
+        assert until_ms >= known_ms
+        known_ms, looks = until_ms, looks + 1
+        assert pieces.lane(0).at(known_ms - 1) == whole.lane(0).at(known_ms - 1)
+    assert looks > 10
+    assert pieces.progress == 1
+    pieces.refresh()
+    pool_id = simulation.world.pools.rows[0].id
+    for when_ms in moments(simulation):
+        assert [each.at(when_ms) for each in pieces.in_pool(pool_id)] == [
+            each.at(when_ms) for each in whole.in_pool(pool_id)
+        ]
+    for node in range(simulation.world.nodes.length):
+        assert pieces.lane(node).stretches == whole.lane(node).stretches
+        assert pieces.totals.busy_share(node, simulation.now_ms) == whole.totals.busy_share(node, simulation.now_ms)
+
+
+def running(world, state, pool):
+    return [task for task in range(world.tasks.length) if world.tasks.state_of(task) is state and on(world, task, pool)]
+
+
+def on(world, task, pool):
+    return world.nodes[world.tasks.node[task]].pool == pool
+
+
+@pytest.mark.parametrize("name", [*SCENARIOS, "mpi-in-trouble", "one-pool-per-scheduled-job"])
+def test_numbers_of_a_pool_agree_with_the_world_at_every_moment(name):
+    simulation = finished(name)
+    simulation.seek(simulation.now_ms // 3)  # what is recorded is read all the same
+    lanes = read(simulation)
+    for when_ms in moments(simulation):
+        simulation.seek(when_ms)
+        world = simulation.world
+        for pool in world.pools.rows:
+            nodes, tasks, preparing = (each.at(when_ms) for each in lanes.in_pool(pool.id))
+            present = [node for node in pool.nodes if world.nodes.state_of(node) is not None]
+            assert nodes == len(present)
+            assert tasks == len(running(world, TaskState.RUNNING, pool.row))
+            kinds = (Doing.PREPARING, Doing.RETRYING)
+            assert preparing == sum(does(simulation, node) in kinds for node in present)
+
+
+@pytest.mark.parametrize("name", SCENARIOS[:-1])
+def test_hook_runs_agree_with_the_world_at_every_moment(name):
+    simulation = finished(name)
+    lanes = read(simulation)
+    seen = set()
+    for when_ms in moments(simulation):
+        simulation.seek(when_ms)
+        instances = simulation.world.instances
+        for job, row in ((job, row) for job in simulation.world.jobs.rows for row in instances.rows_of_job(job.row)):
+            node = instances.node[row]
+            for hook, states in ((Hook.PREPARATION, instances.prep_state), (Hook.RELEASE, instances.release_state)):
+                runs = lanes.hook_runs(hook, job.id, node)
+                open_runs = [run for run in runs if run.begin_ms <= when_ms and (run.end_ms or 1 << 62) > when_ms]
+                is_ready = simulation.world.nodes.state_of(node) in READY
+                assert len(open_runs) == (is_ready and states[row] == InstanceState.RUNNING), (when_ms, hook, node)
+                seen.update(run.has_failed for run in runs)
+    assert seen >= {False}
+
+
+def test_the_share_of_time_in_which_a_node_worked():
+    simulation = finished("preparation-fails-on-one-node")
+    lanes, until_ms = read(simulation), simulation.now_ms
+    for node in range(2):
+        lane = lanes.lane(node)
+        ends = [*lane.begins[1:], until_ms]
+        worked = sum(end - each.begin_ms for each, end in zip(lane.stretches, ends, strict=True) if works(lane, each))
+        assert lanes.totals.busy_share(node, until_ms) == pytest.approx(
+            worked / (ended_ms(lane, until_ms) - lane.begins[0])
+        )
+    assert lanes.totals.first_work_ms(1) == 181_000
+    assert lanes.failed_among([0, 1]) == [1]
+    assert lanes.failed_among([0]) == []
+
+
+def works(lane, stretch):
+    return lane.tasks_at(stretch.begin_ms) > 0
+
+
+def ended_ms(lane, until_ms):
+    return lane.stretches[-1].begin_ms if lane.has_left else until_ms
+
+
+def test_the_highest_of_a_time_is_found_again_from_where_it_was_left():
+    counts = CountsOverTime()
+    for when_ms, change in ((10, 3), (20, 2), (20, -4), (35, 1)):
+        counts.add(when_ms, change)
+    assert [counts.at(when_ms) for when_ms in (9, 10, 20, 35)] == [0, 3, 1, 2]
+    value, known = counts.highest(15, 40)
+    assert value == 3  # what there was when it began
+    counts.add(35, 5)  # in the same millisecond
+    counts.add(38, -6)
+    counts.add(40, 100)
+    assert counts.highest(15, 40, known)[0] == counts.highest(15, 40)[0] == 7
+    assert counts.highest(0, 10)[0] == 0

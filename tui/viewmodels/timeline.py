@@ -83,8 +83,8 @@ class TimelineModel:
 
     def go_on(self, seen: Sequence[int]) -> bool:
         """Read and sort some more, for a few milliseconds; returns whether there is more to do for these rows."""
-        if self.lanes.unread_from_ms() is not None or not self.order.go_on():
-            self.lanes.refresh(_PIECE)
+        self.lanes.refresh(_PIECE)
+        self.order.go_on()
         return self.is_behind(seen)
 
     @property
