@@ -126,7 +126,7 @@ def style(theme: str, role: Role, is_fill: bool = False, is_underlined: bool = F
     ground, _, cursor = _GROUNDS[theme]
     if is_fill:
         on_fill = "black" if theme == ANSI else _readable_on(colour)
-        return Style(color=on_fill, bgcolor=colour, bold=role is Role.FAILED)
+        return Style(color=on_fill, bgcolor=colour, bold=role is Role.FAILED, reverse=theme == NO_COLOUR)
     without_colour = theme == NO_COLOUR
     return Style(
         color=colour,

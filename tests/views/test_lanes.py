@@ -199,7 +199,7 @@ def test_hook_runs_agree_with_the_world_at_every_moment(name):
     for when_ms in moments(simulation):
         simulation.seek(when_ms)
         instances = simulation.world.instances
-        for job, row in ((job, row) for job in simulation.world.jobs.rows for row in instances.rows_of_job(job.row)):
+        for job, row in ((each, row) for each in simulation.world.jobs.rows for row in instances.rows_of_job(each.row)):
             node = instances.node[row]
             for hook, states in ((Hook.PREPARATION, instances.prep_state), (Hook.RELEASE, instances.release_state)):
                 runs = lanes.hook_runs(hook, job.id, node)
