@@ -210,7 +210,7 @@ class Dashboard(App[None]):
         if isinstance(screen, Deck):
             bindings = {one.binding.id: one.binding for one in screen.active_bindings.values() if one.node is screen}
             for identity, binding in bindings.items():
-                if identity and identity not in ("quit", "go.back"):
+                if identity and identity != "quit":
                     action = partial(screen.run_action, binding.action)
                     yield SystemCommand(binding.description.capitalize(), binding.key, action)
         for option in OPTIONS.values():

@@ -89,7 +89,7 @@ def entries_of(world: World, node: int, tasks: Sequence[int], now_ms: int) -> li
     """Every file and directory on a node that is there, sorted by path; ``tasks`` are those of ``tasks_on``."""
     files = world.disks[node]
     directories = [directory_of(world, task, node) for task in tasks if world.tasks.state[task] != GONE]
-    directories += _instance_directories(world, node)
+    directories += instance_directories(world, node)
     expired = {directory.path for directory in directories if is_over(directory, now_ms)}
     entries = {path: files.read(path) for path in files.walk() if process_directory(path) not in expired}
     for path in (directory.path for directory in directories):
@@ -105,7 +105,7 @@ def entries_of(world: World, node: int, tasks: Sequence[int], now_ms: int) -> li
 def sweep(world: World, node: int) -> None:
     """Directories whose retention is over make room on the node's disk (FILE-7)."""
     files = world.disks[node]
-    expired = [directory for directory in _instance_directories(world, node) if is_over(directory, world.now_ms)]
+    expired = [directory for directory in instance_directories(world, node) if is_over(directory, world.now_ms)]
     for job in world.jobs.present():
         known = (world.tasks.find(job.row, name) for name in files.listdir(job_directory(job.id)))
         directories = [directory_of(world, task, node) for task in known if task is not None]
@@ -139,7 +139,7 @@ def retention_ms_of(world: World, task: int, node: int) -> int | None:
     return profile.retention_ms
 
 
-def _instance_directories(world: World, node: int) -> list[Directory]:
+def instance_directories(world: World, node: int) -> list[Directory]:
     """The directories of preparations and releases that started on the node's present disk."""
     instances = world.instances
     found: list[Directory] = []

@@ -128,6 +128,23 @@ class DependencyBook:
         spans = dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
         return ids, sum(self._ranges[span].missing for span in spans)
 
+    def missing_in(self, low: int, high: int) -> int:
+        """How many numbers of a range that a task waits for are not satisfied."""
+        return self._ranges[low, high].missing
+
+    def dependents_of(self, task_id: str) -> list[int]:
+        """The tasks that name this one, by id or by a range, in creation order."""
+        found: set[int] = set()
+        by_id = self._ids.get(task_id.lower())
+        if by_id is not None:
+            found.update(by_id.dependents)
+        number = number_of(task_id)
+        if number is not None:
+            for low, high in self._lows[: bisect_right(self._lows, (number, 1 << 62))]:
+                if number <= high:
+                    found.update(self._ranges[low, high].dependents)
+        return sorted(found)
+
     def waiting(self) -> Iterable[int]:
         """All tasks that wait, in creation order."""
         return sorted(self._missing)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.errors import BatchError
-from engine.rules.directories import OUTPUTS, directory_of, entries_of, files_of, is_over, key_of, read_file, tasks_on
+from engine.rules.directories import (
+    OUTPUTS,
+    directory_of,
+    entries_of,
+    files_of,
+    instance_directories,
+    is_over,
+    key_of,
+    read_file,
+    tasks_on,
+)
 from engine.state.tasks import NEVER_MS, PREPARING
 
 if TYPE_CHECKING:
@@ -14,7 +24,7 @@ if TYPE_CHECKING:
     from engine.simulation import Simulation
     from engine.world import World
 
-__all__ = ["files_of", "read_node_file", "read_task_file", "tree"]
+__all__ = ["files_of", "hook_outputs", "read_node_file", "read_task_file", "tree"]
 
 
 def tree(sim: Simulation) -> Iterator[tuple[str, str, str, str]]:
@@ -76,3 +86,14 @@ def read_task_file(world: World, job_id: str, task_id: str, path: str, now_ms: i
     if text is None:
         raise BatchError("FileNotFound", path=path)
     return text
+
+
+def hook_outputs(sim: Simulation, node: int, root_directory: str) -> list[tuple[str, int]]:
+    """Names and sizes in bytes of what a preparation or release wrote; nothing where its directory is no more."""
+    world = sim.world
+    if world.nodes.state_of(node) is None:
+        return []
+    there = (each for each in instance_directories(world, node) if each.path == root_directory)
+    if all(is_over(each, sim.now_ms) for each in there):
+        return []
+    return [(name, world.disks[node].size(f"{root_directory}/{name}")) for name in OUTPUTS]

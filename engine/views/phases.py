@@ -55,6 +55,17 @@ class Phases(NamedTuple):
     release: HookCounts
 
 
+def approximate_counts(tasks: TaskCounts) -> dict[str, int]:
+    """The numbers that the service counts for a job: tasks that prepare are among those that run (PREP-21)."""
+    return {
+        "active": tasks.active,
+        "running": tasks.running + tasks.preparing,
+        "completed": tasks.succeeded + tasks.failed,
+        "succeeded": tasks.succeeded,
+        "failed": tasks.failed,
+    }
+
+
 _NOTHING = HookCounts(False, {}, 0)
 _NO_TASKS = TaskCounts(0, 0, 0, 0, 0, None)
 

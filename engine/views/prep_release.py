@@ -30,7 +30,7 @@ def prep_release_status(world: World, job: Job) -> list[Body]:
     instances, nodes = world.instances, world.nodes
     rows = instances.rows_of_job(job.row)
     in_order = sorted(rows, key=lambda row: (instances.prep_first[row], nodes[instances.node[row]].id))
-    return [_entry(world, job, row) for row in in_order]
+    return [prep_release_entry(world, job, row) for row in in_order]
 
 
 def preparation_on(world: World, job: Job, node: int) -> Body:
@@ -61,7 +61,8 @@ def release_on(world: World, job: Job, node: int) -> Body:
     return _release_info(world, job, node, view)
 
 
-def _entry(world: World, job: Job, row: int) -> Body:
+def prep_release_entry(world: World, job: Job, row: int) -> Body:
+    """The entry of one row of the table of instances."""
     node = world.instances.node[row]
     entry: Body = {
         "poolId": world.pool_of(node).id,

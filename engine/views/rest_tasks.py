@@ -46,6 +46,17 @@ def task_bodies(world: World, job: Job, history: TaskHistory) -> Iterator[Body]:
                 yield bodies.body(task, block, history[task])
 
 
+def task_limits(world: World, task: int) -> Body:
+    """The constraints in force: those of an update, and the job's retries where the task has none (RETRY-3)."""
+    profile = world.tasks.profile_of(task)
+    retries = world.jobs[profile.job].max_retries if profile.max_retries is None else profile.max_retries
+    return {
+        "maxWallClockTime": format_duration(profile.wall_clock_ms),
+        "retentionTime": format_duration(profile.retention_ms),
+        "maxTaskRetryCount": retries,
+    }
+
+
 def execution_info(world: World, task: int) -> Body:
     """What became of the task's attempts so far (TASK-10)."""
     tasks = world.tasks
@@ -159,16 +170,11 @@ class _Bodies:
         return body
 
     def _limits(self, task: int) -> Body:
-        """The constraints in force: those of an update, and the job's retries where the task has none (RETRY-3)."""
+        """The constraints in force; tasks with the same profile share them."""
         number = self._world.tasks.profile[task]
         limits = self._constraints.get(number)
         if limits is None:
-            profile = self._world.tasks.profiles[number]
-            limits = self._constraints[number] = {
-                "maxWallClockTime": format_duration(profile.wall_clock_ms),
-                "retentionTime": format_duration(profile.retention_ms),
-                "maxTaskRetryCount": self._job.max_retries if profile.max_retries is None else profile.max_retries,
-            }
+            limits = self._constraints[number] = task_limits(self._world, task)
         return limits
 
     def _node_info(self, task_id: str, node: int) -> Body:

@@ -11,7 +11,7 @@ from tests.tui.test_keys import drive
 from tui.viewmodels.actions import actions_for
 from tui.viewmodels.autoscale import FIRST_FORMULA, autoscale_lines, try_out
 from tui.viewmodels.formula import around, coloured, numbered
-from tui.viewmodels.jobs import PoolsModel
+from tui.viewmodels.pools import PoolsModel
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, plain, width
 

@@ -128,7 +128,7 @@ def test_enter_drills_down_and_escape_comes_back(dashboard_at):
         seen.append(app.screen.view.id)
 
     drive(app, "2", view, "enter", view, "escape", view, "escape", view)
-    assert seen == ["pools", "nodes", "pools", "watch"]
+    assert seen == ["pools", "thing", "pools", "watch"]
 
 
 def test_the_cursor_stays_with_its_row_while_the_order_changes(dashboard_at):
@@ -147,7 +147,7 @@ def test_the_cursor_stays_with_its_row_while_the_order_changes(dashboard_at):
 
 
 def test_details_help_and_actions_open_and_close(dashboard_at):
-    lines = after(dashboard_at(LATER_S), "6", "enter")
+    lines = after(dashboard_at(LATER_S), "6", "enter", size=(80, 30))
     assert contains(lines, "barred from this job until reimaged", "workitems/risk/job-1/jobpreparation")
     lines = after(dashboard_at(LATER_S), "6", "question_mark", size=(80, 24))
     assert contains(lines, "Keys here", "next column")

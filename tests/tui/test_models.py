@@ -12,10 +12,11 @@ from tui.viewmodels.details import block_lines
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.header import Transport, breadcrumb, scrubber, scrubber_ms
 from tui.viewmodels.instances import PreparationModel, ReleaseModel
-from tui.viewmodels.jobs import JobsModel, PoolsModel
+from tui.viewmodels.jobs import JobsModel
 from tui.viewmodels.lenses import Lens
 from tui.viewmodels.node_map import NodeMapModel, grid
 from tui.viewmodels.nodes import NodesModel
+from tui.viewmodels.pools import PoolsModel
 from tui.viewmodels.session import Session
 from tui.viewmodels.tasks import TasksModel
 from tui.viewmodels.text import plain, width

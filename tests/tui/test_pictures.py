@@ -77,3 +77,19 @@ def test_settings(snap_compare, dashboard_at, size):
 @pytest.mark.parametrize("theme", [ANSI, CONTRAST])
 def test_other_themes(snap_compare, dashboard_at, theme):
     assert snap_compare(dashboard_at(LATER_S, theme=theme), press=["3"], terminal_size=(120, 40))
+
+
+# Each kind of thing at a page that shows what it can: a scenario, the moment in seconds, the keys that lead there.
+BLADES = {
+    "node": ("nodes-fail-and-recover", 900, ["3", "enter", *["right"] * 5]),
+    "pool": ("spot-evictions", 345, ["2", "enter", *["right"] * 5]),
+    "job": ("preparation-fails-on-one-node", 260, ["4", "enter"]),
+    "task": ("retries-and-exit-conditions", 200, ["5", "down", "enter", *["right"] * 3]),
+}
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("kind", BLADES)
+def test_blades(snap_compare, kind, size):
+    name, seconds, keys = BLADES[kind]
+    assert snap_compare(Dashboard(simulation_at(seconds, name), plays=False), press=keys, terminal_size=size)

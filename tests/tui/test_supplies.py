@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.builders import a_job, a_pool, a_task, do, node_row, run_to, simulation
 from tui.viewmodels.actions import actions_for
 from tui.viewmodels.details import block_lines
-from tui.viewmodels.jobs import PoolsModel
 from tui.viewmodels.nodes import NodesModel
+from tui.viewmodels.pools import PoolsModel
 from tui.viewmodels.session import Session
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.tasks import TasksModel

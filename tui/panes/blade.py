@@ -73,6 +73,11 @@ class Blade(Resized, View):
         """The list."""
         return self._table
 
+    @property
+    def has_details(self) -> bool:
+        """Whether there is room for the details beside the list."""
+        return self.query_one(".details", LinesView).display
+
     def look(self) -> None:
         """Bring every part up to date."""
         self.table.look()

@@ -15,6 +15,7 @@ from tui.panes.blade import Blade
 from tui.panes.header import Header
 from tui.panes.introduction import Introduction
 from tui.panes.prompt import Prompt
+from tui.panes.thing import ThingPane
 from tui.panes.timeline import Timeline
 from tui.panes.watch import Watch
 from tui.screens.breakdown import Breakdown
@@ -30,11 +31,13 @@ from tui.screens.telling import Telling
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.filters import filter_hint
 from tui.viewmodels.header import Transport, too_small
+from tui.viewmodels.instances import InstancesModel
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.tabs import TABS, Tab
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
+from tui.widgets.page import PageView
 from tui.widgets.table import Table
 from tui.widgets.timeline import TimelineGrid
 
@@ -100,6 +103,7 @@ class Deck(Screen[None]):
         yield LinesView(id="too-small")
         with ContentSwitcher(initial="watch", id="views"):
             yield from self._views
+            yield ThingPane(self.session)
         yield Prompt()
 
     def _tabs(self) -> list[Tab]:
@@ -138,17 +142,21 @@ class Deck(Screen[None]):
         self.call_after_refresh(self.look)
 
     @property
-    def view(self) -> Watch | Blade | Timeline:
+    def view(self) -> Watch | Blade | ThingPane | Timeline:
         """The view that is shown."""
         shown = self.query_one(ContentSwitcher).visible_content
-        assert isinstance(shown, Watch | Blade | Timeline)
+        assert isinstance(shown, Watch | Blade | ThingPane | Timeline)
         return shown
 
     @property
     def under_cursor(self) -> Subject | None:
         """What is under the cursor; None where that is nothing to act on."""
         focused = self.focused
-        return focused.subject if isinstance(focused, NodeMap | Legend | Table | TimelineGrid | Attention) else None
+        return (
+            focused.subject
+            if isinstance(focused, NodeMap | Legend | PageView | Table | TimelineGrid | Attention)
+            else None
+        )
 
     @property
     def group_under_cursor(self) -> Sequence[Subject]:
@@ -174,7 +182,9 @@ class Deck(Screen[None]):
         """Bring clock, tabs and hints up to date."""
         pacer = self.playback.pacer
         transport = Transport(pacer.playing, pacer.speed, self.session.simulation.finished, self.playback.way)
-        self.query_one(Header).show(self.view.id or "", self.view.title, transport)
+        view = self.view
+        tab = view.tab if isinstance(view, ThingPane) else view.id or ""
+        self.query_one(Header).show(tab, view.title, transport)
         self.query_one(Prompt).show_hints([(self.keymap.shown(identities), does) for identities, does in self.hints()])
         self.query_one("#too-small", LinesView).show(too_small(self.size.width, self.size.height))
 
@@ -202,7 +212,7 @@ class Deck(Screen[None]):
         """Playback does this."""
         getattr(self.playback, verb)(*values)
 
-    def action_go(self, verb: str, *values: str) -> None:
+    def action_go(self, verb: str, *values: str | int) -> None:
         """Navigation does this."""
         getattr(self.navigation, verb)(*values)
 
@@ -254,18 +264,23 @@ class Deck(Screen[None]):
 
     def on_open_node(self, message: OpenNode) -> None:
         """A node of the map is opened."""
-        self.telling.node(message.node)
+        self.navigation.open(Subject("node", message.node))
+
+    def on_page_view_followed(self, message: PageView.Followed) -> None:
+        """A link of a blade is followed."""
+        self.navigation.follow(message.leads_to)
 
     def on_open_one_of(self, message: OpenOneOf) -> None:
         """What was at a place of the timeline is opened."""
         self.places.open_one_of(message.choices)
 
     def on_table_opened(self, message: Table.Opened) -> None:
-        """A row is opened: a pool and a job come into focus, an event leads to its moment, the others tell all."""
-        model = message.table.model
+        """A row is opened: an event leads to its moment, another to its blade, or to details that are not shown."""
+        model, view = message.table.model, self.view
+        is_bare = isinstance(model, InstancesModel) and isinstance(view, Blade) and not view.has_details
         if isinstance(model, EventsModel):
             self.event_log.open(model, message.key)
-        elif not self.navigation.into(model, message.key):
+        elif is_bare or not self.navigation.into(model, message.key):
             self.telling.details(model, message.key)
 
     def on_table_arranged(self) -> None:

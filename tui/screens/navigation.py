@@ -8,19 +8,24 @@ from textual.binding import Binding
 from textual.widgets import ContentSwitcher
 
 from tui.panes.blade import Blade
+from tui.panes.thing import ThingPane
 from tui.panes.watch import Watch
 from tui.screens.picker import Pick, Picker
+from tui.viewmodels.focus import focus_on
 from tui.viewmodels.job_schedules import JobSchedulesModel
-from tui.viewmodels.jobs import JobsModel, PoolsModel
+from tui.viewmodels.jobs import JobsModel
 from tui.viewmodels.nodes import NodesModel
+from tui.viewmodels.pools import PoolsModel
 from tui.viewmodels.tabs import TABS
 from tui.viewmodels.tasks import TasksModel
+from tui.viewmodels.trail import Place, Trail
 
 if TYPE_CHECKING:
     from tui.screens.deck import Deck
     from tui.settings import Settings
     from tui.viewmodels.lists import RowsModel
     from tui.viewmodels.session import Session
+    from tui.viewmodels.subject import Subject
 
 # Where an id is looked for, in this order.
 _SEARCHED: dict[str, type[RowsModel]] = {
@@ -39,8 +44,10 @@ class Navigation:
         *(Binding(tab.key, f"go('show', '{tab.name}')", tab.title, id=f"view.{tab.name}") for tab in TABS),
         Binding("colon", "go('ask')", "go line: view, id, time, speed", id="go.line"),
         Binding("escape", "go('out')", "out, back", id="go.out"),
-        Binding("minus", "go('out')", "previous view", show=False, id="go.back"),
         Binding("q", "go('quit')", "leave the dashboard, after a question", id="quit.ask"),
+        Binding("minus", "go('previous')", "the view before, and back again", id="go.previous"),
+        Binding("less_than_sign", "go('step', -1)", "back through the views visited", id="go.back"),
+        Binding("greater_than_sign", "go('step', 1)", "forward through the views visited", id="go.forward"),
         Binding("z", "go('zoom')", "maximise the pane, restore", id="pane.zoom"),
     )
 
@@ -49,13 +56,20 @@ class Navigation:
         self._deck = deck
         self._settings = settings
         self._session = session
-        self._visited: list[str] = []
+        self._trail = Trail()
+
+    @property
+    def _here(self) -> Place:
+        view = self._deck.view
+        if isinstance(view, ThingPane):
+            return Place("thing", self._session.focus, view.subject, view.page)
+        return Place(view.id or "", self._session.focus)
 
     def show(self, name: str, key: int | None = None) -> None:
         """Show a view, with the cursor on a row where one is named."""
-        current = self._deck.view.id
-        if current is not None and current != name:
-            self._visited.append(current)
+        here = self._here
+        if here.view != name:
+            self._trail.visit(here, Place(name, here.focus))
             self._switch(name)
             if key is None:
                 return  # it is looked at as soon as it is laid out
@@ -73,6 +87,44 @@ class Navigation:
             key = row if isinstance(row, int) else view.model.row_of(row)
             if key is not None:
                 view.table.move_to_key(key)
+
+    def open(self, subject: Subject, page: int = 0) -> None:
+        """Open the blade of a thing; its job or pool comes into focus."""
+        here = self._here
+        focus_on(self._session, subject)
+        there = Place("thing", self._session.focus, subject, page)
+        if here != there:
+            self._trail.visit(here, there)
+        self._go_to_place(there)
+
+    def follow(self, leads_to: Subject | str) -> None:
+        """Follow a link: to the blade of a thing, or to what an action does for the thing that is shown."""
+        if not isinstance(leads_to, str):
+            self.open(leads_to)
+            return
+        subject = self._deck.subject
+        if subject is not None:
+            focus_on(self._session, subject)
+        self._deck.call_later(self._deck.run_action, leads_to)
+
+    def step(self, by: int) -> None:
+        """Back or forward through what has been visited."""
+        self._go_to_place(self._trail.step(self._here, by))
+
+    def previous(self) -> None:
+        """The place that was left last; from there, back here."""
+        self._go_to_place(self._trail.previous(self._here))
+
+    def _go_to_place(self, place: Place | None) -> None:
+        if place is None:
+            return
+        is_shown = self._deck.view.id == place.view
+        self._session.focus = place.focus
+        if place.subject is not None:
+            self._deck.query_one(ThingPane).open(place.subject, place.page)
+        self._switch(place.view)
+        if is_shown:
+            self._deck.look()
 
     def _switch(self, name: str) -> None:
         if self._deck.maximized is not None:
@@ -96,8 +148,8 @@ class Navigation:
         elif self._session.marks:
             self._session.marks.clear()
             self._deck.look()
-        elif self._visited:
-            self._switch(self._visited.pop())
+        else:
+            self.step(-1)
 
     def quit(self) -> None:
         """Leave the dashboard if that is meant, or at once where nobody wants to be asked."""
@@ -122,22 +174,18 @@ class Navigation:
         self._deck.call_after_refresh(self._deck.look)
 
     def into(self, model: RowsModel, key: int) -> bool:
-        """A pool, a job or a schedule's job comes into focus and is shown; returns whether the row has one of those."""
-        if not self._focus_on(model, key):
+        """Open the blade of a row, or watch the last job of a schedule; returns whether the row has one of those."""
+        subject = model.subject_of(key)
+        if subject is None:
             return False
-        self.show("nodes" if isinstance(model, PoolsModel) else "watch")
-        return True
-
-    def _focus_on(self, model: RowsModel, key: int) -> bool:
-        identity = model.identity_of(key)
-        if isinstance(model, PoolsModel):
-            self._session.focus_pool(identity)
-        elif isinstance(model, JobsModel):
-            self._session.focus_job(identity)
-        elif isinstance(model, JobSchedulesModel) and model.recent_job(key):
-            self._session.focus_job(model.recent_job(key))
-        else:
+        if subject.kind != "job schedule":
+            self.open(subject)
+            return True
+        schedule = self._session.schedule(str(subject.key))
+        if schedule is None or not schedule.recent_job:
             return False
+        focus_on(self._session, subject)
+        self.show("watch")
         return True
 
     # -- by name -------------------------------------------------------------------------------------------------
@@ -164,7 +212,9 @@ class Navigation:
             model = model_type(self._session)
             key = model.find(identity)
             if key is not None:
-                self._focus_on(model, key)
+                subject = model.subject_of(key)
+                if subject is not None:
+                    focus_on(self._session, subject)
                 self.show(name, key)
                 return
         self._deck.say(f"Nothing is called {identity!r}.", "warning")

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding
 
 from engine.views.pages.jobs import job_ids, pool_ids
+from tui.panes.thing import ThingPane
 from tui.screens.picker import Pick, Picker
 from tui.screens.sheet import Sheet
 from tui.viewmodels.bookmarks import Bookmarks, compare_lines
+from tui.viewmodels.focus import focus_on
 from tui.viewmodels.links import links_of
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.tabs import TABS
@@ -20,8 +22,16 @@ if TYPE_CHECKING:
     from tui.screens.deck import Deck
     from tui.viewmodels.lane_rows import There
     from tui.viewmodels.session import Session
+    from tui.viewmodels.subject import Kind
 
 _DIGITS = "123456789"
+_LISTS: dict[Kind, str] = {
+    "pool": "pools",
+    "job": "jobs",
+    "node": "nodes",
+    "task": "tasks",
+    "job schedule": "schedules",
+}
 
 
 class Places:
@@ -117,10 +127,11 @@ class Places:
         self._pick("Pool in focus", picks, lambda at: self._focus(Subject("pool", pools[at])), "There is no pool yet.")
 
     def _focus(self, subject: Subject) -> None:
-        if subject.kind == "job":
-            self._session.focus_job(str(subject.key))
-        else:
-            self._session.focus_pool(str(subject.key))
+        """Bring it into focus; where the blade of another job or pool is open, open that of this one."""
+        focus_on(self._session, subject)
+        view = self._deck.view
+        if isinstance(view, ThingPane) and view.subject is not None and view.subject.kind == subject.kind:
+            self._deck.navigation.open(subject)
         self._deck.look()
 
     def follow(self) -> None:
@@ -131,15 +142,10 @@ class Places:
         self._pick("Go to", picks, lambda number: self._go(links[number].subject), "There is nothing here to go to.")
 
     def _go(self, subject: Subject) -> None:
-        simulation, navigation = self._session.simulation, self._deck.navigation
-        match subject.kind:
-            case "pool":
-                self._focus(subject)
-                navigation.show("pools", pool_ids(simulation).index(str(subject.key)))
-            case "job":
-                self._focus(subject)
-                navigation.show("jobs", job_ids(simulation).index(str(subject.key)))
-            case "node":
-                navigation.show("nodes", int(subject.key))
-            case "task":
-                navigation.show("tasks", int(subject.key))
+        """From a blade to a blade, from a list to the row of a list."""
+        navigation = self._deck.navigation
+        if isinstance(self._deck.view, ThingPane):
+            navigation.open(subject)
+            return
+        focus_on(self._session, subject)
+        navigation.show_row(_LISTS[subject.kind], subject.key)

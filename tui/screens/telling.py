@@ -16,7 +16,6 @@ from tui.viewmodels.details import block_lines
 from tui.viewmodels.export import as_csv
 from tui.viewmodels.file_places import files_of
 from tui.viewmodels.help import help_lines
-from tui.viewmodels.nodes import NodesModel
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.why import answers_to
 from tui.widgets.table import Table
@@ -60,12 +59,6 @@ class Telling:
                 ],
             )
         )
-
-    def node(self, node: int) -> None:
-        """All that is known of a node."""
-        model = NodesModel(self._session)
-        model.refresh()
-        self.details(model, node)
 
     def why(self) -> None:
         """Why what is under the cursor is as it is; where a pool has no nodes, why not."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.terms import JobState
 from tui import format as fmt
-from tui.viewmodels.jobs import job_role
+from tui.viewmodels.blocks.job import job_role
 from tui.viewmodels.text import Line, Role, Span, between, line
 
 if TYPE_CHECKING:

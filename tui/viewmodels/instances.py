@@ -6,11 +6,14 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.terms import JobState
+from engine.views.node_files import hook_outputs
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
+from engine.views.stories import NodeStory
 from tui import format as fmt
+from tui.viewmodels.blocks import hook as blocks
 from tui.viewmodels.file_places import FilesAt, output_at
 from tui.viewmodels.glyphs import NODE, hook_glyph
-from tui.viewmodels.lists import Block, Column, RowsModel, row
+from tui.viewmodels.lists import Block, Column, RowsModel
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -29,7 +32,6 @@ _SHOWN = (
     HookStatus.SKIPPED,
     HookStatus.GONE,
 )
-_OTHER = {Hook.PREPARATION: Hook.RELEASE, Hook.RELEASE: Hook.PREPARATION}
 
 
 _EXTRA = (
@@ -50,9 +52,9 @@ class InstancesModel(RowsModel):
         super().__init__(session)
         self._page = self._new_page()
 
-    def _new_page(self, hook: Hook | None = None) -> InstancePage:
+    def _new_page(self) -> InstancePage:
         preparation, release = self.session.pages(self.session.job_id)
-        return preparation if (hook or self.hook) is Hook.PREPARATION else release
+        return preparation if self.hook is Hook.PREPARATION else release
 
     def order(self) -> Sequence[int]:
         """Nodes with a record; with those without one after a key."""
@@ -145,66 +147,17 @@ class InstancesModel(RowsModel):
         return line(Span(", ".join(words), Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
-        """Node, this task, the other one, and what follows from it."""
-        record = self._page.row(key)
-        state = NODE[record.node_state]
-        left = "" if record.gone_ms is None else f" at {self.session.clock(record.gone_ms)}"
-        node = Block(
-            "Node",
-            (
-                row("ID", record.node_id),
-                row("Index", self._page.position_of(key)),
-                row("Pool", record.pool_id),
-                row("State", state.name + left, state.role),
-            ),
-        )
-        other = self._new_page(_OTHER[self.hook])
-        blocks = [self._instance_block(self._page, key), self._instance_block(other, key)]
-        first, second = blocks if self.hook is Hook.PREPARATION else reversed(blocks)
-        effect = self._effect(record)
-        return [node, first, second, *([Block("Effect", effect)] if effect else [])]
-
-    def _instance_block(self, page: InstancePage, key: int) -> Block:
-        record = page.row(key)
-        title = f"{page.hook.value} task"
-        glyph = hook_glyph(page.hook, record.status)
-        if record.state is None:
-            return Block(title, (row("Record", f"none: {glyph.name}", Role.DIM),))
-        clock = self.session.clock
-        took_ms = None if record.start_ms is None or record.end_ms is None else record.end_ms - record.start_ms
-        rows = [
-            row("State", record.state.wire),
-            row("Result", record.result.value if record.result else None, glyph.role),
-            row("Start time", clock(record.start_ms)),
-            row("End time", f"{clock(record.end_ms)}  took {fmt.span(took_ms)}" if record.end_ms is not None else None),
-            row("Exit code", record.exit_code, Role.FAILED if record.exit_code else Role.PLAIN),
+        """Node, preparation, release, what follows from it, every run, the outputs."""
+        record, session = self._page.row(key), self.session
+        story = session.story(NodeStory, key)
+        is_release = self.hook is Hook.RELEASE
+        return [
+            blocks.node(session, record),
+            *(blocks.instance(session, page, key) for page in session.pages(session.job_id)),
+            *blocks.effect(session, record, story, session.job_id),
+            *blocks.runs(session, story.hook_runs(session.job_id, is_release=is_release)),
+            *blocks.files(hook_outputs(session.simulation, key, record.root_directory)),
         ]
-        if page.hook is Hook.PREPARATION:
-            rows.append(row("Retry count", record.retry_count))
-        rows.append(row("Runs so far", record.runs, Role.DERIVED))
-        if record.failure is not None:
-            rows += [
-                row("Category", record.failure.category.value),
-                row("Code", record.failure.code, Role.FAILED),
-                row("Message", record.failure.message),
-                *(row(name, value) for name, value in record.failure.details),
-            ]
-        rows.append(row("Directory", record.root_directory))
-        return Block(title, tuple(rows))
-
-    def _effect(self, record: InstanceRow) -> tuple[tuple[str, Span], ...]:
-        if record.gone_ms is not None:
-            return (("", Span("The record is kept; the files are not.", Role.DERIVED)),)
-        if record.is_barred:
-            return (
-                ("", Span(f"{self.session.glyphs.bad} barred from this job until reimaged (PREP-9)", Role.FAILED)),
-                ("", Span(f"{self.session.glyphs.good} still usable by other jobs", Role.OK)),
-            )
-        if record.status is HookStatus.SUPERSEDED:
-            return (
-                ("", Span("runs again before the job's next task here (PREP-15, PREP-16, PREP-18)", Role.TRANSITION)),
-            )
-        return ()
 
 
 class PreparationModel(InstancesModel):

@@ -52,9 +52,7 @@ def _of_node(session: Session, node: int) -> list[Link]:
     page = session.nodes()
     jobs = [job.job_id for job in page.jobs_on(node) if job.prep is not HookStatus.NOT_NEEDED]
     tasks = [
-        Link("t", f"task {task_id} of {job_id}", Subject("task", task))
-        for task, (job_id, task_id) in zip(page.task_rows_on(node), page.tasks_on(node), strict=True)
-        if job_id == session.job_id
+        Link("t", f"task {task_id} of {job_id}", Subject("task", task)) for task, job_id, task_id in page.tasks_on(node)
     ]
     return [_pool(page.row(node).pool_id), *map(_job, jobs), *tasks[:_MOST_TASKS]]
 

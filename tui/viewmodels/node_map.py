@@ -194,7 +194,7 @@ class NodeMapModel:
         state, phase = NODE[row.state], phase_glyph(row.prep, row.release)
         slots = min(row.slots, _SLOT_CELLS)
         used = -(-row.used_slots * slots // row.slots)
-        tasks = " ".join(task_id for _, task_id in self._page.tasks_on(node)[:_SLOT_CELLS])
+        tasks = " ".join(task_id for *_, task_id in self._page.tasks_on(node)[:_SLOT_CELLS])
         is_known = row.prep is not HookStatus.NOT_NEEDED
         spans = line(
             Span(fit(f"n{row.position}", LABEL_CELLS - 1) + " ", Role.STRONG if is_cursor else Role.DIM),

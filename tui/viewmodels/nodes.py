@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from engine.terms import SchedulingState
 from engine.views.pages.instances import HookStatus
-from engine.views.pages.nodes import NodeRow
 from tui import format as fmt
-from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, phase_glyph
-from tui.viewmodels.lists import Block, Column, RowsModel, row
+from tui.viewmodels.blocks import node as blocks
+from tui.viewmodels.glyphs import NODE, phase_glyph
+from tui.viewmodels.lists import Block, Column, RowsModel
 from tui.viewmodels.supplies import node_blocks
 from tui.viewmodels.text import Line, Role, Span, line
 
@@ -113,79 +113,15 @@ class NodesModel(RowsModel):
 
     def details(self, key: int) -> Sequence[Block]:
         """General, errors, start task, jobs and tasks on the node, what it has been brought."""
-        node = self._page.row(key)
-        blocks = [self._general(node)]
-        if node.errors:
-            rows = []
-            for code, text, values in node.errors:
-                rows += [row(code, text, Role.FAILED), *(row(f"  {name}", value) for name, value in values)]
-            blocks.append(Block("Errors", tuple(rows)))
-        if node.start_task is not None:
-            blocks.append(self._start_task(node))
-        jobs = []
-        for job in self._page.jobs_on(key):
-            prep, release = PREPARATION[job.prep], RELEASE[job.release]
-            words = f"{self.session.glyphs.of(prep)} {prep.name}"
-            if job.release not in (HookStatus.NOT_NEEDED, HookStatus.WILL_RUN):
-                words += f", {self.session.glyphs.of(release)} {release.name}"
-            words += ", barred until reimaged" if job.is_barred else ""
-            jobs.append((job.job_id, Span(words, prep.role)))
-        if jobs:
-            blocks.append(Block("Jobs on this node", tuple(jobs)))
-        tasks = self._page.tasks_on(key)
-        if tasks:
-            shown = [(job_id, Span(task_id)) for job_id, task_id in tasks[:_MOST_TASKS]]
-            more = len(tasks) - len(shown)
-            rest = [("", Span(f"and {more:,} more", Role.DIM))] if more else []
-            blocks.append(Block("Running tasks", (*shown, *rest)))
-        return [*blocks, *(node_blocks(self.session, key) if node.state is not None else ())]
-
-    def _general(self, node: NodeRow) -> Block:
-        glyph = NODE[node.state]
-        clock = self.session.clock
-        return Block(
-            "General",
-            (
-                row("ID", node.node_id),
-                row("Index", node.position),
-                row("Pool", node.pool_id),
-                row("State", glyph.name, glyph.role),
-                row("State transition time", clock(node.since_ms)),
-                row("Scheduling state", node.scheduling.wire),
-                *(
-                    [row("Waits for", f"{node.pending_operation} once its tasks are done")]
-                    if node.pending_operation
-                    else []
-                ),
-                row("Node size", node.vm_size),
-                row("Dedicated", "yes" if node.is_dedicated else "no, Spot"),
-                row("Allocation time", clock(node.allocation_ms)),
-                row("Last boot time", clock(node.boot_ms)),
-                row("Boots", node.boots, Role.DERIVED),
-                row("Running tasks", node.running_tasks),
-                row("Preparing tasks", node.preparing_tasks, Role.DERIVED),
-                row("Running task slots", f"{node.used_slots} of {node.slots}"),
-                row("Total tasks run", node.total_run),
-                row("Total successful tasks", node.total_succeeded),
-                row("IP address", node.ip),
-            ),
-        )
-
-    def _start_task(self, node: NodeRow) -> Block:
-        task = node.start_task
-        assert task is not None
-        clock = self.session.clock
-        rows = [
-            row("State", "running" if task.running else "completed"),
-            row("Result", task.result.value if task.result else None, Role.FAILED if task.failure else Role.PLAIN),
-            row("Start time", clock(task.start_ms)),
-            row("End time", None if task.running else clock(task.end_ms)),
-            row("Exit code", task.exit_code),
-            row("Retry count", task.retry_count),
+        node, session = self._page.row(key), self.session
+        return [
+            blocks.general(session, node),
+            *blocks.errors(node),
+            *blocks.start_task(session, node),
+            *blocks.jobs(session, self._page.jobs_on(key)),
+            *blocks.running_tasks(self._page.tasks_on(key), _MOST_TASKS),
+            *(node_blocks(session, key) if node.state is not None else ()),
         ]
-        if task.failure is not None:
-            rows += [row("Code", task.failure.code, Role.FAILED), row("Message", task.failure.message)]
-        return Block("Start task", tuple(rows))
 
     def empty(self) -> Sequence[str]:
         """Why the pool has no nodes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from engine.views.forecast import Forecast, Forecaster
 from engine.views.pages.events import EventPage
@@ -12,17 +12,22 @@ from engine.views.pages.job_schedules import last_job_like, schedule_row
 from engine.views.pages.jobs import has_preparation, is_unfinished, job_ids, job_row, pool_ids, pool_of_job, pool_row
 from engine.views.pages.nodes import NodePage
 from engine.views.pages.tasks import TaskPage
+from engine.views.stories import Story
 from tui import format as fmt
 from tui.viewmodels.glyphs import GlyphSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from engine import Simulation
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.job_schedules import JobScheduleRow
     from engine.views.pages.jobs import JobRow, PoolRow
     from tui.viewmodels.subject import Subject
+
+
+_MOST_STORIES = 4
+StoryT = TypeVar("StoryT", bound=Story)
 
 
 class Session:
@@ -48,6 +53,7 @@ class Session:
         self._first_job: str | None = None
         self._forecaster: Forecaster | None = None
         self._forecast: Forecast | None = None
+        self._stories: dict[tuple[object, int], Story] = {}
 
     @property
     def now_ms(self) -> int:
@@ -127,6 +133,16 @@ class Session:
         if pool_of_job(self.simulation, self._job_id) != pool_id:
             self._job_id = ""
 
+    @property
+    def focus(self) -> tuple[str, str]:
+        """The job and the pool that have been chosen, each empty where none has."""
+        return self._job_id, self._pool_id
+
+    @focus.setter
+    def focus(self, chosen: tuple[str, str]) -> None:
+        self._job_id, self._pool_id = chosen
+        self._first_job = None
+
     # -- looked up once for each moment --------------------------------------------------------------------------
 
     def pages(self, job_id: str) -> tuple[InstancePage, InstancePage]:
@@ -180,6 +196,15 @@ class Session:
         if self._forecast is None:
             self._forecast = self._forecaster.look()
         return self._forecast
+
+    def story(self, kind: Callable[[Simulation, int], StoryT], row: int) -> StoryT:
+        """What the log tells of one thing; of the last few asked for what was read is kept."""
+        found = self._stories.pop((kind, row), None)
+        story = kind(self.simulation, row) if found is None else found
+        self._stories[kind, row] = story
+        while len(self._stories) > _MOST_STORIES:
+            del self._stories[next(iter(self._stories))]
+        return cast("StoryT", story)
 
     # -- words ---------------------------------------------------------------------------------------------------
 

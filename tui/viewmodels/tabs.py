@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.job_schedules import JobSchedulesModel
-from tui.viewmodels.jobs import JobsModel, PoolsModel
+from tui.viewmodels.jobs import JobsModel
 from tui.viewmodels.nodes import NodesModel
+from tui.viewmodels.pools import PoolsModel
 from tui.viewmodels.tasks import TasksModel
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.terms import TaskResult, TaskState
-from engine.views.pages.tasks import TaskRow
+from engine.terms import TaskState
 from tui import format as fmt
-from tui.viewmodels.glyphs import TASK_GLYPHS, Glyph, task_glyph
-from tui.viewmodels.lists import Block, Column, RowsModel, row
+from tui.viewmodels.blocks import task as blocks
+from tui.viewmodels.glyphs import TASK_GLYPHS
+from tui.viewmodels.lists import Block, Column, RowsModel
 from tui.viewmodels.supplies import task_blocks
 from tui.viewmodels.text import Line, Role, Span, line
 
@@ -77,18 +77,10 @@ class TasksModel(RowsModel):
         """The ids of many tasks."""
         return self._page.ids_of(keys)
 
-    def _glyph(self, task: TaskRow) -> Glyph:
-        was_ended = (
-            task.failure is not None and task.failure.code == "TaskEnded" and task.failure.category == "UserError"
-        )
-        return task_glyph(
-            task.state, task.result, is_blocked=task.is_blocked, awaits_retry=task.awaits_retry, was_ended=was_ended
-        )
-
     def cells(self, key: int) -> tuple[Span, ...]:
         """Glyph, task, state, result, node, times, exit code, counters."""
         task = self._page.row(key)
-        glyph = self._glyph(task)
+        glyph = blocks.glyph_of(task)
         clock = self.session.clock
         is_failed = glyph.role is Role.FAILED
         runs_ms = None
@@ -137,7 +129,7 @@ class TasksModel(RowsModel):
     def sentence(self, key: int) -> Line:
         """A task in one line."""
         task = self._page.row(key)
-        words = [task.task_id, self._glyph(task).name]
+        words = [task.task_id, blocks.glyph_of(task).name]
         if task.exit_code is not None:
             words.append(f"exit {task.exit_code}")
         if task.failure is not None:
@@ -145,63 +137,16 @@ class TasksModel(RowsModel):
         return line(Span(", ".join(words), Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
-        """General, execution, failure."""
-        task = self._page.row(key)
-        glyph = self._glyph(task)
-        clock = self.session.clock
-        general = Block(
-            "General",
-            (
-                row("ID", task.task_id),
-                row("Job", task.job_id),
-                row("State", glyph.name, glyph.role),
-                row("Command line", task.command_line),
-                row("Required slots", task.required_slots),
-                *((row("Number of instances", task.instances),) if task.instances else ()),
-                row("Created", clock(task.created_ms)),
-            ),
-        )
-        execution = Block(
-            "Execution",
-            (
-                row("Node", task.node_id),
-                row("Start time", clock(task.start_ms)),
-                row("End time", clock(task.end_ms)),
-                row("Exit code", task.exit_code, Role.FAILED if task.exit_code else Role.PLAIN),
-                row("Result", task.result.value if task.result else None, glyph.role),
-                row("Retry count", task.retry_count),
-                row("Requeue count", task.requeue_count),
-                row("Attempts", task.attempts, Role.DERIVED),
-            ),
-        )
-        variables = self._page.environment(key)
-        environment = [Block("Environment", tuple(("", Span(f"{name}={variables[name]}")) for name in variables))]
-        more = [*task_blocks(self.session, key), execution, *self._subtasks(key)]
-        if task.failure is None:
-            return [general, *more, *(environment if variables else [])]
-        failure = Block(
-            "Failure information",
-            (
-                row("Category", task.failure.category.value),
-                row("Code", task.failure.code, Role.FAILED),
-                row("Message", task.failure.message),
-                *(row(name, value) for name, value in task.failure.details),
-            ),
-        )
-        return [general, *more, failure, *(environment if variables else [])]
-
-    def _subtasks(self, key: int) -> Sequence[Block]:
-        """The other instances of a multi-instance task; what there is to say of the primary is said of the task."""
-        clock = self.session.clock
-        rows = []
-        for each in self._page.subtasks(key):
-            said = [each.state.wire, f"on n{each.position}"]
-            said += [f"since {clock(each.start_ms)}"] if each.start_ms is not None and each.end_ms is None else []
-            said += [f"until {clock(each.end_ms)}"] if each.end_ms is not None else []
-            said += [f"exit {each.exit_code}"] if each.exit_code is not None else []
-            has_failed = each.result is TaskResult.FAILURE
-            rows.append(row(str(each.number), ", ".join(said), Role.FAILED if has_failed else Role.PLAIN))
-        return [Block("Subtasks", tuple(rows))] if rows else []
+        """General, needs, execution, subtasks, failure, environment."""
+        task, session = self._page.row(key), self.session
+        return [
+            blocks.general(session, task),
+            *task_blocks(session, key),
+            blocks.execution(session, task),
+            *blocks.subtasks(session, self._page.subtasks(key)),
+            *blocks.failure(task.failure),
+            *blocks.environment(self._page.environment(key)),
+        ]
 
     def empty(self) -> Sequence[str]:
         """Why there are no tasks."""

@@ -10,6 +10,8 @@ from rich.cells import cell_len, set_cell_size
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tui.viewmodels.subject import Subject
+
 
 class Role(Enum):
     """What a piece of text means. The first eight are the categories of states (section 7.5 of the design)."""
@@ -32,13 +34,17 @@ class Role(Enum):
 
 
 class Span(NamedTuple):
-    """A piece of text. ``is_fill`` makes the role's colour the background, ``ground`` that of another one."""
+    """A piece of text. ``is_fill`` makes the role's colour the background, ``ground`` that of another one.
+
+    One that leads somewhere is a link: to the blade of a subject, or to what an action of the deck does.
+    """
 
     text: str
     role: Role = Role.PLAIN
     is_fill: bool = False
     is_underlined: bool = False
     ground: Role | None = None
+    leads_to: Subject | str | None = None
 
 
 Line = tuple[Span, ...]
@@ -47,6 +53,11 @@ Line = tuple[Span, ...]
 def line(*parts: Span | str) -> Line:
     """A line of spans; plain text may be given as it is."""
     return tuple(part if isinstance(part, Span) else Span(part) for part in parts)
+
+
+def link(text: str, leads_to: Subject | str | None, role: Role = Role.PLAIN) -> Span:
+    """Text that leads somewhere; plain text where that is nowhere."""
+    return Span(text, role, is_underlined=leads_to is not None, leads_to=leads_to)
 
 
 def plain(spans: Iterable[Span]) -> str:
@@ -89,6 +100,16 @@ def cut(spans: Line, cells: int) -> Line:
             return (*spans[:number], span._replace(text=clip(span.text, room)))
         room -= wide
     return spans
+
+
+def beside(left: Sequence[Line], right: Sequence[Line], cells: int, gap: int = 3) -> list[Line]:
+    """Two columns of lines, the left one in so many cells."""
+    lines: list[Line] = []
+    for at in range(max(len(left), len(right))):
+        one = cut(left[at], cells) if at < len(left) else ()
+        other = right[at] if at < len(right) else ()
+        lines.append((*one, Span(" " * (cells - width(one) + gap)), *other) if other else one)
+    return lines
 
 
 def wrapped(text: str, cells: int, indent: str = "") -> list[str]:

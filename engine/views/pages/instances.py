@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.paths import task_directory
 from engine.rules.release import owes_release
+from engine.specs.job import JobPreparationTask
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import ABSENT, InstanceTable, InstanceView, Mark
 from engine.state.nodes import GONE
-from engine.terms import InstanceState, JobState, NodeState, TaskResult
+from engine.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
 from engine.views.sweep import places, side_by_side, values
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine import Simulation
-    from engine.specs.job import JobPreparationTask, JobReleaseTask
+    from engine.specs.job import JobReleaseTask
     from engine.state.failures import FailureInfo
     from engine.state.jobs import Job
 
@@ -53,8 +54,10 @@ class InstanceRow(NamedTuple):
 
     node: int
     node_id: str
+    position: int  # the node's index in its pool, over all nodes the pool ever had
     pool_id: str
     node_state: NodeState | None  # None: it has left the pool
+    scheduling: SchedulingState
     gone_ms: int | None
     status: HookStatus
     state: InstanceState | None
@@ -63,6 +66,8 @@ class InstanceRow(NamedTuple):
     end_ms: int | None
     exit_code: int | None
     retry_count: int
+    last_retry_ms: int | None
+    max_retries: int | None  # -1 is no limit; None: a release task is not retried (REL-8)
     runs: int
     failure: FailureInfo | None
     is_barred: bool  # PREP-9: no task of the job comes here until the node is reimaged
@@ -351,7 +356,9 @@ class InstancePage:
         return InstanceRow(
             node=node,
             node_id=record.id,
+            position=record.position,
             pool_id=world.pool_of(node).id,
+            scheduling=record.scheduling,
             node_state=world.nodes.state_of(node),
             gone_ms=world.nodes.since[node] if world.nodes.state_of(node) is None else None,
             status=self.status_of(node),
@@ -361,6 +368,8 @@ class InstancePage:
             end_ms=view.end_ms if view else None,
             exit_code=view.exit_code if view else None,
             retry_count=view.retry_count if view else 0,
+            last_retry_ms=view.start_ms if view and view.retry_count else None,
+            max_retries=task.constraints.max_task_retry_count if isinstance(task, JobPreparationTask) else None,
             runs=view.runs if view else 0,
             failure=view.failure if view else None,
             is_barred=is_barred,

@@ -41,6 +41,7 @@ class JobRow(NamedTuple):
     max_wall_clock_ms: int | None
     terminate_reason: str | None
     scheduling_error: tuple[str, str, str] | None
+    is_preemptible: bool
     spec: JobSpec
 
 
@@ -79,6 +80,11 @@ class PoolRow(NamedTuple):
     is_upgrading: bool  # nodes get another version of their operating system (POOL-22)
     network: NetworkRow | None  # None where the pool's body says nothing of it
     spec: PoolSpec
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are, in whatever state."""
+        return sum(number for _, number in self.node_counts)
 
 
 def job_ids(simulation: Simulation) -> list[str]:
@@ -130,6 +136,7 @@ def job_row(simulation: Simulation, preparation: InstancePage, release: Instance
         max_wall_clock_ms=job.max_wall_clock_ms,
         terminate_reason=job.terminate_reason,
         scheduling_error=job.scheduling_error,
+        is_preemptible=job.preemptible,
         spec=job.spec,
     )
 

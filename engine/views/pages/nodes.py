@@ -57,6 +57,12 @@ def hooks_in(code: int) -> tuple[HookStatus, HookStatus]:
     return HookStatus(code >> _STATUS_BITS), HookStatus(code & ((1 << _STATUS_BITS) - 1))
 
 
+def pool_of_node(simulation: Simulation, node: int) -> str:
+    """The id of the pool to which the node in a row belongs, or did; empty where there is no such row yet."""
+    world = simulation.world
+    return world.pool_of(node).id if node < world.nodes.length else ""
+
+
 class NodeRow(NamedTuple):
     """A node as the service shows it, and how it stands with the job in focus. Times are ms since the start."""
 
@@ -95,6 +101,11 @@ class JobOnNode(NamedTuple):
     release: HookStatus
     is_barred: bool
     has_run: bool
+
+    @property
+    def has_released(self) -> bool:
+        """Whether there is more to say of release than that it may run later."""
+        return self.release not in (HookStatus.NOT_NEEDED, HookStatus.WILL_RUN)
 
 
 class NodePage:
@@ -234,15 +245,11 @@ class NodePage:
             release=release,
         )
 
-    def tasks_on(self, node: int) -> list[tuple[str, str]]:
-        """Job and task id of what runs or prepares on the node, in creation order."""
-        tasks = self._simulation.world.tasks
-        jobs = self._simulation.world.jobs
-        return [(jobs[tasks.block_of(task).job].id, tasks.task_id(task)) for task in self.task_rows_on(node)]
-
-    def task_rows_on(self, node: int) -> Sequence[int]:
-        """What runs or prepares on the node, by row number, in creation order."""
-        return self._simulation.world.nodes.tasks_on(node)
+    def tasks_on(self, node: int) -> list[tuple[int, str, str]]:
+        """Row number, job and id of each task that runs or prepares on the node, in creation order."""
+        world = self._simulation.world
+        tasks, jobs = world.tasks, world.jobs
+        return [(task, jobs[tasks.block_of(task).job].id, tasks.task_id(task)) for task in world.nodes.tasks_on(node)]
 
     def jobs_on(self, node: int) -> list[JobOnNode]:
         """Every job that ever prepared on the node, in the order in which the jobs were added."""

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from engine.state.failures import FailureInfo
 
 
+def job_of_task(simulation: Simulation, task: int) -> str:
+    """The id of the job to which the task in a row belongs; empty where there is no such row yet."""
+    world = simulation.world
+    return world.jobs[world.tasks.block_of(task).job].id if task < world.tasks.length else ""
+
+
 class TaskRow(NamedTuple):
     """A task as the service shows it. Times are ms since the start."""
 
@@ -37,6 +43,8 @@ class TaskRow(NamedTuple):
     exit_code: int | None
     retry_count: int
     requeue_count: int
+    last_retry_ms: int | None
+    last_requeue_ms: int | None
     attempts: int
     required_slots: int
     failure: FailureInfo | None
@@ -219,6 +227,8 @@ class TaskPage:
             exit_code=0 if result is TaskResult.SUCCESS else extra.exit_code,
             retry_count=extra.retry_count,
             requeue_count=extra.requeue_count,
+            last_retry_ms=extra.last_retry_ms,
+            last_requeue_ms=extra.last_requeue_ms,
             attempts=extra.attempts,
             required_slots=profile.required_slots,
             failure=extra.failure,

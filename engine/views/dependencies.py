@@ -1,0 +1,53 @@
+"""What a task depends on, and what depends on it (DEP-2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+
+
+class Parent(NamedTuple):
+    """A task that another one names; ``task`` is None where there is none of this id."""
+
+    task_id: str
+    task: int | None
+
+
+class ParentRange(NamedTuple):
+    """The numbers from ``low`` to ``high``, and how many tasks with one of them are not satisfied."""
+
+    low: int
+    high: int
+    missing: int
+
+
+class Dependencies(NamedTuple):
+    """Both directions; ``children`` are row numbers."""
+
+    is_used: bool  # the job uses task dependencies (DEP-1)
+    parents: Sequence[Parent] = ()
+    ranges: Sequence[ParentRange] = ()
+    children: Sequence[int] = ()
+
+
+def dependencies_of(simulation: Simulation, task: int) -> Dependencies:
+    """The dependencies of the task in this row."""
+    world = simulation.world
+    tasks = world.tasks
+    job = world.jobs[tasks.block_of(task).job]
+    book = world.dependencies.get(job.row)
+    if not job.spec.uses_task_dependencies or book is None:
+        return Dependencies(job.spec.uses_task_dependencies)
+    wanted = tasks.spec(task).depends_on
+    ids = () if wanted is None else wanted.task_ids
+    spans = () if wanted is None else dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
+    return Dependencies(
+        is_used=True,
+        parents=[Parent(task_id, tasks.find(job.row, task_id)) for task_id in ids],
+        ranges=[ParentRange(low, high, book.missing_in(low, high)) for low, high in spans],
+        children=[child for child in book.dependents_of(tasks.task_id(task)) if tasks.state_of(child) is not None],
+    )

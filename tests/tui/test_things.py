@@ -1,0 +1,377 @@
+"""Blades of one thing: what their pages say, without Textual, and how they are walked through, with it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
+from tests.tui.screen_text import contains, text_of
+from tests.tui.test_keys import drive
+from tui.viewmodels.focus import focus_on
+from tui.viewmodels.session import Session
+from tui.viewmodels.subject import Subject
+from tui.viewmodels.text import plain, width
+from tui.viewmodels.things import THINGS, thing_of
+from tui.viewmodels.things.thing import tab_at, tab_bar
+from tui.viewmodels.trail import Place, Trail
+
+LATER_S = 330
+NODE, POOL, JOB, TASK = Subject("node", 1), Subject("pool", "shared"), Subject("job", "risk"), Subject("task", 24)
+SUBJECTS = [NODE, POOL, JOB, TASK]
+
+
+def the(session, subject):
+    session.noted()
+    focus_on(session, subject)
+    return thing_of(session, subject)
+
+
+def page(session, subject, tab, cells=118):
+    """The texts of a page, blanks made one, without empty lines."""
+    thing = the(session, subject)
+    lines = thing.lines(thing.tabs.index(tab), cells)
+    return [" ".join(plain(each).split()) for each in lines if plain(each).strip()]
+
+
+def links(session, subject, tab, cells=118):
+    thing = the(session, subject)
+    return [span.leads_to for each in thing.lines(thing.tabs.index(tab), cells) for span in each if span.leads_to]
+
+
+def head(session, subject, cells=118):
+    return [" ".join(plain(each).split()) for each in the(session, subject).head(cells)]
+
+
+@pytest.mark.parametrize("seconds", [0, 70, LATER_S, 100_000])
+@pytest.mark.parametrize("cells", [40, 76, 118, 160])
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.kind)
+def test_every_page_has_something_to_say_at_every_moment_and_width(session_at, subject, cells, seconds):
+    session = session_at(seconds)
+    thing = the(session, subject)
+    for tab in range(len(thing.tabs)):
+        assert any(plain(each).strip() for each in thing.lines(tab, cells))
+    assert bool(thing.head(cells)) is thing.is_there
+    assert all(width(each) <= cells for each in thing.head(cells))
+
+
+def test_what_is_not_there_yet_says_so(session_at):
+    session = session_at(0)
+    thing = the(session, Subject("node", 3))
+    assert not thing.is_there
+    assert plain(thing.lines(0, 80)[0]) == "Node to come is not there yet at 08:00:00."
+
+
+def test_time_goes_back_and_the_page_with_it(session_at):
+    session = session_at(LATER_S)
+    thing = the(session, TASK)
+    now = [plain(each) for each in thing.head(100)]
+    session.simulation.seek(100_000)
+    session.noted()
+    then = [plain(each) for each in thing.head(100)]
+    session.simulation.seek(LATER_S * 1000)
+    session.noted()
+    assert then != now
+    assert [plain(each) for each in thing.head(100)] == now
+
+
+# --- a node
+
+
+def test_a_node_tells_how_each_job_stands_there(session_at):
+    assert page(session_at(LATER_S), NODE, "Jobs on this node")[1] == "risk ✗ failed 0 . not needed until reimaged"
+    assert Subject("job", "risk") in links(session_at(LATER_S), NODE, "Jobs on this node")
+
+
+def test_a_node_tells_its_start_task():
+    start = a_line(20, exit_code=3, command="install", maxTaskRetryCount=1, waitForSuccess=True)
+    sim = simulation(pool=a_pool(startTask=start))
+    run_to(sim, minutes=5)
+    told = page(Session(sim), Subject("node", 0), "Start task", 76)
+    assert "Command line install" in told
+    assert "Max task retry count 1" in told
+    assert told[told.index("Execution information") + 1 :][:5] == [
+        "State completed",
+        "Result failure",
+        "Start time 08:01:11",
+        "End time 08:01:32",
+        "Exit code 3",
+    ]
+
+
+def test_a_node_tells_its_last_tasks_newest_first():
+    sim = simulation(a_job(tasks=[a_task("t1", 10), a_task("t2", 10, 4), a_task("t3", 60)]))
+    run_to(sim, seconds=READY_S + 30)
+    told = page(Session(sim), Subject("node", 0), "Recent tasks")
+    assert [each.split()[1] for each in told[1:]] == ["t3", "t2", "t1"]
+    assert told[2] == "✗ t2 j failed 08:01:01 08:01:12 4"
+
+
+def test_the_history_of_a_node_has_a_bar_for_each_state_and_every_change(session_at):
+    told = page(session_at(LATER_S, "nodes-fail-and-recover"), Subject("node", 0), "History")
+    at = told.index("Changes, newest first")
+    states = {each.split()[1] for each in told[1:at]}
+    assert states == {each.split()[2] for each in told[at + 1 :]}
+    assert told[at + 1].endswith("until now")
+
+
+# --- a pool
+
+
+def test_a_pool_tells_how_it_scales(session_at):
+    pool = session_at(LATER_S).pool("shared")
+    told = page(session_at(LATER_S), POOL, "Scale")
+    assert f"Dedicated {pool.current_dedicated} of {pool.target_dedicated}" in told
+    assert "Resize timeout 00:15:00" in told
+    with_formula = page(session_at(30_000, "a-day-of-autoscaling"), Subject("pool", "elastic"), "Scale")
+    assert contains(with_formula, "Evaluate formula", "Formula", "Last evaluation")
+
+
+def test_the_curves_of_a_pool_end_with_what_is_now(session_at):
+    told = page(session_at(LATER_S), POOL, "History")
+    numbers = {
+        each.split()[0]: each.split()[-1] for each in told if each.split()[0] in ("target", "current", "running")
+    }
+    pool = session_at(LATER_S).pool("shared")
+    running = next(number for state, number in pool.node_counts if state.wire == "running")
+    target = pool.target_dedicated + pool.target_spot
+    assert numbers == {"target": str(target), "current": str(pool.nodes), "running": str(running)}
+
+
+def test_the_properties_of_a_pool_are_those_of_the_service_in_words(session_at):
+    told = page(session_at(LATER_S), POOL, "Properties", 76)
+    assert "Node size standard_d2s_v3" in told
+    assert told[told.index("Virtual machine configuration") + 1 :][:2] == ["Image reference", "Publisher Canonical"]
+
+
+# --- a job
+
+
+def test_approximate_and_exact_counts_differ_by_the_tasks_that_prepare(session_at):
+    session = session_at(80)
+    told = page(session, JOB, "Overview")
+    tasks = session.job("risk").phases.tasks
+    assert tasks.preparing
+    at = next(number for number, each in enumerate(told) if each.startswith("running"))
+    assert told[at] == (
+        f"running {tasks.preparing + tasks.running} {tasks.running} +{tasks.preparing} "
+        "tasks that prepare are counted as running (PREP-21)"
+    )
+
+
+def test_the_lists_of_a_job_lead_to_the_views_and_to_each_row(session_at):
+    found = links(session_at(LATER_S), JOB, "Tasks")
+    assert found[0] == "go('show', 'tasks')"
+    assert found[1].kind == "task"
+    assert links(session_at(LATER_S), JOB, "Preparation tasks")[1] == Subject("node", 1)
+
+
+def test_the_properties_of_a_job_have_their_parts():
+    more = {
+        "metadata": [{"name": "desk", "value": "rates"}],
+        "commonEnvironmentSettings": [{"name": "A", "value": "1"}],
+    }
+    sim = simulation(a_job(prep=a_line(5), release=a_line(5), **more))
+    run_to(sim, seconds=1)
+    told = page(Session(sim), Subject("job", "j"), "Properties", 60)
+    parts = [
+        "General",
+        "Constraints",
+        "Job preparation task",
+        "Job release task",
+        "Common environment settings",
+        "Execution information",
+        "Metadata",
+    ]
+    assert list(dict.fromkeys(each for each in told if each in parts)) == parts
+    assert told[told.index("Metadata") + 1] == "desk rates"
+    assert "Max wall-clock time no limit" in told
+
+
+def test_a_job_says_in_a_phrase_what_it_waits_for(session_at):
+    assert head(session_at(LATER_S), JOB)[0].endswith("tasks to end")
+    sim = simulation(a_job(), pool=a_pool(nodes=0))
+    run_to(sim, minutes=1)
+    assert head(Session(sim), Subject("job", "j"))[0].endswith("waits for nodes")
+
+
+# --- a task
+
+
+def test_the_strip_has_the_stages_with_times():
+    sim = simulation(a_job(tasks=[a_task("t1", 20)], prep=a_line(9)))
+    run_to(sim, seconds=READY_S + 60)
+    stages, times = head(Session(sim), Subject("task", 0))
+    assert stages == "◌ active → ◔ preparing → ◉ running → ✓ completed"
+    assert times == "08:00:00 00:00:50 08:00:50 00:00:10 08:01:00 00:00:21 08:01:21"
+
+
+def test_a_task_tells_each_attempt(session_at):
+    told = page(session_at(200, "retries-and-exit-conditions"), Subject("task", 1), "Attempts")
+    assert [each.split()[0] for each in told[1:]] == ["1", "2", "3"]
+    assert told[1].endswith("08:01:30 08:01:51 139 active again 08:01:30 00:00:21 RETRY-5")
+    assert told[3].endswith("139 FailureExitCode 08:02:12 00:00:21 RETRY-9")
+    narrow = page(session_at(200, "retries-and-exit-conditions"), Subject("task", 1), "Attempts", 76)
+    assert narrow[3].endswith("139 FailureExitCode")
+
+
+def test_dependencies_in_both_directions(session_at):
+    session = session_at(300, "pipeline-with-dependencies")
+    world = session.simulation.world
+    child = next(task for task in range(world.tasks.length) if world.tasks.spec(task).depends_on)
+    told = page(session, Subject("task", child), "Dependencies")
+    assert told.index("Who depends on this") > told.index("Depends on") + 1
+    parent = next(each for each in links(session, Subject("task", child), "Dependencies") if each.kind == "task")
+    assert Subject("task", child) in links(session, parent, "Dependencies")
+
+
+def test_without_dependencies_it_says_so(session_at):
+    assert page(session_at(LATER_S), TASK, "Dependencies") == ["The job does not use task dependencies."]
+
+
+# --- tabs, the trail
+
+
+def test_a_click_on_a_tab_finds_it():
+    tabs = ("Overview", "Files")
+    bar = plain(tab_bar(tabs, 0))
+    assert [tab_at(tabs, bar.index(each)) for each in tabs] == [0, 1]
+    assert tab_at(tabs, len(bar) + 1) is None
+
+
+def test_the_trail_goes_back_and_forward_and_forgets_what_lay_ahead():
+    trail, places = Trail(), [Place(name) for name in "abcd"]
+    for here, there in pairwise(places):
+        trail.visit(here, there)
+    assert trail.step(places[3], -1) == places[2]
+    assert trail.step(places[2], -1) == places[1]
+    assert trail.previous(places[1]) == places[2]
+    assert trail.previous(places[2]) == places[1]
+    assert trail.step(places[1]._replace(page=2), 1) == places[2]
+    assert trail.step(places[2], -1) == places[1]._replace(page=2)
+    trail.visit(places[1], Place("e"))
+    assert trail.step(Place("e"), 1) is None
+    assert trail.step(Place("e"), -1) == places[1]
+
+
+def test_the_trail_has_an_end_and_a_beginning():
+    trail = Trail()
+    assert trail.step(Place("a"), -1) is None
+    assert trail.previous(Place("a")) is None
+    for number in range(1000):
+        trail.visit(Place(str(number)), Place(str(number + 1)))
+    steps = 0
+    here = Place("1000")
+    while (there := trail.step(here, -1)) is not None:
+        here, steps = there, steps + 1
+    assert steps < 1000
+
+
+# --- on the screen
+
+
+def place(app):
+    view = app.screen.view
+    return (view.id, view.subject, view.page) if view.id == "thing" else (view.id,)
+
+
+def test_enter_opens_the_blade_and_its_links_lead_on(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    def note(app):
+        seen.append(place(app))
+
+    drive(app, "4", "enter", note, "right", note, "down", "enter", note, "escape", note, "escape", note)
+    assert seen[0] == ("thing", JOB, 0)
+    assert seen[1] == ("thing", JOB, 1)
+    assert seen[2][1].kind == "task"
+    assert seen[3] == ("thing", JOB, 1)
+    assert seen[4] == ("jobs",)
+
+
+def test_back_and_forward_through_what_was_visited(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    def note(app):
+        seen.append(place(app)[0])
+
+    keys = ("3", "enter", "5", "less_than_sign", note, "less_than_sign", note, "greater_than_sign", note)
+    drive(app, *keys, "minus", note, "minus", note)
+    assert seen == ["thing", "nodes", "thing", "nodes", "thing"]
+
+
+def test_the_first_line_of_a_list_tab_opens_the_list(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(app, "4", "enter", "right", "enter", lambda app: seen.append(place(app)))
+    assert seen == [("tasks",)]
+
+
+def test_g_goes_from_blade_to_blade(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app, "3", "enter", "g", "j", lambda app: seen.append(place(app)), "g", "p", lambda app: seen.append(place(app))
+    )
+    assert [each[1] for each in seen] == [JOB, POOL]
+
+
+def test_another_focus_opens_the_blade_of_that_job(dashboard_at):
+    app = dashboard_at(400, "shared-pool-two-jobs")
+    seen = []
+    drive(app, "4", "enter", "J", "2", lambda app: seen.append(place(app)))
+    assert seen == [("thing", Subject("job", "credit"), 0)]
+
+
+def test_a_blade_follows_time_without_stopping_it(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app,
+        *("4", "enter", "space"),
+        lambda app: seen.append(app.screen.playback.pacer.playing),
+        *("right", "left"),
+        lambda app: seen.append(app.screen.playback.pacer.playing),
+        "space",
+        *("t", *"0", "enter"),
+        lambda app: seen.append(text_of(app)),
+    )
+    assert seen[:2] == [True, True]
+    assert contains(seen[2], "Job risk")
+
+
+def test_actions_and_reasons_are_those_of_the_thing(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(
+        app,
+        "3",
+        "enter",
+        "w",
+        lambda app: seen.append(text_of(app)),
+        "escape",
+        "a",
+        lambda app: seen.append(text_of(app)),
+    )
+    assert contains(seen[0], "Why is n0 of pool shared running?")
+    assert contains(seen[1], "Reimage")
+
+
+def test_details_of_a_preparation_open_where_they_are_not_beside_the_list(dashboard_at):
+    seen = []
+    drive(dashboard_at(LATER_S), "6", "enter", lambda app: seen.append(len(app.screen_stack)), size=(80, 24))
+    drive(dashboard_at(LATER_S), "6", "enter", lambda app: seen.append(place(app)))
+    assert seen[0] == 2
+    assert seen[1] == ("thing", NODE, 0)
+
+
+def test_every_kind_has_a_blade_with_tabs_of_its_own(session_at):
+    kinds = {thing.kind for thing in THINGS}
+    assert kinds == {"node", "pool", "job", "task"}
+    for subject in SUBJECTS:
+        tabs = the(session_at(LATER_S), subject).tabs
+        assert tabs[0] == "Overview"
+        assert len(set(tabs)) == len(tabs)

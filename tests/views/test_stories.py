@@ -1,0 +1,187 @@
+"""Stories say what the tables say, whenever they are told, and what is read once is not read again."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.terms import NodeState, TaskState
+from engine.views.dependencies import dependencies_of
+from engine.views.history import recent_tasks
+from engine.views.pool_history import PoolHistory
+from engine.views.stories import Cause, JobStory, NodeStory, TaskStory
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
+
+SCENARIOS = [
+    "preparation-retries",
+    "reboot-after-preparation",
+    "reboot-during-release",
+    "spot-evictions",
+    "nodes-fail-and-recover",
+    "reimage-clears-the-bar",
+    "retries-and-exit-conditions",
+    "mpi-in-trouble",
+]
+
+
+def finished(name):
+    sim = Simulation(load_scenario(name))
+    sim.run_until(sim.end_ms)
+    sim.finish()
+    return sim
+
+
+def moments(sim):
+    every = sorted(set(sim.log.when))
+    return every[:: -(-len(every) // 20)]
+
+
+def seen(sim, stories):
+    """What the stories tell, and the tables, for each node, task and job there is."""
+    world = sim.world
+    for node in range(world.nodes.length):
+        story = stories.setdefault(("node", node), NodeStory(sim, node))
+        assert story.stays()[-1].state is world.nodes.state_of(node)
+        assert story.stays()[-1].begin_ms == world.nodes.since[node]
+        if recent := recent_tasks(world, [node])[node]:  # nothing where nothing has run on the present disk
+            assert story.recent_tasks() == recent
+        for job in world.jobs.present():
+            row = world.instances.row(job.row, node)
+            for is_release, view in enumerate(
+                (world.instances.prep(row), world.instances.release(row)) if row >= 0 else ()
+            ):
+                runs = story.hook_runs(job.id, is_release=bool(is_release))
+                assert len(runs) == (view.runs if view else 0)
+                if view is not None:
+                    last = runs[-1]
+                    assert (last.start_ms, last.exit_code, last.result) == (view.start_ms, view.exit_code, view.result)
+                    assert (last.cause is Cause.RETRY) == bool(view.retry_count)
+    for task in range(world.tasks.length):
+        story = stories.setdefault(("task", task), TaskStory(sim, task))
+        assert story.steps()[-1].state is world.tasks.state_of(task)
+        if world.tasks.state_of(task) is TaskState.RUNNING:
+            assert story.attempts()[-1].start_ms == world.tasks.started[task]
+            assert story.attempts()[-1].node == world.tasks.node[task]
+            assert story.attempts()[-1].number == world.tasks.extra(task).attempts
+    for job in world.jobs.rows:
+        assert stories.setdefault(("job", job.row), JobStory(sim, job.row)).stays()[-1].state is job.state
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_stories_say_at_every_moment_what_the_tables_say(name):
+    sim = finished(name)
+    kept = {}
+    seen(sim, kept)
+    for when_ms in reversed(moments(sim)):
+        sim.seek(when_ms)
+        seen(sim, kept)
+    sim.seek(moments(sim)[-1])
+    seen(sim, kept)
+
+
+def test_a_branch_makes_a_story_forget_what_is_no_more():
+    sim = finished("preparation-retries")
+    story = TaskStory(sim, 0)
+    assert story.attempts()[-1].ended_as is TaskState.COMPLETED
+    sim.seek(100_000)
+    sim.branch()
+    assert [each.state for each in story.steps()] == [TaskState.ACTIVE, TaskState.PREPARING]
+    sim.run_until(300_000)
+    assert story.steps() == TaskStory(sim, 0).steps()
+
+
+def test_prep_12_runs_with_their_causes():
+    prep = a_line(5, simulate={"attempts": [{"exitCode": 1}]}, constraints={"maxTaskRetryCount": 1})
+    sim = simulation(a_job(tasks=[a_task("t1", 10), a_task("t2", 600)], prep=prep))
+    run_to(sim, seconds=READY_S + 40)
+    do(sim, "reimageNode", poolId="p", node=0)
+    run_to(sim, seconds=READY_S + 400)
+    runs = NodeStory(sim, 0).hook_runs("j", is_release=False)
+    assert [run.cause for run in runs] == [Cause.FIRST, Cause.RETRY, Cause.REIMAGE]
+    assert [run.end_ms is None for run in runs] == [True, False, False]
+    assert [run.trigger for run in runs] == [0, None, 1]
+
+
+def test_prep_8_the_tasks_that_went_back_when_preparation_failed():
+    sim = simulation(a_job(tasks=2, prep=a_line(5, 1)), pool=a_pool(taskSlotsPerNode=2))
+    run_to(sim, seconds=READY_S + 20)
+    assert NodeStory(sim, 0).returned("j") == [0, 1]
+    assert NodeStory(sim, 0).returned("no-such-job") == []
+
+
+def test_how_long_a_task_was_in_each_state_over_all_attempts():
+    sim = simulation(a_job(tasks=[a_task("t1", 9, 1)], constraints={"maxTaskRetryCount": 2}))
+    run_to(sim, minutes=5)
+    stays = TaskStory(sim, 0).stays()
+    assert stays[TaskState.RUNNING].spent_ms == 30_000
+    assert stays[TaskState.ACTIVE].spent_ms == READY_S * 1000
+    assert TaskState.PREPARING not in stays
+
+
+def test_a_deleted_task_has_been_gone_since_then():
+    sim = simulation(a_job())
+    run_to(sim, seconds=READY_S + 5)
+    do(sim, "deleteTask", jobId="j", taskId="t1")
+    run_to(sim, seconds=READY_S + 60)
+    assert TaskStory(sim, 0).steps()[-1].state is None
+    assert NodeStory(sim, 0).recent_tasks() == []
+
+
+# --- pools
+
+
+@pytest.mark.parametrize("name", ["a-day-of-autoscaling", "spot-evictions", "nodes-fail-and-recover"])
+def test_samples_of_a_pool_are_what_its_nodes_were(name):
+    sim = finished(name)
+    pool = next(iter(sim.world.pools.rows))
+    history = PoolHistory(sim, pool.id)
+    sim.seek(min(sim.now_ms, 12 * 3_600_000))
+    samples = history.samples()
+    assert 200 < len(samples) <= 512
+    for number in range(0, len(samples), 37):
+        sim.seek(number * history.every_ms)
+        states = [sim.world.nodes.state_of(node) for node in sim.world.pools.find(pool.id).nodes]
+        assert samples[number].states == {state: states.count(state) for state in NodeState if state in states}
+        assert history.samples() == samples[:number]
+
+
+def test_samples_know_the_target_of_a_resize():
+    sim = simulation(pool=a_pool(nodes=1))
+    run_to(sim, minutes=2)
+    do(sim, "resizePool", poolId="p", targetDedicatedNodes=3)
+    run_to(sim, minutes=4)
+    history = PoolHistory(sim, "p")
+    assert [sample.target for sample in history.samples()[::100]] == [1, 1, 3]
+    assert history.samples()[-1].nodes == 3
+    sim.seek(60_000)
+    sim.branch()
+    sim.run_until(200_000)
+    assert {sample.target for sample in history.samples()} == {1}
+
+
+# --- dependencies
+
+
+def test_dep_2_dependencies_in_both_directions():
+    tasks = [
+        a_task("1"),
+        a_task("2"),
+        a_task("b", dependsOn={"taskIds": ["1", "nobody"]}),
+        a_task("c", dependsOn={"taskIdRanges": [{"start": 1, "end": 2}]}),
+    ]
+    sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True))
+    run_to(sim, seconds=1)
+    first, named, ranged = (dependencies_of(sim, task) for task in (0, 2, 3))
+    assert first.children == [2, 3]
+    assert named.parents == [("1", 0), ("nobody", None)]
+    assert ranged.ranges == [(1, 2, 2)]
+    run_to(sim, seconds=READY_S + 65)
+    assert dependencies_of(sim, 3).ranges == [(1, 2, 1)]
+    do(sim, "deleteTask", jobId="j", taskId="b")
+    assert dependencies_of(sim, 0).children == [3]
+
+
+def test_dep_1_a_job_without_dependencies_has_none():
+    sim = simulation(a_job())
+    run_to(sim, seconds=1)
+    assert not dependencies_of(sim, 0).is_used

@@ -1,0 +1,160 @@
+"""A page of text with links: the arrow keys go from link to link, and scroll where none is in view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tui.viewmodels.text import Role, Span, width
+from tui.widgets.lines import LinesView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+
+    from tui.viewmodels.subject import Subject
+    from tui.viewmodels.text import Line
+
+
+class _Link(NamedTuple):
+    """Where a link stands: the line, the number of the span there."""
+
+    y: int
+    at: int
+    leads_to: Subject | str
+
+
+class PageView(LinesView):
+    """Lines of which some lead somewhere; the link that Enter follows is marked."""
+
+    MARGIN = 2  # cells ahead of every line, for the mark
+    can_focus = True
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "up", show=False, id="page.up"),
+        Binding("down,j", "move(1)", "down", show=False, id="page.down"),
+        Binding("pageup", "page_up", "page up", show=False, id="page.page-up"),
+        Binding("pagedown", "page_down", "page down", show=False, id="page.page-down"),
+        Binding("home", "scroll_home", "top", show=False, id="page.top"),
+        Binding("end", "scroll_end", "bottom", show=False, id="page.bottom"),
+        Binding("left,h", "turn(-1)", "the tab before", id="page.before"),
+        Binding("right", "turn(1)", "the next tab", id="page.next"),
+        Binding("enter", "follow", "open what is marked", id="page.open"),
+    ]
+
+    class Followed(Message):
+        """A link is followed."""
+
+        def __init__(self, leads_to: Subject | str) -> None:
+            """To a subject, or to what an action of the deck does."""
+            super().__init__()
+            self.leads_to = leads_to
+
+    class Turned(Message):
+        """The tab before or the next one is asked for."""
+
+        def __init__(self, by: int) -> None:
+            """So many to the right."""
+            super().__init__()
+            self.by = by
+
+    def __init__(self, mark: str, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        """Empty until ``show_page``; ``mark`` is drawn beside the link that Enter follows."""
+        super().__init__(id=id, classes="panel")
+        self._mark = mark
+        self._page: Sequence[Line] = ()
+        self._links: list[_Link] = []
+        self._at = 0
+        self.subject: Subject | None = None
+
+    @property
+    def link(self) -> Subject | str | None:
+        """Where Enter leads; None on a page without links."""
+        return self._links[self._at].leads_to if self._links else None
+
+    def show_page(self, page: Sequence[Line], *, is_new: bool) -> None:
+        """Show these lines; the mark stays with its link unless the page is a new one."""
+        marked = None if is_new else self.link
+        self._page = page
+        self._links = [
+            _Link(y, at, span.leads_to)
+            for y, spans in enumerate(page)
+            for at, span in enumerate(spans)
+            if span.leads_to is not None
+        ]
+        same = (number for number, link in enumerate(self._links) if link.leads_to == marked)
+        self._at = next(same, 0 if is_new else min(self._at, max(0, len(self._links) - 1)))
+        if is_new:
+            self.scroll_to(y=0, animate=False, immediate=True)
+        self._draw()
+
+    def _draw(self) -> None:
+        marked = self._links[self._at] if self._links and self.has_focus else None
+        lines: list[Line] = []
+        for y, spans in enumerate(self._page):
+            if marked is None or y != marked.y:
+                lines.append((Span(" " * self.MARGIN), *spans))
+                continue
+            own = spans[marked.at]._replace(role=Role.KEY, is_fill=True)
+            mark = Span(self._mark.ljust(self.MARGIN), Role.STRONG)
+            lines.append((mark, *spans[: marked.at], own, *spans[marked.at + 1 :]))
+        self.show(lines)
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """The mark comes and goes with the focus."""
+        super().watch_has_focus(has_focus)
+        self._draw()
+
+    # -- moving --------------------------------------------------------------------------------------------------
+
+    def action_move(self, by: int) -> None:
+        """To the link above or below if that is in view, or just beside it; else one line up or down."""
+        top, last = int(self.scroll_offset.y), int(self.scroll_offset.y) + self.size.height - 1
+        ahead = self._ahead(by, top, last)
+        if ahead is None:
+            self.scroll_relative(y=by, animate=False, immediate=True)
+            return
+        self._at = ahead
+        y = self._links[ahead].y
+        if y < top or y > last:
+            self.scroll_relative(y=by, animate=False, immediate=True)
+        self._draw()
+
+    def _ahead(self, by: int, top: int, last: int) -> int | None:
+        """The next link in this direction that can be seen, or could one line on."""
+        present = self._links[self._at].y if self._links else -1
+        is_seen = top <= present <= last
+        numbers = range(len(self._links))
+        for number in numbers if by > 0 else reversed(numbers):
+            is_ahead = (number - self._at) * by > 0 if is_seen else True
+            if is_ahead and top - (by < 0) <= self._links[number].y <= last + (by > 0):
+                return number
+        return None
+
+    def action_turn(self, by: int) -> None:
+        """Another tab."""
+        self.post_message(self.Turned(by))
+
+    def action_follow(self) -> None:
+        """Follow the link that is marked."""
+        if self.link is not None:
+            self.post_message(self.Followed(self.link))
+
+    def on_click(self, event: events.Click) -> None:
+        """A link that is clicked is followed."""
+        place = event.get_content_offset(self)
+        if place is None:
+            return
+        y = place.y + int(self.scroll_offset.y)
+        for number, link in enumerate(self._links):
+            if link.y != y:
+                continue
+            first = self.MARGIN + width(self._page[y][: link.at])
+            if first <= place.x < first + width([self._page[y][link.at]]):
+                self._at = number
+                self._draw()
+                self.action_follow()
+                return
