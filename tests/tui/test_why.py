@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from engine.errors import BrokenInvariant
 from engine.views.explain.explanation import Next
-from tests.tui.screen_text import after, contains
+from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.text import plain, width
-from tui.viewmodels.why import answers_to, next_change, plain_text, why_lines
+from tui.viewmodels.why import answers_to, expected_of, next_change, plain_text, why_lines
 
 LATER_S = 330
 
@@ -59,9 +62,9 @@ def test_no_line_is_wider_than_the_sheet_and_every_word_is_there(session_at, cel
     answers = answers_to(session, "job", "risk", "jobs") + answers_to(session, "node", 1, "preparation")
     lines = why_lines(session, answers, cells)
     assert max(map(width, lines)) <= cells
-    shown = "".join("".join(plain(each) for each in lines).split())
     if cells == 120:
-        assert shown == "".join(plain_text(answers).split())
+        said = re.sub(r"\(in [0-9:]*\)|█| ", "", "".join(plain(each) for each in lines))
+        assert said == "".join(plain_text(session, answers).split())
 
 
 def test_the_first_of_all_next_events_counts(session_at):
@@ -71,6 +74,56 @@ def test_the_first_of_all_next_events_counts(session_at):
     assert isinstance(following, Next)
     assert following.when_ms == min(answer.next_change.when_ms for answer in answers if answer.next_change)
     assert next_change([]) is None
+
+
+def test_candidates_have_bars_where_there_is_room(session_at):
+    session = session_at(52)
+    answers = answers_to(session, "task", 39, "tasks")
+    wide = [plain(each) for each in why_lines(session, answers, 80)]
+    assert any(each.startswith("     6 ████████████ nodes preparing for this job; soonest n1") for each in wide)
+    assert not any("█" in plain(each) for each in why_lines(session, answers, 50))
+
+
+def test_what_is_to_come_is_said_with_how_long_it_takes(dashboard_at):
+    app = dashboard_at(52)
+    seen = []
+    drive(app, "5", "end", "w", lambda app: seen.append(text_of(app)), "y")
+    assert contains(seen[0], "Why is task deal-40 of job risk waiting?", "Expected: it starts on n", "(in 00:0")
+    assert "Expected: it starts on n" in app.clipboard
+
+
+def test_a_mistake_of_the_engine_on_the_way_is_told(session_at, monkeypatch):
+    session = session_at(52)
+
+    def breaks(*_):
+        raise BrokenInvariant("two and two are five")
+
+    monkeypatch.setattr(session.simulation.world.calendar, "run", breaks)
+    coming = expected_of(session, "task", 39)
+    assert coming.text == "batchdeck makes a mistake on the way: BrokenInvariant: two and two are five"
+    assert session.now_ms == 52_000
+
+
+def test_b_acts_and_branches_where_it_is_the_past(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    def note(app):
+        seen.append((app.session.is_past, text_of(app)))
+
+    drive(app, "6", "w", "b", note, "escape", "t", *"300", "enter", "w", note, "b", note)
+    assert contains(seen[0][1], "Act on this node", "Reimage n1")
+    assert seen[1][0]
+    assert contains(seen[1][1], "b branch here and act")
+    assert not seen[2][0]
+    assert contains(seen[2][1], "Act on this node")
+
+
+def test_a_gap_of_the_timeline_is_explained_as_of_its_moment(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(app, "8", *["left"] * 4, "w", lambda app: seen.append(text_of(app)))
+    assert contains(seen[0], "Why, at 08:0", "b branch here and act")
 
 
 def test_picture(snap_compare, dashboard_at):

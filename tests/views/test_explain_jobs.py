@@ -40,6 +40,7 @@ def test_prep_11_barred_everywhere():
         "✓ nodes that take tasks  1 of 1 in pool p [SCHED-8]",
         "✗ barred nodes           1 of 1: preparation failed there for good [PREP-11]",
         "     1 node barred: preparation failed there, until it is reimaged [PREP-9]",
+        "Next: nothing by itself, somebody has to act [JOB-8]",
     ]
 
 
@@ -69,7 +70,11 @@ def test_disabling_disabled():
     run(sim, seconds=3)
     assert why_job_says(sim)[-1] == "Next: task t1 of job j ends on n0 at 08:01:51 [TASK-7]"
     run(sim, minutes=1)
-    assert why_job_says(sim) == ["Why is job j disabled?", "Nothing of it runs until it is enabled. [JOB-12]"]
+    assert why_job_says(sim) == [
+        "Why is job j disabled?",
+        "Nothing of it runs until it is enabled. [JOB-12]",
+        "Next: nothing by itself, somebody has to act [JOB-12]",
+    ]
 
 
 def test_which_release_tasks_hold_a_job():

@@ -25,6 +25,7 @@ def test_a_node_for_each_reason():
         "✗ state       offline since 08:01:10 [NODE-8]",
         "✗ scheduling  disabled [NODE-7]",
         "Enable its scheduling to let tasks come. [NOP-6]",
+        "Next: nothing by itself, somebody has to act [NOP-6]",
     ]
     assert why_node_says(sim, 3) == [
         "Why is n3 of pool p unusable?",
@@ -32,6 +33,7 @@ def test_a_node_for_each_reason():
         "✓ scheduling  enabled [NODE-7]",
         "✗ error       DiskFull: The node has not enough free disk space. [NODE-12]",
         "Delete jobs or tasks whose directories are on it, then reboot it; or reimage it. [NODE-15]",
+        "Next: nothing by itself, somebody has to act [NODE-13]",
     ]
     assert why_node_says(sim, 4)[-1] == "Next: n4 is no longer unknown at 08:03:10 [NODE-9]"
     assert why_node_says(sim, 5) == [
@@ -71,6 +73,7 @@ def test_an_idle_node_by_job():
         "✓ slots       1 of 1 free; no task running [SCHED-10]",
         "✗ job j       at its limit of 1 parallel task [JOB-2]",
         "✗ job k       no task waits: 0 active, 0 preparing or running [SCHED-7]",
+        "Next: task t1 of job j ends on n0 at 08:01:51 [TASK-7]",
     ]
 
 
@@ -88,6 +91,7 @@ def test_the_start_task():
         "✓ scheduling  enabled [NODE-7]",
         "✗ start task  failed with exit code 2, retried 1 times [START-4]",
         "Reboot, reimage or remove it. [START-6]",
+        "Next: nothing by itself, somebody has to act [START-6]",
     ]
 
 
@@ -108,6 +112,7 @@ def test_prep_9_barred():
         "0 of 0 retries were used; then the failure is final. [PREP-12]",
         "No task of the job comes here until the node is reimaged or replaced. [PREP-9]",
         "A reboot does not help. [PREP-17]",
+        "Next: nothing by itself, somebody has to act [PREP-9]",
     ]
 
 

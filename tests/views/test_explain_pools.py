@@ -55,9 +55,10 @@ def test_acc_8_quota():
         "Next: a dedicated node comes at 08:01:10 [RSZ-2]",
     ]
     run(sim, minutes=1)
-    assert why_pool_says(sim)[-2:] == [
+    assert why_pool_says(sim)[-3:] == [
         "0 of 2 dedicated nodes could be had now: AccountCoreQuotaReached: 6 of 6 dedicated cores are in use. [ACC-8]",
         "A steady pool is not topped up by itself: resize it again. [RSZ-14]",
+        "Next: nothing by itself, somebody has to act [RSZ-14]",
     ]
 
 
@@ -105,6 +106,7 @@ def test_net_3_a_subnet_that_is_full():
         "✗ resize error      AllocationFailed: the subnet has not enough free addresses [RSZ-12]",
         "0 of 2 dedicated nodes could be had now: AllocationFailed: the subnet has not enough free addresses. [ACC-8]",
         "A steady pool is not topped up by itself: resize it again. [RSZ-14]",
+        "Next: nothing by itself, somebody has to act [RSZ-14]",
     ]
 
 
@@ -124,7 +126,7 @@ def test_net_4_what_the_service_cannot_see_is_said():
     ]
     run_to(sim, minutes=60)
     last = "Batch could not recover it and leaves it alone: the pool needs another subnet. [NODE-14]"
-    assert why_node_says(sim)[-1] == last
+    assert why_node_says(sim)[-2:] == [last, "Next: nothing by itself, somebody has to act [NODE-13]"]
 
 
 def test_looking_changes_nothing_and_does_not_look_at_all_tasks():

@@ -87,19 +87,20 @@ class ByHand:
         """Do something to what is marked, else to what is under the cursor, which may be a group."""
         group = self._deck.group_under_cursor
         if len(group) > 1:
-            self._offer(group)
+            self.offer(group)
             return
         subject = self._deck.subject
         here = self._deck.under_cursor
         marked = [each for each in self._session.marks if here is None or each.kind == here.kind]
         first = marked[0].kind if marked else None
-        self._offer([each for each in marked if each.kind == first] or ([] if subject is None else [subject]))
+        self.offer([each for each in marked if each.kind == first] or ([] if subject is None else [subject]))
 
     def act_on_job(self) -> None:
         """Do something to the job in focus."""
-        self._offer([Subject("job", self._session.job_id)] if self._session.job_id else [])
+        self.offer([Subject("job", self._session.job_id)] if self._session.job_id else [])
 
-    def _offer(self, subjects: Sequence[Subject]) -> None:
+    def offer(self, subjects: Sequence[Subject]) -> None:
+        """Show what can be done to these, all of one kind."""
         self._deck.playback.stand_still()
         actions = actions_for(self._session, subjects)
         if not actions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,13 +12,13 @@ from tui.panes.blade import Blade
 from tui.panes.timeline import Timeline
 from tui.screens.files import Files
 from tui.screens.sheet import Sheet
-from tui.screens.why import Why
+from tui.screens.why import Ways, Why
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.export import as_csv
 from tui.viewmodels.file_places import files_of
 from tui.viewmodels.help import help_lines
 from tui.viewmodels.subject import Subject
-from tui.viewmodels.why import answers_to
+from tui.viewmodels.why import answers_to, expected_of
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
@@ -71,12 +72,28 @@ class Telling:
             subject, view = shown.asked or subject, shown.asked_as
             when_ms = when_ms if shown.moment_ms is None else shown.moment_ms
         self._deck.playback.stand_still()
-        with self._session.at(when_ms):
-            answers = [] if subject is None else answers_to(self._session, *subject, view)
-        if answers:
-            self._deck.app.push_screen(Why(self._session, answers, when_ms, self._deck.playback.seek))
-        else:
+        if subject is None:
             self._deck.say("There is nothing here to explain.")
+            return
+        with self._session.at(when_ms):
+            answers = answers_to(self._session, *subject, view)
+        if not answers:
+            self._deck.say("There is nothing here to explain.")
+            return
+        coming = expected_of(self._session, *subject) if when_ms == self._session.now_ms else None
+        ways = Ways(self._deck.playback.seek, partial(self._act_at, when_ms, subject), coming)
+        self._deck.app.push_screen(Why(self._session, answers, when_ms, ways))
+
+    def _act_at(self, when_ms: int, subject: Subject) -> None:
+        """Go on from a moment, and do something to what was asked about."""
+
+        def act() -> None:
+            if self._session.is_past:
+                self._deck.playback.branch()
+            self._session.noted()
+            self._deck.by_hand.offer([subject])
+
+        self._deck.playback.seek(when_ms, act)
 
     def files(self) -> None:
         """The files of what is under the cursor, on the node where they are."""

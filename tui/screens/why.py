@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
 
@@ -10,10 +11,19 @@ from tui.screens.sheet import Sheet
 from tui.viewmodels.why import next_change, plain_text, why_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from engine.views.explain.expected import Expected
     from engine.views.explain.explanation import Explanation
     from tui.viewmodels.session import Session
+
+
+class Ways(NamedTuple):
+    """Where the answers lead: to a moment (in ms since the start), to the action sheet; and what is to come."""
+
+    go: Callable[[int], None]
+    act: Callable[[], None]
+    coming: Expected | None = None
 
 
 class Why(Sheet):
@@ -21,28 +31,34 @@ class Why(Sheet):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "go", "go to the next event that can change it", id="why.go"),
+        Binding("b", "act", "branch here, and do something about it", id="why.act"),
         Binding("y", "copy", "copy the text", id="why.copy"),
         Binding("w", "dismiss", "close", show=False, id="why.close"),
     ]
 
-    def __init__(
-        self, session: Session, answers: Sequence[Explanation], when_ms: int, go: Callable[[int], None]
-    ) -> None:
-        """Answers as of ``when_ms``; ``go`` takes the deck to a moment, both in ms since the start."""
+    def __init__(self, session: Session, answers: Sequence[Explanation], when_ms: int, ways: Ways) -> None:
+        """Answers as of ``when_ms``, in ms since the start; ``ways`` lead on from there."""
         title = f"Why, at {session.clock(when_ms)}"
-        keys = "enter go there  y copy  esc close" if next_change(answers) is not None else "y copy  esc close"
-        super().__init__(title, lambda cells: why_lines(session, answers, cells), keys=keys)
+        here = "b branch here and act" if session.is_past or when_ms != session.now_ms else "b act"
+        keys = f"{'enter go there  ' if next_change(answers) is not None else ''}{here}  y copy  esc close"
+        super().__init__(title, lambda cells: why_lines(session, answers, cells, ways.coming), keys=keys)
+        self._session = session
         self._answers = answers
-        self._go = go
+        self._ways = ways
 
     def action_go(self) -> None:
         """Close, and look at the moment of the next event if there is one."""
         following = next_change(self._answers)
         self.dismiss()
         if following is not None:
-            self._go(following.when_ms)
+            self._ways.go(following.when_ms)
+
+    def action_act(self) -> None:
+        """Close, and do something about it; in the past that begins with a branch."""
+        self.dismiss()
+        self._ways.act()
 
     def action_copy(self) -> None:
         """Copy the answers as plain text."""
-        self.app.copy_to_clipboard(plain_text(self._answers))
+        self.app.copy_to_clipboard(plain_text(self._session, self._answers, self._ways.coming))
         self.notify("copied", markup=False)

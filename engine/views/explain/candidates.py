@@ -65,6 +65,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     preparations = _preparations(world, job)
     closed: dict[_Why, list[tuple[int | None, int]]] = {}
     full: list[int] = []
+    foreign: list[int] = []
     fitting = 0
     for node in pool.nodes:
         if not opens[node]:
@@ -80,10 +81,13 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
         elif node in preparations:
             closed.setdefault(_PREPARES, []).append((preparations[node], node))
         else:
-            full.append(node)
-    if full:
-        short = (f"with fewer than {slots} free slots" if slots > 1 else "without a free slot", "SCHED-10")
-        closed[short] = [(None, node) for node in full[1:]] + [_first_room(world, full, slots)]
+            (full if _is_on(world, job, node) else foreign).append(node)
+    for short, by in ((full, ""), (foreign, ": other jobs use them")):
+        if short:
+            lacks = f"with fewer than {slots} free slots" if slots > 1 else "without a free slot"
+            closed[f"{lacks}{by}", "SCHED-10"] = [(None, node) for node in short[1:]] + [
+                _first_room(world, short, slots)
+            ]
     present = fitting + sum(map(len, closed.values()))
     firsts = {why: _first(found) for why, found in closed.items()}
     ordered = sorted(closed, key=lambda why: -len(closed[why]))
@@ -92,6 +96,12 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     # That a preparation ends gives no room to others, but if nothing else happens it is what there is to wait for.
     preparing = changes.pop(_PREPARES, None)
     return Fit(present, fitting, reasons, earliest([*changes.values(), _growth(agenda, pool)]) or preparing)
+
+
+def _is_on(world: World, job: Job, node: int) -> bool:
+    """Whether a task of the job is on the node, rather than others alone."""
+    profiles, profile = world.tasks.profiles, world.tasks.profile
+    return any(profiles[profile[task]].job == job.row for task in world.nodes.running[node])
 
 
 def _preparations(world: World, job: Job) -> dict[int, int]:
@@ -157,7 +167,10 @@ def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
     if state in (_N.STARTING, _N.UNUSABLE) and network.blocked_ports(world, world.pool_of(node)):
         why = _CUT_OFF
     if why is not None:
-        return why, state_passes_ms(world, agenda, node)
+        when_ms = state_passes_ms(world, agenda, node)
+        if state in (_N.UNUSABLE, _N.UNKNOWN) and when_ms is None:
+            why = f"{why[0]}: no recovery is expected", why[1]
+        return why, when_ms
     record = world.nodes[node]
     if record.scheduling is SchedulingState.DISABLED:
         return STATE_REASONS[_N.OFFLINE], None

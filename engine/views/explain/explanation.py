@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from engine.world import World
 
 
+# What is said where nothing that is due can change the answer.
+NOTHING = "nothing by itself, somebody has to act"
+
+
 class Check(NamedTuple):
     """One condition in the order in which the rules look at them, and the value that decided."""
 
@@ -58,6 +62,7 @@ class Explanation:
     candidates: tuple[Reason, ...] = ()
     next_change: Next | None = None
     notes: tuple[Note, ...] = ()
+    nothing: str = ""  # the rule by which nothing that is due changes the answer; empty where something can, or has to
 
     @property
     def deciding(self) -> Check | None:
@@ -74,6 +79,8 @@ class Explanation:
         if self.next_change is not None:
             text, when_ms, rule = self.next_change
             lines.append(f"Next: {text} at {format_time(self.start, when_ms)} [{rule}]")
+        elif self.nothing:
+            lines.append(f"Next: {NOTHING} [{self.nothing}]")
         return lines
 
     def _candidate(self, reason: Reason) -> str:

@@ -68,13 +68,16 @@ def _active(world: World, job: Job) -> Explanation:
     if job.schedule != NO_SCHEDULE:
         schedule_id = world.job_schedules[job.schedule].id
         notes.append(Note(f"Until it has ended, job schedule {schedule_id} makes no other.", "JS-3"))
+    following = earliest(changes)
+    is_stuck = following is None and (not ends_itself or left > 0)
     return Explanation(
         world.scenario.start,
         f"Why has job {job.id} not {verb}?",
         tuple(checks),
         () if fit is None else fit.reasons,
-        earliest(changes),
+        following,
         tuple(notes),
+        nothing=("JOB-8" if left else "JOB-7") if is_stuck else "",
     )
 
 
@@ -151,7 +154,10 @@ def _suspended(world: World, job: Job) -> Explanation:
         checks.append(Check("tasks on nodes", not job.busy, f"{job.busy} preparing or running", "JOB-11"))
         change = earliest([change, first_end(world, nodes, job)])
     question = f"Why is job {job.id} {job.state.wire}?"
-    return Explanation(world.scenario.start, question, tuple(checks), next_change=change, notes=tuple(notes))
+    nothing = "JOB-12" if job.state is _J.DISABLED else ""
+    return Explanation(
+        world.scenario.start, question, tuple(checks), next_change=change, notes=tuple(notes), nothing=nothing
+    )
 
 
 def _ending(world: World, job: Job) -> Explanation:

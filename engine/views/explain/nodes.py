@@ -9,7 +9,8 @@ from engine.rules import node_operations
 from engine.state.failures import FAILURE_EXIT_CODE
 from engine.state.instances import Mark
 from engine.terms import InstanceState, JobState, NodeState, SchedulingState
-from engine.views.explain.candidates import STATE_REASONS, occupancy, room_ms, state_passes_ms
+from engine.views.explain.autoscale import next_evaluation
+from engine.views.explain.candidates import STATE_REASONS, first_end, occupancy, room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
 from engine.views.explain.pools import network_checks
 from engine.views.supplies import is_behind, supplies_on
@@ -31,6 +32,9 @@ _REMEDIES = {
     _N.DEALLOCATED: Note("Start it to use it again.", "NOP-8"),
     _N.PREEMPTED: Note("Batch looks for capacity every five minutes.", "SPOT-5"),
 }
+
+# Without a moment at which they pass, these last until somebody acts.
+_STUCK = (_N.START_TASK_FAILED, _N.UNUSABLE, _N.UNKNOWN, _N.OFFLINE, _N.DEALLOCATED)
 
 _TRY_AGAIN = "A reboot tries again, once it can be had."
 _REMEDIES_BY_CODE = {
@@ -65,12 +69,14 @@ def why_node(world: World, node: int) -> Explanation:
         notes.append(_remedy_of_unusable(world.nodes[node]))
     if is_behind(world, node):
         notes.append(Note("Its pool asks for other packages or certificates since: it gets them at its boot.", "APP-5"))
+    following = _next(world, node, state)
     return Explanation(
         world.scenario.start,
         f"Why is {where} of pool {pool.id} {state.wire}?",
         tuple(checks),
-        next_change=_next(world, node, state),
+        next_change=following,
         notes=tuple(notes),
+        nothing=STATE_REASONS[state][1] if following is None and state in _STUCK else "",
     )
 
 
@@ -178,6 +184,18 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
             hooks.append(Next(f"preparation of job {job.id} ends", instances.prep_end[row], "PREP-5"))
         if instances.release_state[row] == InstanceState.RUNNING:
             hooks.append(Next(f"release of job {job.id} ends", instances.release_end[row], "REL-7"))
-    return earliest(
-        [Next(f"a task ends on {where}", ends_ms, "TASK-7") if ends_ms is not None else None, eviction, *hooks]
-    )
+    ends = Next(f"a task ends on {where}", ends_ms, "TASK-7") if ends_ms is not None else None
+    return earliest([ends, eviction, *hooks]) or _next_of_jobs(world, node)
+
+
+def _next_of_jobs(world: World, node: int) -> Next | None:
+    """What can bring a task to an idle node: tasks that become known, or end elsewhere where others wait for that."""
+    pool, seen = world.pool_of(node), Agenda(world).tasks_seen
+    changes: list[Next | None] = [next_evaluation(pool)]
+    for job in list(world.jobs_of(pool))[:_MOST_JOBS]:
+        is_barred = job.barred >> world.nodes[node].position & 1
+        if job.state is JobState.ACTIVE and job.counts[0] and not is_barred:
+            changes.append(first_end(world, pool.nodes, job))
+            known = [when_ms for block in job.blocks if (when_ms := seen.get(world.tasks.blocks[block].first))]
+            changes += [Next(f"the scheduler sees new tasks of job {job.id}", min(known), "TIME-9")] if known else []
+    return earliest(changes)

@@ -52,13 +52,16 @@ def why_pool(world: World, pool: Pool) -> Explanation:
     timeout_ms = agenda.resize_timeouts.get(pool.row)
     if timeout_ms is not None and pool.allocation is AllocationState.RESIZING:
         changes.append(Next("the resize is given up", timeout_ms, "RSZ-3"))
+    following = earliest((*changes, next_evaluation(pool)))
+    is_short = pool.allocation is AllocationState.STEADY and any(missing > 0 for missing in short.values())
     return Explanation(
         world.scenario.start,
         _question(pool, short),
         tuple(checks),
         tuple(reasons),
-        earliest((*changes, next_evaluation(pool))),
+        following,
         tuple(_notes(world, pool, short)),
+        nothing="RSZ-14" if following is None and is_short else "",
     )
 
 

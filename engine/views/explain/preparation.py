@@ -70,6 +70,7 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
             *(_delivery_notes(world, node, task_directory(job.id, prep.id), view) if is_running else ()),
             *_state_notes(world, job, node, prep, mark, view),
         ),
+        nothing="PREP-9" if mark & Mark.BARRED else "",
     )
 
 

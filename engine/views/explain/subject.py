@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.views.explain.attempts import why_again, why_there
 from engine.views.explain.autoscale import why_targets
+from engine.views.explain.counts import why_counts
 from engine.views.explain.job_schedules import why_schedule
 from engine.views.explain.jobs import why_job
 from engine.views.explain.nodes import why_node
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
 
 
 def about_task(world: World, task: int, now_ms: int) -> list[Explanation]:
-    """Why a task is in its state, looked at in ``now_ms``."""
-    return [why_task(world, task, now_ms)]
+    """Why a task is in its state at ``now_ms``, why it went to its node, and why it runs again, if it does."""
+    state = why_task(world, task, now_ms)
+    more = (why_there(world, task, state.next_change), why_again(world, task, state.next_change))
+    return [state, *(each for each in more if each is not None)]
 
 
 def about_node(world: World, node: int, job_id: str) -> list[Explanation]:
@@ -31,9 +35,13 @@ def about_node(world: World, node: int, job_id: str) -> list[Explanation]:
 
 
 def about_job(world: World, job_id: str) -> list[Explanation]:
-    """Why a job has not ended, or has; nothing while there is none of this id."""
+    """Why a job has not ended, or has, and why its counts differ; nothing while there is none of this id."""
     job = world.jobs.find(job_id)
-    return [] if job is None else [why_job(world, job)]
+    if job is None:
+        return []
+    state = why_job(world, job)
+    counts = why_counts(world, job, state.next_change)
+    return [state] if counts is None else [state, counts]
 
 
 def about_schedule(world: World, schedule_id: str, now_ms: int) -> list[Explanation]:

@@ -70,14 +70,25 @@ class _Waiting:
         checks = [self._job_state(), self._pool(), self._seen(), self._dependencies(), self._limit(), self._size()]
         checks += [self._turn(), self._room(fit)]
         found = tuple(check for check in checks if check is not None)
+        following = self._next(found, fit)
         return Explanation(
             world.scenario.start,
             f"Why is task {world.tasks.task_id(self.task)} of job {self.job.id} waiting?",
             found,
             () if fit is None else fit.reasons,
-            self._next(found, fit),
+            following,
             tuple(self._notes(found)),
+            nothing="" if following is not None else self._nothing(found),
         )
+
+    def _nothing(self, checks: tuple[Check, ...]) -> str:
+        """The rule by which it waits until somebody acts; empty where that is not certain."""
+        deciding = next((check for check in checks if not check.ok), None)
+        if deciding is None or (deciding.label == "job state" and self.job.state is not JobState.DISABLED):
+            return ""
+        if deciding.label == "job parallel limit" or (deciding.label == "dependencies" and deciding.rule != "DEP-5"):
+            return ""
+        return "JOB-12" if deciding.label == "job state" else deciding.rule
 
     def _job_state(self) -> Check:
         state = self.job.state
@@ -181,6 +192,9 @@ class _Waiting:
     def _notes(self, checks: tuple[Check, ...]) -> list[Note]:
         world, extra = self.world, self.world.tasks.extra(self.task)
         notes = []
+        if not extra.attempts:
+            added = moment(world, world.tasks.block_of(self.task).created_ms)
+            notes.append(Note(f"It has been active since {added}.", "TASK-7"))
         if all(check.ok for check in checks):
             notes.append(Note("It starts at the end of this instant.", "SCHED-15"))
         if self.job.state in (JobState.TERMINATING, JobState.COMPLETED):
@@ -230,12 +244,9 @@ def _running(world: World, task: int, now_ms: int) -> Explanation:
     tasks = world.tasks
     profile = tasks.profile_of(task)
     node = tasks.node[task]
-    extra = tasks.extra(task)
     directory = task_directory(world.jobs[profile.job].id, tasks.task_id(task))
     when_ms = ready_ms(world, node, directory, tasks.started[task])
     starts = Next("its command starts", when_ms, "TASK-7") if when_ms > now_ms else None
-    fill = world.pool_of(node).fill.value
-    notes = [Note(f"Nodes are chosen by fill type {fill}, then prepared ones, then in list order.", "SCHED-9")]
     gang = world.gangs.find(task)
     checks: tuple[Check, ...]
     next_change: Next | None
@@ -250,14 +261,11 @@ def _running(world: World, task: int, now_ms: int) -> Explanation:
             *_set_up(world, node, directory, tasks.started[task], now_ms),
         )
         next_change = earliest([starts, Next("it ends", tasks.ended[task], "TASK-7")])
-    if extra.attempts > 1:
-        notes.append(Note(_counters(extra.retry_count, extra.requeue_count, extra.system_retries), "RETRY-6"))
     return Explanation(
         world.scenario.start,
         f"Why is task {tasks.task_id(task)} of job {world.jobs[profile.job].id} running?",
         checks,
         next_change=next_change,
-        notes=tuple(notes),
     )
 
 
@@ -270,10 +278,6 @@ def _set_up(world: World, node: int, directory: str, started_ms: int, now_ms: in
     if until_ms <= now_ms:
         return []
     return [Check("what it needs", False, f"is brought to the node until {moment(world, until_ms)}", "TASK-7")]
-
-
-def _counters(retries: int, requeues: int, by_service: int) -> str:
-    return f"It was retried {retries}, requeued {requeues} and tried again by the service {by_service} times."
 
 
 def _completed(world: World, task: int) -> Explanation:

@@ -1,0 +1,130 @@
+"""When what is waited for comes about if nothing else is done: found out by going on for a while, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.log import plain
+from engine.terms import AllocationState, NodeState, TaskState
+from engine.views.explain.explanation import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from engine import Simulation
+    from engine.world import World
+
+# So many entries of the log are played at most.
+MOST_ENTRIES = 5_000
+_SLICE = 256
+_USEFUL = (NodeState.IDLE, NodeState.RUNNING)
+
+
+class Expected(NamedTuple):
+    """What comes about, when (ms since the start), and by which rule; ``rule`` is empty where it did not until then."""
+
+    text: str
+    when_ms: int
+    rule: str = ""
+
+
+class _Wait(NamedTuple):
+    """An event to wait for: its name, the rows that it must have, and what its new state means; empty if nothing."""
+
+    event: str
+    row_a: int | None
+    row_b: int | None
+    meaning: Callable[[Hashable, int], str]  # of the new state, and of row_b
+
+
+def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | None:
+    """What a task, node, pool or job waits for; None where it waits for nothing, or while the past is looked at.
+
+    Tasks and nodes are named by row number, the others by id.
+    """
+    wait = _wait(simulation.world, kind, key)
+    if wait is None or simulation.is_past:
+        return None
+    with simulation.trial():
+        log = simulation.log
+        at, last, has_more = len(log), len(log) + MOST_ENTRIES, True
+        while has_more and at < last:
+            has_more = simulation.advance(simulation.end_ms, _SLICE)
+            found = _first(simulation, wait, at)
+            if found is not None:
+                return found
+            at = len(log)
+        return Expected("not before that" if has_more else "never, if nothing is done", log.last_ms)
+
+
+def _first(simulation: Simulation, wait: _Wait, start: int) -> Expected | None:
+    """The first entry from this number on that is waited for."""
+    log = simulation.log
+    for index in range(start, len(log)):
+        shape = log.shapes[log.shape_of[index]]
+        if shape.event != wait.event or wait.row_a not in (None, log.row_a[index]):
+            continue
+        if wait.row_b in (None, log.row_b[index]):
+            fields = dict(shape.fields)
+            text = wait.meaning(fields.get("to"), log.row_b[index])
+            if text:
+                return Expected(text, log.when[index], str(fields.get("rule", "SCHED-15")))
+    return None
+
+
+def _wait(world: World, kind: str, key: int | str) -> _Wait | None:
+    match kind:
+        case "task":
+            return _of_task(world, int(key))
+        case "node":
+            return _of_node(world, int(key))
+        case "job":
+            return _of_job(world, str(key))
+        case "pool":
+            return _of_pool(world, str(key))
+    return None
+
+
+def _of_task(world: World, task: int) -> _Wait | None:
+    if world.tasks.state_of(task) not in (TaskState.ACTIVE, TaskState.PREPARING):
+        return None
+
+    def meaning(new: Hashable, node: int) -> str:
+        if new is TaskState.RUNNING:
+            return f"it starts on {name_of(world, node)}"
+        if new is TaskState.COMPLETED:
+            return "it is completed without having run"
+        return "it is deleted" if new is None else ""
+
+    return _Wait("TaskStateChanged", task, None, meaning)
+
+
+def _of_node(world: World, node: int) -> _Wait | None:
+    if world.nodes.state_of(node) in (None, *_USEFUL):
+        return None
+
+    def meaning(new: Hashable, _: int) -> str:
+        return "it has left" if new is None else f"it is {plain(new)}" if new in _USEFUL else ""
+
+    return _Wait("NodeStateChanged", None, node, meaning)
+
+
+def _of_job(world: World, job_id: str) -> _Wait | None:
+    job = world.jobs.find(job_id)
+    if job is None or job.end_ms is not None:
+        return None
+    return _Wait(
+        "JobStateChanged", job.row, None, lambda new, _: "it is gone" if new is None else f"it is {plain(new)}"
+    )
+
+
+def _of_pool(world: World, pool_id: str) -> _Wait | None:
+    pool = world.pools.find(pool_id)
+    if pool is None or pool.allocation is AllocationState.STEADY:
+        return None
+    return _Wait(
+        "PoolAllocationStateChanged",
+        pool.row,
+        None,
+        lambda new, _: "it is steady" if new is AllocationState.STEADY else "",
+    )
