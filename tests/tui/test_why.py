@@ -80,7 +80,7 @@ def test_candidates_have_bars_where_there_is_room(session_at):
     session = session_at(52)
     answers = answers_to(session, "task", 39, "tasks")
     wide = [plain(each) for each in why_lines(session, answers, 80)]
-    assert any(each.startswith("     6 ████████████ nodes preparing for this job; soonest n1") for each in wide)
+    assert any(each.startswith("     6 ████████████ nodes preparing for this job; soonest n0") for each in wide)
     assert not any("█" in plain(each) for each in why_lines(session, answers, 50))
 
 
