@@ -162,6 +162,20 @@ def test_a_search_goes_round_and_marks_what_it_finds():
     assert not any(span.is_underlined for row in model.rows() for span in row)
 
 
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("", [""]),
+        ("to be or not", ["to be or ", "not"]),
+        ("a to-be-or-not-to-be", ["a to-be-or", "-not-to-be"]),
+        ("exactly 10 more", ["exactly 10", " more"]),
+        ("漢字漢字 漢字漢字", ["漢字漢字 ", "漢字漢字"]),
+    ],
+)
+def test_long_lines_are_broken_after_a_blank_if_one_is_near(text, rows):
+    assert file_text.folded(text, 10) == rows
+
+
 def test_what_is_found_is_underlined_across_wrapped_rows():
     model = reader("abcdefghijklmnopqrstuvwxyz", 11, wraps=True, has_numbers=False)
     model.find("jkl")

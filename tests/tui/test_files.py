@@ -238,6 +238,20 @@ def test_what_is_gone_says_why_and_is_read_as_it_was(session_at):
     assert said(model) == ["It was empty.", "Its retention time of 10 minutes ended at 08:11:33 (FILE-7)."]
 
 
+def test_a_file_that_goes_while_it_is_read_is_read_on_as_it_was(session_at):
+    model = FilesModel(session_at(100, READ), FilesAt(0, PREPARED))
+    model.text.fit(80, 3)
+    model.text.scroll(1)
+    later(model, 2000)
+    assert (model.tree.path, model.text.total, model.text.first) == (PREPARED, 5, 1)
+    assert plain(model.status(100)).startswith("as it was at 08:31:30")
+    model.session.simulation.seek(100_000)
+    model.session.noted()
+    model.refresh()
+    assert (model.tree.item.gone, model.text.first) == (None, 1)
+    assert plain(model.status(100)).startswith("as it was at 08:01:40")
+
+
 def test_what_was_remembered_is_forgotten_when_time_goes_back_before_its_end(session_at):
     model = FilesModel(session_at(2000, READ), FilesAt(0, PREPARED))
     model.session.simulation.seek(100_000)

@@ -147,7 +147,7 @@ class TextModel:
         """A line as it is drawn: all of it in one row or several, or the part that is seen."""
         text, room = printable(self.index.line(number)), max(_LEAST_CELLS, self.cells - self._gutter)
         if self.wraps:
-            return chop_cells(text, room) or [""]
+            return folded(text, room)
         return [text[self._left : self._left + room + 1]]  # what is too long is cut with a sign of it
 
     def _drawn(self, number: int) -> list[Line]:
@@ -292,6 +292,22 @@ def printable(text: str) -> str:
     """A line as a terminal can show it."""
     text = text.expandtabs()
     return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
+
+
+def folded(text: str, cells: int) -> list[str]:
+    """The text in rows of at most so many cells, broken after a blank where a row has one in its second half."""
+    rows: list[str] = []
+    at = 0
+    while at < len(text) or not rows:
+        row = text[at : at + cells]
+        if not row.isascii():
+            row = chop_cells(row, cells)[0]
+        if at + len(row) < len(text) and text[at + len(row)] != " ":
+            blank = row.rfind(" ")
+            row = row[: blank + 1] if blank * 2 >= len(row) else row
+        rows.append(row)
+        at += len(row)
+    return rows
 
 
 def _pattern(text: str) -> re.Pattern[str]:

@@ -71,8 +71,12 @@ class FilesModel:
         self._memories = {path: memory for path, memory in self._memories.items() if self._fate_of(path) == memory.fate}
         self._hand_on_memories()
         self.tree.refresh()
+        has_vanished = before is not None and not before.is_directory and self.page.item(before.path) is None
+        if before is not None and has_vanished and self.would_recall:
+            self._remember()
+            self.tree.reveal(before.path)
         self.look()
-        if before is not None and not before.is_directory and self.page.item(before.path) is None and not before.gone:
+        if before is not None and has_vanished and self.tree.path != before.path:
             self._lost = f"{before.path} is not there any more. It had {fmt.size(before.size)}."
             self._tell_of_directory()
         return True
@@ -93,7 +97,7 @@ class FilesModel:
             self._tell_of_directory()
             return
         text, as_of_ms = self._read(item)
-        is_other = self._shown != (item.path, as_of_ms)
+        is_other = self._shown[0] != item.path
         self._shown = item.path, as_of_ms
         self.text.show(text, is_other=is_other)
         if not text:
@@ -157,6 +161,11 @@ class FilesModel:
 
     def recall(self) -> None:
         """Look back at what was in the directory under the cursor just before it went, and open it."""
+        self._remember()
+        self.tree.open(self.tree.path)
+        self.look()
+
+    def _remember(self) -> None:
         item = self.tree.item
         if item is None or item.gone is None or item.gone.when_ms is None:
             return
@@ -169,8 +178,6 @@ class FilesModel:
         self._memories[item.path] = _Memory(item.gone, when_ms, items, texts)
         self._hand_on_memories()
         self.page.refresh()
-        self.tree.open(item.path)
-        self.look()
 
     # -- what is said --------------------------------------------------------------------------------------------
 
