@@ -206,6 +206,12 @@ def test_a_file_that_grows_is_read_to_its_end_and_one_that_vanishes_is_told_of(s
     assert model.tree.path == "shared"
     model.look()
     assert said(model)[0] == "shared/"
+    assert said(model)[-1].endswith("its release task must remove (FILE-8).")
+    put_cursor(model, JOB)
+    assert said(model)[1:] == [
+        "6 entries, 271 B in all",
+        "The directory of a job. It goes when the job is deleted (JOB-16).",
+    ]
 
 
 def test_an_output_is_empty_until_the_process_ends(session_at):

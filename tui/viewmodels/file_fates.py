@@ -47,6 +47,7 @@ _SHORT_UNKNOWN = {
     Cause.DEALLOCATED: "goes when the node is deallocated",
     Cause.LEFT: "goes when the node leaves",
 }
+_JOB_SLASHES = 2  # workitems/<job>/job-1 (FILE-3)
 _NAMED = {
     APPLICATIONS: "Application packages of the pool and of tasks, unpacked (APP-7).",
     MOUNTS: "The file systems that the pool mounts (FILE-13).",
@@ -54,13 +55,14 @@ _NAMED = {
     "its release task must remove (FILE-8).",
     STARTUP: "The directory of the start task. Its wd is emptied whenever the start task begins (START-9).",
     VOLATILE: "The service's own.",
-    WORKITEMS: "A directory for each job, and in it one for each of its processes. They go with the job (JOB-16).",
+    WORKITEMS: "A directory for each job, and in it one for each of its processes. They go with their job (JOB-16).",
 }
 
 
 def named(path: str) -> str:
-    """What a directory is for, one of those that every node has; empty for any other."""
-    return _NAMED.get(path, "")
+    """What a directory is for: one of those that every node has, or a job's; empty for any other."""
+    is_of_job = path.startswith(f"{WORKITEMS}/") and path.count("/") == _JOB_SLASHES
+    return "The directory of a job. It goes when the job is deleted (JOB-16)." if is_of_job else _NAMED.get(path, "")
 
 
 def sentence(session: Session, fate: Fate) -> str:
