@@ -17,6 +17,8 @@ from tui.widgets.lines import strip_of
 from tui.widgets.resized import Resized
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from textual import events
     from textual.strip import Strip
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text import Line
 
 _HEADER_LINES = 1
+_HEADER = -1  # the header's number among the rows
 _SLEEP_S = 0.001
 _PROGRESS_S = 0.1
 
@@ -74,7 +77,8 @@ class Table(Resized, ScrollView):
         self._key: int | None = None
         self._at = 0
         self.follows = False
-        self._shown: dict[int, Line] = {}
+        self._shown: dict[int, Line] = {}  # by the number of the row, as it was when the model was looked at
+        self._cursor_drawn = 0
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
@@ -131,46 +135,63 @@ class Table(Resized, ScrollView):
             self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True)
 
     def _draw_changes(self) -> None:
-        changed = []
-        shown: dict[int, Line] = {}
-        for y in range(self.size.height):
-            spans = self._line(y)
-            shown[y] = spans
-            if self._shown.get(y) != spans:
-                changed.append(y)
+        places = [self._place(y) for y in range(self.size.height)]
+        shown = {place: self._line(place) for place in places}
+        changed = [place for place in places if self._shown.get(place) != shown[place]]
         self._shown = shown
-        if len(changed) * 2 > self.size.height:
+        if len(changed) * 2 > len(places):
+            self._cursor_drawn = self._at
             self.refresh()
         else:
-            self.refresh(*(Region(0, y, self.size.width, 1) for y in changed)) if changed else None
+            self._draw(changed)
+            self._draw_cursor()
+
+    def _draw_cursor(self) -> None:
+        """The cursor may be on another row than it was drawn on."""
+        if self._cursor_drawn != self._at:
+            self._draw((self._cursor_drawn, self._at))
+            self._cursor_drawn = self._at
+
+    def _draw(self, places: Iterable[int]) -> None:
+        """Draw these lines anew, as far as they are seen."""
+        top = int(self.scroll_offset.y)
+        lines = (0 if place == _HEADER else place + _HEADER_LINES - top for place in places)
+        regions = [Region(0, y, self.size.width, 1) for y in lines if 0 <= y < self.size.height]
+        if regions:
+            self.refresh(*regions)
 
     # -- drawing -------------------------------------------------------------------------------------------------
 
+    def _place(self, y: int) -> int:
+        """The number of the row on a line of the screen, or ``_HEADER``."""
+        return _HEADER if y < _HEADER_LINES else y - _HEADER_LINES + int(self.scroll_offset.y)
+
     def render_line(self, y: int) -> Strip:
         """The header, or one row."""
-        at = y - _HEADER_LINES + self.scroll_offset.y
-        is_cursor = y >= _HEADER_LINES and at == self._at and self.model.count > 0
-        spans = self._shown.get(y)
+        place = self._place(y)
+        spans = self._shown.get(place)
         if spans is None:
-            spans = self._shown[y] = self._line(y)
-        return strip_of(self, spans, is_cursor=is_cursor)
+            spans = self._shown[place] = self._line(place)
+        is_cursor = place == self._at and self.model.count > 0
+        pointer = self.model.session.glyphs.cursor if is_cursor and self.has_focus else " "
+        line = (spans[0]._replace(text=pointer + spans[0].text), *spans[1:]) if spans else ()
+        return strip_of(self, line, is_cursor=is_cursor)
 
-    def _line(self, y: int) -> Line:
+    def _line(self, place: int) -> Line:
+        """The header or a row, without the pointer ahead of it: that comes and goes with the cursor."""
         columns = self.model.layout(self.size.width - 2)
-        if y < _HEADER_LINES:
-            return (Span("  "), *self._header(columns))
-        at = y - _HEADER_LINES + self.scroll_offset.y
-        if at >= self.model.count:
-            return self._nothing(y - _HEADER_LINES - 1) if not self.model.count else ()
-        cells = self.model.cells(self.model.key(at))
-        is_cursor = at == self._at
-        session, key = self.model.session, self.model.key(at)
-        pointer = session.glyphs.cursor if is_cursor and self.has_focus else " "
-        mark = "*" if session.marks and self.model.subject_of(key) in session.marks else " "
-        spans = [Span(pointer + mark, Role.STRONG)]
+        if place == _HEADER:
+            return (Span(" "), *self._header(columns))
+        if place >= self.model.count:
+            return self._nothing(place - 1) if not self.model.count else ()
+        key = self.model.key(place)
+        cells = self.model.cells(key)
+        session = self.model.session
+        is_marked = bool(session.marks) and self.model.subject_of(key) in session.marks
+        spans = [Span("*" if is_marked else " ", Role.STRONG)]
         for index, cells_wide in columns:
             column, span = self.model.columns[index], cells[index]
-            text = fit(span.text, cells_wide, right=column.is_right).replace("…", self.model.session.glyphs.ellipsis)
+            text = fit(span.text, cells_wide, right=column.is_right).replace("…", session.glyphs.ellipsis)
             spans.append(span._replace(text=text + " "))
         return tuple(spans)
 
@@ -179,7 +200,7 @@ class Table(Resized, ScrollView):
         cells = max(20, self.size.width - 4)
         sentences = [self.model.session.text(each) for each in self.model.nothing_shown()]
         lines = [each for sentence in sentences for each in wrapped(sentence, cells)]
-        return (Span("  "), Span(lines[number], Role.DIM)) if 0 <= number < len(lines) else ()
+        return (Span(" "), Span(lines[number], Role.DIM)) if 0 <= number < len(lines) else ()
 
     def _header(self, columns: list[tuple[int, int]]) -> list[Span]:
         spans = []
@@ -195,8 +216,7 @@ class Table(Resized, ScrollView):
     def watch_has_focus(self, has_focus: bool) -> None:
         """The cursor's mark comes and goes with the focus."""
         super().watch_has_focus(has_focus)
-        self._shown.clear()
-        self.refresh()
+        self._draw((self._at,))
 
     def on_resize(self, event: events.Resize) -> None:
         """Other columns may fit now."""
@@ -216,8 +236,7 @@ class Table(Resized, ScrollView):
         self._at = max(0, min(at, self.model.count - 1))
         self._key = self.model.key(self._at)
         self._keep_in_view()
-        self._shown.clear()
-        self.refresh()
+        self._draw_cursor()
         self.post_message(self.Moved(self))
 
     def move_to_key(self, key: int) -> None:
@@ -237,8 +256,8 @@ class Table(Resized, ScrollView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Another part of the rows is seen."""
         super().watch_scroll_y(old_value, new_value)
-        self._shown.clear()
-        self.refresh()
+        seen = set(map(self._place, range(self.size.height)))
+        self._shown = {place: spans for place, spans in self._shown.items() if place in seen}
 
     def action_cursor(self, by: int) -> None:
         """One row up or down."""
