@@ -25,7 +25,7 @@ from tui.settings_file import SettingsFile
 from tui.targets import TargetError
 from tui.viewmodels.glyphs import GlyphSet
 from tui.viewmodels.session import Session
-from tui.viewmodels.tabs import VIEW_NAMES
+from tui.viewmodels.tabs import TABS, VIEW_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -217,6 +217,11 @@ class Dashboard(App[None]):
             for value in option.values:
                 said = f"{option.name.capitalize()}: {value}"
                 yield SystemCommand(said, option.said, partial(self.choose, option.name, value))
+        for tab in TABS:
+            yield SystemCommand(
+                f"Help: {tab.title}", "columns and states", partial(self.deck.telling.help_of, tab.name)
+            )
+        yield SystemCommand("Settings", "each value, where it comes from, and another one", self.action_settings)
         yield SystemCommand("Quit", "leave the dashboard", self.action_quit)
 
     def action_leave(self) -> None:

@@ -83,6 +83,7 @@ def test_a_key_is_changed_in_hints_help_and_tabs_and_works(dashboard_at):
         "escape",
         "f1",
         lambda app: seen.append(text_of(app)),
+        size=(120, 120),
     )
     assert seen[0][0] == "pools"
     assert contains(seen[0][1], "f5 Pools", "E why", "? filter")

@@ -93,3 +93,8 @@ BLADES = {
 def test_blades(snap_compare, kind, size):
     name, seconds, keys = BLADES[kind]
     assert snap_compare(Dashboard(simulation_at(seconds, name), plays=False), press=keys, terminal_size=size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_help(snap_compare, dashboard_at, size):
+    assert snap_compare(dashboard_at(LATER_S), press=["3", "question_mark"], terminal_size=size)

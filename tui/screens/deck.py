@@ -289,9 +289,12 @@ class Deck(Screen[None]):
 
     def forget(self, name: str) -> None:
         """A view is shown as it is for everybody."""
-        view = next(view for view in self._views if view.id == name)
-        view.recall({})
+        self.view_named(name).recall({})
         self.look()
+
+    def view_named(self, name: str) -> Watch | Blade | Timeline:
+        """The view of this name."""
+        return next(view for view in self._views if view.id == name)
 
     def remember(self) -> None:
         """Enter into the settings how each view is shown."""

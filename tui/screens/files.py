@@ -12,10 +12,10 @@ from textual.content import Content
 from engine.paths import name_of
 from tui.messages import Answered, Dismissed, Typed
 from tui.panes.prompt import Prompt
+from tui.screens.help import HelpScreen
 from tui.screens.modal import Modal
-from tui.screens.sheet import Sheet
 from tui.viewmodels.files import HELP_TEXT, FilesModel
-from tui.viewmodels.help import help_lines
+from tui.viewmodels.help import Page
 from tui.widgets.file_tree import FileTree
 from tui.widgets.lines import LinesView
 from tui.widgets.text_view import TextView
@@ -300,6 +300,5 @@ class Files(Modal[None]):
     def action_help(self) -> None:
         """The keys, and what is shown."""
         here = [] if self.focused is None else self._keymap.keys_in(type(self.focused))
-        everywhere, glyphs = self._keymap.keys_in(Files), self._session.glyphs
-        lines = lambda cells: help_lines(HELP_TEXT, here, everywhere, glyphs, cells)  # noqa: E731
-        self.app.push_screen(Sheet("Help: Files", lines))
+        everywhere, about = self._keymap.keys_in(Files), Page("Files", HELP_TEXT)
+        self.app.push_screen(HelpScreen(about, here, everywhere, self._session.glyphs))

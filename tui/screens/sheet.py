@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text import Line
 
 
-class _Page(LinesView):
+class Page(LinesView):
     """The text for as many cells as there turn out to be, there when the sheet is first drawn."""
 
     can_focus = True
@@ -36,15 +36,18 @@ class _Page(LinesView):
     ]
 
     def __init__(self, text: Callable[[int], Sequence[Line]]) -> None:
+        """``text`` makes it for so many cells."""
         super().__init__(classes="panel")
         self._text = text
         self._made_for_cells = 0
 
     def make(self) -> None:
+        """The text as it is now."""
         self._made_for_cells = max(20, self.size.width - 1)
         self.show(self._text(self._made_for_cells))
 
     def render_lines(self, crop: Region) -> list[Strip]:
+        """What is seen, made anew where there is another width."""
         if self._made_for_cells != max(20, self.size.width - 1):
             self.make()
         return super().render_lines(crop)
@@ -67,15 +70,15 @@ class Sheet(Modal[None]):
     def compose(self) -> ComposeResult:
         """A framed page."""
         with Container(classes="sheet"):
-            yield _Page(self._lines)
+            yield Page(self._lines)
 
     def on_mount(self) -> None:
         """What can be done with the text."""
-        page = self.query_one(_Page)
+        page = self.query_one(Page)
         page.border_title = Content(self._title)
         page.border_subtitle = self._keys
         page.focus()
 
     def show_again(self) -> None:
         """The text as it is now."""
-        self.query_one(_Page).make()
+        self.query_one(Page).make()

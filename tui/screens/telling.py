@@ -11,17 +11,21 @@ from textual.binding import Binding
 from tui.panes.blade import Blade
 from tui.panes.timeline import Timeline
 from tui.screens.files import Files
+from tui.screens.help import HelpScreen
 from tui.screens.sheet import Sheet
 from tui.screens.why import Ways, Why
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.export import as_csv
 from tui.viewmodels.file_places import files_of
-from tui.viewmodels.help import help_lines
+from tui.viewmodels.help import Page
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.why import answers_to, expected_of
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.panes.watch import Watch
     from tui.screens.deck import Deck
     from tui.viewmodels.lists import RowsModel
     from tui.viewmodels.session import Session
@@ -147,10 +151,17 @@ class Telling:
 
     def help(self) -> None:
         """The keys of what has the focus, and what the view shows."""
-        deck = self._deck
-        here = deck.keymap.keys_in(type(deck.focused)) if deck.focused is not None else []
-        everywhere = deck.keymap.keys_in(type(deck))
-        text, glyphs = deck.view.help_text, self._session.glyphs
-        deck.app.push_screen(
-            Sheet(f"Help: {deck.view.title}", lambda cells: help_lines(text, here, everywhere, glyphs, cells))
-        )
+        focused = self._deck.focused
+        self._help_of(self._deck.view, self._deck.keymap.keys_in(type(focused)) if focused is not None else [])
+
+    def help_of(self, name: str) -> None:
+        """What a view shows."""
+        self._help_of(self._deck.view_named(name), [])
+
+    def _help_of(self, view: Watch | Blade | Timeline, here: Sequence[tuple[str, str]]) -> None:
+        columns = view.model.columns if isinstance(view, Blade) else ()
+        everywhere = [
+            pair for around in (self._deck, self._deck.app) for pair in self._deck.keymap.keys_in(type(around))
+        ]
+        about = Page(view.title, view.help_text, columns)
+        self._deck.app.push_screen(HelpScreen(about, here, everywhere, self._session.glyphs))

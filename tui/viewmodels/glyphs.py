@@ -130,6 +130,8 @@ _ALLOCATION = {
     AllocationState.STOPPING: Glyph("◍", "i", Role.TRANSITION, "stopping"),
 }
 
+POOL_GLYPHS = (*_ALLOCATION.values(), _POOL_DELETING)
+
 TASK_BLOCKED = Glyph("◌", "b", Role.OFF, "blocked by a dependency")
 TASK_BETWEEN_RETRIES = Glyph("↻", "y", Role.TRANSITION, "between retries")
 TASK_TERMINATED = Glyph("⊘", "t", Role.OFF, "terminated")
