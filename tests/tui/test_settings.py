@@ -94,7 +94,7 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
         *("5", "slash", *"state:completed", "enter", "exclamation_mark", "8", "r", "plus"),
     )
     app.remember()
-    assert first.of("watch") == {"lens": "node state"}
+    assert first.of("watch") == {"lens": "slots in use"}
     assert first.of("nodes")["sort"] == "Node"
     assert first.of("nodes")["descending"]
     assert first.of("nodes")["details"] is False
@@ -106,7 +106,7 @@ def test_every_view_opens_as_it_was_left(dashboard_at):
     drive(again, lambda app: seen.append(text_of(app)), "3", lambda app: seen.append(text_of(app)))
     again.remember()
     assert again.settings.views == first.views
-    assert contains(seen[0], "node state (l)")
+    assert contains(seen[0], "slots in use")
     assert contains(seen[1], "Node▼")
 
 

@@ -25,6 +25,7 @@ from tui.widgets.table import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tui.panes.thing import ThingPane
     from tui.panes.watch import Watch
     from tui.screens.deck import Deck
     from tui.viewmodels.lists import RowsModel
@@ -158,7 +159,7 @@ class Telling:
         """What a view shows."""
         self._help_of(self._deck.view_named(name), [])
 
-    def _help_of(self, view: Watch | Blade | Timeline, here: Sequence[tuple[str, str]]) -> None:
+    def _help_of(self, view: Watch | Blade | ThingPane | Timeline, here: Sequence[tuple[str, str]]) -> None:
         columns = view.model.columns if isinstance(view, Blade) else ()
         everywhere = [
             pair for around in (self._deck, self._deck.app) for pair in self._deck.keymap.keys_in(type(around))
