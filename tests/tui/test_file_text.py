@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tui.viewmodels import file_text
-from tui.viewmodels.file_text import LineIndex, TextModel
+from tui.viewmodels.file_text import TextModel
+from tui.viewmodels.line_index import LineIndex
 from tui.viewmodels.log_times import time_of
 from tui.viewmodels.text import Role, plain, width
 
@@ -174,6 +175,17 @@ def test_a_search_goes_round_and_marks_what_it_finds():
 )
 def test_long_lines_are_broken_after_a_blank_if_one_is_near(text, rows):
     assert file_text.folded(text, 10) == rows
+
+
+@pytest.mark.parametrize("start", ["", "Ünicode İ\n"])
+def test_what_stands_in_a_line_is_found_in_any_case_of_letters_and_any_alphabet(start):
+    index = LineIndex()
+    index.show(f"{start}one TWO two\nthree\nTwo\n")
+    first = 1 if start else 0
+    assert list(index.containing("tWo")) == [first, first + 2]
+    assert list(index.containing("nowhere")) == []
+    index.show(f"{start}one TWO two\nthree\nTwo\ntwo")
+    assert list(index.containing("two")) == [first, first + 2, first + 3]
 
 
 def test_what_is_found_is_underlined_across_wrapped_rows():

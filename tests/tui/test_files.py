@@ -339,3 +339,12 @@ def test_every_scenario_shows_the_files_of_every_node_at_its_end():
                 model.tree.move_to(at)
                 model.look()
                 assert model.rows()
+
+
+def test_the_past_is_looked_back_from_without_leaving_it(session_at):
+    session = session_at(2450, READ)
+    session.simulation.seek(2_000_000)
+    session.noted()
+    model = FilesModel(session, FilesAt(0, PREPARED))
+    assert model.text.total == 5
+    assert (session.now_ms, session.is_past) == (2_000_000, True)

@@ -1,64 +1,23 @@
-"""A text to read: an index of its lines, and of all lines only those drawn that are seen."""
+"""A text to read: of all its lines only those are drawn that are seen."""
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_left, bisect_right
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from rich.cells import chop_cells
 
+from tui.viewmodels.line_index import LineIndex, pattern_of
 from tui.viewmodels.log_times import other_line
 from tui.viewmodels.text import Line, Role, Span, cut
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Sequence
 
 _SHIFT = 8  # cells to the side at a time
 _LEAST_CELLS = 8
-
-
-class LineIndex:
-    """Where the lines of a text begin. A text that has only grown is indexed from its last line on."""
-
-    def __init__(self) -> None:
-        """Of an empty text."""
-        self.text = ""
-        self._starts = array("q")
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    def show(self, text: str) -> None:
-        """Index this text."""
-        first = 0
-        if self._starts and text.startswith(self.text):
-            first = self._starts.pop()
-        else:
-            self._starts = array("q")
-        lengths = (len(line) + 1 for line in text[first:].split("\n"))
-        starts = array("q", accumulate(lengths, initial=first))
-        self._starts += starts[:-1] if starts[-2] < len(text) else starts[:-2]
-        self.text = text
-
-    def line(self, number: int) -> str:
-        """One line, counted from 0, without its end."""
-        end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.text) + 1
-        return self.text[self._starts[number] : end].rstrip("\r\n")
-
-    def containing(self, pattern: re.Pattern[str]) -> array[int]:
-        """The numbers of the lines in which a pattern is found, which must not match an end of line."""
-        found = array("q")
-        match = pattern.search(self.text)
-        while match is not None:
-            number = bisect_right(self._starts, match.start()) - 1
-            found.append(number)
-            if number + 1 == len(self._starts):
-                break
-            match = pattern.search(self.text, self._starts[number + 1])
-        return found
 
 
 class TextModel:
@@ -91,7 +50,8 @@ class TextModel:
         elif text == self.index.text:
             return
         self.index.show(text)
-        self._look_again()
+        self._find_again()
+        self._filter_again()
         if self.follows and not self._is_held:
             self._go_to(*self._end())
 
@@ -100,13 +60,15 @@ class TextModel:
         self.cells, self.height = cells, max(1, height)
         self._go_to(self._top, self._part)
 
-    def _look_again(self) -> None:
-        self.found = array("q") if self._pattern is None else self.index.containing(self._pattern)
+    def _find_again(self) -> None:
+        self.found = self.index.containing(self.sought) if self.sought else array("q")
+
+    def _filter_again(self) -> None:
         wanted, everything = self.filter_text, range(len(self.index))
         if not wanted.removeprefix("!"):
             self._lines = everything
         else:
-            found = self.index.containing(_pattern(wanted.removeprefix("!")))
+            found = self.index.containing(wanted.removeprefix("!"))
             self._lines = found if not wanted.startswith("!") else _others(found, everything)
         self._go_to(self._top, self._part)
 
@@ -221,8 +183,8 @@ class TextModel:
 
     def find(self, text: str) -> bool:
         """Look for a text from the marked or first line on, in any case of letters; returns whether it is found."""
-        self.sought, self._pattern = text, _pattern(text) if text else None
-        self.found = array("q") if self._pattern is None else self.index.containing(self._pattern)
+        self.sought, self._pattern = text, pattern_of(text) if text else None
+        self._find_again()
         return not text or self._go_to_match(bisect_left(self.found, self._here), 1)
 
     def next_match(self, step: int) -> bool:
@@ -254,7 +216,7 @@ class TextModel:
         """Show only the lines with this text, or with ``!`` before it only the others; empty shows all."""
         here = self._here
         self.filter_text = text
-        self._look_again()
+        self._filter_again()
         if self._lines:
             self._go_to(min(bisect_left(self._lines, here), self.count - 1), 0)
 
@@ -308,10 +270,6 @@ def folded(text: str, cells: int) -> list[str]:
         rows.append(row)
         at += len(row)
     return rows
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(re.escape(text), re.IGNORECASE)
 
 
 def _others(found: array[int], everything: range) -> array[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def other_line(line: Callable[[int], str], count: int, here: int, seconds: int) 
 
 def _timed_line(line: Callable[[int], str], count: int, here: int) -> int | None:
     """The line at or before this one that begins with a time, else the first one after it."""
-    places = (*range(min(here, count - 1), -1, -1), *range(here + 1, count))
+    places = chain(range(min(here, count - 1), -1, -1), range(here + 1, count))
     return next((at for at in places if time_of(line(at)) is not None), None)
 
 
