@@ -74,6 +74,7 @@ class NodeMapModel:
         self._counted: tuple[object, Counter[Glyph]] = (None, Counter())
         self._left_out: dict[str, frozenset[int]] = {}  # by pool: indexes of nodes that had gone when it was compacted
         self._shown: tuple[object, bytes] = (None, b"")
+        self._lines: dict[int, tuple[object, Line]] = {}  # by number: what a line of cells stands for, and the line
 
     def remembered(self) -> dict[str, Any]:
         """What was chosen, and not left to the map."""
@@ -154,6 +155,20 @@ class NodeMapModel:
             return ()
         if layout.columns == 1:
             return self._words(first, layout.pitch, is_cursor=first == cursor)
+        here = slice(first, first + layout.nodes_in_line)
+        nodes, marks = self.nodes[here], self.session.marks
+        looks = (
+            (self.lens, self.only, layout, self.session.glyphs.ascii_only, self._positions[first], nodes),
+            (self._states[here], self._facts[here], bytes(map(self._page.is_enabled, nodes))),
+            cursor if cursor is not None and here.start <= cursor < here.stop else None,
+            [Subject("node", node) in marks for node in nodes] if marks else None,
+        )
+        known = self._lines.get(number)
+        if known is None or known[0] != looks:
+            known = self._lines[number] = looks, self._cells(first, layout, cursor)
+        return known[1]
+
+    def _cells(self, first: int, layout: Grid, cursor: int | None) -> Line:
         label = Span(f"{self._positions[first]:5d} ", Role.DIM)
         if layout.rows == 2:
             return _merged([label, *self._halves(first, layout.columns, cursor)])
