@@ -150,6 +150,21 @@ def _on(found: Style, theme: str, ground: Role) -> Style:
     return found + Style(bgcolor=_COLOURS[theme][ground])
 
 
+def ground(theme: str) -> str:
+    """The background, as #rrggbb; of the terminal's own colours that of the dark theme."""
+    return _GROUNDS[DARK if theme == ANSI else theme][0]
+
+
+def colours(theme: str) -> dict[Role, str]:
+    """The colour of each role, as #rrggbb; of the terminal's own colours those of the dark theme."""
+    return dict(_COLOURS[DARK if theme == ANSI else theme])
+
+
+def on_colours(theme: str) -> dict[Role, str]:
+    """Black or white for each role, whichever can be read on its colour."""
+    return {role: _readable_on(colour) for role, colour in colours(theme).items()}
+
+
 def _readable_on(colour: str) -> str:
     """Black or white, whichever has more contrast."""
     red, green, blue = (_linear(part) for part in Color.parse(colour).triplet or (0, 0, 0))

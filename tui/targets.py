@@ -99,6 +99,36 @@ class FileLines(LinesTarget):
         self._partial.unlink(missing_ok=True)
 
 
+class NewLines(FileLines):
+    """A text file that takes the place of no other one: its name is taken when it is opened."""
+
+    def __init__(self, path: Path) -> None:
+        """Open what will become the file at ``path``. Raises TargetError where there is one, or cannot be one."""
+        try:
+            path.open("xb").close()
+        except FileExistsError:
+            raise TargetError(path, "there is such a file already", before_run=True) from None
+        except OSError as error:
+            raise TargetError(path, _reason(error), before_run=True) from None
+        self._is_kept = False
+        try:
+            super().__init__(path)
+        except TargetError:
+            path.unlink(missing_ok=True)
+            raise
+
+    def keep(self) -> None:
+        """The file stands under its name. Raises TargetError."""
+        super().keep()
+        self._is_kept = True
+
+    def discard(self) -> None:
+        """Neither the partial file nor its name is left, unless it was kept."""
+        super().discard()
+        if not self._is_kept:
+            self._final.unlink(missing_ok=True)
+
+
 class StreamLines(LinesTarget):
     """Standard output, a pipe or a device: lines go out as they come and cannot be taken back.
 

@@ -36,7 +36,7 @@ def test_rows_are_written_once_and_never_over_a_file(dashboard_at, tmp_path, mon
     assert len((tmp_path / "tasks.csv").read_text(encoding="utf-8").splitlines()) == 41
     assert said[0] == "wrote 40 rows to tasks.csv"
     assert said[1].startswith("tasks.csv is there already")
-    assert said[2].startswith("e exports a list")
+    assert said[2].startswith("e exports a list or the timeline")
 
 
 def test_what_cannot_be_written_is_said(dashboard_at, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from textual import events
 
 from engine.specs.commands import RemoveNodes
 from tests.tui.screen_text import contains, text_of
@@ -355,3 +356,81 @@ def test_the_mouse_selects_a_cell_and_goes_to_its_moment(dashboard_at):
     asyncio.run(run())
     assert app.session.now_ms == 100_000
     assert subjects[0].key == 2
+
+
+def test_enter_opens_what_is_there_once_that_is_the_moment(dashboard_at):
+    seen = []
+    drive(
+        dashboard_at(LATER_S),
+        *("8", "enter"),
+        lambda app: seen.append(text_of(app)),
+        *("2",),
+        lambda app: seen.append(text_of(app)),
+        *("escape", "down", *["left"] * 40, "enter"),
+        lambda app: seen.append(app.session.now_ms),
+        "enter",
+        lambda app: seen.append(text_of(app)),
+    )
+    assert contains(seen[0], "Open", "task deal-25", "task deal-26", "node n0")
+    assert contains(seen[1], "deal-26", "price --deal 26")
+    assert seen[2] == 132_000
+    assert contains(seen[3], "tvmps_")
+
+
+def test_w_on_a_gap_tells_why_the_node_did_nothing(dashboard_at):
+    seen = []
+    drive(
+        dashboard_at(620),
+        *("8", "down", "down", "down", "w"),
+        lambda app: seen.append(text_of(app)),
+        *("escape", *["shift+left"] * 4, "w"),
+        lambda app: seen.append(text_of(app)),
+    )
+    assert contains(seen[0], "Why, at 08:10:20", "Why is n3 of pool shared idle?")
+    assert contains(seen[1], "Why, at 08:00:00", "Why is pool shared resizing?")  # before it had come
+
+
+def test_the_wheel_scrolls_rows_and_with_shift_goes_through_time(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    async def run():
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press("8", "r")
+            await pilot.pause()
+            grid = app.screen.focused
+            for shift in (False, True):
+                grid.post_message(
+                    events.MouseScrollDown(
+                        grid, x=5, y=5, delta_x=0, delta_y=0, button=0, shift=shift, meta=False, ctrl=False
+                    )
+                )
+                await pilot.pause()
+                seen.append((int(grid.scroll_offset.y), grid.model.cursor_ms))
+
+    asyncio.run(run())
+    assert seen[0][0] > 0
+    assert seen[0][1] is None
+    assert seen[1] == (seen[0][0], 390_000)
+
+
+def test_the_cursor_stays_with_its_row_when_the_order_changes(dashboard_at):
+    app = dashboard_at(100)
+    seen = []
+
+    def on(app):
+        seen.append(app.screen.focused.subject.key)
+
+    def later(app):
+        app.session.simulation.run_until(LATER_S * 1000)
+        app.screen.look()
+
+    drive(app, "8", "o", "o", "o", "end", on, later, on)
+    assert seen[0] == seen[1]
+
+
+def test_the_band_gives_way_where_there_is_little_room(dashboard_at):
+    seen = []
+    for size in ((120, 40), (80, 24), (80, 17)):
+        drive(dashboard_at(LATER_S), "8", lambda app: seen.append(text_of(app)), size=size)
+    assert [contains(lines, "preparing  ") and contains(lines, "running") for lines in seen] == [True, True, False]

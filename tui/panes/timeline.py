@@ -63,14 +63,19 @@ class Timeline(View):
         self._model.recall(values)
 
     @property
+    def grid(self) -> TimelineGrid:
+        """Where the rows are."""
+        return self.query_one(TimelineGrid)
+
+    @property
     def moment_ms(self) -> int | None:
         """The moment under the cursor; None where nothing is recorded."""
-        return self.query_one(TimelineGrid).moment_ms
+        return self.grid.moment_ms
 
     @property
     def asked(self) -> Subject | None:
         """What is to be explained about the cell under the cursor."""
-        return self.query_one(TimelineGrid).asked
+        return self.grid.asked
 
     @property
     def asked_as(self) -> str:
@@ -79,8 +84,8 @@ class Timeline(View):
 
     def look(self) -> None:
         """Bring the grid up to date."""
-        self.query_one(TimelineGrid).look()
+        self.grid.look()
 
     def focus_first(self) -> None:
         """The grid has the focus."""
-        self.query_one(TimelineGrid).focus()
+        self.grid.focus()

@@ -10,6 +10,7 @@ from textual.binding import Binding
 
 from tui.panes.blade import Blade
 from tui.panes.timeline import Timeline
+from tui.screens.drawing import Drawing
 from tui.screens.files import Files
 from tui.screens.help import HelpScreen
 from tui.screens.sheet import Sheet
@@ -42,7 +43,7 @@ class Telling:
         Binding("question_mark,f1", "tell('help')", "help", id="help"),
         Binding("w", "tell('why')", "why is it so?", id="row.why"),
         Binding("f", "tell('files')", "files of the row", id="row.files"),
-        Binding("e", "tell('ask_file')", "export the rows as CSV", id="list.export"),
+        Binding("e", "tell('ask_file')", "export the rows: CSV, of the timeline SVG", id="list.export"),
         Binding("d", "tell('hide')", "show or hide the details", id="list.details"),
         Binding("y", "tell('copy')", "copy the id", id="row.copy"),
     )
@@ -51,6 +52,7 @@ class Telling:
         """Of the session on this deck."""
         self._deck = deck
         self._session = session
+        self._drawing = Drawing(deck, session)
 
     def details(self, model: RowsModel, key: int) -> None:
         """All that is known of a row."""
@@ -132,12 +134,16 @@ class Telling:
             self._deck.say(f"{view.model.count:,} rows are too many to write at once; / filters them.", "warning")
         elif isinstance(view, Blade):
             self._deck.ask("export", f"write {view.model.count:,} rows as CSV to", f"{view.id}.csv")
+        elif isinstance(view, Timeline):
+            self._drawing.ask(view.grid)
         else:
-            self._deck.say("e exports a list: views 2 to 7, 9 and 0.")
+            self._deck.say("e exports a list or the timeline: views 2 to 0.")
 
     def export(self, name: str) -> None:
         """Write the rows of the list, unless there is such a file already."""
         view, path = self._deck.view, Path(name.strip())
+        if isinstance(view, Timeline):
+            self._drawing.write(view.grid, path)
         if not isinstance(view, Blade):
             return
         try:

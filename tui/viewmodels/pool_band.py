@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from tui.viewmodels.lane_rows import Columns
     from tui.viewmodels.session import Session
 
-BAND_LINES = 3
 _NEVER_MS = 1 << 62
-_LINES = (("nodes", Role.QUIET), ("running", Role.RUNNING), ("preparing", Role.PREPARING))
+BAND = (("nodes", Role.QUIET), ("running", Role.RUNNING), ("preparing", Role.PREPARING))
 
 
 class PoolBand:
@@ -57,16 +56,20 @@ class PoolBand:
             found.append(top)
         return found
 
+    def numbers(self, when_ms: int) -> list[int]:
+        """For each line what it was at a moment."""
+        return [counts.at(when_ms) for counts in self._lanes.in_pool(self._session.pool_id)]
+
     def lines(self, columns: Columns, known_ms: int, when_ms: int | None, label_cells: int) -> list[Line]:
         """The lines; at the right of each what it was at a moment, if that is known."""
         densities = self._session.glyphs.densities
         levels = len(densities) - 1
         lines: list[Line] = []
-        values, tops = self.values(columns, known_ms), self.tops()
-        pool = self._lanes.in_pool(self._session.pool_id)
-        for (name, role), counts, line, top in zip(_LINES, pool, values, tops, strict=True):
+        is_known = when_ms is not None and when_ms <= known_ms
+        numbers = [f" {number:,}" if is_known else "" for number in self.numbers(when_ms or 0)]
+        values = self.values(columns, known_ms)
+        for (name, role), line, top, number in zip(BAND, values, self.tops(), numbers, strict=True):
             bars = "".join(densities[-(-value * levels // max(1, top))] for value in line)
-            number = "" if when_ms is None or when_ms > known_ms else f" {counts.at(when_ms):,}"
             bars = bars[: max(0, columns.number - len(number))]
             rest = columns.number - len(bars) - len(number)
             lines.append(

@@ -54,7 +54,7 @@ class TimelineModel:
         self._step = 0
         self._is_fitted = True
         self._moment = (0, 0)
-        self._band = PoolBand(session, self.lanes)
+        self.pool_band = PoolBand(session, self.lanes)
         self._lines = LaneLines(session.glyphs)
 
     # -- looking -------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ class TimelineModel:
     def band(self, index: int) -> list[Line]:
         """What there was in the pool; the numbers are those of the moment under the cursor."""
         known_ms = self.rows.known_ms()
-        return self._band.lines(self.columns, known_ms, self.moment_ms(index), LABEL_CELLS)
+        return self.pool_band.lines(self.columns, known_ms, self.moment_ms(index), LABEL_CELLS)
 
     def told(self, index: int, cells: int) -> Line:
         """What the cell under the cursor was, and by what its row is sorted."""

@@ -11,7 +11,7 @@ from textual.geometry import Region
 from textual.scroll_view import ScrollView
 
 from tui.messages import GoTo, OpenOneOf
-from tui.viewmodels.pool_band import BAND_LINES
+from tui.viewmodels.pool_band import BAND
 from tui.viewmodels.text import Role, Span, cut
 from tui.viewmodels.timeline import LABEL_CELLS
 from tui.widgets.height import set_lines
@@ -104,6 +104,10 @@ class TimelineGrid(Resized, ScrollView):
         """Whether there is more to be read or sorted before the rows that are seen show all that is recorded."""
         return self.model.is_behind(self._keys_seen)
 
+    def tell_progress(self, text: str) -> None:
+        """Say below the rows how far something is; an empty text when it is over."""
+        entitle(self, self.model.session.text(self.model.title()), text)
+
     async def _catch_up(self) -> None:
         """Read and sort on, with time for keys in between, and show how far it is."""
         next_progress_s = 0.0 if not self._drawn else time.perf_counter() + _PROGRESS_S
@@ -142,7 +146,7 @@ class TimelineGrid(Resized, ScrollView):
 
     @property
     def _band_lines(self) -> int:
-        return BAND_LINES if self.size.height >= _LEAST_WITH_BAND else 0
+        return len(BAND) if self.size.height >= _LEAST_WITH_BAND else 0
 
     @property
     def _rows_seen(self) -> int:
