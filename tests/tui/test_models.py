@@ -320,3 +320,36 @@ def test_a_long_list_is_arranged_piece_by_piece_to_the_same_rows(
     pieces.refresh()
     assert pieces.is_arranging
     assert pieces.count == at_once.count  # what was found before is shown until then
+
+
+@pytest.mark.parametrize(
+    ("seconds", "pool", "said"),
+    [
+        (5, a_pool(nodes=3), "Pool p is resizing: 0 → 3 nodes. w tells when they come."),
+        (60, a_pool(nodes=0), "Pool p is steady at 0 nodes: its target is 0. w tells more, a resizes it."),
+        (
+            60,
+            {
+                "id": "p",
+                "vmSize": "standard_d2s_v3",
+                "enableAutoScale": True,
+                "autoScaleFormula": "$TargetDedicatedNodes = 0;",
+            },
+            "Pool p is steady at 0 nodes: its formula says so. w tells more, a resizes it.",
+        ),
+    ],
+)
+def test_a_pool_without_nodes_says_why(seconds, pool, said):
+    sim = simulation(pool=pool)
+    run_to(sim, seconds=seconds)
+    model = NodesModel(Session(sim))
+    model.refresh()
+    assert model.nothing_shown() == (said,)
+
+
+def test_a_pool_that_got_no_nodes_says_so():
+    sim = simulation(pool=a_pool(nodes=3), account={"quotas": {"dedicatedCores": 0}})
+    run_to(sim, minutes=20)
+    model = NodesModel(Session(sim))
+    model.refresh()
+    assert model.nothing_shown() == ("Pool p is steady at 0 of 3 nodes. w tells why.",)

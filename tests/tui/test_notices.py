@@ -110,3 +110,19 @@ def test_while_time_goes_by_it_is_said_on_the_screen_but_not_too_often_and_esc_c
     assert contains(shown, "2 × task not scheduled:")
     assert all(later - earlier >= 0.02 for earlier, later in pairwise(moments))
     assert left == []
+
+
+def test_where_nothing_will_be_seen_to_happen_it_is_said_at_the_start(dashboard_at):
+    said = []
+    for speed in ("equals_sign", ""):
+        app = dashboard_at(20)
+
+        async def run(app=app, speed=speed):
+            async with app.run_test(size=(120, 40)) as pilot:
+                await pilot.press(*filter(None, (speed, "space")))
+                await pilot.pause()
+                said.append([note.message for note in app._notifications])
+                await pilot.press("space")
+
+        asyncio.run(run())
+    assert said == [["No event before 08:00:50. . goes there."], []]

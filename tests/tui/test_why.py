@@ -25,7 +25,7 @@ LATER_S = 330
         (["4", "w"], "Why has job risk not ended?"),
         (["5", "w"], "Why did task deal-1 of job risk fail?"),
         (["6", "w"], "Why is n1 barred from job risk?"),
-        (["9", "w"], "Why has job risk not ended?"),
+        (["9", "w"], "Why does pool shared have the nodes that it has?"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # While time goes by, a view is drawn anew when nine times what that took has passed: one part drawing in ten.
 _REST = 9
+_CALM_S = 10  # wall seconds without an event
 _BETWEEN_NOTICES_S = 1.0
 
 
@@ -83,7 +84,14 @@ class Playback:
         if self.pacer.playing or self.pacer.is_on_the_way or self._deck.search.stop():
             self.pacer.stop()
         else:
+            self._tell_of_calm()
             self._deck.run_worker(self._play(), group="time", exclusive=True)
+
+    def _tell_of_calm(self) -> None:
+        """Say so where nothing will be seen to happen for a while."""
+        next_ms, speed = self._session.events.next_ms(), self.pacer.speed
+        if next_ms is not None and speed and next_ms - self._session.now_ms > _CALM_S * 1000 * speed:
+            self._deck.say(f"No event before {self._session.clock(next_ms)}. . goes there.")
 
     async def _play(self) -> None:
         self._notices.skip()

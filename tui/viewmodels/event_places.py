@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 _HOOKS = {"JobPreparationTaskStateChanged": "preparation", "JobReleaseTaskStateChanged": "release"}
 
 
+_MADE = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "jobScheduleId"}
+
+
 class Place(NamedTuple):
     """A view and what is in focus there. The row is a task or node by number, or the id of a job, pool or schedule."""
 
@@ -34,11 +37,13 @@ def place_of(event: EventRow) -> Place | None:
     if event.pool_id is not None:
         return Place("pools", None, event.pool_id, event.pool_id)
     body = event.fields.get("body")
-    return _named(body) if isinstance(body, dict) else None
+    return _named(str(event.fields.get("command")), body) if isinstance(body, dict) else None
 
 
-def _named(body: dict[str, object]) -> Place | None:
-    """What a command names: a job, a schedule or a pool."""
+def _named(command: str, body: dict[str, object]) -> Place | None:
+    """What a command names, or makes: a job, a schedule or a pool."""
+    if command in _MADE:
+        body = {_MADE[command]: body["id"]}
     if "jobId" in body:
         job_id = str(body["jobId"])
         return Place("jobs", job_id, None, job_id)

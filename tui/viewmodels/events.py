@@ -12,6 +12,7 @@ from tui.viewmodels.event_places import Place, place_of
 from tui.viewmodels.file_places import FilesAt, files_of_event
 from tui.viewmodels.filters import parse_filter
 from tui.viewmodels.lists import Block, Column, RowsModel, row
+from tui.viewmodels.subject import Kind, Subject
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _KINDS = {
     "CommandRefused": "refused",
     "FaultInjected": "fault",
 }
+_SUBJECTS: dict[str, Kind] = {"jobs": "job", "pools": "pool", "schedules": "job schedule"}
 _ROLES = {
     "preparation": Role.PREPARING,
     "release": Role.RELEASING,
@@ -164,6 +166,17 @@ class EventsModel(RowsModel):
     def files_of(self, key: int) -> FilesAt | str:
         """Where the files are of what an entry tells."""
         return files_of_event(self.session, self._page.row(key))
+
+    def subject_of(self, key: int) -> Subject | None:
+        """What an entry is about, as far as it belongs to the job and pool in focus."""
+        event = self._page.row(key)
+        if event.task is not None:
+            return Subject("task", event.task) if event.job_id == self.session.job_id else None
+        if event.node is not None:
+            return Subject("node", event.node) if event.pool_id == self.session.pool_id else None
+        place = place_of(event)
+        kind = None if place is None else _SUBJECTS.get(place.view)
+        return None if place is None or kind is None or place.row is None else Subject(kind, place.row)
 
     def details(self, key: int) -> Sequence[Block]:
         """All fields of an entry; of a fold what it is made of."""

@@ -209,7 +209,7 @@ class PreparationModel(InstancesModel):
             )
         return (
             "No node has been asked to prepare: no task of this job has been assigned yet.",
-            "A node prepares before its first task of the job (PREP-3, PREP-4).",
+            "A node prepares before its first task of the job (PREP-3, PREP-4). w tells why none has come.",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import SchedulingState
+from engine.terms import AllocationState, SchedulingState
 from engine.views.pages.instances import HookStatus
 from tui import format as fmt
 from tui.viewmodels.blocks import node as blocks
@@ -127,7 +127,13 @@ class NodesModel(RowsModel):
         """Why the pool has no nodes."""
         if not self.session.pool_id:
             return ("There is no pool yet. Press space to let time go by, or . for one event.",)
-        return (
-            f"Pool {self.session.pool_id} has no nodes yet.",
-            "Nodes appear once they are allocated; view 2 shows current and target numbers.",
-        )
+        pool = self.session.pool(self.session.pool_id)
+        if pool is None:
+            return (f"There is no pool {self.session.pool_id} any more.",)
+        target = pool.target_dedicated + pool.target_spot
+        if pool.allocation is not AllocationState.STEADY:
+            return (f"Pool {pool.pool_id} is resizing: 0 → {target:,} nodes. w tells when they come.",)
+        if target:
+            return (f"Pool {pool.pool_id} is steady at 0 of {target:,} nodes. w tells why.",)
+        why = "its formula says so" if pool.auto_scale else "its target is 0"
+        return (f"Pool {pool.pool_id} is steady at 0 nodes: {why}. w tells more, a resizes it.",)

@@ -175,6 +175,10 @@ class EventPage:
         code = str(event.fields["code"]) if event.event == "CommandRefused" else None
         return timeline_line(event.t_ms, str(event.fields["command"]), cast("Plain", event.fields["body"]), code)
 
+    def next_ms(self) -> int | None:
+        """The next moment at which something is due; None where nothing is."""
+        return self._simulation.world.calendar.peek_ms()
+
     def previous_ms(self) -> int | None:
         """The last moment before now at which something happened; None at the beginning."""
         log = self._simulation.log
