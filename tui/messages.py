@@ -41,7 +41,7 @@ class OpenNode(Message):
 
 
 class OpenOneOf(Message):
-    """Open a row of a list; where there are several to choose from, let one be picked."""
+    """Open something; where there are several things to choose from, let one be picked."""
 
     def __init__(self, choices: Sequence[There]) -> None:
         """Those."""

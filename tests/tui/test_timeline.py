@@ -282,7 +282,7 @@ def test_what_is_asked_about_where_nothing_was_yet(session_at):
 def test_what_was_there_can_be_opened(session_at):
     model = model_of(session_at(LATER_S))
     assert [each.text for each in model.there(0)] == ["task deal-25", "task deal-26", "node n0"]
-    assert [each.view for each in model.there(3)] == ["preparation", "nodes"]
+    assert [(each.view, each.subject.key) for each in model.there(3)] == [("preparation", 3), ("", 3)]
     assert [each.text for each in model.there(1)] == ["node n1"]
     for text in ("task deal-1", "job risk", "preparation on n1"):
         model.next_rows()

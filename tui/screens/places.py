@@ -67,13 +67,15 @@ class Places:
         self._deck.app.push_screen(Picker(title, shown, mark=self._session.glyphs.cursor), picked)
 
     def open_one_of(self, choices: Sequence[There]) -> None:
-        """Show the details of a row; where there are several, of the one that is picked."""
+        """Open the blade of a thing, or the details of a row; where there are several, what is picked."""
 
         def show(number: int) -> None:
-            view, key, _ = choices[number]
-            model = next(tab.model for tab in TABS if tab.name == view)
-            assert model is not None
-            self._deck.telling.details(model(self._session), key)
+            _, subject, view = choices[number]
+            model = next((tab.model for tab in TABS if tab.name == view), None)
+            if model is None:
+                self._deck.navigation.open(subject)
+            else:
+                self._deck.telling.details(model(self._session), int(subject.key))
 
         if len(choices) == 1:
             show(0)

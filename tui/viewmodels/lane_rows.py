@@ -57,11 +57,11 @@ class Columns(NamedTuple):
 
 
 class There(NamedTuple):
-    """What can be opened: a row of the list in a view."""
+    """What can be opened: a thing, or where a view is named the row of its list that is about it."""
 
-    view: str
-    key: int
     text: str
+    subject: Subject
+    view: str = ""
 
 
 class LaneRows(ABC):

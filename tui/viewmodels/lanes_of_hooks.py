@@ -134,8 +134,8 @@ class HookRows(LaneRows):
     def there(self, key: int, when_ms: int) -> list[There]:
         """The preparation or release task; the node as long as there is none."""
         if any(run.begin_ms <= when_ms for run in self._runs(key)):
-            return [There(self.view, key, f"{self.view} on {self.label(key)}")]
-        return [There("nodes", key, f"node {self.label(key)}")] if self.lanes.lane(key).has_begun(when_ms) else []
+            return [There(f"{self.view} on {self.label(key)}", self.subject(key), self.view)]
+        return [There(f"node {self.label(key)}", self.subject(key))] if self.lanes.lane(key).has_begun(when_ms) else []
 
     def planned_ms(self, key: int) -> int | None:
         """When this try is planned to end."""

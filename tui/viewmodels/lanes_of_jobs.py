@@ -81,7 +81,7 @@ class JobRows(LaneRows):
 
     def there(self, key: int, when_ms: int) -> list[There]:  # noqa: ARG002  # those that are not there have no row
         """The job."""
-        return [There("jobs", key, f"job {self.label(key)}")]
+        return [There(f"job {self.label(key)}", self.subject(key))]
 
     def estimated_ms(self, key: int) -> int | None:
         """When the job in focus will have ended; nothing is known of the others."""

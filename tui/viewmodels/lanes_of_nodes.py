@@ -169,13 +169,15 @@ class NodeRows(LaneRows):
             return []
         doing, page, found = lane.at(when_ms).doing, self.session.tasks(self.session.job_id), []
         if doing is Doing.WORKING:
-            found = [There("tasks", task, f"task {page.id_of(task)}") for task in self.lanes.tasks_at(key, when_ms)]
+            found = [
+                There(f"task {page.id_of(task)}", Subject("task", task)) for task in self.lanes.tasks_at(key, when_ms)
+            ]
         elif doing in _HOOK_OF:
             hook, view = _HOOK_OF[doing]
             runs = self.lanes.hook_runs(hook, self.session.job_id, key)
             if any(run.begin_ms <= when_ms and (run.end_ms is None or when_ms < run.end_ms) for run in runs):
-                found = [There(view, key, f"{view} on {self.label(key)}")]
-        return [*found, There("nodes", key, f"node {self.label(key)}")]
+                found = [There(f"{view} on {self.label(key)}", self.subject(key), view)]
+        return [*found, There(f"node {self.label(key)}", self.subject(key))]
 
     def planned_ms(self, key: int) -> int | None:
         """When what runs there is planned to end."""

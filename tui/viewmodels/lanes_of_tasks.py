@@ -102,7 +102,7 @@ class TaskRows(LaneRows):
 
     def there(self, key: int, when_ms: int) -> list[There]:  # noqa: ARG002  # those that are not there have no row
         """The task."""
-        return [There("tasks", key, f"task {self.label(key)}")]
+        return [There(f"task {self.label(key)}", self.subject(key))]
 
     def planned_ms(self, key: int) -> int | None:
         """When the task is planned to end."""
