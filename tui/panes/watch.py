@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual.containers import Container
 
@@ -31,10 +31,21 @@ if TYPE_CHECKING:
 HELP = (
     "The three bars say how far the job in focus is: on how many nodes it has prepared, how many tasks are done, "
     "where release has run.\n"
-    "The map shows every node of the pool, always in the same place; l changes what it looks at.\n"
+    "The map shows every node of the pool, always in the same place; l and L change what it looks at. "
+    "Beside a cell - stands for scheduling disabled, and a dot for Spot. Very many nodes have half a cell each. "
+    "Age is since the present state began. Failures are runs of tasks that did not end well, and preparation and "
+    "release of the job in focus. On the legend enter dims all else, and m marks all nodes that look like that.\n"
+    "Below the list p50, p95 and slowest are derived: how long the last runs took that have succeeded.\n"
     "Needs attention groups what is wrong by cause, newest first; enter goes to the first of a group, "
     "a acts on the whole group, m marks it.\n"
 ) + HOW_ESTIMATED
+
+_HINTS = {
+    "map": (("map.lens", "lens"), ("map.open", "open")),
+    "legend": (("legend.only", "dim the others"), ("row.mark", "mark all of it")),
+    "attention": (("choices.open", "go there"),),
+    "hooks": (("table.open", "open"),),
+}
 
 
 class Watch(View):
@@ -42,11 +53,6 @@ class Watch(View):
 
     title = "Watch"
     help_text = HELP
-    hints: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("pane.next", "next pane"),
-        ("map.lens", "lens"),
-        ("map.open", "open"),
-    )
 
     def __init__(self, session: Session) -> None:
         """A view of this session."""
@@ -67,6 +73,11 @@ class Watch(View):
             with Container(id="which"):
                 yield Table(self._preparation, id="hooks")
                 yield LinesView(id="recent", classes="panel")
+
+    @property
+    def hints(self) -> tuple[tuple[str, str], ...]:
+        """What is of use in the pane with the focus."""
+        return ("pane.next", "next pane"), *_HINTS.get(self.screen.focused.id or "" if self.screen.focused else "", ())
 
     def remembered(self) -> dict[str, Any]:
         """What was chosen here."""
@@ -101,8 +112,8 @@ class Watch(View):
         table = self.query_one(Table)
         table.model = model
         table.look()
-        key = "6" if model is self._preparation else "7"
-        entitle(table, f"{model.title} ({model.count:,})", f"{key} open")
+        opens = f"{'6' if model is self._preparation else '7'} open"
+        entitle(table, f"{model.title}, {model.of_all()}", "   ".join(filter(None, (model.spread(), opens))))
 
     def _look_at_events(self) -> None:
         recent = self.query_one("#recent", LinesView)

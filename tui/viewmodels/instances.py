@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.terms import JobState
+from engine.views.durations import Durations
 from engine.views.node_files import hook_outputs
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
 from engine.views.stories import NodeStory
@@ -51,6 +52,20 @@ class InstancesModel(RowsModel):
         """An empty list; rows come with ``refresh``."""
         super().__init__(session)
         self._page = self._new_page()
+        self._durations = Durations(session.simulation)
+
+    def spread(self) -> str:
+        """How long it took where it has succeeded: median, 95th percentile and the slowest; empty before that."""
+        spread = self._durations.spread(self._new_page())
+        if spread is None:
+            return ""
+        times = zip(("p50", "p95", "slowest"), spread, strict=True)
+        return "  ".join(f"{name} {fmt.span(ms).removeprefix('00:')}" for name, ms in times)
+
+    def of_all(self) -> str:
+        """How many nodes have a record, of all that the pool has."""
+        present = self._page.nodes_present()
+        return f"{self.count:,} of {present:,} nodes" if self.count <= present else f"{self.count:,}"
 
     def _new_page(self) -> InstancePage:
         preparation, release = self.session.pages(self.session.job_id)

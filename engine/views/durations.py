@@ -1,0 +1,73 @@
+"""How long preparation, or release, has taken on the nodes where it has succeeded; only what is new is looked at."""
+
+from __future__ import annotations
+
+from bisect import insort
+from itertools import compress
+from operator import eq
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.views.pages.instances import Hook, HookStatus
+from engine.views.sweep import places, values
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import Simulation
+    from engine.views.pages.instances import InstancePage
+
+_SUCCEEDED = bytes(status == HookStatus.SUCCEEDED.value for status in range(256))
+
+
+class Spread(NamedTuple):
+    """How some durations are spread, in ms."""
+
+    median_ms: int
+    p95_ms: int
+    slowest_ms: int
+
+
+class Durations:
+    """The durations of the last runs that have succeeded, in order."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        """Of no page yet."""
+        self._simulation = simulation
+        self._known: tuple[int, InstancePage | None] = (-1, None)
+        self._counted = b""  # a 1 for each of the page's instances that is among the durations
+        self._starts: Sequence[int] = ()  # of all of them
+        self._sorted_ms: list[int] = []
+
+    def spread(self, page: InstancePage) -> Spread | None:
+        """The spread of what has succeeded so far; None where nothing has."""
+        self._look(page)
+        found = self._sorted_ms
+        if not found:
+            return None
+        return Spread(found[(len(found) - 1) // 2], found[(len(found) - 1) * 95 // 100], found[-1])
+
+    def _look(self, page: InstancePage) -> None:
+        instances, rows = self._simulation.world.instances, page.rows()
+        is_release = page.hook is Hook.RELEASE
+        starts = values(instances.release_start if is_release else instances.prep_start, rows)
+        ends = instances.release_end if is_release else instances.prep_end
+        counted = page.codes().translate(_SUCCEEDED)
+        known = self._simulation.jumps, page
+        before = self._counted.ljust(len(counted), b"\0")
+        if self._known != known or not self._still_holds(before, counted, starts):
+            before = bytes(len(counted))
+            self._sorted_ms = []
+        new = places((int.from_bytes(counted) ^ int.from_bytes(before)).to_bytes(len(counted)), 1)
+        taken_ms = (ends[rows[at]] - starts[at] for at in new)
+        if len(new) > len(self._sorted_ms):
+            self._sorted_ms = sorted([*self._sorted_ms, *taken_ms])
+        else:
+            for took_ms in taken_ms:
+                insort(self._sorted_ms, took_ms)
+        self._known, self._counted, self._starts = known, counted, starts
+
+    def _still_holds(self, before: bytes, counted: bytes, starts: Sequence[int]) -> bool:
+        """Whether all that was counted has succeeded still, in the same run."""
+        if len(before) > len(counted) or int.from_bytes(before) & ~int.from_bytes(counted):
+            return False
+        return all(map(eq, compress(starts, before), compress(self._starts, before)))
