@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tui.viewmodels.lane_rows import There
+    from tui.viewmodels.subject import Subject
 
 
 class ShowView(Message):
@@ -31,15 +32,6 @@ class GoTo(Message):
         self.when_ms = when_ms
 
 
-class OpenNode(Message):
-    """Open the details of a node."""
-
-    def __init__(self, node: int) -> None:
-        """The node's row number."""
-        super().__init__()
-        self.node = node
-
-
 class OpenOneOf(Message):
     """Open something; where there are several things to choose from, let one be picked."""
 
@@ -47,6 +39,15 @@ class OpenOneOf(Message):
         """Those."""
         super().__init__()
         self.choices = choices
+
+
+class OpenSubject(Message):
+    """Go to a node, task, job or pool."""
+
+    def __init__(self, subject: Subject) -> None:
+        """Which one."""
+        super().__init__()
+        self.subject = subject
 
 
 class Answered(Message):

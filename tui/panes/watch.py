@@ -10,11 +10,18 @@ from engine.terms import JobState
 from tui.messages import ShowView
 from tui.panes.attention import Attention
 from tui.panes.map import MapPane
+from tui.panes.pinned import Pinned
 from tui.panes.view import View
 from tui.viewmodels import phase_rail
+from tui.viewmodels.details import block_lines
 from tui.viewmodels.estimates import HELP as HOW_ESTIMATED
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.jobs import JobsModel
+from tui.viewmodels.nodes import NodesModel
+from tui.viewmodels.pools import PoolsModel
+from tui.viewmodels.tasks import TasksModel
+from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
 from tui.widgets.table import Table
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from tui.viewmodels.instances import InstancesModel
+    from tui.viewmodels.lists import RowsModel
     from tui.viewmodels.session import Session
 
 HELP = (
@@ -61,6 +69,12 @@ class Watch(View):
         self._preparation = PreparationModel(session)
         self._release = ReleaseModel(session)
         self._events = EventsModel(session)
+        self._models: dict[str, RowsModel] = {
+            "node": NodesModel(session),
+            "task": TasksModel(session),
+            "job": JobsModel(session),
+            "pool": PoolsModel(session),
+        }
         self._map = MapPane(session)
 
     def compose(self) -> ComposeResult:
@@ -71,8 +85,10 @@ class Watch(View):
                 yield self._map
                 yield Attention(self._session)
             with Container(id="which"):
+                yield Pinned(self._session)
                 yield Table(self._preparation, id="hooks")
                 yield LinesView(id="recent", classes="panel")
+            yield LinesView(id="about", classes="panel")
 
     @property
     def hints(self) -> tuple[tuple[str, str], ...]:
@@ -98,9 +114,11 @@ class Watch(View):
         entitle(rail, phase_rail.title(session), phase_rail.subtitle(session))
         rail.show(phase_rail.rail(session, rail.size.width, rail.size.height))
         self._map.look()
+        self.query_one(Pinned).look()
         self._look_at_hooks()
         self.query_one(Attention).look()
         self._look_at_events()
+        self._look_at_subject()
 
     def _look_at_hooks(self) -> None:
         """Preparation while the job is active, release once it ends."""
@@ -122,6 +140,42 @@ class Watch(View):
         self._events.refresh()
         first = max(0, self._events.count - recent.size.height)
         recent.show([self._events.one_line(self._events.key(at)) for at in reversed(range(first, self._events.count))])
+
+    def _look_at_subject(self) -> None:
+        """Where there is room, all that is known of what is under the cursor."""
+        about = self.query_one("#about", LinesView)
+        if not about.region.height:
+            return
+        focused = self.screen.focused
+        subject = focused.subject if isinstance(focused, Table | NodeMap | Legend | Attention | Pinned) else None
+        model = self._models.get(subject.kind) if subject is not None else None
+        if isinstance(focused, Table):
+            model = focused.model
+        blocks = []
+        if model is not None and subject is not None:
+            model.refresh()
+            key = subject.key if isinstance(subject.key, int) else model.row_of(subject.key)
+            blocks = [] if key is None else list(model.details(key))
+        entitle(about, "Details")
+        text = self._session.text
+        lines = block_lines(blocks, max(10, about.size.width - 1))
+        about.show([tuple(span._replace(text=text(span.text)) for span in each) for each in lines])
+
+    def on_node_map_changed(self) -> None:
+        """Another node is under the cursor."""
+        self._look_at_subject()
+
+    def on_table_moved(self) -> None:
+        """Another row is under the cursor."""
+        self._look_at_subject()
+
+    def on_choices_moved(self) -> None:
+        """Another group is under the cursor."""
+        self._look_at_subject()
+
+    def on_descendant_focus(self) -> None:
+        """Another pane has the focus."""
+        self._look_at_subject()
 
     def on_table_opened(self, message: Table.Opened) -> None:
         """Open the blade of the list with the cursor on the same node."""

@@ -9,11 +9,12 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
 from tui.keymap import Keymap
-from tui.messages import Answered, Dismissed, GoTo, OpenNode, OpenOneOf, ShowView, Typed
+from tui.messages import Answered, Dismissed, GoTo, OpenOneOf, OpenSubject, ShowView, Typed
 from tui.panes.attention import Attention
 from tui.panes.blade import Blade
 from tui.panes.header import Header
 from tui.panes.introduction import Introduction
+from tui.panes.pinned import Pinned
 from tui.panes.prompt import Prompt
 from tui.panes.thing import ThingPane
 from tui.panes.timeline import Timeline
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
     from tui.recorder import Recorder
     from tui.settings import Settings
     from tui.viewmodels.session import Session
+
+
+_WITH_SUBJECTS = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, Pinned)
 
 
 class Deck(Screen[None]):
@@ -141,6 +145,10 @@ class Deck(Screen[None]):
         """Everything is arranged anew."""
         self.call_after_refresh(self.look)
 
+    def on_descendant_focus(self) -> None:
+        """Other keys are of use now."""
+        self.look_at_header()
+
     @property
     def view(self) -> Watch | Blade | ThingPane | Timeline:
         """The view that is shown."""
@@ -152,11 +160,7 @@ class Deck(Screen[None]):
     def under_cursor(self) -> Subject | None:
         """What is under the cursor; None where that is nothing to act on."""
         focused = self.focused
-        return (
-            focused.subject
-            if isinstance(focused, NodeMap | Legend | PageView | Table | TimelineGrid | Attention)
-            else None
-        )
+        return focused.subject if isinstance(focused, _WITH_SUBJECTS) else None
 
     @property
     def group_under_cursor(self) -> Sequence[Subject]:
@@ -262,9 +266,9 @@ class Deck(Screen[None]):
         """A moment was clicked."""
         self.playback.seek(message.when_ms)
 
-    def on_open_node(self, message: OpenNode) -> None:
-        """A node of the map is opened."""
-        self.navigation.open(Subject("node", message.node))
+    def on_open_subject(self, message: OpenSubject) -> None:
+        """Something is opened."""
+        self.navigation.open(message.subject)
 
     def on_page_view_followed(self, message: PageView.Followed) -> None:
         """A link of a blade is followed."""

@@ -13,6 +13,7 @@ from tui.screens.sheet import Sheet
 from tui.viewmodels.bookmarks import Bookmarks, compare_lines
 from tui.viewmodels.focus import focus_on
 from tui.viewmodels.links import links_of
+from tui.viewmodels.pins import PINNED
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.tabs import TABS
 
@@ -39,6 +40,7 @@ class Places:
 
     KEYS: ClassVar[tuple[Binding, ...]] = (
         Binding("g", "place('follow')", "go to the pool, node, job or task of the row", id="row.links"),
+        Binding("p", "place('pin')", "pin to the Watch view, or unpin", id="row.pin"),
         Binding("J", "place('choose_job')", "choose the job in focus", id="focus.job"),
         Binding("P", "place('choose_pool')", "choose the pool in focus", id="focus.pool"),
         Binding("B", "place('bookmark')", "bookmark this moment", id="time.bookmark"),
@@ -142,6 +144,16 @@ class Places:
         links = [] if subject is None else links_of(self._session, subject)
         picks = [Pick(link.letter, link.text) for link in links]
         self._pick("Go to", picks, lambda number: self._go(links[number].subject), "There is nothing here to go to.")
+
+    def pin(self) -> None:
+        """Keep what is under the cursor in the Watch view, or not any more."""
+        subject = self._deck.subject
+        if subject is None or subject.kind not in PINNED:
+            self._deck.say("p pins a node, a job or a task: put the cursor on one.")
+            return
+        is_pinned = self._session.pins.turn(subject)
+        self._deck.say("Pinned to the Watch view." if is_pinned else "Unpinned.")
+        self._deck.look()
 
     def _go(self, subject: Subject) -> None:
         """From a blade to a blade, from a list to the row of a list."""

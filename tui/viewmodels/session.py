@@ -15,6 +15,7 @@ from engine.views.pages.tasks import TaskPage
 from engine.views.stories import Story
 from tui import format as fmt
 from tui.viewmodels.glyphs import GlyphSet
+from tui.viewmodels.pins import Pins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ class Session:
         self.time_format = "clock"  # or "elapsed", "relative"
         self.events = EventPage(simulation)
         self.newest_ms = simulation.now_ms
+        self.pins = Pins(self)
         self.marks: dict[Subject, None] = {}  # in the order in which they were marked
         self._job_id = ""
         self._pool_id = ""

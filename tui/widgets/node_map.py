@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 
 from tui import palette
-from tui.messages import OpenNode
+from tui.messages import OpenSubject
 from tui.viewmodels.node_map import LABEL_CELLS, Grid, NodeMapModel, grid
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, Span, cut
@@ -168,8 +168,8 @@ class NodeMap(Resized, ScrollView):
 
     def action_open(self) -> None:
         """Open the node under the cursor."""
-        if self.key is not None:
-            self.post_message(OpenNode(self.key))
+        if self.subject is not None:
+            self.post_message(OpenSubject(self.subject))
 
     # -- the mouse -----------------------------------------------------------------------------------------------
 

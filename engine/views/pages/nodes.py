@@ -206,6 +206,10 @@ class NodePage:
         """The node's index in its pool, over all nodes the pool ever had."""
         return self._simulation.world.nodes[node].position
 
+    def has(self, node: int) -> bool:
+        """Whether there is a node of this row, in whatever pool."""
+        return node < self._simulation.world.nodes.length
+
     def id_of(self, node: int) -> str:
         """The node's id."""
         return self._simulation.world.nodes[node].id

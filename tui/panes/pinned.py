@@ -1,0 +1,52 @@
+"""The pane of what is pinned; it is there only where something is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.messages import OpenSubject
+from tui.widgets.choices import Choices
+from tui.widgets.title import entitle
+
+if TYPE_CHECKING:
+    from tui.viewmodels.session import Session
+    from tui.viewmodels.subject import Subject
+
+_MOST_LINES, _FEWER_LINES = 4, 2  # where lines are few
+
+
+class Pinned(Choices):
+    """One line for each."""
+
+    def __init__(self, session: Session) -> None:
+        """Of this session."""
+        super().__init__(session.glyphs.cursor, id="pins")
+        self._session = session
+
+    @property
+    def subject(self) -> Subject | None:
+        """What is under the cursor."""
+        pinned = self._session.pins.subjects
+        return pinned[self.number] if 0 <= self.number < len(pinned) else None
+
+    def look(self) -> None:
+        """Bring the lines up to date."""
+        pins = self._session.pins
+        pins.refresh()
+        self.mark = self._session.glyphs.cursor
+        count = len(pins.subjects)
+        self.display = count > 0
+        if not count:
+            return
+        entitle(self, f"Pinned ({count})", "p unpins")
+        most = _MOST_LINES if self.screen.has_class("-tall") else _FEWER_LINES
+        height = min(count, most) + self.gutter.height
+        if self.styles.height is None or self.styles.height.value != height:
+            self.styles.height = height
+        self.show(pins.lines(max(1, self.size.width - self.MARK_CELLS)))
+
+    def on_choices_chosen(self, message: Choices.Chosen) -> None:
+        """Go to it."""
+        message.stop()
+        if self.subject is not None:
+            self.post_message(OpenSubject(self.subject))
