@@ -9,6 +9,7 @@ from textual import events
 
 from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive
+from tui.keymap import keys_of
 from tui.screens.files import Files
 from tui.viewmodels.text import plain
 from tui.widgets.file_tree import FileTree
@@ -209,6 +210,23 @@ def test_a_directory_that_is_gone_is_looked_back_into(dashboard_at):
 def test_the_help_tells_all_keys_of_the_sheet(dashboard_at):
     lines = after(dashboard_at(100, READ), "6", "f", "question_mark", size=(160, 90))
     assert contains(lines, "Help: Files", "Keys here", "last line, and follow on", "an hour earlier", "save a copy")
+
+
+@pytest.mark.parametrize("pane", [FileTree, TextView])
+def test_no_key_is_bound_in_the_sheet_and_in_a_pane(pane):
+    keys = [key for binding in (*Files.BINDINGS, *pane.BINDINGS) for key in keys_of(binding)]
+    assert len(set(keys)) == len(keys)
+
+
+def test_time_that_goes_by_under_the_help_is_seen_after_it(dashboard_at):
+    kept = []
+
+    def later(app):
+        app.session.simulation.run_until(300_000)
+        app.screen_stack[0].look()
+
+    drive(dashboard_at(100, READ), "6", "f", "question_mark", later, "escape", seen(kept, text_of))
+    assert contains(kept[0], "as it was at 08:05:00")
 
 
 def test_every_hint_of_the_sheet_is_one_of_its_keys():

@@ -105,14 +105,18 @@ class Files(Modal[None]):
 
     def look(self) -> None:
         """Time may have moved."""
+        if not self.is_mounted:
+            return
         if self.model.refresh():
             self._show()
         else:
             self._say_how()
 
+    def on_screen_resume(self) -> None:
+        """Time may have moved while the help was above."""
+        self.look()
+
     def _show(self) -> None:
-        if not self.is_mounted:
-            return
         self.query_one(FileTree).look()
         self.query_one(TextView).look()
         self._say_how()
