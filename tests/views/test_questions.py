@@ -254,7 +254,7 @@ def test_when_what_is_waited_for_comes_about(kind, key, said):
 def test_what_never_comes_about_and_what_is_not_waited_for():
     sim = simulation(a_job(prep=a_line(10, exit_code=1)))
     run_to(sim, minutes=2)
-    assert expected(sim, "task", 0).text == "never, if nothing is done"
+    assert expected(sim, "task", 0).text == "it stays so to the end of the run"
     assert expected(sim, "node", node_row(sim)) is None
     assert expected(sim, "job schedule", "s") is None
     run_to(sim, minutes=3)
@@ -265,4 +265,4 @@ def test_what_never_comes_about_and_what_is_not_waited_for():
 def test_what_lies_too_far_off_is_not_looked_for():
     sim = simulation(a_job(tasks=[*some_tasks(4_000, 60), a_task("last")]))
     run_to(sim, seconds=60)
-    assert expected(sim, "task", task_row(sim, "last")).text == "not before that"
+    assert expected(sim, "task", task_row(sim, "last")).text == "it is still so"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
@@ -157,7 +158,7 @@ class EventsModel(RowsModel):
         if event.node_id is not None:
             return f"{event.job_id} on n{event.position}" if event.job_id is not None else f"n{event.position}"
         named = event.job_id or event.schedule_id or event.pool_id
-        return named or fmt.optional(event.fields.get("command"))
+        return named or f"{fmt.optional(event.fields.get('command'))} {_named(event)}".strip()
 
     def place(self, key: int) -> Place | None:
         """Where what an entry is about is looked at; None where that is nowhere."""
@@ -194,7 +195,7 @@ class EventsModel(RowsModel):
         )
         happened = [row(name, value) for name, value in subject if value is not None]
         general = Block(event.event, (row("Number", event.seq), row("Time", self.session.clock(event.t_ms)), *happened))
-        fields = Block("Fields", tuple(row(name, value) for name, value in event.fields.items()))
+        fields = Block("Fields", tuple(row(name, _json(value)) for name, value in event.fields.items()))
         script = self._page.script_line(key)
         return [general, fields, *([] if script is None else [Block("Script line", (row("", script),))])]
 
@@ -246,6 +247,20 @@ def what(event: EventRow) -> str:
     if "targetDedicatedNodes" in fields:
         words.append(f"{fields.get('currentDedicatedNodes')} of {fields['targetDedicatedNodes']} dedicated")
     return " ".join(words)
+
+
+def _named(event: EventRow) -> str:
+    """What a command names, as short as can be."""
+    body = event.fields.get("body")
+    if not isinstance(body, dict):
+        return ""
+    if "node" in body:
+        return f"n{body['node']}"
+    return next((str(body[name]) for name in ("taskId", "jobId", "jobScheduleId", "poolId", "id") if name in body), "")
+
+
+def _json(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 def _evaluation(fields: dict[str, object]) -> str:

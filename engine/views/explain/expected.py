@@ -54,7 +54,7 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | No
             if found is not None:
                 return found
             at = len(log)
-        return Expected("not before that" if has_more else "never, if nothing is done", log.last_ms)
+        return Expected("it is still so" if has_more else "it stays so to the end of the run", log.last_ms)
 
 
 def _first(simulation: Simulation, wait: _Wait, start: int) -> Expected | None:

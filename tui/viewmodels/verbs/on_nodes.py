@@ -173,7 +173,7 @@ NODE: tuple[Verb[NodeCase], ...] = (
         effects=lambda _: ("three files go to the container; nothing else changes (NOP-11)",),
     ),
     Verb(
-        "Fault: {} becomes unusable",
+        "Fault: make {} unusable",
         "failNode",
         LASTING,
         adds={"state": "unusable"},
@@ -181,7 +181,7 @@ NODE: tuple[Verb[NodeCase], ...] = (
         effects=lambda _: ("its tasks are queued again elsewhere; only in the simulation",),
     ),
     Verb(
-        "Fault: {} loses contact",
+        "Fault: cut {} off from Batch",
         "failNode",
         LASTING,
         adds={"state": "unknown"},
@@ -189,7 +189,7 @@ NODE: tuple[Verb[NodeCase], ...] = (
         effects=lambda _: ("what runs there may go on unseen; only in the simulation",),
     ),
     Verb(
-        "Fault: {} is preempted",
+        "Fault: preempt {}",
         "evictNode",
         counts=_tasks,
         effects=lambda _: ("the VM is taken back (SPOT-3); only in the simulation",),
