@@ -11,7 +11,12 @@ from tui.settings import Settings
 from tui.viewmodels.tabs import TABS
 
 # A pane may give one of the deck's keys another meaning, and a sheet one of those of all sheets.
-_OVERRIDDEN = {("go.previous", "timeline.farther"), ("go.out", "prompt.leave"), ("sheet.close", "why.go")}
+_OVERRIDDEN = {
+    ("pane.next", "prompt.complete"),
+    ("go.previous", "timeline.farther"),
+    ("go.out", "prompt.leave"),
+    ("sheet.close", "why.go"),
+}
 
 
 def test_every_binding_has_an_id_of_its_own_and_says_what_it_does():

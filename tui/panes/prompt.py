@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from tui.messages import Answered, Dismissed, Typed
 from tui.viewmodels.header import hints
-from tui.viewmodels.text import Role, Span, cut, width
+from tui.viewmodels.text import Role, Span, common_beginning, cut, width
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
@@ -22,10 +22,16 @@ if TYPE_CHECKING:
 
 
 class _Entry(Input):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "leave", show=False, id="prompt.leave")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "leave", show=False, id="prompt.leave"),
+        Binding("tab", "complete", "take what is offered", show=False, id="prompt.complete"),
+    ]
 
     def action_dismiss(self) -> None:
         self.query_ancestor(Prompt).leave()
+
+    def action_complete(self) -> None:
+        self.query_ancestor(Prompt).complete()
 
 
 class Prompt(Vertical):
@@ -35,6 +41,7 @@ class Prompt(Vertical):
         """The line with its hints."""
         super().__init__(id="prompt")
         self.purpose = ""
+        self._offered: Sequence[str] = ()
 
     def compose(self) -> ComposeResult:
         """A label or hints, and the entry while something is asked."""
@@ -66,11 +73,20 @@ class Prompt(Vertical):
         entry.display = True
         self.screen.set_focus(entry)  # at once: the next key may be there already
 
-    def tell(self, said: Line) -> None:
-        """Say something of what is typed; nothing takes no room."""
+    def tell(self, said: Line, offered: Sequence[str] = ()) -> None:
+        """Say something of what is typed, and offer what it may become; nothing takes no room."""
+        self._offered = offered
         told = self.query_one("#told", LinesView)
         told.display = bool(said)
         told.show([cut(said, self.size.width)])
+
+    def complete(self) -> None:
+        """What is offered is typed, as far as all of it begins alike; then the first of it."""
+        entry = self.query_one(Input)
+        begun = common_beginning(self._offered)
+        wanted = begun if len(begun) > len(entry.value) else next(iter(self._offered), entry.value)
+        entry.value = wanted
+        entry.cursor_position = len(wanted)
 
     def type(self, text: str) -> None:
         """Add to what has been typed."""

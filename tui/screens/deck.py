@@ -329,6 +329,8 @@ class Deck(Screen[None]):
         if message.purpose == "filter":
             self._filter_by(message.text)
             self._tell_of_filter(message.text)
+        elif message.purpose == "line":
+            self.navigation.line.offer(message.text)
 
     def _filter_by(self, text: str) -> None:
         if isinstance(self.view, Blade):
@@ -347,7 +349,7 @@ class Deck(Screen[None]):
             case "time":
                 self.playback.go_to(message.text)
             case "line":
-                self.navigation.go_to(message.text)
+                self.navigation.line.go_to(message.text)
             case "export":
                 self.telling.export(message.text)
             case "save":

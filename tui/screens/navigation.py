@@ -10,14 +10,10 @@ from textual.widgets import ContentSwitcher
 from tui.panes.blade import Blade
 from tui.panes.thing import ThingPane
 from tui.panes.watch import Watch
+from tui.screens.go_line import GoLine
 from tui.screens.picker import Pick, Picker
 from tui.viewmodels.focus import focus_on
-from tui.viewmodels.job_schedules import JobSchedulesModel
-from tui.viewmodels.jobs import JobsModel
-from tui.viewmodels.nodes import NodesModel
-from tui.viewmodels.pools import PoolsModel
 from tui.viewmodels.tabs import TABS
-from tui.viewmodels.tasks import TasksModel
 from tui.viewmodels.trail import Place, Trail
 
 if TYPE_CHECKING:
@@ -27,24 +23,15 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
     from tui.viewmodels.subject import Subject
 
-# Where an id is looked for, in this order.
-_SEARCHED: dict[str, type[RowsModel]] = {
-    "jobs": JobsModel,
-    "pools": PoolsModel,
-    "nodes": NodesModel,
-    "tasks": TasksModel,
-    "schedules": JobSchedulesModel,
-}
-
 
 class Navigation:
     """Views by key, by name and by what is opened, and back again."""
 
     KEYS: ClassVar[tuple[Binding, ...]] = (
         *(Binding(tab.key, f"go('show', '{tab.name}')", tab.title, id=f"view.{tab.name}") for tab in TABS),
-        Binding("colon", "go('ask')", "go line: view, id, time, speed", id="go.line"),
+        Binding("colon", "go('ask')", "go line: view, id, time, speed, columns", id="go.line"),
         Binding("escape", "go('out')", "out, back", id="go.out"),
-        Binding("q", "go('quit')", "leave the dashboard, after a question", id="quit.ask"),
+        Binding("q", "go('quit')", "leave the blade, or after a question the dashboard", id="quit.ask"),
         Binding("minus", "go('previous')", "the view before, and back again", id="go.previous"),
         Binding("less_than_sign", "go('step', -1)", "back through the views visited", id="go.back"),
         Binding("greater_than_sign", "go('step', 1)", "forward through the views visited", id="go.forward"),
@@ -57,6 +44,7 @@ class Navigation:
         self._settings = settings
         self._session = session
         self._trail = Trail()
+        self.line = GoLine(deck, session)
 
     @property
     def _here(self) -> Place:
@@ -151,8 +139,15 @@ class Navigation:
         else:
             self.step(-1)
 
+    def ask(self) -> None:
+        """Ask in the go line where to go."""
+        self.line.ask()
+
     def quit(self) -> None:
-        """Leave the dashboard if that is meant, or at once where nobody wants to be asked."""
+        """Leave the blade of a thing; in a view the dashboard, if that is meant, or nobody wants to be asked."""
+        if isinstance(self._deck.view, ThingPane):
+            self.step(-1)
+            return
 
         def leave(number: int | None) -> None:
             if number == 0:
@@ -187,34 +182,3 @@ class Navigation:
         focus_on(self._session, subject)
         self.show("watch")
         return True
-
-    # -- by name -------------------------------------------------------------------------------------------------
-
-    def ask(self) -> None:
-        """Ask for the name of something."""
-        self._deck.ask("line", ": view, id, time 10:51, speed 60")
-
-    def go_to(self, text: str) -> None:
-        """A view's name, the id of a job or pool, or a verb with what it needs."""
-        verb, _, rest = text.strip().partition(" ")
-        views = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
-        if text.strip().lower() in views:
-            self.show(views[text.strip().lower()])
-        elif verb == "time":
-            self._deck.playback.go_to(rest)
-        elif verb == "speed":
-            self._deck.playback.set_speed(rest)
-        else:
-            self._go_to_id(text.strip())
-
-    def _go_to_id(self, identity: str) -> None:
-        for name, model_type in _SEARCHED.items():
-            model = model_type(self._session)
-            key = model.find(identity)
-            if key is not None:
-                subject = model.subject_of(key)
-                if subject is not None:
-                    focus_on(self._session, subject)
-                self.show(name, key)
-                return
-        self._deck.say(f"Nothing is called {identity!r}.", "warning")

@@ -282,6 +282,12 @@ class RowsModel(ABC):
         """Show a column from now on, or hide it."""
         self.chosen_columns = self.shown_names() ^ {name}
 
+    def show_columns(self, asked: Mapping[str, bool]) -> None:
+        """Show some columns from now on, and hide others."""
+        for name, is_wanted in asked.items():
+            if (name in self.shown_names()) is not is_wanted and any(name == each.name for each in self.named_columns):
+                self.toggle_column(name)
+
     def layout(self, width: int) -> list[tuple[int, int]]:
         """Index and width of the columns that are shown in so many cells."""
         shown, has_chosen = self.shown_names(), self.chosen_columns is not None

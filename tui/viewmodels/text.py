@@ -112,6 +112,16 @@ def beside(left: Sequence[Line], right: Sequence[Line], cells: int, gap: int = 3
     return lines
 
 
+def common_beginning(texts: Sequence[str]) -> str:
+    """What all of the texts begin with; empty where there are none."""
+    alike = 0
+    for letters in zip(*texts, strict=False):
+        if len(set(letters)) > 1:
+            break
+        alike += 1
+    return texts[0][:alike] if texts else ""
+
+
 def wrapped(text: str, cells: int, indent: str = "") -> list[str]:
     """The text in lines of at most so many cells, cut at blanks where there are some."""
     lines: list[str] = []

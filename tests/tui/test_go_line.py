@@ -1,0 +1,131 @@
+"""The go line: how what is typed may go on, and what it does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.screen_text import text_of
+from tests.tui.test_keys import drive
+from tui.viewmodels.go_line import asked_columns, completions, find, not_found
+from tui.viewmodels.text import common_beginning
+
+LATER_S = 330
+COLUMNS = ("", "Task", "State", "Retry count", "Node")
+KEYS = {" ": "space", "-": "minus", "+": "plus", ":": "colon"}
+
+
+def typed(text):
+    return ["colon", *(KEYS.get(letter, letter) for letter in text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("pre", ["preparation", "preparation tasks"]),
+        ("ris", ["risk"]),
+        ("n1", ["n1"]),
+        ("deal-39", ["deal-39"]),
+        ("sp", ["speed "]),
+        ("speed 6", ["speed 60", "speed 600"]),
+        ("time n", []),
+        ("time f", ["time failure"]),
+        ("only ", ["only failed"]),
+        ("sort r", ["sort retry count"]),
+        ("columns +re", ["columns +retry count"]),
+        ("columns +retry count -t", ["columns +retry count -task"]),
+        ("filter st", ["filter state:"]),
+        ("nothing", []),
+    ],
+)
+def test_what_is_typed_may_go_on(session_at, text, offered):
+    assert completions(session_at(LATER_S), text, COLUMNS) == offered
+
+
+def test_no_more_than_a_dozen_is_offered(session_at):
+    assert len(completions(session_at(LATER_S), "deal")) == 12
+    assert len(completions(session_at(LATER_S), "")) == 12
+
+
+def test_a_node_is_found_by_its_index_and_what_is_exact_comes_first(session_at):
+    session = session_at(LATER_S)
+    found = find(session, "n2")
+    assert (found.view, found.key) == ("nodes", session.nodes().nodes()[2])
+    found = find(session, "DEAL-7")
+    assert (found.view, found.model.identity_of(found.key)) == ("tasks", "deal-7")
+    assert find(session, "risk").view == "jobs"
+    assert find(session, "n99") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "near"), [("taks", "tasks"), ("rsik", "risk"), ("sped", "speed"), ("dael-7", "deal-7"), ("zzz", None)]
+)
+def test_the_nearest_name_is_told(session_at, text, near):
+    assert not_found(session_at(LATER_S), text) == f"Nothing is called {text!r}{f'; {near} is' if near else ''}."
+
+
+def test_columns_to_show_and_to_hide():
+    assert asked_columns("+retry count -node", COLUMNS) == ({"Retry count": True, "Node": False}, [])
+    assert asked_columns("+nodes", COLUMNS) == ({}, ["nodes"])
+    assert asked_columns("node", COLUMNS) == ({}, [])
+
+
+def test_what_texts_have_in_common():
+    assert common_beginning(["speed 60", "speed 600"]) == "speed 60"
+    assert common_beginning(["pool", "risk"]) == ""
+    assert common_beginning([]) == ""
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_tab_takes_what_is_offered(dashboard_at, size):
+    seen = []
+    drive(
+        dashboard_at(LATER_S),
+        *typed("prep"),
+        lambda app: seen.append(text_of(app)),
+        *("tab", "enter"),
+        lambda app: seen.append(app.screen.view.id),
+        size=size,
+    )
+    assert "tab preparation  preparation tasks" in seen[0][-2]
+    assert seen[1] == "preparation"
+
+
+def test_verbs_arrange_the_list_that_is_shown(dashboard_at):
+    seen, said = [], []
+
+    def look(app):
+        model = app.deck.view.model
+        seen.append((model.only_failed, model.filter_text, model.sort_column, "Command line" in model.shown_names()))
+        said.extend(note.message for note in app._notifications)
+        app.clear_notifications()
+
+    texts = ("only failed", "filter deal-1", "sort node", "columns +command line", "sort", "columns +sate", "only good")
+    drive(dashboard_at(LATER_S), "5", *(step for text in texts for step in (*typed(text), "enter", look)))
+    assert seen[:4] == [
+        (True, "", None, False),
+        (True, "deal-1", None, False),
+        (True, "deal-1", "Node", False),
+        (True, "deal-1", "Node", True),
+    ]
+    assert seen[4:] == [(True, "deal-1", None, True)] * 3
+    assert said == ["columns 'sate' is not known; state is.", "only 'good' is not known."]
+
+
+def test_where_no_list_is_shown_verbs_say_so(dashboard_at):
+    seen = []
+    drive(dashboard_at(LATER_S), *typed("sort node"), "enter", lambda app: seen.extend(app._notifications))
+    assert [note.message for note in seen] == ["sort arranges a list: views 2 to 7, 9 and 0."]
+
+
+def test_q_leaves_the_blade_of_a_thing(dashboard_at):
+    seen = []
+    drive(
+        dashboard_at(LATER_S),
+        *("3", "enter"),
+        lambda app: seen.append(app.deck.view.id),
+        "q",
+        lambda app: seen.append((app.deck.view.id, len(app.screen_stack))),
+        "q",
+        lambda app: seen.append(len(app.screen_stack)),
+    )
+    assert seen == ["thing", ("nodes", 1), 2]
