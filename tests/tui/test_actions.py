@@ -334,7 +334,7 @@ def test_marked_rows_are_acted_on_together_and_the_answer_counts(dashboard_at):
     )
     assert contains(seen[0], "Act on 2 marked nodes", "Reboot 2 nodes")
     assert contains(seen[1], "Tried out up to", "tasks queued again", "Recorded as")
-    assert seen[2] == "2 × rebootNode accepted. , and b branch from just before it; R saves it as a scenario."
+    assert seen[2] == "2 × rebootNode accepted. R saves it as a scenario; , then b branches from just before it."
     assert not app.session.marks
     by_hand = app.session.simulation.journal.by_hand()
     assert len(by_hand) == 2

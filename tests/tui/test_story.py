@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
 from click.testing import CliRunner
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.cli import cli
 
-REIMAGED = ("a", "down", "enter", "enter")
 SAVED = "story.yaml"
 KEYS = {".": "full_stop"}
 
 
-def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkeypatch):
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkeypatch, size):
     monkeypatch.chdir(tmp_path)
     app = dashboard_at(170, "preparation-fails-on-one-node")
     seen = {}
@@ -27,21 +28,23 @@ def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkey
         *("tab", "enter", "w"),  # what needs attention leads to the node; why?
         look("why"),
         "escape",
-        *("a", "enter", "enter"),  # a reboot does not help
+        "6",
+        *("a", "enter", "ctrl+s"),  # a reboot does not help
         *("t", *"+90s", "enter"),
         look("rebooted"),
-        *REIMAGED,
+        *("a", "down", "enter", "ctrl+s"),
         *("t", *"+180s", "enter"),
         look("reimaged"),
         *("A", "enter"),
         look("terminate"),
-        "enter",
+        "ctrl+s",
         *("7", "i"),
         look("release"),
         *("R", *["backspace"] * 60, *(KEYS.get(letter, letter) for letter in SAVED), "enter"),
         *("t", *"end", "enter"),
+        size=size,
     )
-    assert contains(seen["watch"], "1 node: preparation task", "barred from this job until reimaged")
+    assert contains(seen["watch"], "1 node: preparation task", "barred from this job")
     assert contains(seen["why"], "Why is n1 barred from job align?", "exit code 56", "A reboot does not help.")
     assert contains(seen["rebooted"], "✗ 1 failed")
     assert contains(seen["reimaged"], "↺ 1 must run again")

@@ -144,7 +144,7 @@ class ByHand:
         name = commands[0].NAME
         if accepted:
             many = f"{accepted:,} × " if len(pairs) > 1 else ""
-            self._deck.say(f"{many}{name} accepted. , and b branch from just before it; R saves it as a scenario.")
+            self._deck.say(f"{many}{name} accepted. R saves it as a scenario; , then b branches from just before it.")
         if refused:
             told = refusal_lines(refused)
             self._deck.say(f"{name} {told[0]}" if len(told) == 1 else "\n".join((name, *told)), "error")
