@@ -53,6 +53,8 @@ class Durations:
         ends = instances.release_end if is_release else instances.prep_end
         counted = page.codes().translate(_SUCCEEDED)
         known = self._simulation.jumps, page
+        if (self._known, self._counted, self._starts) == (known, counted, starts):
+            return
         before = self._counted.ljust(len(counted), b"\0")
         if self._known != known or not self._still_holds(before, counted, starts):
             before = bytes(len(counted))

@@ -147,3 +147,9 @@ def test_a_part_of_the_breadcrumb_can_be_clicked(dashboard_at):
 
     asyncio.run(run())
     assert seen == ["pools", "jobs", "watch"]
+
+
+def test_where_nothing_runs_nothing_is_promised(session_at):
+    session = session_at(400, "preparation-fails-everywhere")
+    assert "No estimate: no task runs" in fourth_line(session)
+    assert "none will run when the job ends" in plain(phase_rail.rail(session, 116, 4)[2])

@@ -64,7 +64,8 @@ def _ends(session: Session, job: JobRow) -> Line:
     if estimated:
         known.append(f"Estimated: {session.text(' · ').join(estimated)}")
     elif job.state is JobState.ACTIVE and job.phases.tasks.total:
-        known.append("No estimate yet: too few tasks are done")
+        runs = job.phases.tasks.running or job.phases.tasks.preparing
+        known.append("No estimate yet: too few tasks are done" if runs else "No estimate: no task runs")
     if forecast.stays_active and job.state is JobState.ACTIVE:
         known.append("the job stays active until it is terminated")
     return line(Span("   ".join(known), Role.DERIVED))
