@@ -165,9 +165,8 @@ def _release_text(job: JobRow, glyphs: GlyphSet, is_narrow: bool) -> Line:
     spans = [span for status in statuses for span in _counted(glyphs, RELEASE[status], counts[status])]
     owed = counts[HookStatus.WILL_RUN]
     if job.state not in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING):
-        return line(
-            Span(f"{f'{owed:,}' if owed else 'none'} will run{'' if is_narrow else ' when the job ends'}", Role.DIM)
-        )
+        number, when = f"{owed:,}" if owed else "none", "" if is_narrow else " when the job ends"
+        return line(Span(f"{number} will run{when}", Role.DIM))
     if owed:
         spans.append(Span(f"{owed:,} still to come", Role.DIM))
     return tuple(spans) or line(Span("nothing to release", Role.DIM))
