@@ -231,9 +231,11 @@ def test_what_is_gone_says_why_and_is_read_as_it_was(session_at):
     assert plain(model.status(100)).startswith("as it was at 08:31:30 · 271 B")
     put_cursor(model, f"{JOB}/jobpreparation")
     assert said(model)[1:] == [
-        "It is gone; what was in it is shown as it was just before.",
+        "It is gone. What was in it is shown as it was just before.",
         "Its retention time of 30 minutes ended at 08:31:31 (FILE-7).",
     ]
+    put_cursor(model, f"{JOB}/jobpreparation/wd")
+    assert said(model)[1] == "It is gone. There was nothing in it."
     put_cursor(model, f"{JOB}/t1")
     assert said(model)[1] == "It is gone. Enter looks back at what was in it."
     assert model.would_recall
@@ -326,6 +328,15 @@ def test_status_and_heading_fit_into_any_width(session_at):
     assert words == (
         "as it was at 08:01:40 · line 1; 4 of 5 shown · match 1 of 4 · filter !9 of · follow on · wrap off"
     )
+
+
+def test_a_filter_that_nothing_passes_says_so(session_at):
+    model = FilesModel(session_at(100, READ), FilesAt(0, PREPARED))
+    model.text.filter("zebra")
+    assert said(model) == ["No line passes the filter. Esc shows all lines."]
+    assert "no line · filter zebra" in plain(model.status(100))
+    model.text.filter("")
+    assert len(said(model)) == 5
 
 
 def test_every_scenario_shows_the_files_of_every_node_at_its_end():

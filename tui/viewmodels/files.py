@@ -139,12 +139,12 @@ class FilesModel:
         entries = len(self.page.children(item.path))
         if item.gone is None:
             said.append(Span(f"{entries:,} entr{'y' if entries == 1 else 'ies'}, {fmt.size(item.size)} in all"))
-        elif self._memory_of(item.path) is None:
+        elif (memory := self._memory_of(item.path)) is None:
             said.append(Span("It is gone. Enter looks back at what was in it."))
-        elif not self.tree.remembered[item.path]:
-            said.append(Span("It is gone, and nothing is known of what was in it."))
         else:
-            said.append(Span("It is gone; what was in it is shown as it was just before."))
+            is_known = any(path.startswith(f"{item.path}/") for path in memory.items)
+            what = "What was in it is shown as it was just before." if is_known else "There was nothing in it."
+            said.append(Span(f"It is gone. {what}"))
         sentences = [file_fates.named(item.path), *(file_fates.sentence(session, each) for each in self._fates(item))]
         self._info = [*said, *(Span(each) for each in sentences if each)]
 
@@ -188,10 +188,13 @@ class FilesModel:
 
     def rows(self) -> list[Line]:
         """The rows of the window on the text, or what is said instead."""
-        if not self._info:
+        info = self._info
+        if not info and self.text.total and not self.text.count:
+            info = [Span("No line passes the filter. Esc shows all lines.", Role.DIM)]
+        if not info:
             return self.text.rows()
         cells = max(8, self.text.cells - 1)
-        return [line(" ", span._replace(text=each)) for span in self._info for each in wrapped(span.text, cells)]
+        return [line(" ", span._replace(text=each)) for span in info for each in wrapped(span.text, cells)]
 
     @property
     def title(self) -> str:
@@ -223,9 +226,8 @@ class FilesModel:
         said = [f"as it was at {self.session.clock(as_of_ms)}"]
         said += [] if self._shown[1] is None or self.tree.item is None else [fmt.size(self.tree.item.size)]
         if self.reads:
-            last = text.first + min(text.height, text.count)
             of_all = f" of {text.total:,}" if text.count == text.total else f"; {text.count:,} of {text.total:,} shown"
-            said.append(f"line {text.first + 1:,}{of_all}" if last else "no line")
+            said.append(f"line {text.first + 1:,}{of_all}" if text.count else "no line")
             said += [f"match {text.match_number or '-'} of {len(text.found):,}"] if text.sought else []
             said += [f"filter {text.filter_text}"] if text.filter_text else []
             following = "on" if text.is_following else "held" if text.follows else "off"
