@@ -12,7 +12,7 @@ from engine.views.pages.event_folds import EventFolds
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.events import EventsModel
-from tui.viewmodels.text import plain
+from tui.viewmodels.subject import Subject
 
 LATER_S = 330
 
@@ -105,35 +105,46 @@ def test_keys_fold_and_show_what_was_done(dashboard_at):
 
 
 @pytest.mark.parametrize(
-    ("filter_text", "view", "sentence"),
+    ("filter_text", "kind", "there"),
     [
-        ("kind:task deal-7", "tasks", "deal-7"),
-        ("kind:preparation", "preparation", "n0"),
-        ("kind:node", "nodes", "n0"),
-        ("kind:job", "jobs", "risk"),
-        ("kind:allocation", "pools", "shared"),
+        ("kind:task deal-7", "task", "deal-7"),
+        ("kind:preparation", "node", "preparation"),
+        ("kind:node", "node", "n0"),
+        ("kind:job", "job", "risk"),
+        ("kind:allocation", "pool", "shared"),
     ],
 )
-def test_enter_opens_what_an_event_is_about_at_its_moment(dashboard_at, filter_text, view, sentence):
+def test_enter_opens_what_an_event_is_about_at_its_moment(dashboard_at, filter_text, kind, there):
     app = dashboard_at(LATER_S)
     seen = []
 
     def note(app):
-        shown = app.screen.view
-        key = shown.table.key
-        seen.append((shown.id, app.session.now_ms, plain(shown.model.sentence(key)), shown.model.identity_of(key)))
+        seen.extend((app.session.now_ms, app.screen.subject, app.screen.view.id, text_of(app)))
 
     keys = [{" ": "space", "-": "minus", ":": "colon"}.get(letter, letter) for letter in filter_text]
     drive(app, "9", "slash", *keys, "enter", lambda app: seen.append(app.screen.view.table.key), "enter", note)
-    assert seen[1][0] == view
-    assert seen[1][1] == app.session.events.when_ms(seen[0])
+    key, now_ms, subject, view, lines = seen
+    assert now_ms == app.session.events.when_ms(key)
     assert app.session.is_past
-    assert sentence in " ".join(map(str, seen[1][2:]))
+    assert subject.kind == kind
+    assert view == ("preparation" if there == "preparation" else "thing")
+    assert contains(lines, there.capitalize() if there == "preparation" else there)
+
+
+def test_what_stands_around_the_list_is_of_that_moment_too(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    keys = [{":": "colon"}.get(letter, letter) for letter in "kind:preparation"]
+    drive(app, "6", lambda app: seen.append(text_of(app)[3]), "9", "slash", *keys, "enter", "enter")
+    app = dashboard_at(LATER_S)
+    drive(app, "6", "9", "slash", *keys, "enter", "enter", lambda app: seen.append(text_of(app)[3]))
+    assert "3 prepared" in seen[0]
+    assert "prepared" not in seen[1]
 
 
 def test_a_command_leads_to_what_it_names(dashboard_at):
     app = dashboard_at(LATER_S)
     seen = []
-    drive(app, *("A", "down", "enter", "enter", "X", "enter"), lambda app: seen.append(app.screen.view.id))
-    assert seen == ["jobs"]
+    drive(app, *("A", "down", "enter", "enter", "X", "enter"), lambda app: seen.append(app.screen.subject))
+    assert seen == [Subject("job", "risk")]
     assert app.session.job_id == "risk"

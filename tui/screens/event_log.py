@@ -8,11 +8,16 @@ from textual.binding import Binding
 
 from tui.panes.blade import Blade
 from tui.viewmodels.events import EventsModel
+from tui.viewmodels.subject import Kind, Subject
 
 if TYPE_CHECKING:
     from tui.screens.deck import Deck
     from tui.viewmodels.event_places import Place
     from tui.viewmodels.session import Session
+
+
+# What has a blade of its own; the other events are looked at in a list.
+_BLADES: dict[str, Kind] = {"tasks": "task", "nodes": "node", "jobs": "job", "pools": "pool"}
 
 
 class EventLog:
@@ -69,4 +74,8 @@ class EventLog:
             self._session.focus_job(place.job_id)
         if place.pool_id is not None:
             self._session.focus_pool(place.pool_id)
-        self._deck.navigation.show_row(place.view, place.row)
+        kind = _BLADES.get(place.view)
+        if kind is None or place.row is None:
+            self._deck.navigation.show_row(place.view, place.row)
+        else:
+            self._deck.navigation.open(Subject(kind, place.row))

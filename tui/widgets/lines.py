@@ -52,6 +52,8 @@ class LinesView(ScrollView):
             self.refresh()
             return
         top, height = self.scroll_offset.y, self.size.height
+        if not height:  # it is hidden: what it has drawn before is of no use when it comes back
+            self.refresh()
         for y in range(top, min(top + height, len(new))):
             if old[y] != new[y]:
                 self.refresh(Region(0, y - top, self.size.width, 1))
