@@ -268,7 +268,7 @@ async def measure(stage: Cases, cases: Sequence[str]) -> None:
     """All cases that are asked for."""
     busy = "frame at 120x40, busy"
     if "frames" in cases:
-        for name in ("watch", "tasks", "nodes", "preparation"):
+        for name in ("watch", "tasks", "nodes", "preparation", "timeline"):
             stage.go_to(stage.middle_ms)
             stage.deck.navigation.show(name)
             await stage.settle()

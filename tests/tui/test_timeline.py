@@ -306,6 +306,21 @@ def test_what_was_chosen_is_remembered(session_at):
     assert other.remembered() == chosen
 
 
+def test_the_present_moment_stays_in_view_with_room_for_what_comes(session_at):
+    session = session_at(60)
+    model = TimelineModel(session)
+    model.recall({"zoom": 1.0})
+    model.refresh(1)  # before there is room for more
+    model.refresh(80)
+    assert (model.columns.first, model.cursor_column) == (0, 60)
+    session.simulation.run_until(85_000)
+    session.noted()
+    model.refresh(80)
+    assert (model.columns.first, model.cursor_column) == (25, 60)
+    model.refresh(100)
+    assert (model.columns.first, model.cursor_column) == (5, 80)
+
+
 def test_before_there_is_anything_it_says_so(dashboard_at):
     lines = []
     drive(dashboard_at(0), "8", lambda app: lines.extend(text_of(app)))

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _IDLE = Glyph("·", ".", Role.QUIET, "idle")
 _BARRED = Glyph("×", "x", Role.OFF, "barred")
-_TASK_BEGINS = Glyph("▌", "|", Role.RUNNING, "task begins")
-_CHANGING = Glyph("◔", "s", Role.TRANSITION, "node changes")
+_TASK_BEGINS = Glyph("▌", "|", Role.RUNNING, "begins")
+_CHANGING = Glyph("◔", "s", Role.TRANSITION, "changes")
 _DOING = {
     Doing.ABSENT: NOTHING,
     Doing.IDLE: _IDLE,

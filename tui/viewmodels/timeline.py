@@ -71,8 +71,9 @@ class TimelineModel:
         if self._is_fitted:
             wanted_ms = self.rows.recorded_ms / (cells * _SEEN_SHARE)
             self._step = next((at for at, step in enumerate(STEPS_MS) if step >= wanted_ms), len(STEPS_MS) - 1)
-        step_ms = STEPS_MS[self._step]
-        self.columns = Columns(0 if self._is_fitted else self.columns.first, cells, step_ms)
+        shown = self.columns
+        first = 0 if self._is_fitted else max(0, shown.first + shown.number - cells)  # what was last stays so
+        self.columns = Columns(first, cells, STEPS_MS[self._step])
         self._keep_cursor_in_view()
 
     def is_behind(self, seen: Sequence[int]) -> bool:
@@ -111,8 +112,9 @@ class TimelineModel:
         columns, at = self.columns, self.cursor_column
         if at < 0:
             self._show_from(columns.first + at)
-        elif at >= columns.number:
-            self._show_from(columns.first + at - columns.number + 1)
+        elif at >= columns.number:  # the present moment goes on: there is room for what comes
+            last = columns.number - 1 if self.cursor_ms is not None else int(columns.number * _SEEN_SHARE)
+            self._show_from(columns.first + at - last)
 
     def _show_from(self, first: int) -> None:
         self.columns = self.columns._replace(first=max(0, first))
@@ -258,7 +260,7 @@ class TimelineModel:
         marks = [
             *self.rows.legend,
             Glyph(glyphs.known, glyphs.known, Role.RUNNING, "planned"),
-            Glyph(glyphs.planned, glyphs.planned, Role.OFF, "to come"),
+            Glyph(glyphs.planned, glyphs.planned, Role.OFF, "later"),
         ]
         spans: list[Span] = []
         for mark in marks:
