@@ -53,6 +53,11 @@ def test_ascii(snap_compare, dashboard_at):
     assert snap_compare(dashboard_at(LATER_S, ascii_only=True), terminal_size=(80, 24))
 
 
+def test_the_timeline_in_ascii(snap_compare, dashboard_at):
+    app = dashboard_at(530, "forty-nodes", ascii_only=True)
+    assert snap_compare(app, press=["8", "o", "o", "down"], terminal_size=(120, 40))
+
+
 @pytest.mark.parametrize("keys", [["6", "a", "enter"], ["6", "question_mark"], ["comma"]], ids=["act", "help", "past"])
 def test_above_the_deck(snap_compare, dashboard_at, keys):
     assert snap_compare(dashboard_at(LATER_S), press=keys, terminal_size=(120, 40))

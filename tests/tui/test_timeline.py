@@ -10,6 +10,7 @@ from textual import events
 from engine.specs.commands import RemoveNodes
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
+from tui.viewmodels.glyphs import GlyphSet
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import plain, width
 from tui.viewmodels.timeline import LABEL_CELLS, STEPS_MS, TimelineModel
@@ -319,6 +320,15 @@ def test_the_present_moment_stays_in_view_with_room_for_what_comes(session_at):
     assert (model.columns.first, model.cursor_column) == (25, 60)
     model.refresh(100)
     assert (model.columns.first, model.cursor_column) == (5, 80)
+
+
+def test_another_set_of_glyphs_is_drawn_at_once(session_at):
+    session = session_at(LATER_S)
+    model = model_of(session)
+    assert "█" in row(model, 0)
+    session.glyphs = GlyphSet(ascii_only=True)
+    assert row(model, 0).isascii()
+    assert "#" in row(model, 0)
 
 
 def test_before_there_is_anything_it_says_so(dashboard_at):

@@ -10,6 +10,7 @@ from tui.viewmodels.text import Line, Role, Span
 if TYPE_CHECKING:
     from tui.viewmodels.glyphs import Glyph, GlyphSet
     from tui.viewmodels.lane_rows import Columns, LaneRows
+    from tui.viewmodels.session import Session
 
 _MOST_KEPT = 500
 
@@ -41,14 +42,18 @@ def ahead(rows: LaneRows, key: int, columns: Columns, recorded: int) -> Ahead:
 class LaneLines:
     """Draws rows, and keeps what it has drawn."""
 
-    def __init__(self, glyphs: GlyphSet) -> None:
-        """Nothing drawn yet."""
-        self._glyphs = glyphs
+    def __init__(self, session: Session) -> None:
+        """Nothing drawn yet, in the glyphs of this session."""
+        self._session = session
         self._kept: dict[tuple[str, int], tuple[object, Line]] = {}
+
+    @property
+    def _glyphs(self) -> GlyphSet:
+        return self._session.glyphs
 
     def line(self, name: str, key: int, label: Span, cells: list[Glyph], after: Ahead, cursor: int | None) -> Line:
         """A row of the kind with this name; ``cursor`` is the column under the cursor, if it is in this row."""
-        drawn = label, cells, after, cursor
+        drawn = label, cells, after, cursor, self._glyphs.ascii_only
         kept = self._kept.get((name, key))
         if kept is not None and kept[0] == drawn:
             return kept[1]

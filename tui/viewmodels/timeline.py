@@ -55,7 +55,7 @@ class TimelineModel:
         self._is_fitted = True
         self._moment = (0, 0)
         self.pool_band = PoolBand(session, self.lanes)
-        self._lines = LaneLines(session.glyphs)
+        self._lines = LaneLines(session)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
