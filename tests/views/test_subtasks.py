@@ -6,7 +6,8 @@ import pytest
 from azure.batch import models
 
 from engine.views.document import document, json_text
-from engine.views.lanes import Doing, Lanes
+from engine.views.lane import Doing
+from engine.views.lanes import Lanes
 from engine.views.rest_tasks import subtask_bodies
 from engine.views.task_environment import task_environment
 from tests.builders import (
