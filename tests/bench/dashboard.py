@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from engine import Simulation, load_scenario
 from engine.log import Subject
 from engine.terms import NodeState
+from tests.bench.first_paint import first_paint_s
 from tests.bench.one import peak_bytes
 from tests.bench.stage import ROW, Stage, is_quiet, percentile
 from tests.bench.terminal import Terminal
@@ -261,11 +262,13 @@ class Cases(Stage):
         self.add("going back to any moment, worst of five", 200, max(costs) * 1000, "ms")
 
 
-CASES = ("frames", "lists", "views", "idle", "keys", "speed", "back")
+CASES = ("first", "frames", "lists", "views", "idle", "keys", "speed", "back")
 
 
 async def measure(stage: Cases, cases: Sequence[str]) -> None:
     """All cases that are asked for."""
+    if "first" in cases:
+        stage.add("first paint, from the start of the command", 0.6, min(first_paint_s() for _ in range(3)), "s")
     busy = "frame at 120x40, busy"
     if "frames" in cases:
         for name in ("watch", "tasks", "nodes", "preparation", "timeline"):
