@@ -23,6 +23,15 @@ class ShowView(Message):
         self.key = key
 
 
+class GoToFailure(Message):
+    """Go on to the next failure in time, or with ``by`` -1 back to the one before."""
+
+    def __init__(self, by: int) -> None:
+        """In this direction."""
+        super().__init__()
+        self.by = by
+
+
 class GoTo(Message):
     """Look at a moment, in ms since the start."""
 

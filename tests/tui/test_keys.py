@@ -442,3 +442,44 @@ def test_a_long_list_is_filtered_in_between_and_shown_when_it_is_done(dashboard_
 
     lines = asyncio.run(run())
     assert contains(lines, "Tasks 11", "29 hidden")
+
+
+def test_n_goes_from_one_failed_row_to_the_next_and_round(dashboard_at):
+    app = dashboard_at(530, "forty-nodes")
+    seen = []
+
+    def look(app):
+        table = app.deck.view.table
+        seen.append((table._at, app.deck.view.model.is_failed(table.key)))
+
+    drive(app, "9", "home", "n", look, "n", look, "N", look, "N", look)
+    failures = app.session.events.failures()
+    assert [at for at, _ in seen] == [failures[0], failures[1], failures[0], failures[-1]]
+    assert all(has_failed for _, has_failed in seen)
+
+
+def test_n_of_only_failed_rows_goes_through_failures_in_time(dashboard_at):
+    app = dashboard_at(530, "forty-nodes")
+    seen = []
+    drive(
+        app,
+        *("6", "exclamation_mark"),
+        *(step for key in ("N", "N", "n") for step in (key, lambda app: seen.append(app.session.now_ms))),
+    )
+    events = app.session.events
+    when_ms = sorted({events.when_ms(index) for index in events.failures()})
+    assert seen[0] > seen[1]
+    assert seen[2] == seen[0]
+    assert set(seen) <= set(when_ms)
+
+
+def test_n_of_tasks_finds_those_that_failed_wherever_they_are(dashboard_at):
+    app = dashboard_at(330, "retries-and-exit-conditions")
+    seen = []
+
+    def look(app):
+        view = app.deck.view
+        seen.append(view.model.cells(view.table.key)[3].text)
+
+    drive(app, "5", "o", "n", look, "n", look)
+    assert seen == ["failure", "failure"]

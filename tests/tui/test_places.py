@@ -8,6 +8,7 @@ from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.actions import actions_for
 from tui.viewmodels.bookmarks import Bookmarks, compare_lines
+from tui.viewmodels.jumping import letters_for
 from tui.viewmodels.links import links_of
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import plain, width
@@ -45,7 +46,7 @@ def test_a_moment_is_bookmarked_once_and_gone_to_by_its_digit(dashboard_at):
         app,
         *("B", "t", *"100", "enter", "B", "B", "apostrophe", "1"),
         lambda app: moments.append(app.session.now_ms),
-        *("apostrophe", "down", "enter"),
+        *("apostrophe", "2"),
         lambda app: moments.append(app.session.now_ms),
         lambda app: said.extend(notes(app)),
     )
@@ -59,9 +60,35 @@ def test_a_moment_is_bookmarked_once_and_gone_to_by_its_digit(dashboard_at):
 
 def test_without_bookmarks_it_says_how_to_set_one(dashboard_at):
     said = []
-    drive(dashboard_at(LATER_S), "apostrophe", "c", lambda app: said.extend(notes(app)))
-    assert said[0] == "There is no bookmark yet: B sets one."
-    assert said[1].startswith("There is nothing to compare with yet")
+    drive(
+        dashboard_at(LATER_S),
+        "apostrophe",
+        lambda app: said.extend(text_of(app)),
+        *("escape", "c"),
+        lambda app: said.extend(notes(app)),
+    )
+    assert contains(said, "there is no bookmark yet: B sets one")
+    assert said[-1].startswith("There is nothing to compare with yet")
+
+
+@pytest.mark.parametrize(("titles", "letters"), [(["Nodes", "Needs", "Node map"], "neo"), (["", "-"], "ab"), ([], "")])
+def test_each_pane_has_a_letter_of_its_own(titles, letters):
+    assert letters_for(titles) == list(letters)
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_a_letter_goes_to_its_pane_and_any_other_key_nowhere(dashboard_at, size):
+    seen = []
+    focus = lambda app: seen.append((app.deck.focused.id, len(app.screen_stack)))  # noqa: E731
+    drive(
+        dashboard_at(LATER_S),
+        "apostrophe",
+        lambda app: seen.append(text_of(app)),
+        *("n", focus, "apostrophe", "p", focus, "apostrophe", "f9", focus, "apostrophe", "m", focus),
+        size=size,
+    )
+    assert contains(seen[0], " n ", " p ", " m ", "a letter goes to its pane")
+    assert seen[1:] == [("attention", 1), ("hooks", 1), ("hooks", 1), ("map", 1)]
 
 
 def test_two_moments_of_a_run(session_at):

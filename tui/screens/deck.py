@@ -9,7 +9,7 @@ from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
 from tui.keymap import Keymap
-from tui.messages import Answered, Dismissed, GoTo, OpenOneOf, OpenSubject, ShowView, Typed
+from tui.messages import Answered, Dismissed, GoTo, GoToFailure, OpenOneOf, OpenSubject, ShowView, Typed
 from tui.panes.attention import Attention
 from tui.panes.blade import Blade
 from tui.panes.header import Header
@@ -261,6 +261,13 @@ class Deck(Screen[None]):
     def on_show_view(self, message: ShowView) -> None:
         """A pane asks for a view."""
         self.navigation.show(message.name, message.key)
+
+    def on_go_to_failure(self, message: GoToFailure) -> None:
+        """Failures are gone through in time."""
+        if message.by > 0:
+            self.search.failure()
+        else:
+            self.search.failure_before()
 
     def on_go_to(self, message: GoTo) -> None:
         """A moment was clicked."""

@@ -8,6 +8,7 @@ from textual.binding import Binding
 
 from engine.views.pages.jobs import job_ids, pool_ids
 from tui.panes.thing import ThingPane
+from tui.screens.jump import Jump, Target
 from tui.screens.picker import Pick, Picker
 from tui.screens.sheet import Sheet
 from tui.viewmodels.bookmarks import Bookmarks, compare_lines
@@ -44,7 +45,7 @@ class Places:
         Binding("J", "place('choose_job')", "choose the job in focus", id="focus.job"),
         Binding("P", "place('choose_pool')", "choose the pool in focus", id="focus.pool"),
         Binding("B", "place('bookmark')", "bookmark this moment", id="time.bookmark"),
-        Binding("apostrophe", "place('choose_moment')", "go to a bookmark", id="time.bookmarks"),
+        Binding("apostrophe", "place('jump')", "then a letter: a pane; then a digit: a bookmark", id="go.jump"),
         Binding("c", "place('compare')", "compare with a bookmark or a run that was left", id="time.compare"),
     )
 
@@ -92,16 +93,18 @@ class Places:
         number = self.bookmarks.add()
         self._deck.say(f"Bookmark {number}: {self._session.clock(self._session.now_ms)}. ' goes there, c compares.")
 
-    def choose_moment(self) -> None:
-        """Go to a bookmark."""
-        moments_ms = self.bookmarks.moments_ms
-        picks = [Pick(_DIGITS[at : at + 1], self._session.clock(when_ms)) for at, when_ms in enumerate(moments_ms)]
-        self._pick(
-            "Bookmarks",
-            picks,
-            lambda number: self._deck.playback.seek(moments_ms[number]),
-            "There is no bookmark yet: B sets one.",
-        )
+    def jump(self) -> None:
+        """Go to a pane by its letter, or to a bookmark by its digit."""
+        deck, moments_ms = self._deck, self.bookmarks.moments_ms
+
+        def go(target: Target | None) -> None:
+            if target is not None and target.pane is not None:
+                deck.set_focus(target.pane)
+            elif target is not None:
+                deck.playback.seek(moments_ms[target.bookmark])
+
+        panes = [pane for pane in deck.focus_chain if pane.region.area]
+        deck.app.push_screen(Jump(panes, [self._session.clock(when_ms) for when_ms in moments_ms]), go)
 
     def compare(self) -> None:
         """Compare the present moment with another one, or with a run that was left."""

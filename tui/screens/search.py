@@ -56,6 +56,16 @@ class Search:
         events = self._session.events
         self._begin(events.is_failure, "Nothing more fails.")
 
+    def failure_before(self) -> None:
+        """Back to the moment of the last failure before this one."""
+        events, now_ms = self._session.events, self._session.now_ms
+        earlier = (events.when_ms(index) for index in reversed(events.failures()))
+        when_ms = next((when_ms for when_ms in earlier if when_ms < now_ms), None)
+        if when_ms is None:
+            self._deck.say("Nothing has failed before this moment.")
+        else:
+            self._deck.playback.seek(when_ms)
+
     def stop(self) -> bool:
         """Look no further; returns whether something was looked for."""
         was_on, self._is_on = self._is_on, False

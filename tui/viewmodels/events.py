@@ -17,7 +17,7 @@ from tui.viewmodels.subject import Kind, Subject
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from tui.viewmodels.session import Session
 
@@ -110,6 +110,10 @@ class EventsModel(RowsModel):
             return key if key in rows else None
         at = bisect_right(rows, key) - 1  # they are in order; a fold stands for all that is in it
         return at if at >= 0 and (rows[at] == key or self._folds_now) else None
+
+    def failed_rows(self) -> Container[int]:
+        """The entries that tell of a failure."""
+        return frozenset(self._page.failures())
 
     def is_failed(self, key: int) -> bool:
         """Whether an entry tells of a failure."""

@@ -13,7 +13,7 @@ from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from tui.viewmodels.file_places import FilesAt
     from tui.viewmodels.session import Session
@@ -248,6 +248,17 @@ class RowsModel(ABC):
         looked_at = map(self.key, range(min(self.count, _MOST_SEARCHED)))
         exact = (key for key in looked_at if self.identity_of(key).lower() == identity.lower())
         return next(exact, self.key(0) if self.count else None)
+
+    def failed_rows(self) -> Container[int] | None:
+        """The rows that have failed, where they are known; None where each must be asked."""
+        return None
+
+    def next_failed(self, at: int, by: int) -> int | None:
+        """The place of the next row that has failed, or with ``by`` -1 of the one before; None where none has."""
+        known = self.failed_rows()
+        has_failed = self.is_failed if known is None else known.__contains__
+        places = ((at + by * offset) % self.count for offset in range(1, self.count + 1))
+        return next((place for place in places if has_failed(self.key(place))), None)
 
     def clear_filter(self) -> bool:
         """Show all rows again; returns whether that changed anything."""

@@ -13,7 +13,7 @@ from tui.viewmodels.supplies import task_blocks
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from tui.viewmodels.session import Session
 
@@ -59,6 +59,10 @@ class TasksModel(RowsModel):
     def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` has left the others out
         """Whether a task has failed."""
         return True
+
+    def failed_rows(self) -> Container[int]:
+        """The tasks that have failed."""
+        return frozenset(self._page.failed())
 
     def find(self, identity: str) -> int | None:
         """The task with this id, however many there are; else as in any list."""

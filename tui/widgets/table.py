@@ -11,6 +11,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.scroll_view import ScrollView
 
+from tui.messages import GoToFailure
 from tui.viewmodels.text import Role, Span, fit, wrapped
 from tui.widgets.height import set_lines
 from tui.widgets.lines import strip_of
@@ -48,6 +49,8 @@ class Table(Resized, ScrollView):
         Binding("o", "sort", "sort by the next column", id="table.sort"),
         Binding("O", "turn", "turn the order round", id="table.turn"),
         Binding("exclamation_mark", "only_failed", "only failed", id="table.failed"),
+        Binding("n", "next_failure(1)", "next failed row; of only failed ones: in time", id="table.next-failure"),
+        Binding("N", "next_failure(-1)", "failed row before; of only failed ones: in time", id="table.failure-before"),
     ]
 
     class Moved(Message):
@@ -321,6 +324,16 @@ class Table(Resized, ScrollView):
         """Show only what failed, or all again."""
         self.model.only_failed = not self.model.only_failed
         self._arranged()
+
+    def action_next_failure(self, by: int) -> None:
+        """To the next row that has failed; where only those are shown, to the moment of the next failure."""
+        if self.model.only_failed:
+            self.post_message(GoToFailure(by))
+            return
+        place = self.model.next_failed(self._at, by) if self.model.count else None
+        if place is not None:
+            self.follows = False
+            self.move_to(place)
 
     def _arranged(self) -> None:
         self.post_message(self.Arranged())  # whoever shows the table looks at all that stands around it as well

@@ -1,0 +1,74 @@
+"""Jump keys: a letter on each pane, a digit for each bookmark; pressing one goes there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual.binding import Binding, BindingType
+
+from tui.screens.modal import Modal
+from tui.viewmodels.jumping import letters_for
+from tui.viewmodels.text import Role, Span
+from tui.widgets.lines import LinesView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.widget import Widget
+
+
+class Target(NamedTuple):
+    """Where a key leads: a pane, or a bookmark by its number from 0."""
+
+    pane: Widget | None
+    bookmark: int = -1
+
+
+class Jump(Modal[Target | None]):
+    """Answers with what was chosen; any other key, and a click, closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
+
+    def __init__(self, panes: Sequence[Widget], moments: Sequence[str]) -> None:
+        """Among these panes, as they lie on the screen below, and these bookmarked moments."""
+        super().__init__()
+        titles = [str(pane.border_title or pane.id or "") for pane in panes]
+        self._panes = dict(zip(letters_for(titles), panes, strict=False))
+        self._moments = moments
+
+    def compose(self) -> ComposeResult:
+        """A label on each pane, and a line of bookmarks."""
+        for letter, pane in self._panes.items():
+            label = LinesView(classes="jump")
+            label.styles.offset = (pane.region.x, pane.region.y)
+            label.show([(Span(f" {letter} ", Role.CURSOR, is_fill=True),)])
+            yield label
+        bookmarks = LinesView(id="bookmarks")
+        bookmarks.show([self._bookmarks()])
+        yield bookmarks
+
+    def _bookmarks(self) -> tuple[Span, ...]:
+        if not self._moments:
+            return (Span(" a letter goes to its pane; there is no bookmark yet: B sets one", Role.DIM),)
+        spans = [Span(" a letter goes to its pane, a digit to its bookmark:", Role.DIM)]
+        for number, moment in enumerate(self._moments, 1):
+            spans += [Span(f"  {number}", Role.KEY), Span(f" {moment}")]
+        return tuple(spans)
+
+    def on_key(self, event: events.Key) -> None:
+        """The pane with this letter, the bookmark with this digit."""
+        event.stop()
+        event.prevent_default()
+        pressed = event.character or ""
+        if pressed in self._panes:
+            self.dismiss(Target(self._panes[pressed]))
+        elif pressed.isdecimal() and 1 <= int(pressed) <= len(self._moments):
+            self.dismiss(Target(None, int(pressed) - 1))
+        else:
+            self.dismiss(None)
+
+    def on_click(self) -> None:
+        """Nothing is chosen."""
+        self.dismiss(None)
