@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from engine.terms import NodeState, TaskResult, TaskState
+from engine.terms import JobState, NodeState, TaskResult, TaskState
 from engine.views.pages.instances import Hook, HookStatus
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.app import Dashboard
-from tui.viewmodels.glyphs import JOB, NODE, GlyphSet, hook_glyph, task_glyph
+from tui.viewmodels.glyphs import JOB, NODE, GlyphSet, hook_glyph, job_glyph, task_glyph
 from tui.viewmodels.legend import laid_out
 from tui.viewmodels.lenses import LENSES, Lens
 from tui.viewmodels.node_map import LABEL_CELLS, Grid, NodeMapModel, grid
@@ -91,6 +91,9 @@ def test_every_state_has_its_symbol_letter_and_category():
     for (state, result, flag), expected in TASKS.items():
         assert drawn(task_glyph(state, result, **{name: name == flag for name in flags})) == expected
     assert {state.wire: drawn(glyph) for state, glyph in JOB.items() if state is not None} == JOBS
+    for reason in ("TaskFailed", "MaxWallClockTimeExpiry"):
+        assert drawn(job_glyph(JobState.COMPLETED, reason)) == "✗x FAILED"
+    assert drawn(job_glyph(JobState.COMPLETED, "AllTasksCompleted")) == JOBS["completed"]
 
 
 @pytest.mark.parametrize("table", [NODES, HOOKS, TASKS, JOBS], ids=["nodes", "hooks", "tasks", "jobs"])

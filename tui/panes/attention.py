@@ -42,10 +42,8 @@ class Attention(Choices):
         self.mark = self._model.session.glyphs.cursor
         count = len(self._model.concerns)
         entitle(self, f"Needs attention ({count})" if count else "Needs attention")
-        cells = max(_FEWEST_CELLS, self.size.width - self.MARK_CELLS)
-        lines = self._model.lines(cells)
-        needs_scrollbar = len(lines) > self.size.height and not self.show_vertical_scrollbar
-        self.show(self._model.lines(cells - 1) if needs_scrollbar else lines)
+        room = self.outer_size.width - self.gutter.width - self.styles.scrollbar_size_vertical
+        self.show(self._model.lines(max(_FEWEST_CELLS, room - self.MARK_CELLS)))
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
         """Go to where the group is looked at."""

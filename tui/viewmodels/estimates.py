@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.terms import JobState
 from tui import format as fmt
-from tui.viewmodels.blocks.job import job_role
+from tui.viewmodels.blocks.job import glyph_of
 from tui.viewmodels.text import Line, Role, Span, between, line
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
         f"est. {clock(forecast.job_ms)}" if forecast.job_ms is not None else "",
     )
     if job.end_ms is not None:
-        return (), (), line(Span(f"ended {clock(job.end_ms)}", job_role(job)))
+        return (), (), line(Span(f"ended {clock(job.end_ms)}", glyph_of(job).role))
     first, second, third = (line(Span(end, Role.DERIVED)) if end else () for end in ends)
     return first, second, third
 
@@ -50,7 +50,7 @@ def _ends(session: Session, job: JobRow) -> Line:
     clock, forecast = session.clock, session.forecast()
     if job.end_ms is not None:
         after = fmt.span(job.end_ms - job.created_ms)
-        return line(Span(f"Ended {clock(job.end_ms)}, {after} after it was added", job_role(job)))
+        return line(Span(f"Ended {clock(job.end_ms)}, {after} after it was added", glyph_of(job).role))
     known, estimated = [], []
     if forecast.prepared_ms is not None:
         known.append(f"Preparation done {clock(forecast.prepared_ms)}")

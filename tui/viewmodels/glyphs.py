@@ -114,6 +114,9 @@ JOB: dict[JobState | None, Glyph] = {
     None: Glyph("∅", "g", Role.OFF, "deleted"),
 }
 
+_JOB_FAILED = Glyph("✗", "x", Role.FAILED, "completed")
+_BAD_ENDS = ("TaskFailed", "MaxWallClockTimeExpiry")
+
 JOB_SCHEDULE: dict[JobScheduleState | None, Glyph] = {
     JobScheduleState.ACTIVE: Glyph("◉", "a", Role.RUNNING, "active"),
     JobScheduleState.DISABLED: Glyph("⊖", "d", Role.OFF, "disabled"),
@@ -157,6 +160,14 @@ def phase_glyph(prep: HookStatus, release: HookStatus) -> Glyph:
     if release in (HookStatus.RUNNING, HookStatus.SUCCEEDED, HookStatus.FAILED, HookStatus.SKIPPED):
         return RELEASE[release]
     return PREPARATION[prep]
+
+
+def job_glyph(state: JobState | None, terminate_reason: str | None) -> Glyph:
+    """The glyph of a job; one that a failure or a limit has ended is a failure."""
+    glyph = JOB[state]
+    if terminate_reason not in _BAD_ENDS:
+        return glyph
+    return _JOB_FAILED if state is JobState.COMPLETED else glyph._replace(role=Role.FAILED)
 
 
 def pool_glyph(state: PoolState | None, allocation: AllocationState | None) -> Glyph:

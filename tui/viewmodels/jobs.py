@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.jobs import job_ids
 from tui.viewmodels.blocks import job as blocks
-from tui.viewmodels.glyphs import JOB
 from tui.viewmodels.lists import Block, Column, RowsModel
 from tui.viewmodels.text import Line, Role, Span, line
 
@@ -64,15 +63,14 @@ class JobsModel(RowsModel):
     def cells(self, key: int) -> tuple[Span, ...]:
         """Glyph, id, state, priority, pool and the three phases."""
         job = self._row(key)
-        role = blocks.job_role(job)
-        glyph = JOB[job.state]
+        glyph = blocks.glyph_of(job)
         tasks = job.phases.tasks
         bad = self.session.glyphs.bad
         failed = f" {bad}{tasks.failed:,}" if tasks.failed else ""
         return (
-            Span(self.session.glyphs.of(glyph), role),
+            self.session.glyphs.span(glyph),
             Span(job.job_id, Role.STRONG if job.job_id == self.session.job_id else Role.PLAIN),
-            Span(glyph.name, role),
+            Span(glyph.name, glyph.role),
             Span(str(job.priority)),
             Span(job.pool_id),
             self._phase(job.phases.preparation),
@@ -97,7 +95,9 @@ class JobsModel(RowsModel):
         """A job in one line."""
         job = self._row(key)
         return line(
-            Span(f"{job.job_id}, {JOB[job.state].name}, pool {job.pool_id}, priority {job.priority}", Role.DERIVED)
+            Span(
+                f"{job.job_id}, {blocks.glyph_of(job).name}, pool {job.pool_id}, priority {job.priority}", Role.DERIVED
+            )
         )
 
     def details(self, key: int) -> Sequence[Block]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui import format as fmt
-from tui.viewmodels.blocks.job import job_role
-from tui.viewmodels.glyphs import JOB, NODE, phase_glyph, task_glyph
+from tui.viewmodels.blocks.job import glyph_of
+from tui.viewmodels.glyphs import NODE, phase_glyph, task_glyph
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Line, Role, Span, cut, line
 
@@ -106,11 +106,11 @@ class Pins:
     def _job(self, job_id: str) -> Line:
         job = self._session.job(job_id)
         assert job is not None
-        tasks, glyph = job.phases.tasks, JOB[job.state]
+        tasks, glyph = job.phases.tasks, glyph_of(job)
         failed = f" {self._session.glyphs.bad}{tasks.failed:,}" if tasks.failed else ""
         return line(
-            Span(self._session.glyphs.of(glyph), job_role(job)),
+            self._session.glyphs.span(glyph),
             Span(f" {job_id}  ", Role.STRONG),
-            Span(f"{glyph.name}  ", job_role(job)),
+            Span(f"{glyph.name}  ", glyph.role),
             Span(f"tasks {tasks.succeeded + tasks.failed:,}/{tasks.total:,}{failed}"),
         )

@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui import format as fmt
-from tui.viewmodels.glyphs import JOB
+from tui.viewmodels.glyphs import job_glyph
 from tui.viewmodels.lists import Block, row
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, link
 
 if TYPE_CHECKING:
     from engine.views.pages.jobs import JobRow
+    from tui.viewmodels.glyphs import Glyph
     from tui.viewmodels.session import Session
 
-_BAD_ENDS = ("TaskFailed", "MaxWallClockTimeExpiry")
 
-
-def job_role(job: JobRow) -> Role:
-    """The role of a job's state; a completed job that ended in failure is a failure."""
-    return Role.FAILED if job.terminate_reason in _BAD_ENDS else JOB[job.state].role
+def glyph_of(job: JobRow) -> Glyph:
+    """The glyph of a job's state."""
+    return job_glyph(job.state, job.terminate_reason)
 
 
 def no_limit(number: int) -> str:
@@ -39,7 +38,7 @@ def general(session: Session, job: JobRow) -> Block:
         "General",
         (
             row("ID", job.job_id),
-            row("State", JOB[job.state].name, job_role(job)),
+            row("State", glyph_of(job).name, glyph_of(job).role),
             row("Since", session.clock(job.since_ms)),
             row("Previous state", job.previous.wire if job.previous is not None else None),
             row("Priority", job.priority),
@@ -88,7 +87,7 @@ def execution(session: Session, job: JobRow) -> Block:
     """When it began and ended, and why."""
     rows = [row("Started", session.clock(job.created_ms)), row("Ended", session.clock(job.end_ms))]
     if job.terminate_reason:
-        rows.append(row("Terminate reason", job.terminate_reason, job_role(job)))
+        rows.append(row("Terminate reason", job.terminate_reason, glyph_of(job).role))
     if job.scheduling_error:
         rows.append(row("Scheduling error", " ".join(job.scheduling_error), Role.FAILED))
     return Block("Execution information", tuple(rows))

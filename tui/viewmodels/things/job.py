@@ -76,9 +76,9 @@ class JobThing(Thing):
     def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every thing
         """State, pool, priority, what it waits for."""
         job = self._row
-        glyph, role = JOB[job.state], blocks.job_role(job)
+        glyph = blocks.glyph_of(job)
         words = f"   priority {job.priority}   on pool {job.pool_id or 'none'}"
-        spans = [Span(self.session.glyphs.of(glyph), role), Span(f" {glyph.name}", role), Span(words)]
+        spans = [self.session.glyphs.span(glyph), Span(f" {glyph.name}", glyph.role), Span(words)]
         waits = job_waits_for(job, self.session.pool(job.pool_id))
         return [line(*spans, Span(f"   waits for {waits}" if waits else "", Role.DERIVED))]
 
