@@ -201,7 +201,7 @@ def test_a_file_that_grows_is_read_to_its_end_and_one_that_vanishes_is_told_of(s
     assert said(model) == ["1 t1", "2 t2"]
     assert not later(model, 200)
     assert later(model, 500)
-    assert said(model)[0] == "shared/done.txt is not there any more. It had 6 B."
+    assert said(model)[0] == "shared/done.txt is not there at 08:08:20. It had 6 B."
     assert model.reads == ""
     assert model.tree.path == "shared"
     model.look()
@@ -328,6 +328,22 @@ def test_status_and_heading_fit_into_any_width(session_at):
     assert words == (
         "as it was at 08:01:40 · line 1; 4 of 5 shown · match 1 of 4 · filter !9 of · follow on · wrap off"
     )
+
+
+def test_before_its_node_was_there_nothing_is_shown(session_at):
+    model = FilesModel(session_at(100, READ), FilesAt(0, PREPARED))
+    model.session.simulation.seek(5000)
+    model.session.noted()
+    assert model.refresh()
+    assert model.tree.rows == []
+    assert " ".join(said(model)) == (
+        f"{PREPARED} is not there at 08:00:05. It had 271 B. There are no files. The node is not there yet."
+    )
+    assert model.heading(40) == ()
+    later(model, 40)
+    assert said(model)[0].startswith(f"{PREPARED} is not there at 08:00:40.")
+    later(model, 100)
+    assert (model.tree.path, model.text.total) == (PREPARED, 5)
 
 
 def test_a_filter_that_nothing_passes_says_so(session_at):

@@ -103,6 +103,11 @@ class TreeModel:
         self.rows = list(self._below("", 0))
         self._put_cursor_on(path)
 
+    def reveal_again(self, path: str) -> None:
+        """Put the cursor on a path if there is such a row, its directories being open or not; else leave it."""
+        if self._page.item(path) is not None or any(item.path == path for item in self._remembered_below(parent(path))):
+            self.reveal(path)
+
     def is_open(self, path: str) -> bool:
         """Whether a directory shows what is in it."""
         return path in self._open

@@ -45,12 +45,14 @@ class FilesModel:
     def __init__(self, session: Session, place: FilesAt) -> None:
         """The tree is opened at this place."""
         self.session = session
+        record = session.simulation.world.nodes[place.node]
+        self.title = session.text(f"Files on node {fmt.node_name(record.position, record.id)}")
         self.page = FilePage(session.simulation, place.node)
         self.tree = TreeModel(self.page, session.glyphs)
         self.text = TextModel(session.glyphs.cursor)
         self._memories: dict[str, _Memory] = {}
         self._shown: tuple[str, int | None] = ("", None)  # the path that is read, and as of when if it is gone
-        self._lost = ""  # what is said of a file that was read and has vanished
+        self._lost: Item | None = None  # the file that was read, and is not there
         self._info: Sequence[Span] = ()
         self.tree.reveal(place.path)
         gone = self.tree.item
@@ -65,21 +67,27 @@ class FilesModel:
 
     def refresh(self) -> bool:
         """Time may have moved: look at the node again; returns whether anything but the time has changed."""
-        before = self.tree.item
         if not self.page.refresh():
             return False
+        read = self._lost or self.tree.item
         self._memories = {path: memory for path, memory in self._memories.items() if self._fate_of(path) == memory.fate}
         self._hand_on_memories()
         self.tree.refresh()
-        has_vanished = before is not None and not before.is_directory and self.page.item(before.path) is None
-        if before is not None and has_vanished and self.would_recall:
-            self._remember()
-            self.tree.reveal(before.path)
-        self.look()
-        if before is not None and has_vanished and self.tree.path != before.path:
-            self._lost = f"{before.path} is not there any more. It had {fmt.size(before.size)}."
-            self._tell_of_directory()
+        if read is not None and not read.is_directory:
+            self._read_on(read)
+        else:
+            self.look()
         return True
+
+    def _read_on(self, file: Item) -> None:
+        """Read the same file again, if its directory has gone as it was before that; or say that it is not there."""
+        if self.page.item(file.path) is None and self.would_recall:
+            self._remember()
+        self.tree.reveal_again(file.path)
+        self.look()
+        if self.tree.path != file.path:
+            self._lost = file
+            self._tell_of_directory()
 
     def _fate_of(self, path: str) -> Fate | None:
         item = self.page.item(path)
@@ -91,7 +99,7 @@ class FilesModel:
     def look(self) -> None:
         """Show what is under the cursor of the tree."""
         item = self.tree.item
-        self._info, self._lost = (), ""
+        self._info, self._lost = (), None
         if item is None or item.is_directory:
             self._shown = ("", None)
             self._tell_of_directory()
@@ -129,11 +137,17 @@ class FilesModel:
         """What there is to say where no file is read."""
         self.text.show("", is_other=True)
         item, session = self.tree.item, self.session
-        said = [Span(self._lost, Role.ALERT)] if self._lost else []
+        said = []
+        if self._lost is not None:
+            path, size = self._lost.path, fmt.size(self._lost.size)
+            said.append(Span(f"{path} is not there at {session.clock(session.now_ms)}. It had {size}.", Role.ALERT))
         if item is None:
             left_ms = self.page.left_ms
-            when = "" if left_ms is None else f" The node left the pool at {session.clock(left_ms)} (FILE-9)."
-            self._info = [*said, Span(f"There are no files here.{when}")]
+            why = "" if left_ms is None else f" The node left the pool at {session.clock(left_ms)} (FILE-9)."
+            self._info = [
+                *said,
+                Span(f"There are no files.{why if self.page.is_known else ' The node is not there yet.'}"),
+            ]
             return
         said.append(Span(f"{item.path}/", Role.STRONG))
         entries = len(self.page.children(item.path))
@@ -195,13 +209,6 @@ class FilesModel:
             return self.text.rows()
         cells = max(8, self.text.cells - 1)
         return [line(" ", span._replace(text=each)) for span in info for each in wrapped(span.text, cells)]
-
-    @property
-    def title(self) -> str:
-        """Whose files these are."""
-        session = self.session
-        record = session.simulation.world.nodes[self.page.node]
-        return session.text(f"Files on node {fmt.node_name(record.position, record.id)}")
 
     def heading(self, cells: int) -> Line:
         """The path under the cursor, and what becomes of it."""

@@ -89,9 +89,14 @@ class FilePage:
     # -- what is there -------------------------------------------------------------------------------------------
 
     @property
+    def is_known(self) -> bool:
+        """Whether there is or was such a node; not at a moment before it was allocated."""
+        return self.node < len(self._simulation.world.nodes.state)
+
+    @property
     def left_ms(self) -> int | None:
-        """When the node left its pool, in ms since the start; None while it is there."""
-        return self._simulation.world.nodes[self.node].gone_ms
+        """When the node left its pool, in ms since the start; None while it is there, or not yet."""
+        return self._simulation.world.nodes[self.node].gone_ms if self.is_known else None
 
     def children(self, path: str) -> Sequence[str]:
         """The paths in a directory, sorted; the root is the empty path. What is gone has none."""
@@ -127,6 +132,8 @@ class FilePage:
         if directory in self._gone:
             return [self._gone[directory]]
         world = self._simulation.world
+        if not self.is_known:
+            return []
         record = world.nodes[self.node]
         found = [] if record.evicted_ms is None else [Fate(Cause.PREEMPTED, record.evicted_ms)]
         if record.operation is not None and record.operation.name in _OPERATIONS:
@@ -186,7 +193,7 @@ class FilePage:
         """The tree: what stands on the disk, and the directories of processes, which are there in any case (FILE-4)."""
         disk = self._simulation.world.disks[self.node]
         self._children, self._sizes = {"": []}, {"": 0}
-        for path in disk.walk() if self.left_ms is None else ():
+        for path in disk.walk() if self.is_known and self.left_ms is None else ():
             if process_directory(path) not in self._gone:
                 self._add(path, disk.size(path), is_directory=disk.is_dir(path))
         for path in self._traces.processes:
