@@ -48,7 +48,7 @@ def test_where_nothing_more_happens_to_a_row_it_says_so(dashboard_at):
 
 
 def test_without_a_row_there_is_nothing_to_follow(dashboard_at):
-    assert "put the cursor on one" in after(dashboard_at(LATER_S), "9", "semicolon")[1][0]
+    assert "put the cursor on one" in after(dashboard_at(5), "3", "semicolon")[1][0]
 
 
 def test_the_next_failure_is_a_time_to_go_to(dashboard_at):
