@@ -23,7 +23,7 @@ def by_the_rules(session: Session, action: Action, cells: int) -> list[Line]:
     """What fits better, what is touched now, and what follows by the rules."""
     lines: list[Line] = [()]
     for better in action.better:
-        lines += [line(Span(each, Role.ALERT)) for each in wrapped(f" Better: {better.why} ", cells)]
+        lines += [line(Span(each, Role.TRANSITION)) for each in wrapped(f"Better: {better.why}", cells)]
     if action.unavailable:
         said = f"Not now: {action.unavailable}. The service would refuse it."
         lines += [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]

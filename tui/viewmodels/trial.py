@@ -188,8 +188,9 @@ def _completions(session: Session, trial: Trial) -> list[tuple[str, str, str]]:
     def clock(when_ms: int | None) -> str:
         return never if when_ms is None else session.clock(when_ms)
 
-    pairs = ((job, trial.without.completed_ms.get(job), trial.given.completed_ms.get(job)) for job in jobs)
-    return [(job, clock(before), clock(after)) for job, before, after in pairs if before != after]
+    of_jobs = ((job, trial.without.completed_ms.get(job), trial.given.completed_ms.get(job)) for job in jobs)
+    pairs = ((job, clock(before), clock(after)) for job, before, after in of_jobs)
+    return [(job, before, after) for job, before, after in pairs if before != after]
 
 
 def whose(command: Command) -> str:
