@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from itertools import pairwise
 
 import pytest
 
+from engine import Simulation, load_scenario
 from engine.specs import commands as c
 from tests.tui.screen_text import contains, text_of
 from tui.viewmodels.notices import Notices
+from tui.viewmodels.session import Session
 
 
 def told(session, *seconds, speed=60):
@@ -126,3 +129,16 @@ def test_where_nothing_will_be_seen_to_happen_it_is_said_at_the_start(dashboard_
 
         asyncio.run(run())
     assert said == [["No event before 08:00:50. . goes there."], []]
+
+
+def test_a_cause_that_goes_on_is_told_again_when_there_are_ten_times_as_many():
+    task = {"id": "deal-{0}", "commandLine": "price", "simulate": {"duration": "PT1M", "exitCode": 4}}
+    factory = {"parameterSets": [{"start": 1, "end": 30}], "repeatTask": task}
+    body = {
+        "scenario": "failing",
+        "pools": [{"id": "p", "vmSize": "standard_f4s_v2", "targetDedicatedNodes": 1}],
+        "jobs": [{"id": "j", "poolInfo": {"poolId": "p"}, "taskFactory": {"type": "parametricSweep", **factory}}],
+    }
+    session = Session(Simulation(load_scenario("failing", text=json.dumps(body))))
+    said = [notice.text for notice in told(session, *range(60, 3600, 60)) if notice is not None and notice.is_failure]
+    assert said == ["1 × task: exit code 4 (deal-1)", "10 × task: exit code 4 (deal-10)"]

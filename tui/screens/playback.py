@@ -77,7 +77,7 @@ class Playback:
         self._session.noted()
         notice = self._notices.take(self.pacer.speed)
         if notice is not None:
-            self._deck.say(notice.text, "error" if notice.is_failure else "information")
+            self._deck.say(notice.text, "warning" if notice.is_failure else "information")
 
     def play(self) -> None:
         """Let time go by, or stop it."""

@@ -58,12 +58,15 @@ class Notices:
         self._session = session
         self._from = 0
         self._jumps = -1
+        self._counts: dict[str, int] = {}  # by cause: the failures so far
         self._phases: _Phases | None = None  # of the last call; None where that was too fast to look
         self.skip()
 
     def skip(self) -> None:
         """What has happened so far is not told any more."""
         self._from = self._session.events.count
+        if self._jumps != self._session.simulation.jumps:
+            self._counts.clear()
         self._jumps = self._session.simulation.jumps
         self._phases = self._phases_now()
 
@@ -85,16 +88,23 @@ class Notices:
     # -- failures ------------------------------------------------------------------------------------------------
 
     def _failed(self, new: Sequence[int]) -> list[str]:
-        """The failures by cause, the most frequent first."""
+        """The failures by cause, the most frequent first; a cause that goes on and on is told now and then."""
         events = self._session.events
         causes: dict[str, list[str]] = {}
         for index in new[-_MOST_LOOKED_AT:]:
             event = events.row(index)
             causes.setdefault(cause(event), []).append(_name(event))
         ordered = sorted(causes.items(), key=lambda pair: -len(pair[1]))
-        lines = [f"{len(names):,} × {why} ({_some(names)})" for why, names in ordered[:_MOST_CAUSES]]
-        rest = len(new) - sum(len(names) for _, names in ordered[:_MOST_CAUSES])
-        return [*lines, f"and {rest:,} more failures: 9 ! lists them"] if rest else lines
+        told = [(why, names) for why, names in ordered if self._is_news(why, len(names))][:_MOST_CAUSES]
+        lines = [f"{self._counts[why]:,} × {why} ({_some(names)})" for why, names in told]
+        rest = len(new) - sum(len(names) for _, names in told)
+        return [*lines, f"and {rest:,} more failures: 9 ! lists them"] if told and rest else lines
+
+    def _is_news(self, why: str, more: int) -> bool:
+        """Count what has failed; whether it is told: the first time, and when it has become ten times as many."""
+        before = self._counts.get(why, 0)
+        self._counts[why] = before + more
+        return not before or len(str(before)) < len(str(before + more))
 
     # -- phases --------------------------------------------------------------------------------------------------
 
