@@ -256,19 +256,18 @@ def test_after_a_branch_everything_is_that_of_the_new_run(session_at):
         fresh.next_rows()
 
 
-def test_the_cursor_comes_along_when_somebody_goes_to_another_moment(session_at):
-    session = session_at(LATER_S)
-    model = model_of(session)
-    model.move(-10)
-    with session.at(50_000):
-        pass
-    model.refresh(CELLS)
-    assert model.cursor_ms == 280_000
-    session.simulation.seek(50_000)
-    session.noted()
-    model.refresh(CELLS)
-    assert model.cursor_ms is None
-    assert model.cursor_column == 10
+def test_the_cursor_comes_along_when_somebody_goes_to_another_moment(dashboard_at):
+    seen = []
+
+    def note(app):
+        model = app.screen_stack[0].query_one("#lanes").model
+        seen.append((model.cursor_ms, model.cursor_column))
+
+    away = ["left"] * 10
+    drive(
+        dashboard_at(LATER_S), "8", *away, "w", note, "escape", note, "t", *"-4m", "enter", note, *away, "comma", note
+    )
+    assert seen == [(280_000, 56), (280_000, 56), (None, 18), (None, 10)]
 
 
 def test_what_is_asked_about_where_nothing_was_yet(session_at):
@@ -381,6 +380,22 @@ def test_the_mouse_selects_a_cell_and_goes_to_its_moment(dashboard_at):
     asyncio.run(run())
     assert app.session.now_ms == 100_000
     assert subjects[0].key == 2
+
+
+def test_a_click_beside_the_rows_goes_through_time_only(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("8", "down")
+            for y in (1, 20, 31):  # axis, below the last row, band
+                await pilot.click("#lanes", offset=(2 + LABEL_CELLS + y, y))
+                await pilot.pause()
+                seen.append((app.screen.focused.subject.key, app.screen.focused.model.cursor_ms))
+
+    asyncio.run(run())
+    assert seen == [(1, 5_000), (1, 100_000), (1, 155_000)]
 
 
 def test_enter_opens_what_is_there_once_that_is_the_moment(dashboard_at):

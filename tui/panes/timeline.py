@@ -82,6 +82,10 @@ class Timeline(View):
         """As a row of which view that is asked."""
         return self._model.rows.view
 
+    def follow(self) -> None:
+        """Somebody goes to another moment: the cursor comes along."""
+        self._model.follow()
+
     def look(self) -> None:
         """Bring the grid up to date."""
         self.grid.look()

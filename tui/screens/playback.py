@@ -9,6 +9,7 @@ from textual.binding import Binding
 
 from tui import format as fmt
 from tui.pacer import FASTEST, Pacer
+from tui.panes.timeline import Timeline
 from tui.viewmodels.notices import Notices
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ class Playback:
         """Look at a moment, in ms since the start, and ``then`` do something. A long way there can be left off."""
         self.stand_still()
         self._session.noted()
+        self._deck.query_one(Timeline).follow()
         self._session.marks.clear()  # what is marked may not be there at that moment
         with self._deck.breakdown.guard():
             when_ms = self._session.simulation.approach(when_ms)

@@ -53,7 +53,6 @@ class TimelineModel:
         self.columns = Columns(0, 1, STEPS_MS[0])
         self._step = 0
         self._is_fitted = True
-        self._moment = (0, 0)
         self.pool_band = PoolBand(session, self.lanes)
         self._lines = LaneLines(session)
 
@@ -61,11 +60,6 @@ class TimelineModel:
 
     def refresh(self, cells: int) -> None:
         """Look at the simulation again, with room for so many cells beside the label."""
-        session = self.session
-        jumps, when_ms = self._moment
-        self._moment = session.simulation.jumps, session.now_ms
-        if jumps != session.simulation.jumps and when_ms != session.now_ms:
-            self.cursor_ms = None  # somebody went to another moment: the cursor comes along
         self.lanes.refresh(_PIECE)
         self.order.refresh(only_failed=self.only_failed)
         if self._is_fitted:
@@ -140,6 +134,10 @@ class TimelineModel:
             return
         self._step, self._is_fitted = step, False
         self.columns = Columns(max(0, self.when_ms // STEPS_MS[step] - at), self.columns.number, STEPS_MS[step])
+
+    def follow(self) -> None:
+        """Somebody goes to another moment: the cursor comes along."""
+        self.cursor_ms = None
 
     def fit(self) -> None:
         """Show the whole run again, with the cursor at the present moment."""

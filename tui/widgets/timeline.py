@@ -265,13 +265,15 @@ class TimelineGrid(Resized, ScrollView):
             self.post_message(GoTo(when_ms))
 
     def on_click(self, event: events.Click) -> None:
-        """A click selects a cell, a second click goes to its moment."""
+        """A click puts the cursor on a row and a column, a second click goes to that moment."""
         place = event.get_content_offset(self)
-        if place is None or not _AXIS_LINES <= place.y < _AXIS_LINES + self._rows_seen:
+        if place is None:
             return
-        if place.x >= LABEL_CELLS:
+        if LABEL_CELLS <= place.x < LABEL_CELLS + self.model.columns.number:
             self.model.move_to_column(place.x - LABEL_CELLS)
-        self.move_to(place.y - _AXIS_LINES + int(self.scroll_offset.y))
+        row = place.y - _AXIS_LINES
+        is_row = 0 <= row < self._rows_seen and row + int(self.scroll_offset.y) < len(self.model.keys)
+        self.move_to(row + int(self.scroll_offset.y) if is_row else self._at)
         if event.chain > 1:
             self.action_go()
 
