@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from engine import Simulation, load_scenario
 from engine.errors import BrokenInvariant
+from engine.views.recording import recorded
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.actions import actions_for, script_of
@@ -380,3 +382,26 @@ def test_pool_22_an_upgrade_is_offered_where_there_is_a_version_to_upgrade(sessi
     assert action(before, "upgradePoolOS", pool).unavailable == ""
     assert action(meanwhile, "upgradePoolOS", pool).unavailable == "another upgrade is under way"
     assert "upgradePoolOS" not in [each.command for each in actions_for(before, [Subject("pool", "modern")])]
+
+
+@pytest.mark.parametrize("subject", [NODES[0], Subject("task", 39), RISK, Subject("pool", "shared")])
+def test_whatever_is_done_by_hand_replays_to_the_same_log(session_at, subject, tmp_path):
+    titles = [act.title for act in actions_for(session_at(LATER_S), [subject]) if not act.opens_formula]
+    for number, title in enumerate(titles):
+        session = session_at(LATER_S)
+        simulation = session.simulation
+        (act,) = (each for each in actions_for(session, [subject]) if each.title == title)
+        simulation.submit_all(act.commands())
+        simulation.run_until(simulation.end_ms)
+        path = tmp_path / f"session-{number}.yaml"
+        path.write_text(recorded(simulation), encoding="utf-8")
+        replayed = Simulation(load_scenario(str(path)))
+        replayed.run_until(replayed.end_ms)
+        assert list(replayed.json_lines()) == list(simulation.json_lines()), title
+
+
+def test_what_was_done_is_undone_by_a_branch_from_just_before(dashboard_at):
+    app = dashboard_at(LATER_S)
+    drive(app, *("6", "a", "enter", "enter", "comma", "b"))
+    assert app.session.simulation.journal.by_hand() == []
+    assert not app.session.is_past

@@ -136,7 +136,7 @@ def test_as_87_the_editor_opens_from_the_action_sheet_and_asks_the_service(dashb
         lambda app: seen.append([note.message for note in app._notifications]),
     )
     assert contains(seen[0], "Formula of elastic")
-    assert "evaluatePoolAutoScale accepted" in seen[1][0]
+    assert seen[1][0].startswith("evaluatePoolAutoScale accepted, nothing changes. tried out: ")
     log = app.session.events
     assert log.row(log.count - 1).event == "AutoScaleEvaluated"
     assert log.row(log.count - 1).fields["trial"] is True

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
 
+from engine.specs.commands import EvaluatePoolAutoScale
 from tui.screens.actions import ActionSheet
 from tui.screens.autoscale import Autoscale, FormulaEditor
 from tui.targets import TargetError
 from tui.viewmodels.actions import Action, actions_for
+from tui.viewmodels.events import what
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.trial import refusal_lines
 from tui.widgets.table import Table
@@ -142,7 +144,10 @@ class ByHand:
         refused = [(command, error) for command, error in pairs if error is not None]
         accepted = len(pairs) - len(refused)
         name = commands[0].NAME
-        if accepted:
+        if accepted and isinstance(commands[0], EvaluatePoolAutoScale):
+            events = self._session.events
+            self._deck.say(f"{name} accepted, nothing changes. {what(events.row(events.count - 1))}")
+        elif accepted:
             many = f"{accepted:,} × " if len(pairs) > 1 else ""
             self._deck.say(f"{many}{name} accepted. R saves it as a scenario; , then b branches from just before it.")
         if refused:
