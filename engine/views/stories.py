@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.log import Shape
+    from engine.world import World
 
 _TASK_EVENTS = ("TaskStateChanged", "SubtaskStateChanged")
 _HOOK_EVENTS = ("JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged")
@@ -54,10 +55,10 @@ class Story:
             yield at, log.shapes[log.shape_of[at]]
 
 
-def _places(column: array[int], value: int, start: int) -> Iterator[int]:
+def _places(column: array[int], value: int, start: int, stop: int | None = None) -> Iterator[int]:
     """Where a value stands in a column from ``start`` on; found in its bytes, which takes 4 ms for a million."""
     size = column.itemsize
-    data, wanted = column[start:].tobytes(), array(column.typecode, [value]).tobytes()
+    data, wanted = column[start:stop].tobytes(), array(column.typecode, [value]).tobytes()
     at = data.find(wanted)
     while at >= 0:
         if at % size == 0:
@@ -268,8 +269,8 @@ class NodeStory(Story):
 
     def hook_runs(self, job_id: str, *, is_release: bool) -> list[HookRun]:
         """Every run of the job's preparation or release here, in order; none while there is no such job."""
-        log = self._simulation.log
-        job = self._simulation.world.jobs.find(job_id)
+        log, world = self._simulation.log, self._simulation.world
+        job = world.jobs.find(job_id)
         runs: list[HookRun] = []
         cause = Cause.FIRST
         for at, shape in self._own() if job is not None else ():
@@ -282,7 +283,7 @@ class NodeStory(Story):
                 continue
             if state is InstanceState.RUNNING:
                 is_retry = bool(runs) and runs[-1].end_ms is None and cause is Cause.RERUN
-                trigger = None if is_release else self._trigger(at)
+                trigger = None if is_release else _first_task(world, self._row, job.row, at)
                 start_ms, why = log.when[at], Cause.RETRY if is_retry else cause
                 runs.append(HookRun(len(runs) + 1, why, start_ms, None, None, None, None, trigger))
                 cause = Cause.RERUN
@@ -295,15 +296,6 @@ class NodeStory(Story):
                     failure=failure if isinstance(failure, FailureInfo) else None,
                 )
         return runs
-
-    def _trigger(self, started_at: int) -> int | None:
-        """The first task that came here with the start of a preparation."""
-        log = self._simulation.log
-        for at in range(started_at + 1, log.index_at(log.when[started_at])):
-            shape = log.shapes[log.shape_of[at]]
-            if log.row_b[at] == self._row and shape.event in _TASK_EVENTS:
-                return log.row_a[at]
-        return None
 
     def returned(self, job_id: str) -> list[int]:
         """The tasks of a job that went back to the queue when its preparation failed here (PREP-8)."""
@@ -320,6 +312,27 @@ class NodeStory(Story):
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
+
+
+def trigger_of(simulation: Simulation, job_id: str, node: int) -> int | None:
+    """The task for which a job first prepared on a node (PREP-3); None where it has not, or none of it is left."""
+    world, log = simulation.world, simulation.log
+    job = world.jobs.find(job_id)
+    row = -1 if job is None else world.instances.row(job.row, node)
+    if job is None or row < 0 or world.instances.prep_first[row] < 0:
+        return None
+    return _first_task(world, node, job.row, log.index_at(world.instances.prep_first[row] - 1))
+
+
+def _first_task(world: World, node: int, job: int, start: int) -> int | None:
+    """The first task of a job that came to a node in the millisecond of an entry, from that one on."""
+    log = world.log
+    for at in _places(log.row_b, node, start, log.index_at(log.when[start])):
+        shape = log.shapes[log.shape_of[at]]
+        comes = shape.event in _TASK_EVENTS and dict(shape.fields)["to"] in (TaskState.PREPARING, TaskState.RUNNING)
+        if comes and world.tasks.block_of(log.row_a[at]).job == job:
+            return log.row_a[at]
+    return None
 
 
 # -- a job -----------------------------------------------------------------------------------------------------------

@@ -23,10 +23,11 @@ def test_every_column_of_every_row_that_is_left(session_at):
     model.refresh()
     header, *rows = csv.reader(io.StringIO(as_csv(model)))
     assert header[:3] == ["id", "Node", "State"]
-    assert header[-1] == "Failure code"
     assert len(rows) == 1
     assert rows[0][0].startswith("tvmps_")
-    assert rows[0][-1] == "FailureExitCode"
+    assert rows[0][header.index("Failure code")] == "FailureExitCode"
+    assert rows[0][header.index("Triggered by")].startswith("deal-")
+    assert not model.shows("Triggered by")
 
 
 def test_rows_are_written_once_and_never_over_a_file(dashboard_at, tmp_path, monkeypatch):

@@ -62,7 +62,16 @@ def test_columns_are_chosen_shown_and_remembered(dashboard_at):
     app.remember()
     assert contains(seen[0], "Columns of Tasks", "[x] State", "[ ] Command line")
     kept = settings.of("tasks")
-    assert kept["columns"] == ["Node", "Start time", "End time", "Exit code", "Retries", "Requeues", "Duration"]
+    assert kept["columns"] == [
+        "Node",
+        "Created",
+        "Start time",
+        "End time",
+        "Exit code",
+        "Retries",
+        "Requeues",
+        "Duration",
+    ]
     assert kept["sort"] == "Task"
     assert kept["cursor"].startswith("deal-")
     assert not any("Task" in line and "Result" in line for line in seen[1])
@@ -70,15 +79,15 @@ def test_columns_are_chosen_shown_and_remembered(dashboard_at):
 
 def test_chosen_columns_are_shown_however_narrow_as_far_as_they_fit(session_at):
     model = TasksModel(session_at(LATER_S))
-    plain = [model.columns[at].name for at, _ in model.layout(70)]
+    plain = [model.columns[at].name for at, _ in model.layout(56)]
     assert plain == ["", "Task", "State", "Result", "Start time", "Exit code"]
-    model.recall({"columns": ["Command line", "Slots", "nonsense"], "sort": "nonsense"})
-    assert [model.columns[at].name for at, _ in model.layout(70)] == ["", "Task", "Slots", "Command line"]
-    assert model.remembered() == {"columns": ["Slots", "Command line"]}
+    model.recall({"columns": ["Command line", "Required slots", "nonsense"], "sort": "nonsense"})
+    assert [model.columns[at].name for at, _ in model.layout(70)] == ["", "Task", "Required slots", "Command line"]
+    assert model.remembered() == {"columns": ["Required slots", "Command line"]}
     model.next_sort()
     model.next_sort()
-    assert model.sort_column == "Slots"
-    model.toggle_column("Slots")
+    assert model.sort_column == "Required slots"
+    model.toggle_column("Required slots")
     assert model.shown_names() == {"Command line"}
     model.recall({"sort": "Node", "descending": True})
     assert model.chosen_columns is None

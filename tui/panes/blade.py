@@ -10,6 +10,7 @@ from tui.panes.view import View
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.text import Line, Span, between, cut
 from tui.widgets.lines import LinesView
+from tui.widgets.page import PageView
 from tui.widgets.resized import Resized
 from tui.widgets.table import Table
 from tui.widgets.title import entitle
@@ -42,6 +43,8 @@ class Blade(Resized, View):
         self.title = model.title
         self.help_text = model.help_text
         self._table = Table(model)
+        self._details = PageView(model.session.glyphs.cursor, classes="details")
+        self._detailed: int | None = None  # the row whose details are shown
         self._cursor = self._wanted = ""  # the id of the row under the cursor, and of the one that was when it was left
 
     def compose(self) -> ComposeResult:
@@ -49,7 +52,7 @@ class Blade(Resized, View):
         yield LinesView(classes="summary")
         with Horizontal(classes="body"):
             yield self._table
-            yield LinesView(classes="details panel")
+            yield self._details
         yield LinesView(classes="footing")
 
     def remembered(self) -> dict[str, Any]:
@@ -66,7 +69,7 @@ class Blade(Resized, View):
 
     def on_mount(self) -> None:
         """Headings that do not change."""
-        self.query_one(".details").border_title = "Details"
+        self._details.border_title = "Details"
 
     @property
     def table(self) -> Table:
@@ -76,7 +79,7 @@ class Blade(Resized, View):
     @property
     def has_details(self) -> bool:
         """Whether there is room for the details beside the list."""
-        return self.query_one(".details", LinesView).display
+        return self._details.display
 
     def look(self) -> None:
         """Bring every part up to date."""
@@ -102,14 +105,18 @@ class Blade(Resized, View):
         key = table.key
         if key is not None and self.model.kind is not None:
             self._cursor = self.model.identity_of(key)
-        details = self.query_one(".details", LinesView)
+        details = self._details
         if details.display:
             blocks = [] if key is None else self.model.details(key)
-            details.show([self._in_set(each) for each in block_lines(blocks, max(10, details.size.width - 1))])
+            cells = max(10, details.size.width - PageView.MARGIN - 1)
+            details.subject = table.subject
+            lines = [self._in_set(each) for each in block_lines(blocks, cells)]
+            details.show_page(lines, is_new=key != self._detailed)
+            self._detailed = key
         footing = self.query_one(".footing", LinesView)
         cells = max(10, footing.size.width)
         is_narrow = not details.display
-        lines: list[Line] = [] if is_narrow else [cut((*_BLANK, *each), cells) for each in self.model.footer()]
+        lines = [] if is_narrow else [cut((*_BLANK, *each), cells) for each in self.model.footer()]
         sentence = () if key is None or not is_narrow else self.model.sentence(key)
         lines.append(
             between((*_BLANK, *sentence), self.model.arrangement() if not is_narrow or not sentence else (), cells)

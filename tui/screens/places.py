@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding
 
 from engine.views.pages.jobs import job_ids, pool_ids
+from tui.panes.blade import Blade
 from tui.panes.thing import ThingPane
 from tui.screens.jump import Jump, Target
 from tui.screens.picker import Pick, Picker
 from tui.screens.sheet import Sheet
 from tui.viewmodels.bookmarks import Bookmarks, compare_lines
 from tui.viewmodels.focus import focus_on
-from tui.viewmodels.links import links_of
+from tui.viewmodels.instances import InstancesModel
+from tui.viewmodels.links import links_of, links_of_hook
 from tui.viewmodels.pins import PINNED
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.tabs import TABS
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from tui.screens.deck import Deck
     from tui.viewmodels.lane_rows import There
+    from tui.viewmodels.links import Link
     from tui.viewmodels.session import Session
     from tui.viewmodels.subject import Kind
 
@@ -143,8 +146,12 @@ class Places:
 
     def follow(self) -> None:
         """Go to something that belongs to what is under the cursor."""
-        subject = self._deck.subject
-        links = [] if subject is None else links_of(self._session, subject)
+        view, subject = self._deck.view, self._deck.subject
+        links: Sequence[Link] = []
+        if isinstance(view, Blade) and isinstance(view.model, InstancesModel) and view.table.key is not None:
+            links = links_of_hook(self._session, view.table.key)
+        elif subject is not None:
+            links = links_of(self._session, subject)
         picks = [Pick(link.letter, link.text) for link in links]
         self._pick("Go to", picks, lambda number: self._go(links[number].subject), "There is nothing here to go to.")
 

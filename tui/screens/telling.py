@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding
 
 from tui.panes.blade import Blade
+from tui.panes.thing import ThingPane
 from tui.panes.timeline import Timeline
 from tui.screens.drawing import Drawing
 from tui.screens.files import Files
@@ -21,6 +22,7 @@ from tui.viewmodels.file_places import files_of
 from tui.viewmodels.help import Page
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.why import answers_to, expected_of
+from tui.viewmodels.wire import as_json, wire_of
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ class Telling:
         Binding("e", "tell('ask_file')", "export the rows: CSV, of the timeline SVG", id="list.export"),
         Binding("d", "tell('hide')", "show or hide the details", id="list.details"),
         Binding("y", "tell('copy')", "copy the id", id="row.copy"),
+        Binding("Y", "tell('copy_json')", "copy the row as JSON", id="row.copy-json"),
     )
 
     def __init__(self, deck: Deck, session: Session) -> None:
@@ -113,12 +116,28 @@ class Telling:
             self._deck.app.push_screen(Files(self._session, place, self._deck.playback, self._deck.keymap))
 
     def copy(self) -> None:
-        """Copy the id of the row under the cursor."""
+        """Copy the id of the row under the cursor, or of the thing that is shown."""
         view = self._deck.view
         if isinstance(view, Blade) and view.table.key is not None:
-            identity = view.model.identity_of(view.table.key)
-            self._deck.app.copy_to_clipboard(identity)
-            self._deck.say(f"copied {identity}")
+            self._copy(view.model.identity_of(view.table.key))
+        elif isinstance(view, ThingPane) and view.thing is not None:
+            self._copy(view.thing.identity)
+
+    def copy_json(self) -> None:
+        """Copy the row under the cursor as the service would answer it."""
+        view, subject = self._deck.view, self._deck.under_cursor
+        if isinstance(view, Blade):
+            body = None if view.table.key is None else view.model.wire(view.table.key)
+        else:
+            body = None if subject is None else wire_of(self._session, subject)
+        if body is None:
+            self._deck.say("There is nothing here to copy as JSON.")
+        else:
+            self._copy(as_json(body), f"copied {body.get('id') or body.get('nodeId') or 'it'} as JSON")
+
+    def _copy(self, text: str, said: str = "") -> None:
+        self._deck.app.copy_to_clipboard(text)
+        self._deck.say(said or f"copied {text}")
 
     def hide(self) -> None:
         """Give the room of the details to the list, or take it back."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, EventRow
+from engine.views.wire import event_wire
 from tui import format as fmt
 from tui.viewmodels.event_places import Place, place_of
 from tui.viewmodels.file_places import FilesAt, files_of_event
@@ -143,6 +144,10 @@ class EventsModel(RowsModel):
 
     def _what(self, key: int, event: EventRow) -> str:
         return (self._page.script_line(key) if self.is_by_hand else None) or what(event)
+
+    def wire(self, key: int) -> dict[str, Any] | None:
+        """An entry as a line of the event log."""
+        return event_wire(self.session.simulation, key)
 
     def sentence(self, key: int) -> Line:
         """An entry in words, where there is no room for its details."""

@@ -16,8 +16,10 @@ def as_csv(model: RowsModel) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["id", *(name for _, name in named)])
+    model.is_written_out = True
     for at in range(model.count):
         key = model.key(at)
         cells = model.cells(key)
         writer.writerow([model.identity_of(key), *(cells[column].text.strip() for column, _ in named)])
+    model.is_written_out = False
     return text.getvalue()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from engine.specs.job import JobPreparationTask, JobReleaseTask
 from engine.terms import JobState
 from engine.views.durations import Durations
 from engine.views.node_files import hook_outputs
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
-from engine.views.stories import NodeStory
+from engine.views.stories import NodeStory, trigger_of
+from engine.views.wire import hook_wire
 from tui import format as fmt
 from tui.viewmodels.blocks import hook as blocks
+from tui.viewmodels.blocks.job import no_limit, yes
 from tui.viewmodels.file_places import FilesAt, output_at
 from tui.viewmodels.glyphs import NODE, hook_glyph
 from tui.viewmodels.lists import Block, Column, RowsModel
@@ -20,7 +23,6 @@ from tui.viewmodels.text import Line, Role, Span, line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.specs.job import JobPreparationTask, JobReleaseTask
     from tui.viewmodels.session import Session
 
 _SHOWN = (
@@ -36,10 +38,13 @@ _SHOWN = (
 
 
 _EXTRA = (
-    Column("Node state", 20, is_extra=True),
-    Column("Runs", 4, is_extra=True, is_right=True, is_derived=True),
+    Column("Pool", 12, is_extra=True),
+    Column("Failure category", 16, is_extra=True),
     Column("Failure code", 20, is_extra=True),
+    Column("Runs", 4, is_extra=True, is_right=True, is_derived=True),
+    Column("Node state", 28, is_extra=True),
 )
+_BAR_CELLS = 8
 
 
 class InstancesModel(RowsModel):
@@ -94,6 +99,7 @@ class InstancesModel(RowsModel):
         glyph = hook_glyph(self.hook, record.status)
         result = record.result.value if record.result else ""
         duration_ms = None if record.start_ms is None else (record.end_ms or self.session.now_ms) - record.start_ms
+        node = NODE[record.node_state]
         role = glyph.role if record.status in (HookStatus.FAILED, HookStatus.RETRYING) else Role.PLAIN
         return (
             self.session.glyphs.span(glyph),
@@ -103,16 +109,29 @@ class InstancesModel(RowsModel):
             Span(clock(record.start_ms)),
             Span(clock(record.end_ms)),
             Span(fmt.optional(record.exit_code), Role.FAILED if record.exit_code else Role.PLAIN),
-            *self._last_cells(record),
-            Span(fmt.span(duration_ms), Role.DERIVED),
-            Span(NODE[record.node_state].name, NODE[record.node_state].role),
-            Span(str(record.runs)),
+            *self._retries(record),
+            Span(self._duration(duration_ms), Role.DERIVED),
+            Span(record.pool_id),
+            Span(record.failure.category.value if record.failure else ""),
             Span(record.failure.code if record.failure else "", Role.FAILED),
+            Span(str(record.runs)),
+            Span(node.name if record.gone_ms is None else f"{node.name} at {clock(record.gone_ms)}", node.role),
+            *self._more(record),
         )
 
-    @abstractmethod
-    def _last_cells(self, record: InstanceRow) -> tuple[Span, ...]:
-        """What only one of the two lists shows."""
+    def _retries(self, record: InstanceRow) -> tuple[Span, ...]:  # noqa: ARG002  # release is not retried (REL-8)
+        return ()
+
+    def _more(self, record: InstanceRow) -> tuple[Span, ...]:  # noqa: ARG002  # only preparation has more
+        return ()
+
+    def _duration(self, duration_ms: int | None) -> str:
+        """A time, and a bar that is full at what 95 of 100 nodes take at most."""
+        if duration_ms is None:
+            return ""
+        most_ms = self._page.long_ms()
+        cells = min(_BAR_CELLS, -(-duration_ms * _BAR_CELLS // most_ms)) if most_ms else 0
+        return f"{fmt.span(duration_ms)} {self.session.glyphs.full * cells}"
 
     def summary(self) -> Line:
         """Counts by status."""
@@ -161,6 +180,10 @@ class InstancesModel(RowsModel):
             words.append(f"left the pool at {self.session.clock(record.gone_ms)}")
         return line(Span(", ".join(words), Role.DERIVED))
 
+    def wire(self, key: int) -> dict[str, Any] | None:
+        """Preparation and release on a node as the service lists them (PREP-25)."""
+        return hook_wire(self.session.simulation, self.session.job_id, key)
+
     def details(self, key: int) -> Sequence[Block]:
         """Node, preparation, release, what follows from it, every run, the outputs."""
         record, session = self._page.row(key), self.session
@@ -183,35 +206,48 @@ class PreparationModel(InstancesModel):
     columns = (
         Column("", 1),
         Column("Node", 12, stretch=True),
-        Column("State", 9, from_width=72),
-        Column("Result", 8),
-        Column("Start time", 10),
-        Column("End time", 10),
+        Column("State", 9, from_width=60),
+        Column("Result", 8, least=7),
+        Column("Start time", 10, least=8),
+        Column("End time", 10, least=8),
         Column("Exit code", 9),
-        Column("Retries", 7, from_width=66),
-        Column("Duration", 9, from_width=100, is_derived=True),
+        Column("Retries", 7, from_width=62),
+        Column("Duration", 17, from_width=100, is_derived=True),
         *_EXTRA,
+        Column("Last retry time", 15, is_extra=True),
+        Column("Triggered by", 18, is_extra=True, is_derived=True),
+        Column("Barred", 14, is_extra=True, is_derived=True),
     )
     help_text = (
         "One line for each node that was asked to prepare for the job in focus, nodes that have left included.\n"
         "A node prepares when the first task of the job is assigned to it. Where preparation fails for good, the node "
         "gets no task of this job until it is reimaged; other jobs still use it.\n"
-        "Status and duration are derived; all else is what the service reports."
+        "Status, duration, runs, what triggered it and whether the node is barred are derived; all else is what the "
+        "service reports. The bar of a duration is full at what 95 of 100 nodes take at most."
     )
 
-    def _last_cells(self, record: InstanceRow) -> tuple[Span, ...]:
+    def _retries(self, record: InstanceRow) -> tuple[Span, ...]:
         return (Span(str(record.retry_count) if record.retry_count else ""),)
 
-    def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
-        wait = getattr(task, "wait_for_success", True)
-        rerun = getattr(task, "rerun_on_node_reboot_after_success", True)
-        retries = getattr(task, "constraints").max_task_retry_count  # noqa: B009  # only preparation has constraints
-        values = (
-            ("wait for success", _yes(wait)),
-            ("rerun on node reboot", _yes(rerun)),
-            ("max retry count", "no limit" if retries == -1 else str(retries)),
+    def _more(self, record: InstanceRow) -> tuple[Span, ...]:
+        session = self.session
+        task = trigger_of(session.simulation, session.job_id, record.node) if self.shows("Triggered by") else None
+        return (
+            Span(session.clock(record.last_retry_ms)),
+            Span(session.tasks(session.job_id).id_of(task) if task is not None else "", Role.DERIVED),
+            Span("until reimaged" if record.is_barred else "", Role.FAILED),
         )
-        return tuple(span for name, value in values for span in (Span(f"{name} ", Role.DIM), Span(f"{value}   ")))
+
+    def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
+        assert isinstance(task, JobPreparationTask)
+        limits = task.constraints
+        return settings_line(
+            ("wait for success", yes(task.wait_for_success)),
+            ("rerun on node reboot", yes(task.rerun_on_node_reboot_after_success)),
+            ("max retries", no_limit(limits.max_task_retry_count)),
+            ("max wall-clock", fmt.span(limits.max_wall_clock_time) or "no limit"),
+            ("retention", fmt.span(limits.retention_time) or "no limit"),
+        )
 
     def empty(self) -> Sequence[str]:
         """Why no node has prepared."""
@@ -236,12 +272,12 @@ class ReleaseModel(InstancesModel):
     columns = (
         Column("", 1),
         Column("Node", 12, stretch=True),
-        Column("State", 9, from_width=72),
-        Column("Result", 8),
-        Column("Start time", 10),
-        Column("End time", 10),
+        Column("State", 9, from_width=60),
+        Column("Result", 8, least=7),
+        Column("Start time", 10, least=8),
+        Column("End time", 10, least=8),
         Column("Exit code", 9),
-        Column("Duration", 9, from_width=90, is_derived=True),
+        Column("Duration", 17, from_width=90, is_derived=True),
         *_EXTRA,
     )
     help_text = (
@@ -250,13 +286,14 @@ class ReleaseModel(InstancesModel):
         "failure does not keep the job from completing. v shows the nodes without a record as well."
     )
 
-    def _last_cells(self, record: InstanceRow) -> tuple[Span, ...]:  # noqa: ARG002  # release is not retried (REL-8)
-        return ()
-
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
-        limit = getattr(task, "max_wall_clock_time", None)
-        words = "runs where a task of the job ran and preparation completed, unless reimaged since (REL-3, REL-4)"
-        return line(Span("max wall-clock time ", Role.DIM), Span(f"{fmt.span(limit)}   "), Span(words, Role.DERIVED))
+        assert isinstance(task, JobReleaseTask)
+        words = "runs where a task ran and preparation completed, unless reimaged since (REL-3, REL-4)"
+        limits = settings_line(
+            ("max wall-clock", fmt.span(task.max_wall_clock_time) or "no limit"),
+            ("retention", fmt.span(task.retention_time) or "no limit"),
+        )
+        return (*limits, Span(words, Role.DERIVED))
 
     def empty(self) -> Sequence[str]:
         """Why release has not run anywhere."""
@@ -271,5 +308,6 @@ class ReleaseModel(InstancesModel):
         return ("Release tasks run when the job ends.", f"As things are, {nodes} v shows them; a offers Terminate.")
 
 
-def _yes(value: object) -> str:
-    return "yes" if value else "no"
+def settings_line(*pairs: tuple[str, str]) -> Line:
+    """Settings with their names, side by side."""
+    return tuple(span for name, value in pairs for span in (Span(f"{name} ", Role.DIM), Span(f"{value}  ")))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.jobs import job_ids
+from engine.views.waiting import job_waits_for
 from tui.viewmodels.blocks import job as blocks
 from tui.viewmodels.lists import Block, Column, RowsModel
 from tui.viewmodels.text import Line, Role, Span, line
@@ -25,19 +26,27 @@ class JobsModel(RowsModel):
     kind = "job"
     columns = (
         Column("", 1),
-        Column("Job", 16, stretch=True),
-        Column("State", 11),
-        Column("Priority", 8, from_width=80, is_right=True),
-        Column("Pool", 12, from_width=88),
-        Column("Preparation", 12),
-        Column("Tasks", 16),
-        Column("Release", 10, from_width=70),
+        Column("Job", 12, stretch=True),
+        Column("State", 11, least=8),
+        Column("Priority", 8, from_width=76, is_right=True),
+        Column("Pool", 12, from_width=66, least=8),
+        Column("Preparation", 12, least=9),
+        Column("Tasks", 22, least=17),
+        Column("Release", 10, from_width=60, least=9),
         Column("Ended", 8, from_width=112),
-        Column("Created", 8, is_extra=True),
-        Column("Reason", 18, is_extra=True),
+        Column("Started", 8, is_extra=True),
+        Column("Max parallel tasks", 18, is_extra=True, is_right=True),
+        Column("On all tasks complete", 21, is_extra=True),
+        Column("On task failure", 24, is_extra=True),
+        Column("Uses task dependencies", 22, is_extra=True),
+        Column("Allow task preemption", 21, is_extra=True),
+        Column("Termination reason", 22, is_extra=True),
+        Column("Previous state", 14, is_extra=True),
+        Column("Waiting for", 30, is_extra=True, is_derived=True),
     )
     help_text = (
-        "Preparation, Tasks and Release show done of all, and failures after a cross.\n"
+        "Preparation and Release show done of all, and failures after a cross. Tasks shows how many are active, "
+        "preparing, running and completed, those that have failed in brackets. Waiting for is derived.\n"
         "Enter puts a job in focus and opens its blade; 1 watches it then."
     )
 
@@ -65,8 +74,7 @@ class JobsModel(RowsModel):
         job = self._row(key)
         glyph = blocks.glyph_of(job)
         tasks = job.phases.tasks
-        bad = self.session.glyphs.bad
-        failed = f" {bad}{tasks.failed:,}" if tasks.failed else ""
+        failed = f" ({tasks.failed:,})" if tasks.failed else ""
         return (
             self.session.glyphs.span(glyph),
             Span(job.job_id, Role.STRONG if job.job_id == self.session.job_id else Role.PLAIN),
@@ -75,13 +83,20 @@ class JobsModel(RowsModel):
             Span(job.pool_id),
             self._phase(job.phases.preparation),
             Span(
-                f"{tasks.succeeded + tasks.failed:,}/{tasks.total:,}{failed}",
+                f"{tasks.active:,}/{tasks.preparing:,}/{tasks.running:,}/{tasks.succeeded + tasks.failed:,}{failed}",
                 Role.FAILED if tasks.failed else Role.PLAIN,
             ),
             self._phase(job.phases.release),
             Span(self.session.clock(job.end_ms)),
             Span(self.session.clock(job.created_ms)),
+            Span(blocks.no_limit(job.max_parallel_tasks)),
+            Span(job.on_all_tasks_complete),
+            Span(job.spec.on_task_failure.value),
+            Span(blocks.yes(job.spec.uses_task_dependencies)),
+            Span(blocks.yes(job.is_preemptible)),
             Span(job.terminate_reason or ""),
+            Span(job.previous.wire if job.previous is not None else ""),
+            Span(job_waits_for(job, self.session.pool(job.pool_id)), Role.DERIVED),
         )
 
     def _phase(self, counts: HookCounts) -> Span:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.pages.instances import HookStatus
+from engine.views.stories import trigger_of
 from tui.viewmodels.subject import Subject
 
 if TYPE_CHECKING:
@@ -38,6 +39,16 @@ def links_of(session: Session, subject: Subject) -> Sequence[Link]:
             return [] if pool is None else [_job(job_id) for job_id in pool.jobs]
         case _:
             return []
+
+
+def links_of_hook(session: Session, node: int) -> Sequence[Link]:
+    """The links of a preparation or release of the job in focus: its node, the task that made it prepare, and more."""
+    links = [Link("n", f"node n{session.nodes().row(node).position}", Subject("node", node))]
+    task = trigger_of(session.simulation, session.job_id, node)
+    if task is not None:
+        task_id = session.tasks(session.job_id).id_of(task)
+        links.append(Link("t", f"task {task_id}, which made it prepare", Subject("task", task)))
+    return [*links, *_of_node(session, node)]
 
 
 def _pool(pool_id: str) -> Link:

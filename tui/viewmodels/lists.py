@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from tui.viewmodels.arranging import Arranging
 from tui.viewmodels.file_places import files_of
-from tui.viewmodels.filters import Term, column_of, parse_filter, passes, quantity
+from tui.viewmodels.filters import Term, column_of, field_name, parse_filter, passes, quantity
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Line, Role, Span, line
+from tui.viewmodels.wire import wire_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -27,7 +28,8 @@ _MOST_SEARCHED = 1000
 class Column(NamedTuple):
     """A column. It is left out where the list is narrower than ``from_width``; ``stretch`` takes what is left.
 
-    One that ``is_extra`` is shown only where it has been chosen.
+    Before one is left out for want of room, those with a ``least`` width become as narrow as that. One that
+    ``is_extra`` is shown only where it has been chosen.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Column(NamedTuple):
     is_derived: bool = False
     stretch: bool = False
     is_extra: bool = False
+    least: int = 0  # 0: always ``width``
 
 
 class Block(NamedTuple):
@@ -69,6 +72,7 @@ class RowsModel(ABC):
         self.sort_column: str | None = None
         self.is_descending = False
         self.chosen_columns: frozenset[str] | None = None  # None: by the room there is
+        self.is_written_out = False  # every column is looked at
         self._rows: Sequence[int] = ()
         self._hidden = 0
         self._arranging: Arranging | None = None
@@ -127,6 +131,11 @@ class RowsModel(ABC):
         if self.kind is None:
             return None
         return Subject(self.kind, key if self.kind in ("node", "task") else self.identity_of(key))
+
+    def wire(self, key: int) -> dict[str, Any] | None:
+        """A row as the service would answer it; None where there is no such thing at this moment."""
+        subject = self.subject_of(key)
+        return None if subject is None else wire_of(self.session, subject)
 
     def files_of(self, key: int) -> FilesAt | str:
         """Where the files of a row are; else a sentence that says why there are none."""
@@ -289,6 +298,11 @@ class RowsModel(ABC):
             return self.chosen_columns
         return frozenset(column.name for column in self.named_columns if not column.is_extra)
 
+    def shows(self, name: str) -> bool:
+        """Whether anybody looks at a column whose cells take long to make: shown, sorted by or filtered."""
+        is_wanted = name == self.sort_column or field_name(name) in self.filter_text.lower()
+        return is_wanted or self.is_written_out or name in self.shown_names()
+
     def toggle_column(self, name: str) -> None:
         """Show a column from now on, or hide it."""
         self.chosen_columns = self.shown_names() ^ {name}
@@ -354,9 +368,17 @@ class RowsModel(ABC):
 def layout(columns: Sequence[Column], width: int) -> list[tuple[int, int]]:
     """Index and width of the columns that fit into so many cells, with one cell between them."""
     chosen = [(index, column) for index, column in enumerate(columns) if width >= column.from_width]
-    while len(chosen) > 2 and sum(column.width + 1 for _, column in chosen) > width:
+    while len(chosen) > 2 and sum((column.least or column.width) + 1 for _, column in chosen) > width:
         droppable = max(range(len(chosen)), key=lambda at: (chosen[at][1].from_width, at))
         del chosen[droppable]
-    left = width - sum(column.width + 1 for _, column in chosen)
-    stretched = next((index for index, column in chosen if column.stretch), None)
-    return [(index, max(1, column.width + (left if index == stretched else 0))) for index, column in chosen]
+    widths = [column.width for _, column in chosen]
+    slack = [column.width - (column.least or column.width) for _, column in chosen]
+    while (left := width - sum(widths) - len(widths)) < 0 and any(slack):
+        widest = slack.index(max(slack))
+        widths[widest] -= 1
+        slack[widest] -= 1
+    stretched = next((at for at, (_, column) in enumerate(chosen) if column.stretch), None)
+    return [
+        (index, max(1, cells + (left if at == stretched else 0)))
+        for at, ((index, _), cells) in enumerate(zip(chosen, widths, strict=True))
+    ]

@@ -16,6 +16,7 @@ from tui.viewmodels.text import Line, Role, Span, line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.views.pages.nodes import NodeRow
     from tui.viewmodels.session import Session
 
 _MOST_TASKS = 12
@@ -29,17 +30,21 @@ class NodesModel(RowsModel):
     columns = (
         Column("", 1),
         Column("Node", 12, stretch=True),
-        Column("State", 20),
-        Column("Scheduling", 10, from_width=74),
+        Column("State", 20, least=11),
+        Column("Scheduling state", 16, from_width=60, least=10),
         Column("Running tasks", 13),
-        Column("Focus job", 14, from_width=66, is_derived=True),
-        Column("Total tasks run", 15, from_width=92, is_right=True),
-        Column("In state", 11, from_width=104, is_derived=True),
+        Column("Focus job", 14, from_width=62, is_derived=True, least=11),
+        Column("Total tasks run", 15, from_width=70, is_right=True, least=9),
+        Column("Age in state", 12, from_width=104, is_derived=True),
         Column("IP address", 11, from_width=116),
+        Column("Total successful tasks", 22, is_extra=True, is_right=True),
+        Column("State transition time", 21, is_extra=True),
+        Column("Last boot time", 14, is_extra=True),
+        Column("Allocation time", 15, is_extra=True),
         Column("Node size", 16, is_extra=True),
         Column("Dedicated", 9, is_extra=True),
-        Column("Last boot", 9, is_extra=True),
-        Column("Total successful", 16, is_extra=True, is_right=True),
+        Column("Start task", 26, is_extra=True),
+        Column("Errors", 24, is_extra=True),
     )
     help_text = (
         "All nodes the pool in focus ever had. Running tasks counts task slots in use, of all slots of the node.\n"
@@ -85,10 +90,14 @@ class NodesModel(RowsModel):
             Span(f"{node.total_run:,}"),
             Span(fmt.span(self.session.now_ms - node.since_ms), Role.DERIVED),
             Span(node.ip),
+            Span(f"{node.total_succeeded:,}"),
+            Span(self.session.clock(node.since_ms)),
+            Span(self.session.clock(node.boot_ms)),
+            Span(self.session.clock(node.allocation_ms)),
             Span(node.vm_size),
             Span("yes" if node.is_dedicated else "no, Spot"),
-            Span(self.session.clock(node.boot_ms)),
-            Span(f"{node.total_succeeded:,}"),
+            _start_task(node),
+            Span(", ".join(code for code, *_ in node.errors), Role.FAILED),
         )
 
     def summary(self) -> Line:
@@ -137,3 +146,13 @@ class NodesModel(RowsModel):
             return (f"Pool {pool.pool_id} is steady at 0 of {target:,} nodes. w tells why.",)
         why = "its formula says so" if pool.auto_scale else "its target is 0"
         return (f"Pool {pool.pool_id} is steady at 0 nodes: {why}. w tells more, a resizes it.",)
+
+
+def _start_task(node: NodeRow) -> Span:
+    task = node.start_task
+    if task is None:
+        return Span("")
+    words = ["running" if task.running else "completed"]
+    words += [f"exit {task.exit_code}"] if task.exit_code is not None else []
+    words += [f"{task.retry_count} retries"] if task.retry_count else []
+    return Span(", ".join(words), Role.FAILED if task.failure else Role.PLAIN)

@@ -10,13 +10,16 @@ from tui.viewmodels.blocks import pool as blocks
 from tui.viewmodels.glyphs import NODE, pool_glyph
 from tui.viewmodels.lists import Block, Column, RowsModel
 from tui.viewmodels.supplies import pool_blocks
-from tui.viewmodels.text import Line, Role, Span, line
+from tui.viewmodels.text import Line, Role, Span, bar, line, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.views.pages.jobs import PoolRow
     from tui.viewmodels.session import Session
+
+
+_BAR_CELLS = 10
 
 
 class PoolsModel(RowsModel):
@@ -26,18 +29,25 @@ class PoolsModel(RowsModel):
     kind = "pool"
     columns = (
         Column("", 1),
-        Column("Pool", 16, stretch=True),
-        Column("State", 9, from_width=90),
-        Column("Allocation", 10),
-        Column("Node size", 16, from_width=76),
-        Column("Dedicated", 10),
-        Column("Spot", 7),
-        Column("Slots in use", 12, from_width=62, is_derived=True),
-        Column("Cost", 9, from_width=100, is_right=True, is_derived=True),
+        Column("Pool", 12, stretch=True),
+        Column("State", 9, from_width=70, least=8),
+        Column("Allocation state", 16, least=10),
+        Column("Node size", 16, from_width=64, least=11),
+        Column("Dedicated", 9),
+        Column("Spot/low-priority", 17, least=5),
+        Column("Node counts", 20, from_width=62, is_derived=True, least=10),
+        Column("Utilisation", 15, from_width=92, is_derived=True),
+        Column("Cost", 9, from_width=110, is_right=True, is_derived=True),
+        Column("Autoscale", 9, is_extra=True),
+        Column("Task slots per node", 19, is_extra=True, is_right=True),
+        Column("Scheduling policy", 17, is_extra=True),
+        Column("Resize errors", 26, is_extra=True),
+        Column("Jobs", 24, is_extra=True, is_derived=True),
     )
     help_text = (
-        "Dedicated and Spot show current and target numbers of nodes. Enter puts a pool in focus and opens its "
-        "blade; 3 lists its nodes then.\n"
+        "Dedicated and Spot show current and target numbers of nodes. Node counts is derived: the signs of the nodes' "
+        "states in proportion to their numbers. Utilisation is the share of all slots that is in use.\n"
+        "Enter puts a pool in focus and opens its blade; 3 lists its nodes then.\n"
         "S shows how a pool scales itself: formula, evaluations, and an editor."
     )
 
@@ -74,9 +84,21 @@ class PoolsModel(RowsModel):
             Span(pool.vm_size),
             Span(f"{pool.current_dedicated}/{pool.target_dedicated}"),
             Span(f"{pool.current_spot}/{pool.target_spot}"),
-            Span(f"{pool.used_slots} of {pool.nodes * pool.slots}", Role.DERIVED),
+            self._counts(pool),
+            Span(f"{blocks.utilisation(pool):>4} of {pool.nodes * pool.slots:,}", Role.DERIVED),
             Span(blocks.cost(self.session, pool), Role.DERIVED),
+            Span("on" if pool.auto_scale else "off"),
+            Span(str(pool.slots)),
+            Span(pool.fill),
+            Span(", ".join(code for code, *_ in pool.resize_errors), Role.FAILED),
+            Span(", ".join(pool.jobs), Role.DERIVED),
         )
+
+    def _counts(self, pool: PoolRow) -> Span:
+        """The glyphs of the nodes' states in proportion to their numbers."""
+        parts = [(number, Role.PLAIN, self.session.glyphs.of(NODE[state])) for state, number in pool.node_counts]
+        is_failed = any(NODE[state].role is Role.FAILED for state, _ in pool.node_counts)
+        return Span(plain(bar(parts, _BAR_CELLS)), Role.FAILED if is_failed else Role.PLAIN)
 
     def sentence(self, key: int) -> Line:
         """A pool in one line."""

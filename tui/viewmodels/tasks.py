@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.terms import TaskState
+from engine.views.waiting import task_waits_for
 from tui import format as fmt
 from tui.viewmodels.blocks import task as blocks
 from tui.viewmodels.glyphs import TASK_GLYPHS
@@ -25,25 +26,29 @@ class TasksModel(RowsModel):
     kind = "task"
     columns = (
         Column("", 1),
-        Column("Task", 16, stretch=True),
-        Column("State", 10),
-        Column("Result", 8, from_width=60),
-        Column("Node", 15, from_width=76),
-        Column("Start time", 10),
-        Column("End time", 10, from_width=64),
+        Column("Task", 14, stretch=True),
+        Column("State", 10, least=9),
+        Column("Result", 8, from_width=56, least=7),
+        Column("Node", 15, from_width=62, least=6),
+        Column("Created", 8, from_width=92),
+        Column("Start time", 10, least=8),
+        Column("End time", 10, from_width=60, least=8),
         Column("Exit code", 9),
-        Column("Retries", 7, from_width=84),
-        Column("Requeues", 8, from_width=96),
-        Column("Duration", 9, from_width=108, is_derived=True),
-        Column("Created", 8, is_extra=True),
-        Column("Slots", 5, is_extra=True, is_right=True),
-        Column("Starts", 6, is_extra=True, is_right=True, is_derived=True),
+        Column("Retries", 7, from_width=70),
+        Column("Requeues", 8, from_width=100),
+        Column("Duration", 9, from_width=112, is_derived=True),
+        Column("Required slots", 14, is_extra=True, is_right=True),
+        Column("Waiting for", 26, is_extra=True, is_derived=True),
+        Column("Attempts", 8, is_extra=True, is_right=True, is_derived=True),
+        Column("Depends on", 22, is_extra=True),
+        Column("Affinity", 22, is_extra=True),
+        Column("Failure category", 16, is_extra=True),
         Column("Failure code", 20, is_extra=True),
         Column("Command line", 24, is_extra=True),
     )
     help_text = (
         "The tasks of the job in focus. A task is active while it waits, preparing while the job's preparation runs "
-        "on its node, then running, then completed.\nDuration is derived."
+        "on its node, then running, then completed.\nDuration, Attempts and Waiting for are derived."
     )
 
     def __init__(self, session: Session) -> None:
@@ -95,19 +100,31 @@ class TasksModel(RowsModel):
             Span(task.task_id, Role.FAILED if is_failed else Role.PLAIN),
             Span(task.state.wire if task.state is not None else "deleted", Role.PLAIN),
             Span(task.result.value if task.result else "", Role.FAILED if is_failed else Role.PLAIN),
-            Span(self.session.text(fmt.short_node(task.node_id)) if task.node_id else ""),
+            Span(fmt.node_name(task.position, task.node_id) if task.node_id else ""),
+            Span(clock(task.created_ms)),
             Span(clock(task.start_ms)),
             Span(clock(task.end_ms)),
             Span(fmt.optional(task.exit_code), Role.FAILED if task.exit_code else Role.PLAIN),
             Span(str(task.retry_count) if task.retry_count else ""),
             Span(str(task.requeue_count) if task.requeue_count else ""),
             Span(fmt.span(runs_ms), Role.DERIVED),
-            Span(clock(task.created_ms)),
             Span(str(task.required_slots)),
+            Span(self._waits_for(key), Role.DERIVED),
             Span(str(task.attempts)),
+            *map(Span, self._wishes(key)),
+            Span(task.failure.category.value if task.failure else ""),
             Span(task.failure.code if task.failure else "", Role.FAILED),
             Span(task.command_line),
         )
+
+    def _waits_for(self, key: int) -> str:
+        return task_waits_for(self.session.simulation, key) if self.shows("Waiting for") else ""
+
+    def _wishes(self, key: int) -> tuple[str, str]:
+        """What it depends on, and the node that it would like."""
+        if not (self.shows("Depends on") or self.shows("Affinity")):
+            return "", ""
+        return self._page.wishes(key)
 
     def summary(self) -> Line:
         """Counts by state."""

@@ -61,9 +61,9 @@ class PageView(LinesView):
             super().__init__()
             self.by = by
 
-    def __init__(self, mark: str, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+    def __init__(self, mark: str, *, id: str | None = None, classes: str = "") -> None:  # noqa: A002  # Textual's own
         """Empty until ``show_page``; ``mark`` is drawn beside the link that Enter follows."""
-        super().__init__(id=id, classes="panel")
+        super().__init__(id=id, classes=f"panel {classes}")
         self._mark = mark
         self._page: Sequence[Line] = ()
         self._links: list[_Link] = []

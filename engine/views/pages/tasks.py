@@ -37,6 +37,7 @@ class TaskRow(NamedTuple):
     result: TaskResult | None
     node: int | None  # its row number
     node_id: str | None
+    position: int  # of the node in its pool, 0 where there is none
     created_ms: int
     start_ms: int | None
     end_ms: int | None
@@ -230,6 +231,7 @@ class TaskPage:
             result=result,
             node=tasks.node[task] if is_on_node else None,
             node_id=world.nodes[tasks.node[task]].id if is_on_node else None,
+            position=world.nodes[tasks.node[task]].position if is_on_node else 0,
             created_ms=block.created_ms,
             start_ms=tasks.started[task] if has_started else None,
             end_ms=tasks.ended[task] if state is TaskState.COMPLETED else None,
@@ -246,6 +248,15 @@ class TaskPage:
             is_blocked=state is TaskState.ACTIVE and book is not None and book.is_waiting(task),
             awaits_retry=extra.awaits_retry,
         )
+
+    def wishes(self, task: int) -> tuple[str, str]:
+        """What the task depends on and the node it would like, in words; each empty where it does not say."""
+        spec = self._simulation.world.tasks.spec(task)
+        wanted = spec.depends_on
+        parts = (
+            [] if wanted is None else [*wanted.task_ids, *(f"{one.start}-{one.end}" for one in wanted.task_id_ranges)]
+        )
+        return ", ".join(parts), spec.affinity_info.affinity_id if spec.affinity_info else ""
 
     def subtasks(self, task: int) -> list[SubtaskRow]:
         """The subtasks of the latest attempt, by number; none of a task on one node."""

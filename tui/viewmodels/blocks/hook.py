@@ -48,7 +48,8 @@ def instance(session: Session, page: InstancePage, key: int) -> Block:
         row("State", record.state.wire),
         row("Result", record.result.value if record.result else None, glyph.role),
         row("Start time", clock(record.start_ms)),
-        row("End time", f"{clock(record.end_ms)}  took {fmt.span(took_ms)}" if record.end_ms is not None else None),
+        row("End time", clock(record.end_ms)),
+        *([row("Duration", fmt.span(took_ms), Role.DERIVED)] if took_ms is not None else []),
         row("Exit code", record.exit_code, Role.FAILED if record.exit_code else Role.PLAIN),
     ]
     if page.hook is Hook.PREPARATION:

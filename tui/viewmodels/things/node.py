@@ -56,6 +56,11 @@ class NodeThing(Thing):
         node = self.session.nodes().row(self._node)
         return f"n{node.position} {fmt.short_node(node.node_id)}"
 
+    @property
+    def identity(self) -> str:
+        """The node's id."""
+        return self.session.nodes().id_of(self._node) if self.is_there else ""
+
     def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every thing
         """State, slots, how it stands with the job in focus."""
         node = self.session.nodes().row(self._node)

@@ -44,6 +44,11 @@ class Thing(ABC):
     def name(self) -> str:
         """The thing in a word or two, after its kind."""
 
+    @property
+    def identity(self) -> str:
+        """The thing's id, whole."""
+        return self.name
+
     @abstractmethod
     def _head(self, cells: int) -> Sequence[Line]:
         """How the thing is doing."""

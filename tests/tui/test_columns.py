@@ -1,0 +1,251 @@
+"""Columns, details and footers of the lists, as the design has them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
+from tests.tui.test_keys import drive
+from tui.viewmodels.details import block_lines
+from tui.viewmodels.events import EventsModel
+from tui.viewmodels.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.job_schedules import JobSchedulesModel
+from tui.viewmodels.jobs import JobsModel
+from tui.viewmodels.links import links_of_hook
+from tui.viewmodels.lists import Column, layout
+from tui.viewmodels.nodes import NodesModel
+from tui.viewmodels.pools import PoolsModel
+from tui.viewmodels.session import Session
+from tui.viewmodels.tasks import TasksModel
+from tui.viewmodels.text import plain
+
+LATER_S = 330
+HOOK = ("Node", "State", "Result", "Start time", "End time", "Exit code")
+# What is shown where the list has the whole width of 120 cells, and what can be chosen beyond that.
+SHOWN = {
+    PreparationModel: (*HOOK, "Retries", "Duration"),
+    ReleaseModel: (*HOOK, "Duration"),
+    NodesModel: ("Node", "State", "Scheduling state", "Running tasks", "Focus job", "Total tasks run"),
+    PoolsModel: ("Pool", "State", "Allocation state", "Node size", "Dedicated", "Spot/low-priority", "Node counts"),
+    JobsModel: ("Job", "State", "Priority", "Pool", "Preparation", "Tasks", "Release"),
+    TasksModel: (
+        *("Task", "State", "Result", "Node", "Created", "Start time", "End time", "Exit code", "Retries"),
+        "Requeues",
+    ),
+}
+_FAILURE = ("Failure category", "Failure code", "Runs", "Node state", "Pool")
+MORE = {
+    PreparationModel: ("Last retry time", "Triggered by", "Barred", *_FAILURE),
+    ReleaseModel: _FAILURE,
+    NodesModel: (
+        *("Total successful tasks", "State transition time", "Last boot time", "Allocation time", "Node size"),
+        *("Dedicated", "Start task", "Errors", "Age in state", "IP address"),
+    ),
+    PoolsModel: ("Autoscale", "Task slots per node", "Scheduling policy", "Resize errors", "Jobs", "Utilisation"),
+    JobsModel: (
+        *("Started", "Ended", "Max parallel tasks", "On all tasks complete", "On task failure", "Previous state"),
+        *("Uses task dependencies", "Allow task preemption", "Termination reason", "Waiting for"),
+    ),
+    TasksModel: (
+        *("Required slots", "Waiting for", "Duration", "Attempts", "Depends on", "Affinity"),
+        *("Failure category", "Failure code"),
+    ),
+}
+
+
+def names(model, cells):
+    return [model.columns[at].name for at, _ in model.layout(cells) if model.columns[at].name]
+
+
+def only(model, name):
+    """The cells of one column, in the order of the rows."""
+    at = [column.name for column in model.columns].index(name)
+    model.chosen_columns = frozenset({name})
+    model.refresh()
+    return [model.cells(model.key(row))[at].text.strip() for row in range(model.count)]
+
+
+def details(model, row=0):
+    model.refresh()
+    return [" ".join(plain(each).split()) for each in block_lines(model.details(model.key(row)), 90)]
+
+
+@pytest.mark.parametrize("kind", SHOWN, ids=lambda kind: kind.title)
+def test_the_columns_of_a_list(session_at, kind):
+    model = kind(session_at(LATER_S))
+    assert set(SHOWN[kind]) <= set(names(model, 116))
+    assert names(model, 76)[0] == SHOWN[kind][0]
+    assert len(names(model, 76)) >= 5
+    assert set(MORE[kind]) <= {column.name for column in model.columns}
+    for name in MORE[kind]:
+        only(model, name)
+        assert name in names(model, 76)
+
+
+def test_columns_become_narrower_before_one_is_left_out():
+    columns = [Column("a", 10, stretch=True), Column("b", 10, least=4), Column("c", 8, from_width=1, least=6)]
+    assert layout(columns, 40) == [(0, 19), (1, 10), (2, 8)]
+    assert layout(columns, 27) == [(0, 10), (1, 6), (2, 8)]
+    assert layout(columns, 23) == [(0, 10), (1, 4), (2, 6)]
+    assert layout(columns, 22) == [(0, 10), (1, 10)]
+    assert layout(columns, 16) == [(0, 10), (1, 4)]
+
+
+# --- nodes, pools, jobs, tasks
+
+
+def test_a_node_has_its_start_task_and_errors_in_columns():
+    sim = simulation(pool=a_pool(startTask=a_line(5, exit_code=3, maxTaskRetryCount=1, waitForSuccess=True)))
+    run_to(sim, minutes=5)
+    model = NodesModel(Session(sim))
+    assert only(model, "Start task") == ["completed, exit 3, 1 retries"]
+    assert only(model, "Allocation time") == ["08:00:10"]
+
+
+def test_the_bar_of_a_pool_has_a_cell_for_each_state_there_is(session_at):
+    (bar,) = only(PoolsModel(session_at(LATER_S)), "Node counts")
+    states = [state for state, number in session_at(LATER_S).pool("shared").node_counts if number]
+    assert len(bar) == 10
+    assert len(set(bar)) == len(states)
+
+
+def test_a_job_counts_its_tasks_by_state_and_says_what_it_waits_for():
+    tasks = [a_task("t1", 10, 1), a_task("t2", 60), a_task("t3", 60)]
+    sim = simulation(a_job(tasks=tasks))
+    run_to(sim, seconds=READY_S + 30)
+    model = JobsModel(Session(sim))
+    assert only(model, "Tasks") == ["1/0/1/1 (1)"]
+    assert only(model, "Waiting for") == ["1 task to end"]
+    do(sim, "disableJob", jobId="j", disableTasks="requeue")
+    run_to(sim, seconds=READY_S + 60)
+    assert only(JobsModel(Session(sim)), "Waiting for") == ["somebody to enable it"]
+
+
+def test_a_task_says_what_it_waits_for():
+    tasks = [
+        a_task("1", 600),
+        a_task("late", dependsOn={"taskIds": ["1", "2"]}),
+        a_task("big", requiredSlots=2),
+        a_task("2", dependsOn={"taskIdRanges": [{"start": 1, "end": 1}]}, affinityInfo={"affinityId": "TVM:x"}),
+    ]
+    sim = simulation(a_job(tasks=tasks, prep=a_line(30), usesTaskDependencies=True), pool=a_pool(taskSlotsPerNode=2))
+    run_to(sim, seconds=READY_S + 5)
+    model = TasksModel(Session(sim))
+    found = dict(zip(only(model, "Task"), only(model, "Waiting for"), strict=True))
+    assert found == {"1": "preparation on n0", "late": "1 and 1 more", "big": "2 free slots", "2": "1 task"}
+    assert dict(zip(only(model, "Task"), only(model, "Depends on"), strict=True))["2"] == "1-1"
+    assert dict(zip(only(model, "Task"), only(model, "Affinity"), strict=True))["2"] == "TVM:x"
+    model.toggle_column("Waiting for")
+    model.toggle_column("Waiting for")
+    assert not model.shows("Depends on")
+
+
+def test_a_limit_of_the_job_is_what_a_task_waits_for():
+    sim = simulation(a_job(tasks=2, maxParallelTasks=1), pool=a_pool(taskSlotsPerNode=2))
+    run_to(sim, seconds=READY_S + 5)
+    assert only(TasksModel(Session(sim)), "Waiting for") == ["", "its job's limit of 1"]
+
+
+# --- preparation and release
+
+
+def test_what_triggered_preparation_and_where_it_bars(session_at):
+    model = PreparationModel(session_at(LATER_S))
+    triggers = only(model, "Triggered by")
+    assert all(each.startswith("deal-") for each in triggers)
+    assert only(model, "Barred")[0] == "until reimaged"
+    assert only(model, "Last retry time")[0].startswith("08:0")
+    assert only(model, "Node state")[-1].startswith("left the pool at 08:03")
+
+
+def test_the_bar_of_a_duration_is_full_at_the_95th_percentile(session_at):
+    durations = only(PreparationModel(session_at(LATER_S)), "Duration")
+    bars = {each.split()[0]: each.count("█") for each in durations if "█" in each}
+    assert max(bars.values()) == 8
+    assert [bars[each] for each in sorted(bars)] == sorted(bars.values())
+
+
+def test_the_details_of_a_preparation_have_effect_runs_and_files(session_at):
+    shown = details(PreparationModel(session_at(LATER_S)))
+    assert [each for each in shown if each in ("Node", "Preparation task", "Release task", "Effect", "Runs")] == [
+        *("Node", "Preparation task", "Release task", "Effect", "Runs")
+    ]
+    assert "✗ barred from this job until reimaged (PREP-9)" in shown
+    assert any(each.endswith("went back to active (PREP-8)") for each in shown)
+    at = shown.index("Runs")
+    assert shown[at + 1].startswith("1 first, 08:0")
+    assert shown[at + 2].startswith("2 retry, 08:0")
+    assert shown[at + 2].endswith("exit 3")
+    assert shown[-2:] == ["stdout.txt 0 B", "stderr.txt 0 B"]
+
+
+def test_the_footer_says_how_the_tasks_are_to_run(session_at):
+    model = PreparationModel(session_at(LATER_S))
+    model.refresh()
+    said = " ".join(plain(each) for each in model.footer())
+    for word in ("command line", "wait for success yes", "rerun on node reboot yes", "max retries 1", "retention 7d"):
+        assert word in said
+    model = ReleaseModel(session_at(LATER_S))
+    model.refresh()
+    said = " ".join(plain(each) for each in model.footer())
+    assert "max wall-clock 00:15:00" in said
+    assert "REL-3" in said
+
+
+def test_a_preparation_leads_to_its_node_and_the_task_that_triggered_it(session_at):
+    found = links_of_hook(session_at(LATER_S), 1)
+    assert [link.letter for link in found[:3]] == ["n", "t", "p"]
+    assert found[1].text.endswith("which made it prepare")
+
+
+# --- as the service answers
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        (PoolsModel, "id", "shared"),
+        (NodesModel, "vmSize", "standard_d2s_v3"),
+        (JobsModel, "id", "risk"),
+        (TasksModel, "commandLine", None),
+        (PreparationModel, "jobPreparationTaskExecutionInfo", None),
+        (EventsModel, "seq", 1),
+    ],
+)
+def test_a_row_reads_as_the_service_writes_it(session_at, kind, name, value):
+    model = kind(session_at(LATER_S))
+    model.refresh()
+    body = model.wire(model.key(0))
+    assert name in body
+    assert value is None or body[name] == value
+
+
+def test_a_schedule_reads_as_the_service_writes_it(session_at):
+    model = JobSchedulesModel(session_at(185_400, "nightly-schedule-overruns"))
+    model.refresh()
+    assert model.wire(0)["schedule"]
+
+
+def test_capital_y_copies_the_row_and_the_thing_as_json(dashboard_at):
+    app = dashboard_at(LATER_S)
+    copied = []
+
+    def note(app):
+        copied.append(app.clipboard)
+
+    drive(app, "3", "Y", note, "enter", "y", note, "Y", note, "1", "Y", note)
+    assert json.loads(copied[0])["id"] == copied[1]
+    assert json.loads(copied[2])["id"] == copied[1]
+    assert json.loads(copied[3])["vmSize"]
+
+
+# --- the details beside a list
+
+
+def test_links_in_the_details_are_followed_as_in_a_blade(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+    drive(app, "5", "tab", "enter", lambda app: seen.append(app.screen.view.subject))
+    assert [subject.kind for subject in seen] == ["job"]
