@@ -221,6 +221,7 @@ class Dashboard(App[None]):
             yield SystemCommand(
                 f"Help: {tab.title}", "columns and states", partial(self.deck.telling.help_of, tab.name)
             )
+        yield SystemCommand("Describe this screen", "the Watch view as sentences", self.deck.telling.describe)
         yield SystemCommand("Settings", "each value, where it comes from, and another one", self.action_settings)
         yield SystemCommand("Quit", "leave the dashboard", self.action_quit)
 

@@ -31,7 +31,7 @@ from tui.screens.search import Search
 from tui.screens.telling import Telling
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.filters import filter_hint
-from tui.viewmodels.header import Transport, too_small
+from tui.viewmodels.header import too_small
 from tui.viewmodels.instances import InstancesModel
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.tabs import TABS, Tab
@@ -184,11 +184,9 @@ class Deck(Screen[None]):
 
     def look_at_header(self) -> None:
         """Bring clock, tabs and hints up to date."""
-        pacer = self.playback.pacer
-        transport = Transport(pacer.playing, pacer.speed, self.session.simulation.finished, self.playback.way)
         view = self.view
         tab = view.tab if isinstance(view, ThingPane) else view.id or ""
-        self.query_one(Header).show(tab, view.title, transport)
+        self.query_one(Header).show(tab, view.title, self.playback.transport)
         self.query_one(Prompt).show_hints([(self.keymap.shown(identities), does) for identities, does in self.hints()])
         self.query_one("#too-small", LinesView).show(too_small(self.size.width, self.size.height))
 

@@ -10,6 +10,7 @@ from textual.binding import Binding
 from tui import format as fmt
 from tui.pacer import FASTEST, Pacer
 from tui.panes.timeline import Timeline
+from tui.viewmodels.header import Transport
 from tui.viewmodels.notices import Notices
 
 if TYPE_CHECKING:
@@ -163,6 +164,11 @@ class Playback:
             return "ON THE WAY"  # when nothing more can happen is not known before
         done = (self._session.now_ms - self._from_ms) / max(1, to_ms - self._from_ms)
         return f"ON THE WAY {done:.0%}"
+
+    @property
+    def transport(self) -> Transport:
+        """How time goes by."""
+        return Transport(self.pacer.playing, self.pacer.speed, self._session.simulation.finished, self.way)
 
     # -- speed ---------------------------------------------------------------------------------------------------
 

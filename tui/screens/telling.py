@@ -16,11 +16,13 @@ from tui.screens.files import Files
 from tui.screens.help import HelpScreen
 from tui.screens.sheet import Sheet
 from tui.screens.why import Ways, Why
+from tui.viewmodels.describe import describe
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.export import as_csv
 from tui.viewmodels.file_places import files_of
 from tui.viewmodels.help import Page
 from tui.viewmodels.subject import Subject
+from tui.viewmodels.text import line, wrapped
 from tui.viewmodels.why import answers_to, expected_of
 from tui.viewmodels.wire import as_json, wire_of
 from tui.widgets.table import Table
@@ -179,6 +181,13 @@ class Telling:
         """The keys of what has the focus, and what the view shows."""
         focused = self._deck.focused
         self._help_of(self._deck.view, self._deck.keymap.keys_in(type(focused)) if focused is not None else [])
+
+    def describe(self) -> None:
+        """The Watch view as sentences, in a sheet of plain text."""
+        said = [self._session.text(each) for each in describe(self._session, self._deck.playback.transport)]
+        self._deck.app.push_screen(
+            Sheet("Described", lambda cells: [line(each) for one in said for each in wrapped(one, cells)])
+        )
 
     def help_of(self, name: str) -> None:
         """What a view shows."""

@@ -42,7 +42,7 @@ class AttentionModel:
         found: list[tuple[int, Line]] = []
         for number, concern in enumerate(self.concerns):
             mark = self.session.glyphs.bad if concern.kind != "node" else "!"
-            first, *rest = wrapped(text(self._said(concern)), cells - 2)
+            first, *rest = wrapped(text(self.said(concern)), cells - 2)
             found.append((number, line(Span(f"{mark} {first}", Role.FAILED))))
             found += [(number, line(Span(f"  {each}", Role.FAILED))) for each in rest]
             if concern.effect:
@@ -50,7 +50,7 @@ class AttentionModel:
                 found += [(number, line(Span(f"  {each}", Role.DERIVED))) for each in effect]
         return found
 
-    def _said(self, concern: Concern) -> str:
+    def said(self, concern: Concern) -> str:
         """How many of what, and the cause; a few nodes by name."""
         said = concern.text
         if concern.nodes:

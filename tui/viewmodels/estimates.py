@@ -28,14 +28,14 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
     """The end of preparation, tasks and job, one for each line of the rail; empty where nothing can be told."""
     forecast, clock = session.forecast(), session.clock
     preparation, later = forecast.preparation_ms, " or later" if forecast.more_preparations else ""
-    ends = (
+    told = (
         f"est. {clock(preparation)}{later}" if preparation is not None else "",
         f"est. {clock(forecast.tasks_ms)}" if forecast.tasks_ms is not None else "",
         f"est. {clock(forecast.job_ms)}" if forecast.job_ms is not None else "",
     )
     if job.end_ms is not None:
         return (), (), line(Span(f"ended {clock(job.end_ms)}", glyph_of(job).role))
-    first, second, third = (line(Span(end, Role.DERIVED)) if end else () for end in ends)
+    first, second, third = (line(Span(end, Role.DERIVED)) if end else () for end in told)
     return first, second, third
 
 
@@ -43,10 +43,11 @@ def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
     """When it all ends, and how long the oldest task has been waiting."""
     wait_ms = job.phases.tasks.oldest_wait_ms
     wait = () if wait_ms is None else line(Span(f"oldest wait {fmt.span(wait_ms)}  (w why)", Role.DERIVED))
-    return between(_ends(session, job), wait, cells)
+    return between(ends(session, job), wait, cells)
 
 
-def _ends(session: Session, job: JobRow) -> Line:
+def ends(session: Session, job: JobRow) -> Line:
+    """When preparation, tasks and job ended, and when the rest is estimated to."""
     clock, forecast = session.clock, session.forecast()
     if job.end_ms is not None:
         after = fmt.span(job.end_ms - job.created_ms)
