@@ -321,6 +321,12 @@ def test_the_present_moment_stays_in_view_with_room_for_what_comes(session_at):
     assert (model.columns.first, model.cursor_column) == (5, 80)
 
 
+def test_times_of_another_day_have_room_on_the_axis(session_at):
+    model = model_of(session_at(7_200, "spot-night-run"))
+    assert "…" not in plain(model.axis())
+    assert "23:00:00    01-06 00:00 01-06 01:00" in plain(model.axis())
+
+
 def test_another_set_of_glyphs_is_drawn_at_once(session_at):
     session = session_at(LATER_S)
     model = model_of(session)

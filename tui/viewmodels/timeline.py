@@ -208,13 +208,18 @@ class TimelineModel:
             parts.append(f"{self.lanes.progress:.0%} read")
         return f" {glyphs.dot} ".join(parts)
 
+    def ticks(self) -> list[tuple[int, str]]:
+        """Columns, and the times at which they begin; of another day without seconds, if there are none."""
+        columns = self.columns
+        times = [(at, self.session.clock(columns.begin_ms(at))) for at in range(0, columns.number, _TICK)]
+        return [(at, time if len(time) < _TICK else time.removesuffix(":00")) for at, time in times]
+
     def axis(self) -> Line:
         """The times of day above the columns, and the present moment."""
         columns, glyphs = self.columns, self.session.glyphs
         now = columns.column_at(self.session.now_ms)
         text = ""
-        for at in range(0, columns.number, _TICK):
-            time = self.session.clock(columns.begin_ms(at))
+        for at, time in self.ticks():
             text += fit("" if at <= now < at + len(time) or at + len(time) > columns.number else time, _TICK)
         text = text[: columns.number]
         spans = [Span(" " * LABEL_CELLS), Span(text, Role.DIM)]

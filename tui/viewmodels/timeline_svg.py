@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _CELL, _LINE, _BAR = 8, 16, 12  # pixels: how wide a column, how high a row, and what is drawn in it
 _LETTER = 7.3  # how wide a letter of a label is at most
 _MARGIN = 12
-_TICK = 12  # columns between two times
 _HEAD_LINES, _FOOT_LINES = 3, 6
 _MOST_LABEL = 40  # letters
 
@@ -84,9 +83,7 @@ class _Picture:
             f'<rect width="100%" height="100%" fill="{paint.ground}"/>',
             self._text(_MARGIN, _MARGIN + _LINE - 4, Role.STRONG, title),
         ]
-        for at in range(0, columns.number - 8, _TICK):
-            time = session.clock(columns.begin_ms(at))
-            found.append(self._text(self._x(at), self._y - 6, Role.DIM, time))
+        found += [self._text(self._x(at), self._y - 6, Role.DIM, time) for at, time in model.ticks()]
         if 0 <= now < columns.number:
             x, bottom = self._x(now + 0.5), self._y + len(self._keys) * _LINE
             found.append(f'<path class="line-dim" stroke-width="1" d="M{x:g} {self._y - 4}V{bottom}"/>')
