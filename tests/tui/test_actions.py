@@ -405,3 +405,12 @@ def test_what_was_done_is_undone_by_a_branch_from_just_before(dashboard_at):
     drive(app, *("6", "a", "enter", "enter", "comma", "b"))
     assert app.session.simulation.journal.by_hand() == []
     assert not app.session.is_past
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+def test_forms_reasons_and_events_are_ascii_where_that_is_asked_for(dashboard_at, size):
+    lines = []
+    keys = ["6", "a", "enter", "escape", "escape", "5", "w", "escape", "9", "x", "X", "2", "a", "enter", "tab", "tab"]
+    steps = [step for key in keys for step in (key, lambda app: lines.extend(text_of(app)))]
+    drive(dashboard_at(LATER_S, ascii_only=True), *steps, size=size)
+    assert {letter for each in lines for letter in each if not letter.isascii()} == set()
