@@ -93,6 +93,7 @@ def test_which_release_tasks_hold_a_job():
         "     1 release task waiting for a node that is rebooting; soonest n1 at 08:02:10 [REL-13]",
         "     1 release task waiting for a node that is unusable; soonest n2 at 08:16:10 [REL-13]",
         "It was ended: UserTerminate. [JOB-10]",
+        "It is held by n0, n1, n2, n3. [REL-6]",
         "The last release task that runs now ends on n3 at 08:01:31. [REL-6]",
         "Next: release ends on n0 at 08:01:31 [REL-6]",
     ]

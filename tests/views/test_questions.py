@@ -178,6 +178,7 @@ def test_which_release_tasks_hold_a_job_that_is_terminating():
     run(sim, seconds=5)
     lines = of_job(sim)["Why is job j still terminating?"]
     assert "     2 release tasks running; soonest n0 at 08:02:51 [REL-6]" in lines
+    assert "It is held by n0, n1. [REL-6]" in lines
     assert lines[-1] == "Next: release ends on n0 at 08:02:51 [REL-6]"
 
 

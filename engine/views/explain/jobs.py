@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.world import World
 
 _J = JobState
+_MOST_NAMED = 8  # of the nodes whose release tasks hold a job
 # Nodes that owe a release, and until when, by the node's state and the rule by which the job waits.
 _Waiting = dict[tuple[str, str], list[tuple[int | None, int]]]
 
@@ -184,6 +185,11 @@ def _ending(world: World, job: Job) -> Explanation:
         Check("release tasks", not holds, value, "JOB-18" if job.forced else "REL-6"),
     )
     notes = [Note(f"It was ended: {job.terminate_reason}.", "JOB-10")] if job.terminate_reason else []
+    held_by = sorted([node for _, node in running] + [node for owed in waiting.values() for _, node in owed])
+    if held_by and holds:
+        named = ", ".join(name_of(world, node) for node in held_by[:_MOST_NAMED])
+        more = f" and {len(held_by) - _MOST_NAMED} more" if len(held_by) > _MOST_NAMED else ""
+        notes.append(Note(f"It is held by {named}{more}.", "REL-6"))
     if running:
         last_ms, last = max(running)
         notes.append(
