@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.conftest import simulation_at
 from tui.app import Dashboard
 from tui.options import ANSI, CONTRAST
@@ -51,6 +52,19 @@ def test_high_contrast(snap_compare, dashboard_at):
 
 def test_ascii(snap_compare, dashboard_at):
     assert snap_compare(dashboard_at(LATER_S, ascii_only=True), terminal_size=(80, 24))
+
+
+@pytest.mark.parametrize("size", [(200, 60), (120, 30), (60, 16)], ids=lambda size: f"{size[0]}x{size[1]}")
+def test_watch_at_other_sizes(snap_compare, dashboard_at, size):
+    assert snap_compare(dashboard_at(530, "forty-nodes"), press=["p"], terminal_size=size)
+
+
+def test_many_nodes_have_half_a_cell_each(snap_compare):
+    many = a_pool(nodes=300)
+    prep = a_line(60, {0: 0.95, 1: 0.05}, simulate={"duration": {"normal": [60, 20]}})
+    sim = simulation(a_job(tasks=600, prep=prep), pool=many, account={"quotas": {"dedicatedCores": 600}})
+    run_to(sim, seconds=READY_S + 60)
+    assert snap_compare(Dashboard(sim, plays=False), press=["right", "m", "down", "down"], terminal_size=(80, 24))
 
 
 def test_the_timeline_in_ascii(snap_compare, dashboard_at):

@@ -82,7 +82,9 @@ def test_p_pins_and_unpins_on_every_size(dashboard_at, size):
 
     drive(app, "down", "p", note, "p", note, size=size)
     assert seen[0][1:] == [True, 1]
-    assert size[1] < 24 or contains(seen[0][0], "Pinned (1)", "n1 ")
+    pinned = [each for each in seen[0][0] if each not in seen[1][0]]
+    assert contains(pinned, "n1 ", "slots")
+    assert size[1] < 24 or contains(seen[0][0], "Pinned (1)")
     assert seen[1][1] is False
     assert not contains(seen[1][0], "Pinned (1)")
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
     from tui.viewmodels.subject import Subject
 
-_FEWEST_CELLS = 20
+_FEWEST_CELLS = 10
+_TITLE_CELLS = 28
 
 
 class Attention(Choices):
@@ -41,7 +42,8 @@ class Attention(Choices):
         self._model.refresh()
         self.mark = self._model.session.glyphs.cursor
         count = len(self._model.concerns)
-        entitle(self, f"Needs attention ({count})" if count else "Needs attention")
+        title = "Needs attention" if self.outer_size.width >= _TITLE_CELLS else "Attention"
+        entitle(self, f"{title} ({count})" if count else title)
         room = self.outer_size.width - self.gutter.width - self.styles.scrollbar_size_vertical
         self.show(self._model.lines(max(_FEWEST_CELLS, room - self.MARK_CELLS)))
 

@@ -45,6 +45,10 @@ class Pinned(Choices):
             self.styles.height = height
         self.show(pins.lines(max(1, self.size.width - self.MARK_CELLS)))
 
+    def on_show(self) -> None:
+        """It has come to the screen: now it is known how wide it is."""
+        self.look()
+
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
         """Go to it."""
         message.stop()

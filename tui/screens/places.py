@@ -9,6 +9,7 @@ from textual.binding import Binding
 from engine.views.pages.jobs import job_ids, pool_ids
 from tui.panes.blade import Blade
 from tui.panes.thing import ThingPane
+from tui.panes.watch import Watch
 from tui.screens.jump import Jump, Target
 from tui.screens.picker import Pick, Picker
 from tui.screens.sheet import Sheet
@@ -162,7 +163,8 @@ class Places:
             self._deck.say("p pins a node, a job or a task: put the cursor on one.")
             return
         is_pinned = self._session.pins.turn(subject)
-        self._deck.say("Pinned to the Watch view." if is_pinned else "Unpinned.")
+        if not isinstance(self._deck.view, Watch):
+            self._deck.say("Pinned to the Watch view." if is_pinned else "Unpinned.")
         self._deck.look()
 
     def _go(self, subject: Subject) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
 from textual.scroll_view import ScrollView
 
 from tui.viewmodels.legend import Entry, laid_out, legend_line
 from tui.viewmodels.subject import Subject
+from tui.widgets.height import set_lines
 from tui.widgets.lines import strip_of
 from tui.widgets.node_map import NodeMap
 
@@ -29,8 +29,8 @@ class Legend(ScrollView):
     can_focus = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h,up,k", "cursor(-1)", "entry before", show=False, id="legend.before"),
-        Binding("right,l,down,j", "cursor(1)", "next entry", show=False, id="legend.next"),
+        Binding("left,up,k", "cursor(-1)", "entry before", show=False, id="legend.before"),
+        Binding("right,down,j", "cursor(1)", "next entry", show=False, id="legend.next"),
         Binding("enter", "only", "dim all other nodes, or none", id="legend.only"),
     ]
 
@@ -40,6 +40,7 @@ class Legend(ScrollView):
         self._model = model
         self._entries: list[Entry] = []
         self._at: Glyph | None = None
+        self._drawn_only: Glyph | None = None
 
     @property
     def entry(self) -> Entry | None:
@@ -66,9 +67,10 @@ class Legend(ScrollView):
         height = min(lines, most_lines)
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
-        if entries != self._entries:
-            self._entries = entries
-            self.virtual_size = Size(self.size.width, lines)
+        if (entries, self._model.only) == (self._entries, self._drawn_only):
+            return
+        self._entries, self._drawn_only = entries, self._model.only
+        set_lines(self, lines)
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
