@@ -12,7 +12,7 @@ from tui.viewmodels.tasks import TasksModel
 from tui.viewmodels.text import Role, plain
 
 LATER_S = 330
-COLUMNS = ("", "Task", "State", "Start time", "End time", "Exit code", "Retries", "In state")
+COLUMNS = ("", "Task", "State", "Start time", "End time", "Exit code", "Retries", "Age in state")
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,27 @@ def test_terms(text, terms):
 
 @pytest.mark.parametrize(
     ("field", "column"),
-    [("state", 2), ("exitcode", 5), ("exit", 5), ("s", 2), ("start", 3), ("age", 7), ("retries", 6), ("pool", None)],
+    [
+        ("state", 2),
+        ("exitcode", 5),
+        ("exit", 5),
+        ("s", 2),
+        ("start", 3),
+        ("age", 7),
+        ("retries", 6),
+        ("pool", None),
+        ("slots", None),
+    ],
 )
 def test_a_field_is_a_column_without_blanks_or_how_it_begins(field, column):
     assert column_of(field, COLUMNS) == column
+
+
+def test_fields_have_short_names():
+    assert column_of("slots", ("", "Node", "Running tasks")) == 2
+    assert column_of("slots", ("", "Task", "Required slots")) == 2
+    assert column_of("slots", ("Task slots per node", "Slots free")) == 1
+    assert column_of("retries", ("Node", "Retry count")) == 1
 
 
 @pytest.mark.parametrize(
@@ -119,7 +136,7 @@ def test_a_list_is_filtered_by_its_columns(session_at):
 
 def test_while_a_filter_is_typed_the_fields_are_named_and_what_is_wrong():
     assert "word  !word  field:value" in plain(filter_hint("", COLUMNS))
-    assert plain(filter_hint("", COLUMNS)).endswith("fields: task state starttime endtime exitcode retries instate")
+    assert plain(filter_hint("", COLUMNS)).endswith("fields: task state starttime endtime exitcode retries ageinstate")
     assert plain(filter_hint("deal !st", COLUMNS)).endswith(" fields: state starttime")
     (said,) = filter_hint("sate:x", COLUMNS)
     assert (said.text, said.role) == (" No field sate; state is.", Role.FAILED)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.column_help import said_of
+from tui.viewmodels.column_help import _SAID, _SAID_OF, said_of
 from tui.viewmodels.glyphs import NODE, GlyphSet
 from tui.viewmodels.help import Page, key_lines, page_lines
 from tui.viewmodels.lists import Column
@@ -26,6 +26,12 @@ def test_there_is_a_sentence_for_every_column(tab):
     assert [
         column.name for column in tab.model.columns if column.name and not said_of(tab.model.title, column.name)
     ] == []
+
+
+def test_there_is_no_sentence_for_a_column_that_no_list_has():
+    columns = {(tab.model.title, column.name) for tab in TABS if tab.model for column in tab.model.columns}
+    assert set(_SAID) <= {name for _, name in columns}
+    assert set(_SAID_OF) <= columns
 
 
 def test_keys_here_come_before_keys_everywhere():

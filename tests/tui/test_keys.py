@@ -483,3 +483,39 @@ def test_n_of_tasks_finds_those_that_failed_wherever_they_are(dashboard_at):
 
     drive(app, "5", "o", "n", look, "n", look)
     assert seen == ["failure", "failure"]
+
+
+@pytest.mark.parametrize(("view", "pane"), [("1", "#map"), ("3", "Table"), ("8", "#lanes")])
+def test_a_right_click_acts_on_what_is_under_it(dashboard_at, view, pane):
+    app = dashboard_at(LATER_S)
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press(view)
+            await pilot.pause()
+            await pilot.click(app.screen.view.query_one(pane), offset=(14, 4), button=3)
+            await pilot.pause()
+            return len(app.screen_stack), text_of(app)
+
+    depth, lines = asyncio.run(run())
+    assert depth == 2
+    assert contains(lines, "Reboot")
+
+
+def test_the_wheel_scrolls_and_leaves_the_cursor_where_it_is(dashboard_at):
+    app = dashboard_at(LATER_S)
+    seen = []
+
+    async def run():
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press("5")
+            await pilot.pause()
+            table = app.screen.view.table
+            key = table.key
+            for _ in range(3):
+                table.post_message(events.MouseScrollDown(table, 5, 5, 0, 0, 0, False, False, False))
+                await pilot.pause(0.1)
+            seen.append((table.scroll_offset.y > 0, table.key == key))
+
+    asyncio.run(run())
+    assert seen == [(True, True)]

@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 _WITH_SUBJECTS = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, Pinned)
 
 
+_RIGHT = 3  # the button
+
+
 class Deck(Screen[None]):
     """One simulation on the screen."""
 
@@ -259,6 +262,11 @@ class Deck(Screen[None]):
     def on_show_view(self, message: ShowView) -> None:
         """A pane asks for a view."""
         self.navigation.show(message.name, message.key)
+
+    def on_click(self, event: events.Click) -> None:
+        """A right click acts on what is under it."""
+        if event.button == _RIGHT and isinstance(event.widget, NodeMap | Table | TimelineGrid):
+            self.by_hand.act()
 
     def on_go_to_failure(self, message: GoToFailure) -> None:
         """Failures are gone through in time."""

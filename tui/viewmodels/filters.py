@@ -19,7 +19,7 @@ _FIELD = re.compile(r"(!?)([a-z]\w*):(.*)")
 _NUMBER = re.compile(r"[-+]?\$?(\d[\d,]*(?:\.\d+)?)%?(?= of \d|$)")
 _CLOCK = re.compile(r"([-+]?)(?:(\d\d)-(\d\d)[ t]|(\d+)d )?(\d{1,2}):(\d{2})(?::(\d{2}))?")
 _SPAN = re.compile(r"(?:pt?)?(?:(\d+)d)?t?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
-_ALIASES = {"age": "instate", "slots": "runningtasks", "job": "focusjob", "retries": "retrycount"}
+_ALIASES = {"slots": ("runningtasks", "requiredslots"), "job": ("focusjob",), "retries": ("retrycount",)}
 _DAY_S = 86_400
 
 
@@ -54,7 +54,7 @@ def parse_filter(text: str) -> tuple[Term, ...]:
 def column_of(field: str, columns: Sequence[str]) -> int | None:
     """The number of the column that a field names, in full or by how it begins; None where none is."""
     fields = [field_name(name) for name in columns]
-    for wanted in (field, _ALIASES.get(field, field)):
+    for wanted in (field, *_ALIASES.get(field, ())):
         if wanted in fields:
             return fields.index(wanted)
         begun = [at for at, name in enumerate(fields) if name.startswith(wanted)]

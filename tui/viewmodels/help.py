@@ -39,7 +39,6 @@ _REMARKS = {
     }.items()
 }
 _ENTRY_CELLS = 26
-_NAME_CELLS = 18
 _KEY_CELLS = 12
 
 
@@ -70,17 +69,19 @@ def page_lines(page: Page, glyphs: GlyphSet, cells: int) -> list[Line]:
             (),
             line(Span("Columns", Role.STRONG), Span("   in italics: derived, ours", Role.DIM)),
         ]
+        name_cells = max(len(column.name) for column in page.columns) + 2
         for column in page.columns:
-            lines += _column_lines(page.title, column, glyphs, cells) if column.name else []
+            lines += _column_lines(page.title, column, glyphs, (name_cells, cells)) if column.name else []
     first = _FIRST.get(page.title, (page.title,))
     for title in sorted(_TABLES, key=lambda each: first.index(each) if each in first else len(first)):
         lines += [(), line(Span(title, Role.STRONG)), *_states(_TABLES[title], glyphs, cells, has_room=title in first)]
     return lines
 
 
-def _column_lines(title: str, column: Column, glyphs: GlyphSet, cells: int) -> list[Line]:
+def _column_lines(title: str, column: Column, glyphs: GlyphSet, cells: tuple[int, int]) -> list[Line]:
+    name_cells, all_cells = cells
     name = Span(column.name, Role.DERIVED if column.is_derived else Role.PLAIN)
-    return _beside(name, _NAME_CELLS, glyphs.text(said_of(title, column.name)), cells)
+    return _beside(name, name_cells, glyphs.text(said_of(title, column.name)), all_cells)
 
 
 def _beside(name: Span, name_cells: int, said: str, cells: int) -> list[Line]:
