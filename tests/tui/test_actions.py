@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from engine import Simulation, load_scenario
@@ -13,6 +15,7 @@ from tui.viewmodels.actions import actions_for, script_of
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import plain
 from tui.viewmodels.trial import Trials, heading, refusal_lines, trial_lines, whose
+from tui.widgets.buttons import Buttons
 
 LATER_S = 330
 NODES = [Subject("node", number) for number in range(6)]
@@ -414,3 +417,22 @@ def test_forms_reasons_and_events_are_ascii_where_that_is_asked_for(dashboard_at
     steps = [step for key in keys for step in (key, lambda app: lines.extend(text_of(app)))]
     drive(dashboard_at(LATER_S, ascii_only=True), *steps, size=size)
     assert {letter for each in lines for letter in each if not letter.isascii()} == set()
+
+
+def test_buttons_are_pressed_with_the_mouse(dashboard_at):
+    app = dashboard_at(LATER_S)
+    titles = []
+
+    async def run():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("6", "a", "enter")
+            await pilot.pause()
+            for label in ("Reimage instead", "Cancel"):
+                drawn = "".join(segment.text for segment in app.screen.query_one(Buttons).render_line(0))
+                await pilot.click(Buttons, offset=(drawn.index(label), 0))
+                await pilot.pause()
+                titles.append(str(app.screen.query_one("#actions").border_title))
+
+    asyncio.run(run())
+    assert titles == ["Reimage n1", "Act on this node"]
+    assert app.session.simulation.journal.by_hand() == []
