@@ -373,9 +373,9 @@ def test_a_group_that_is_refused_in_part_says_for_which_and_why(dashboard_at):
 
 
 def test_what_cannot_be_marked_says_so(dashboard_at):
-    app = dashboard_at(LATER_S)
+    app = dashboard_at(5)
     notes = []
-    drive(app, "2", "!", "m", "1", "M", lambda app: notes.extend(note.message for note in app._notifications))
+    drive(app, "3", "m", "1", "M", lambda app: notes.extend(note.message for note in app._notifications))
     assert notes == ["There is nothing here to mark.", "M marks all rows of a list: views 2 to 7."]
 
 
