@@ -199,3 +199,17 @@ def test_the_environment_is_asked(tmp_path, monkeypatch, session_at, variable, v
     tui_app.show_dashboard(session_at(0).simulation, speed=None, plays=False, theme=None, ascii_only=False)
     assert seen == [(theme, glyphs)]
     assert not (tmp_path / "settings.toml").exists()
+
+
+def test_the_cursor_returns_to_its_row_wherever_it_is_now(dashboard_at):
+    settings = Settings(views={"tasks": {"sort": "State", "cursor": "frame-0007"}})
+    app = dashboard_at(530, "forty-nodes", settings=settings)
+    seen = []
+
+    def look(app):
+        view = app.deck.view
+        seen.append((view.model.identity_of(view.table.key), view.table._at > 1000))
+
+    drive(app, "5", look, "home", look, lambda app: app.deck.look(), look)
+    assert seen[0] == ("frame-0007", True)
+    assert seen[1] == seen[2] != seen[0]

@@ -242,9 +242,9 @@ class RowsModel(ABC):
             return None
 
     def place_of(self, identity: str) -> int | None:
-        """The place of the row with this id; None where it is not among the first thousand."""
-        looked_at = range(min(self.count, _MOST_SEARCHED))
-        return next((at for at in looked_at if self.identity_of(self.key(at)) == identity), None)
+        """The place of the row with this id; None where it is not among those that are looked at at once."""
+        identities = self.identities_of(self._rows[:AT_ONCE])
+        return next((at for at, each in enumerate(identities) if each == identity), None)
 
     def row_of(self, identity: str) -> int | None:
         """The row with this very id in a short list, as it is shown; None where there is none."""
