@@ -82,6 +82,13 @@ class FileLines(LinesTarget):
         except OSError as error:
             raise TargetError(self.path, _reason(error)) from None
 
+    def write_text(self, text: str) -> None:
+        """Append ``text`` as it is. Raises TargetError."""
+        try:
+            self._stream.write(text.encode())
+        except OSError as error:
+            raise TargetError(self.path, _reason(error)) from None
+
     def keep(self) -> None:
         """The file stands under its name, with the mode of the one it replaces. Raises TargetError."""
         try:
@@ -127,6 +134,13 @@ class NewLines(FileLines):
         super().discard()
         if not self._is_kept:
             self._final.unlink(missing_ok=True)
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet. Raises TargetError."""
+    with NewLines(path) as target:
+        target.write_text(text)
+        target.keep()
 
 
 class StreamLines(LinesTarget):

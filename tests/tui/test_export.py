@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
+from pathlib import Path
+
+import pytest
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
+from tui.targets import TargetError, write_new
 from tui.viewmodels.export import as_csv
 from tui.viewmodels.instances import PreparationModel
 
@@ -36,7 +41,7 @@ def test_rows_are_written_once_and_never_over_a_file(dashboard_at, tmp_path, mon
     drive(dashboard_at(LATER_S), *("5", "e", "enter", "e", "enter", "1", "e"), lambda app: said.extend(notes(app)))
     assert len((tmp_path / "tasks.csv").read_text(encoding="utf-8").splitlines()) == 41
     assert said[0] == "wrote 40 rows to tasks.csv"
-    assert said[1].startswith("tasks.csv is there already")
+    assert said[1].startswith("cannot write tasks.csv: there is such a file already")
     assert said[2].startswith("e exports a list or the timeline")
 
 
@@ -50,7 +55,7 @@ def test_what_cannot_be_written_is_said(dashboard_at, tmp_path, monkeypatch):
         *("5", "e", *["backspace"] * 9, *path, "enter"),
         lambda app: said.extend(notes(app)),
     )
-    assert said == ["file/x: Not a directory"]
+    assert said == ["cannot write file/x: Not a directory; e asks for another name."]
 
 
 def test_details_are_hidden_and_shown(dashboard_at):
@@ -64,3 +69,14 @@ def test_details_are_hidden_and_shown(dashboard_at):
     )
     assert not contains(seen[0], "Details")
     assert contains(seen[1], "Details")
+
+
+def test_a_full_disk_leaves_no_half_of_a_file(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(TargetError, match="No space left"):
+        write_new(Path("tasks.csv"), "Task\n")
+    assert list(tmp_path.iterdir()) == []

@@ -14,6 +14,7 @@ from tui.messages import Answered, Dismissed, Typed
 from tui.panes.prompt import Prompt
 from tui.screens.help import HelpScreen
 from tui.screens.modal import Modal
+from tui.targets import TargetError, write_new
 from tui.viewmodels.files import HELP_TEXT, FilesModel
 from tui.viewmodels.help import Page
 from tui.widgets.file_tree import FileTree
@@ -275,12 +276,9 @@ class Files(Modal[None]):
     def _save(self, name: str) -> None:
         path = Path(name.strip())
         try:
-            with path.open("x", encoding="utf-8", newline="") as file:
-                file.write(self.model.text.index.text)
-        except FileExistsError:
-            self._refuse(f"{path} is there already: e asks for another name.")
-        except OSError as error:
-            self._refuse(f"{path}: {error.strerror or error}")
+            write_new(path, self.model.text.index.text)
+        except TargetError as error:
+            self._refuse(f"{error}; e asks for another name.")
         else:
             self._say(f"wrote {self.model.text.total:,} lines to {path}")
 

@@ -16,6 +16,7 @@ from tui.screens.files import Files
 from tui.screens.help import HelpScreen
 from tui.screens.sheet import Sheet
 from tui.screens.why import Ways, Why
+from tui.targets import TargetError, write_new
 from tui.viewmodels.describe import describe
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.export import as_csv
@@ -168,12 +169,9 @@ class Telling:
         if not isinstance(view, Blade):
             return
         try:
-            with path.open("x", encoding="utf-8", newline="") as file:
-                file.write(as_csv(view.model))
-        except FileExistsError:
-            self._deck.say(f"{path} is there already: e asks for another name.", "error")
-        except OSError as error:
-            self._deck.say(f"{path}: {error.strerror or error}", "error")
+            write_new(path, as_csv(view.model))
+        except TargetError as error:
+            self._deck.say(f"{error}; e asks for another name.", "error")
         else:
             self._deck.say(f"wrote {view.model.count:,} rows to {path}")
 
