@@ -235,6 +235,47 @@ def test_the_band_tells_of_the_pool_what_the_tables_tell(session_at):
     assert lines[2][LABEL_CELLS:].startswith(" " * 10 + "#" * 9)
 
 
+IN_THE_PAST = ["repairing-nodes", "job-manager-is-restarted", "mpi-in-trouble"]
+
+
+@pytest.mark.parametrize("name", IN_THE_PAST)
+def test_all_that_is_recorded_can_be_told_in_the_past(session_at, name):
+    session = session_at(20_000, name)
+    session.noted()
+    session.simulation.seek(30_000)
+    session.noted()
+    model = model_of(session, 40)
+    told = set()
+    for _ in range(5):
+        model.refresh(40)
+        for column in range(40):
+            model.move_to_column(column)
+            for at in range(len(model.keys)):
+                assert width(model.told(at, 200)) <= 200
+                assert model.asked(at) is not None
+                told.add(plain(model.told(at, 200)).split("  ")[-1])
+            assert len(model.band(0)) == 3
+        model.fit()
+        model.next_rows()
+    assert len(told) > 3
+
+
+def test_tasks_that_are_added_later_are_told_of_without_their_ids(session_at):
+    session = session_at(2_000, "job-manager-is-restarted")
+    session.noted()
+    model = model_of(session)
+
+    def told():
+        moments = [(node, each.begin_ms) for node in model.keys for each in model.lanes.lane(node).stretches]
+        return {plain(model.rows.told(node, when_ms)) for node, when_ms in moments}
+
+    assert not any("added later" in each for each in told())
+    session.simulation.seek(30_000)
+    session.noted()
+    model.refresh(CELLS)
+    assert any(each.endswith("that are added later") for each in told())
+
+
 def test_after_a_branch_everything_is_that_of_the_new_run(session_at):
     session = session_at(LATER_S, ascii_only=True)
     model = model_of(session)

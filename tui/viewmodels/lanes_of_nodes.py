@@ -146,12 +146,17 @@ class NodeRows(LaneRows):
         since = f" since {self.session.clock(stretch.begin_ms)}, {lasted}{'' if until_ms else ' so far'}"
         words = [] if stretch.doing is Doing.ABSENT else [Span(since)]
         if stretch.doing is Doing.WORKING:
-            page = self.session.tasks(self.session.job_id)
-            tasks = self.lanes.tasks_at(key, when_ms)
-            named = ", ".join(page.id_of(task) for task in tasks[:_MOST_NAMED])
-            more = f" and {len(tasks) - _MOST_NAMED} more" if len(tasks) > _MOST_NAMED else ""
-            words.append(Span(f": {named}{more}", Role.STRONG))
+            words.append(Span(f": {self._named(self.lanes.tasks_at(key, when_ms))}", Role.STRONG))
         return line(Span(glyph.name or "not in the pool", glyph.role if glyph.name else Role.DIM), *words)
+
+    def _named(self, tasks: Sequence[int]) -> str:
+        """The first of these tasks by their ids, and how many more they are."""
+        page = self.session.tasks(self.session.job_id)
+        named = [page.id_of(task) for task in tasks if page.was_added(task)][:_MOST_NAMED]
+        left = len(tasks) - len(named)
+        if not named:
+            return "one task that is added later" if left == 1 else f"{left} tasks that are added later"
+        return ", ".join(named) + (f" and {left} more" if left else "")
 
     def subject(self, key: int) -> Subject:
         """The node."""

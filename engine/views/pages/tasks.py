@@ -187,6 +187,10 @@ class TaskPage:
         world = self._simulation.world
         return world.jobs[world.tasks.block_of(task).job].id, world.tasks.task_id(task)
 
+    def was_added(self, task: int) -> bool:
+        """Whether there is a task of this number, of whatever job, at this moment; a recording knows of later ones."""
+        return task < self._simulation.world.tasks.length
+
     def id_of(self, task: int) -> str:
         """The task's id."""
         return self._simulation.world.tasks.task_id(task)
