@@ -116,6 +116,15 @@ def test_the_history_of_a_node_has_a_bar_for_each_state_and_every_change(session
     assert told[at + 1].endswith("until now")
 
 
+def test_a_node_that_has_left_says_what_is_kept_of_it(session_at):
+    session = session_at(LATER_S)
+    gone = next(node for node in range(9) if session.simulation.world.nodes.state_of(node) is None)
+    assert head(session, Subject("node", gone)) == [
+        "∅ left the pool at 08:03:20. Its record is kept; its files are not."
+    ]
+    assert page(session, Subject("node", gone), "Files") == ["The node has left its pool, and its files with it."]
+
+
 # --- a pool
 
 
@@ -308,6 +317,14 @@ def test_the_first_line_of_a_list_tab_opens_the_list(dashboard_at):
     seen = []
     drive(app, "4", "enter", "right", "enter", lambda app: seen.append(place(app)))
     assert seen == [("tasks",)]
+
+
+def test_a_link_that_cannot_be_seen_is_not_followed(dashboard_at):
+    seen = []
+    down = ["down"] * 12
+    drive(dashboard_at(LATER_S), "4", "enter", "enter", lambda app: seen.append(place(app)), size=(80, 24))
+    drive(dashboard_at(LATER_S), "4", "enter", *down, "enter", lambda app: seen.append(place(app)), size=(80, 24))
+    assert [each[1] for each in seen] == [JOB, POOL]
 
 
 def test_g_goes_from_blade_to_blade(dashboard_at):

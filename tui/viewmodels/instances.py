@@ -226,17 +226,33 @@ class PreparationModel(InstancesModel):
         "service reports. The bar of a duration is full at what 95 of 100 nodes take at most."
     )
 
+    def __init__(self, session: Session) -> None:
+        """An empty list; rows come with ``refresh``."""
+        super().__init__(session)
+        self._triggers: tuple[object, dict[int, int | None]] = (None, {})
+
     def _retries(self, record: InstanceRow) -> tuple[Span, ...]:
         return (Span(str(record.retry_count) if record.retry_count else ""),)
 
     def _more(self, record: InstanceRow) -> tuple[Span, ...]:
         session = self.session
-        task = trigger_of(session.simulation, session.job_id, record.node) if self.shows("Triggered by") else None
+        task = self._trigger(record.node) if self.shows("Triggered by") else None
         return (
             Span(session.clock(record.last_retry_ms)),
             Span(session.tasks(session.job_id).id_of(task) if task is not None else "", Role.DERIVED),
             Span("until reimaged" if record.is_barred else "", Role.FAILED),
         )
+
+    def _trigger(self, node: int) -> int | None:
+        """The same at every moment that is looked at without going back; looked for once."""
+        session = self.session
+        asked = session.simulation.jumps, session.job_id
+        if self._triggers[0] != asked:
+            self._triggers = asked, {}
+        found = self._triggers[1]
+        if node not in found:
+            found[node] = trigger_of(session.simulation, session.job_id, node)
+        return found[node]
 
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
         assert isinstance(task, JobPreparationTask)

@@ -139,8 +139,9 @@ class PageView(LinesView):
         self.post_message(self.Turned(by))
 
     def action_follow(self) -> None:
-        """Follow the link that is marked."""
-        if self.link is not None:
+        """Follow the link that is marked, if it can be seen."""
+        top = int(self.scroll_offset.y)
+        if self.link is not None and top <= self._links[self._at].y < top + self.size.height:
             self.post_message(self.Followed(self.link))
 
     def on_click(self, event: events.Click) -> None:

@@ -65,11 +65,13 @@ class NodeThing(Thing):
         """State, slots, how it stands with the job in focus."""
         node = self.session.nodes().row(self._node)
         glyph = NODE[node.state]
+        if node.state is None:
+            said = f" left the pool at {self.session.clock(node.since_ms)}. Its record is kept; its files are not."
+            return [line(self.session.glyphs.span(glyph), Span(said, Role.DERIVED))]
         since = f" since {self.session.clock(node.since_ms)}, {fmt.span(self.session.now_ms - node.since_ms)}"
         parts = [self.session.glyphs.span(glyph), Span(f" {glyph.name}", glyph.role), Span(since, Role.DERIVED)]
-        if node.state is not None:
-            parts.append(Span(f"   scheduling {node.scheduling.wire}   {node.used_slots} of {node.slots} slots in use"))
-        return [line(*parts)]
+        slots = f"{node.used_slots} of {node.slots} slots in use"
+        return [line(*parts, Span(f"   scheduling {node.scheduling.wire}   {slots}"))]
 
     def _pages(self) -> Sequence[Page]:
         return (
