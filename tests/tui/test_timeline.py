@@ -169,6 +169,7 @@ def test_rows_stand_in_the_order_that_is_asked_for(session_at):
     model.order.is_turned = True
     model.refresh(CELLS)
     assert labels(model) == orders["number"][::-1]
+    assert "by number ▼" in model.title()
 
 
 def test_rows_of_tasks_jobs_and_hook_tasks_have_orders_of_their_own(session_at):

@@ -201,7 +201,7 @@ class TimelineModel:
     def title(self) -> str:
         """What the rows are, how many, in which order, and how long a column lasts."""
         rows, glyphs = self.rows, self.session.glyphs
-        parts = [f"{rows.name} {rows.whose}".rstrip(), f"{len(self.keys):,}", self.order.told(f" {glyphs.up}")]
+        parts = [f"{rows.name} {rows.whose}".rstrip(), f"{len(self.keys):,}", self.order.told(f" {glyphs.down}")]
         parts += ["only failed"] if self.only_failed else []
         parts.append(f"one column is {_short_span(self.columns.step_ms)}")
         if self.lanes.unread_from_ms() is not None:
