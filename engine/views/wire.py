@@ -11,7 +11,7 @@ from engine.views.rest_job_schedules import schedule_body
 from engine.views.rest_jobs import job_body
 from engine.views.rest_nodes import node_body
 from engine.views.rest_pools import pool_body
-from engine.views.rest_tasks import execution_info, subtask_bodies, task_body, task_limits
+from engine.views.rest_tasks import subtask_bodies, task_body, task_limits
 from engine.views.stories import NodeStory
 
 if TYPE_CHECKING:
@@ -63,11 +63,6 @@ def task_settings(simulation: Simulation, task: int) -> Body:
     """A task as it was added, with the constraints in force."""
     world = simulation.world
     return world.tasks.spec(task).wire() | {"constraints": task_limits(world, task)}
-
-
-def task_execution(simulation: Simulation, task: int) -> Body:
-    """What became of a task's attempts so far (TASK-10)."""
-    return execution_info(simulation.world, task)
 
 
 def hook_wire(simulation: Simulation, job_id: str, node: int) -> Body | None:
