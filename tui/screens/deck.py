@@ -57,6 +57,7 @@ _WITH_SUBJECTS = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, Pin
 
 
 _RIGHT = 3  # the button
+_MOST_HINTS = 8
 
 
 class Deck(Screen[None]):
@@ -194,18 +195,22 @@ class Deck(Screen[None]):
         self.query_one("#too-small", LinesView).show(too_small(self.size.width, self.size.height))
 
     def hints(self) -> list[tuple[str, str]]:
-        """The ids of bindings that are of use now, and what they do in a word."""
-        playing = self.playback.pacer.playing
-        hints = [("time.play", "pause" if playing else "run"), ("time.step", "step"), ("time.back", "back")]
-        hints += [("time.slower time.faster", "speed"), *self.view.hints]
+        """The ids of bindings that are of use now, and what they do in a word: at most eight, four on a low screen."""
+        first = [("time.play", "pause" if self.playback.pacer.playing else "run"), ("time.step", "step")]
         if self.playback.way is not None:
-            hints.insert(0, ("go.out", "stay here"))
+            first.insert(0, ("go.out", "stay here"))
         elif self.session.is_past:
-            hints.insert(0, ("time.branch", "branch here"))
+            first.insert(0, ("time.branch", "branch here"))
         if self.has_class("-low"):
-            return [*hints[:2], ("row.why", "why"), ("help", "help")]
-        hints += [("row.why", "why"), ("row.act", "act"), ("time.go", "go to time"), ("help", "help")]
-        return hints
+            return [*first[:2], ("row.why", "why"), ("help", "help")]
+        last = [("row.why", "why"), ("row.act", "act"), ("help", "help")]
+        here = [
+            *self.view.hints,
+            ("time.slower time.faster", "speed"),
+            ("time.back", "back"),
+            ("time.go", "go to time"),
+        ]
+        return [*first, *here[: _MOST_HINTS - len(first) - len(last)], *last]
 
     def say(self, text: str, severity: Literal["information", "warning", "error"] = "information") -> None:
         """Say something in a corner of the screen; a refusal stays longer."""
