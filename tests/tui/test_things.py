@@ -392,3 +392,13 @@ def test_every_kind_has_a_blade_with_tabs_of_its_own(session_at):
         tabs = the(session_at(LATER_S), subject).tabs
         assert tabs[0] == "Overview"
         assert len(set(tabs)) == len(tabs)
+
+
+@pytest.mark.parametrize("view", "2345")
+def test_every_page_is_drawn_in_ascii(dashboard_at, view):
+    app = dashboard_at(LATER_S, ascii_only=True)
+    seen = []
+    keys = [step for _ in range(8) for step in ("right", lambda app: seen.extend(text_of(app)))]
+    drive(app, view, "enter", *keys, size=(80, 24))
+    assert "".join(seen).isascii()
+    assert not any("?" in each for each in seen if "? help" not in each)
