@@ -60,10 +60,8 @@ def pool_cost_usd(world: World, pool: Pool, now_ms: int) -> float:
     """What the pool's nodes have cost so far, dedicated and Spot (ACC-10, VM-2), in US dollars."""
     price = pool.size.price_usd(pool.os, dedicated=True) or 0.0
     spot_price = pool.size.price_usd(pool.os, dedicated=False) or 0.0
-    billed_ms = {True: 0, False: 0}
-    for node in pool.nodes:
-        billed_ms[world.nodes[node].dedicated] += world.nodes.billed_ms(node, now_ms)
-    return billed_ms[True] / HOUR_MS * price + billed_ms[False] / HOUR_MS * spot_price
+    dedicated_ms, spot_ms = world.nodes.billed_in_all_ms(pool.nodes, now_ms)
+    return dedicated_ms / HOUR_MS * price + spot_ms / HOUR_MS * spot_price
 
 
 def cost_usd(world: World, now_ms: int) -> float:

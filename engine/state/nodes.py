@@ -14,6 +14,8 @@ from engine.state.failures import FailureInfo
 from engine.terms import NodeState, SchedulingState, TaskResult
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from engine.environment import InstalledPackage
     from engine.specs.common import CertificateReference
     from engine.specs.pool import StartTask
@@ -228,6 +230,15 @@ class NodeTable(PagedColumns[None]):
         """How long the node's VM has been paid for (ACC-10)."""
         record = self[node]
         return record.billed_ms + (now_ms - record.billed_since_ms if record.billed_since_ms is not None else 0)
+
+    def billed_in_all_ms(self, nodes: Iterable[int], now_ms: int) -> tuple[int, int]:
+        """The sum of ``billed_ms`` over the dedicated ones of these nodes, and over the Spot ones."""
+        records, in_all_ms = self.records.rows, [0, 0]
+        for node in nodes:  # a dashboard shows it of ten thousand nodes ten times a second: no call for each
+            record = records[node]
+            since_ms = record.billed_since_ms
+            in_all_ms[record.dedicated] += record.billed_ms + (0 if since_ms is None else now_ms - since_ms)
+        return in_all_ms[True], in_all_ms[False]
 
     def set_scheduling(self, now_ms: int, node: int, new: SchedulingState, rule: str = "NOP-6") -> None:
         """Change ``schedulingState`` (NODE-7)."""

@@ -114,7 +114,7 @@ def node_counts(world: World, pool: Pool) -> dict[str, object]:
 def node_hours(world: World, now_ms: int, pools: Iterable[Pool] | None = None) -> float:
     """Hours for which VMs have been paid (ACC-10), of all pools or of these."""
     chosen = world.pools.rows if pools is None else pools
-    return sum(world.nodes.billed_ms(node, now_ms) for pool in chosen for node in pool.nodes) / HOUR_MS
+    return sum(sum(world.nodes.billed_in_all_ms(pool.nodes, now_ms)) for pool in chosen) / HOUR_MS
 
 
 def slot_utilization(world: World, now_ms: int) -> float:

@@ -9,7 +9,16 @@ from engine.views.forecast import Forecast, Forecaster
 from engine.views.pages.events import EventPage
 from engine.views.pages.instances import pages_of
 from engine.views.pages.job_schedules import last_job_like, schedule_row
-from engine.views.pages.jobs import has_preparation, is_unfinished, job_ids, job_row, pool_ids, pool_of_job, pool_row
+from engine.views.pages.jobs import (
+    cost_of_pool,
+    has_preparation,
+    is_unfinished,
+    job_ids,
+    job_row,
+    pool_ids,
+    pool_of_job,
+    pool_row,
+)
 from engine.views.pages.nodes import NodePage
 from engine.views.pages.tasks import TaskPage
 from engine.views.stories import Story
@@ -49,6 +58,7 @@ class Session:
         self._pages: dict[str, tuple[InstancePage, InstancePage]] = {}
         self._jobs: dict[str, JobRow | None] = {}
         self._pools: dict[str, PoolRow | None] = {}
+        self._costs: dict[str, float] = {}
         self._schedules: dict[str, JobScheduleRow | None] = {}
         self._tasks = TaskPage(simulation, "")
         self._nodes: NodePage | None = None
@@ -79,6 +89,7 @@ class Session:
         self._first_job = self._forecast = None
         self._jobs.clear()
         self._pools.clear()
+        self._costs.clear()
         self._schedules.clear()
         self.newest_ms = max(self.newest_ms, self.now_ms) if self.is_past else self.now_ms
 
@@ -169,6 +180,12 @@ class Session:
         if pool_id not in self._pools:
             self._pools[pool_id] = pool_row(self.simulation, pool_id)
         return self._pools[pool_id]
+
+    def cost_usd(self, pool_id: str) -> float:
+        """What a pool's nodes have cost so far, in US dollars."""
+        if pool_id not in self._costs:
+            self._costs[pool_id] = cost_of_pool(self.simulation, pool_id)
+        return self._costs[pool_id]
 
     def schedule(self, schedule_id: str) -> JobScheduleRow | None:
         """A job schedule's row; None while there is none of this id."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.autoscale import scale_page
-from engine.views.pages.jobs import cost_of_pool
 from tui import format as fmt
 from tui.viewmodels.glyphs import NODE
 from tui.viewmodels.lists import Block, row
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 def cost(session: Session, pool: PoolRow) -> str:
     """What the pool's nodes have cost so far."""
-    return f"${cost_of_pool(session.simulation, pool.pool_id):,.2f}"
+    return f"${session.cost_usd(pool.pool_id):,.2f}"
 
 
 def utilisation(pool: PoolRow) -> str:
