@@ -31,6 +31,7 @@ from tui.widgets.table import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.views.explain.expected import Expected
     from tui.panes.thing import ThingPane
     from tui.panes.watch import Watch
     from tui.screens.deck import Deck
@@ -93,9 +94,15 @@ class Telling:
         if not answers:
             self._deck.say("There is nothing here to explain.")
             return
-        coming = expected_of(self._session, *subject) if when_ms == self._session.now_ms else None
-        ways = Ways(self._deck.playback.seek, partial(self._act_at, when_ms, subject), coming)
+        ways = Ways(
+            self._deck.playback.seek,
+            partial(self._act_at, when_ms, subject),
+            partial(self._expected_at, when_ms, subject),
+        )
         self._deck.app.push_screen(Why(self._session, answers, when_ms, ways))
+
+    def _expected_at(self, when_ms: int, subject: Subject) -> Expected | None:
+        return expected_of(self._session, *subject) if when_ms == self._session.now_ms else None
 
     def _act_at(self, when_ms: int, subject: Subject) -> None:
         """Go on from a moment, and do something to what was asked about."""

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Ways(NamedTuple):
-    """Where the answers lead: to a moment (in ms since the start), to the action sheet; and what is to come."""
+    """Where the answers lead: to a moment (in ms since the start), to the action sheet, and a little ahead."""
 
     go: Callable[[int], None]
     act: Callable[[], None]
-    coming: Expected | None = None
+    look_ahead: Callable[[], Expected | None]  # takes a while
 
 
 class Why(Sheet):
@@ -41,10 +41,21 @@ class Why(Sheet):
         title = f"Why, at {session.clock(when_ms)}"
         here = "b branch here and act" if session.is_past or when_ms != session.now_ms else "b act"
         keys = f"{'enter go there  ' if next_change(answers) is not None else ''}{here}  y copy  esc close"
-        super().__init__(title, lambda cells: why_lines(session, answers, cells, ways.coming), keys=keys)
+        super().__init__(title, lambda cells: why_lines(session, answers, cells, self._coming), keys=keys)
+        self._coming: Expected | None = None
         self._session = session
         self._answers = answers
         self._ways = ways
+
+    def on_mount(self) -> None:
+        """The answers are read while it is found out when things change."""
+        super().on_mount()
+        self.call_after_refresh(self._look_ahead)
+
+    def _look_ahead(self) -> None:
+        self._coming = self._ways.look_ahead()
+        if self._coming is not None:
+            self.show_again()
 
     def action_go(self) -> None:
         """Close, and look at the moment of the next event if there is one."""
@@ -60,5 +71,5 @@ class Why(Sheet):
 
     def action_copy(self) -> None:
         """Copy the answers as plain text."""
-        self.app.copy_to_clipboard(plain_text(self._session, self._answers, self._ways.coming))
+        self.app.copy_to_clipboard(plain_text(self._session, self._answers, self._coming))
         self.notify("copied", markup=False)
