@@ -32,6 +32,7 @@ TIMINGS = {
     "reimage": REIMAGE_S,
     "removal": REMOVAL_S,
 }
+STOPPED = -1073741510  # exit code of a process that the service has ended
 LONGEST_WAIT_MS = 24 * 3600 * SECOND_MS
 
 

@@ -9,6 +9,7 @@ from engine.terms import JobState
 from engine.views.rest_jobs import job_body
 from tests.builders import (
     READY_S,
+    STOPPED,
     a_job,
     a_line,
     a_pool,
@@ -31,7 +32,6 @@ from tests.builders import (
     times,
 )
 
-STOPPED = -1073741510
 STATES = list(JobState)
 
 

@@ -12,6 +12,7 @@ from tests.builders import (
     REBOOT_S,
     REBOOTED_S,
     REIMAGED_S,
+    STOPPED,
     a_job,
     a_line,
     a_pool,
@@ -37,7 +38,6 @@ from tests.builders import (
 )
 
 ON_NODE = {"poolId": "p", "node": 0}
-STOPPED = -1073741510
 OPTIONS = {
     "rebootNode": "nodeRebootOption",
     "reimageNode": "nodeReimageOption",

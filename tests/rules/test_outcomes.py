@@ -11,6 +11,7 @@ from engine.state.tasks import TaskExtra, TaskProfile
 from engine.terms import DependencyAction, JobAction
 from tests.builders import (
     READY_S,
+    STOPPED,
     a_job,
     a_line,
     a_pool,
@@ -33,7 +34,6 @@ from tests.builders import (
     times,
 )
 
-STOPPED = -1073741510
 NONE, DISABLE, TERMINATE = JobAction.NONE, JobAction.DISABLE, JobAction.TERMINATE
 SATISFY, BLOCK = DependencyAction.SATISFY, DependencyAction.BLOCK
 PROFILE = TaskProfile(job=0, required_slots=1, max_retries=None, wall_clock_ms=None, retention_ms=None, process=None)

@@ -7,6 +7,7 @@ import pytest
 from engine.log import plain
 from tests.builders import (
     READY_S,
+    STOPPED,
     a_job,
     a_line,
     a_pool,
@@ -29,8 +30,6 @@ from tests.builders import (
     task_state,
     times,
 )
-
-STOPPED = -1073741510
 
 
 def counts(sim, job="j"):
