@@ -1,4 +1,4 @@
-"""Chapter 3: pools as a whole; how they grow and shrink is in ``test_resizing``."""
+"""Chapter 3: pools as a whole; how they grow and shrink is in ``test_resizing`` and ``test_shrinking``."""
 
 from __future__ import annotations
 

@@ -1,0 +1,17 @@
+"""What has become of a task on several nodes."""
+
+from __future__ import annotations
+
+from tests.builders import events, task_row
+
+
+def subtask_events(sim, task="mpi", **fields):
+    """What became of which subtask on which node, in order."""
+    index = {each.id: each.position for each in sim.world.nodes.records}
+    found = events(sim, "SubtaskStateChanged", taskId=task, **fields)
+    return [(event["t"], event["subtaskId"], event["to"], index[event["nodeId"]]) for event in found]
+
+
+def nodes_of(sim, task="mpi"):
+    """The nodes of a task by their index in the pool, the master first."""
+    return [sim.world.nodes[each].position for each in sim.world.nodes_of(task_row(sim, task))]
