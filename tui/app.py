@@ -16,6 +16,7 @@ from textual.filter import Monochrome, NoColor
 
 from tui import palette
 from tui.endings import told_by_signals
+from tui.keyboard import Keyboard
 from tui.options import NO_COLOUR, OPTIONS, Value
 from tui.recorder import Recorder
 from tui.screens.deck import Deck
@@ -124,6 +125,7 @@ class Dashboard(App[None]):
         self._introduces = introduces
         self._draws_unicode = (sys.stdout.encoding or "").lower().startswith("utf")  # Textual puts another one there
         self.deck = Deck(self.session, self.recorder, self.settings, at_ms=at_ms, plays=plays)
+        self.keyboard = Keyboard(self)
         self._leaves_in: asyncio.AbstractEventLoop | None = None
         for known in palette.themes():
             self.register_theme(known)
@@ -135,11 +137,16 @@ class Dashboard(App[None]):
         self._leaves_in = asyncio.get_running_loop()
 
     async def on_event(self, event: events.Event) -> None:
-        """Whoever has pressed a key does not wait for time to go by."""
-        if isinstance(event, events.Key):
+        """Whoever has pressed a key does not wait for time to go by, and types where the key before has led."""
+        is_typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
+        if is_typed and self.keyboard.holds(event):
+            return
+        if is_typed:
             self.deck.playback.pacer.make_way()
             self.deck.end_introduction()
         await super().on_event(event)
+        if is_typed:
+            self.keyboard.follow()
 
     def get_default_screen(self) -> Screen[None]:
         """The deck."""

@@ -8,7 +8,6 @@ import time
 import pytest
 from textual import events
 from textual.actions import parse
-from textual.widgets import Input
 
 from engine import Simulation, load_scenario
 from tests.tui.screen_text import after, contains, text_of
@@ -19,8 +18,8 @@ LATER_S = 330
 
 
 async def arrived(app):
-    """Wait for the end of the way to another moment."""
-    while app.screen_stack[0].playback.pacer.is_on_the_way:
+    """Wait until all that was typed is done, and for the end of the way to another moment."""
+    while app.keyboard.is_leading or app.deck.playback.pacer.is_on_the_way:
         await asyncio.sleep(0.001)
 
 
@@ -165,20 +164,6 @@ def test_details_help_and_actions_open_and_close(dashboard_at):
         lambda app: depth.append(len(app.screen_stack)),
     )
     assert depth == [1]
-
-
-def test_what_is_pressed_before_the_prompt_has_the_focus_is_typed_there(dashboard_at):
-    app = dashboard_at(LATER_S)
-    seen = []
-
-    def press_too_early(app):
-        app.screen.view.table._forward_event(events.Key("3", "3"))
-
-    def note(app):
-        seen.append((app.screen.view.id, app.screen.query_one(Input).value))
-
-    drive(app, "5", "t", press_too_early, note, *"00", "enter", lambda app: seen.append(app.session.now_ms))
-    assert seen == [("tasks", "3"), 300_000]
 
 
 def test_every_key_of_the_deck_leads_somewhere_and_none_is_bound_twice(dashboard_at):

@@ -88,10 +88,6 @@ class Prompt(Vertical):
         entry.value = wanted
         entry.cursor_position = len(wanted)
 
-    def type(self, text: str) -> None:
-        """Add to what has been typed."""
-        self.query_one(Input).insert_text_at_cursor(text)
-
     def leave(self) -> None:
         """Ask no more."""
         self.post_message(Dismissed(self._close()))

@@ -329,13 +329,6 @@ class Deck(Screen[None]):
         """Ask for a text in the last line."""
         self.query_one(Prompt).ask(purpose, label, text)
 
-    def on_key(self, event: events.Key) -> None:
-        """What was pressed before the last line had the focus is typed there all the same."""
-        prompt = self.query_one(Prompt)
-        if prompt.purpose and event.character is not None and event.is_printable:
-            prompt.type(event.character)
-            event.stop()
-
     def action_ask_filter(self) -> None:
         """Filter the list."""
         if isinstance(self.view, Blade):

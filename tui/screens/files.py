@@ -215,13 +215,6 @@ class Files(Modal[None]):
         else:
             self._say("No file is read: the tree leads to one.")
 
-    def on_key(self, event: events.Key) -> None:
-        """What was pressed before the last line had the focus is typed there all the same."""
-        prompt = self.query_one(Prompt)
-        if prompt.purpose and event.character is not None and event.is_printable:
-            prompt.type(event.character)
-            event.stop()
-
     def action_ask_find(self) -> None:
         """Look for a text."""
         self._ask("find", "find", self.model.text.sought)

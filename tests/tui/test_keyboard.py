@@ -1,0 +1,75 @@
+"""The keyboard: what is typed fast does what it does when it is typed slowly."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual import events
+
+from tests.tui.screen_text import text_of
+from tests.tui.test_keys import arrived
+
+LATER_S = 330
+
+
+def after(app, keys, *, fast):
+    """The lines on the screen after these keys: all at once, or each when the one before is done."""
+
+    async def run():
+        async with app.run_test(size=(100, 30)) as pilot:
+            await pilot.pause()
+            for key in keys:
+                app.post_message(events.Key(key, key if len(key) == 1 else None))
+                if not fast:
+                    await arrived(app)
+                    await pilot.pause()
+            await pilot.pause()
+            await arrived(app)
+            await pilot.pause()
+            return text_of(app)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ("3", "g", "p"),
+        ("L", "4"),
+        ("apostrophe", "e"),
+        ("3", "a", "enter"),
+        ("A", "enter", "x", "y"),
+        ("3", "a", "enter", "tab", "enter"),
+        ("t", *"100", "enter", "5"),
+        ("colon", *"tasks", "enter"),
+        ("5", "slash", *"deal", "down", "escape", "3"),
+        ("5", "C", "down", "enter"),
+        ("3", "f", "down", "down", "q", "5"),
+        ("s", "down", "enter"),
+        ("S", "e", *"qqq"),
+        ("w", "escape", "3"),
+        ("question_mark", "q", "5"),
+        ("q", "n", "6"),
+        ("2", "enter", "q", "4"),
+    ],
+)
+def test_what_is_typed_fast_goes_where_it_goes_when_typed_slowly(dashboard_at, keys):
+    slowly = after(dashboard_at(LATER_S), keys, fast=False)
+    assert after(dashboard_at(LATER_S), keys, fast=True) == slowly
+    assert slowly != after(dashboard_at(LATER_S), keys[:-1], fast=False)
+
+
+def test_what_is_pasted_into_a_line_that_only_opens_is_there(dashboard_at):
+    app = dashboard_at(LATER_S)
+
+    async def run():
+        async with app.run_test(size=(100, 30)) as pilot:
+            await pilot.pause()
+            for event in (events.Key("t", "t"), events.Paste("100"), events.Key("enter", None)):
+                app.post_message(event)
+            await pilot.pause()
+            await arrived(app)
+
+    asyncio.run(run())
+    assert app.session.now_ms == 100_000
