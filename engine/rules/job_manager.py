@@ -55,7 +55,6 @@ def add(world: World, job: Job) -> None:
         manager=True, exclusive=manager.run_exclusive, dedicated_only=not manager.allow_low_priority_node, hot=False
     )
     world.tasks.set_profile(first, profile)
-    job.manager_task = first
 
 
 def is_restarted(profile: TaskProfile, extra: TaskExtra) -> bool:

@@ -137,11 +137,6 @@ class TaskFactory:
         return f"TaskFactory({self.count} tasks, {self._body.get('id', '')!r})"
 
     @cached_property
-    def template(self) -> TaskSpec:
-        """The first task, for all that does not depend on the number (see ``varies``)."""
-        return self.spec(0)
-
-    @cached_property
     def varies(self) -> bool:
         """Whether anything but id, display name, command line and environment depends on the number."""
         return any(

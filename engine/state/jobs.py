@@ -37,7 +37,6 @@ class Job(Named):
         "id",
         "in_turn",
         "keeps_pool",
-        "manager_task",
         "max_parallel",
         "max_retries",
         "max_wall_clock_ms",
@@ -95,7 +94,6 @@ class Job(Named):
         self.token = 0  # calendar entries of the job with another token are void
         self.waits_until_ms = 0  # TIME-19: not before this moment out of the intermediate state
         self.releases_open = 0  # release instances the job waits for (REL-6)
-        self.manager_task = -1
         # Tasks: blocks in the task table, how many are in each TaskState, how many of the completed have failed.
         self.blocks: list[int] = []
         self.counts: list[int] = [0, 0, 0, 0]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.log import Shape
-    from engine.world import World
 
 _TASK_EVENTS = ("TaskStateChanged", "SubtaskStateChanged")
 _HOOK_EVENTS = ("JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged")
@@ -204,7 +203,6 @@ class HookRun(NamedTuple):
     exit_code: int | None
     result: TaskResult | None
     failure: FailureInfo | None
-    trigger: int | None  # the task that waits for it (PREP-3)
 
 
 _CAUSES = {
@@ -283,9 +281,8 @@ class NodeStory(Story):
                 continue
             if state is InstanceState.RUNNING:
                 is_retry = bool(runs) and runs[-1].end_ms is None and cause is Cause.RERUN
-                trigger = None if is_release else _first_task(world, self._row, job.row, at)
                 start_ms, why = log.when[at], Cause.RETRY if is_retry else cause
-                runs.append(HookRun(len(runs) + 1, why, start_ms, None, None, None, None, trigger))
+                runs.append(HookRun(len(runs) + 1, why, start_ms, None, None, None, None))
                 cause = Cause.RERUN
             elif runs:
                 exit_code, result, failure = (fields.get(name) for name in ("exitCode", "result", "failureInfo"))
@@ -321,16 +318,11 @@ def trigger_of(simulation: Simulation, job_id: str, node: int) -> int | None:
     row = -1 if job is None else world.instances.row(job.row, node)
     if job is None or row < 0 or world.instances.prep_first[row] < 0:
         return None
-    return _first_task(world, node, job.row, log.index_at(world.instances.prep_first[row] - 1))
-
-
-def _first_task(world: World, node: int, job: int, start: int) -> int | None:
-    """The first task of a job that came to a node in the millisecond of an entry, from that one on."""
-    log = world.log
+    start = log.index_at(world.instances.prep_first[row] - 1)
     for at in _places(log.row_b, node, start, log.index_at(log.when[start])):
         shape = log.shapes[log.shape_of[at]]
         comes = shape.event in _TASK_EVENTS and dict(shape.fields)["to"] in (TaskState.PREPARING, TaskState.RUNNING)
-        if comes and world.tasks.block_of(log.row_a[at]).job == job:
+        if comes and world.tasks.block_of(log.row_a[at]).job == job.row:
             return log.row_a[at]
     return None
 

@@ -99,7 +99,6 @@ def test_prep_12_runs_with_their_causes():
     runs = NodeStory(sim, 0).hook_runs("j", is_release=False)
     assert [run.cause for run in runs] == [Cause.FIRST, Cause.RETRY, Cause.REIMAGE]
     assert [run.end_ms is None for run in runs] == [True, False, False]
-    assert [run.trigger for run in runs] == [0, None, 1]
 
 
 def test_prep_8_the_tasks_that_went_back_when_preparation_failed():

@@ -64,11 +64,6 @@ class Explanation:
     notes: tuple[Note, ...] = ()
     nothing: str = ""  # the rule by which nothing that is due changes the answer; empty where something can, or has to
 
-    @property
-    def deciding(self) -> Check | None:
-        """The first condition that is not met; None if all are."""
-        return next((check for check in self.checks if not check.ok), None)
-
     def lines(self) -> list[str]:
         """The answer as plain text, each sentence with its rule."""
         lines = [self.question]

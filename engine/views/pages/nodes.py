@@ -100,7 +100,6 @@ class JobOnNode(NamedTuple):
     prep: HookStatus
     release: HookStatus
     is_barred: bool
-    has_run: bool
 
     @property
     def has_released(self) -> bool:
@@ -266,5 +265,5 @@ class NodePage:
             mark = world.instances.mark[row]
             prep = InstancePage(self._simulation, job.id, Hook.PREPARATION).status_of(node)
             release = InstancePage(self._simulation, job.id, Hook.RELEASE).status_of(node)
-            found.append(JobOnNode(job.id, prep, release, bool(mark & Mark.BARRED), bool(mark & Mark.RAN)))
+            found.append(JobOnNode(job.id, prep, release, bool(mark & Mark.BARRED)))
         return found
