@@ -8,13 +8,13 @@ import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 from tests.tui.test_keys import drive
+from tui.viewmodels.columns import Column, layout
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.job_schedules import JobSchedulesModel
 from tui.viewmodels.jobs import JobsModel
 from tui.viewmodels.links import links_of_hook
-from tui.viewmodels.lists import Column, layout
 from tui.viewmodels.nodes import NodesModel
 from tui.viewmodels.pools import PoolsModel
 from tui.viewmodels.session import Session

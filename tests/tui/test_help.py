@@ -7,9 +7,9 @@ import pytest
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.column_help import _SAID, _SAID_OF, said_of
+from tui.viewmodels.columns import Column
 from tui.viewmodels.glyphs import NODE, GlyphSet
 from tui.viewmodels.help import Page, key_lines, page_lines
-from tui.viewmodels.lists import Column
 from tui.viewmodels.tabs import TABS
 from tui.viewmodels.text import Role, plain, width
 

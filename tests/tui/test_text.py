@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from engine.views.pages.instances import Hook, HookStatus
 from tui import format as fmt
 from tui.viewmodels import glyphs
-from tui.viewmodels.lists import Column, layout
+from tui.viewmodels.columns import Column, layout
 from tui.viewmodels.text import Role, Span, bar, between, clip, cut, fit, line, plain, width, wrapped
 
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)

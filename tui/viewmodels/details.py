@@ -9,7 +9,7 @@ from tui.viewmodels.text import Line, Role, Span, line, wrapped
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tui.viewmodels.lists import Block
+    from tui.viewmodels.blocks.block import Block
 
 _MOST_LABEL = 22
 

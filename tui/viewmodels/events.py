@@ -10,10 +10,12 @@ from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, EventRow
 from engine.views.wire import event_wire
 from tui import format as fmt
+from tui.viewmodels.blocks.block import Block, row
+from tui.viewmodels.columns import Column
 from tui.viewmodels.event_places import Place, place_of
 from tui.viewmodels.file_places import FilesAt, files_of_event
 from tui.viewmodels.filters import parse_filter
-from tui.viewmodels.lists import Block, Column, RowsModel, row
+from tui.viewmodels.lists import RowsModel
 from tui.viewmodels.subject import Kind, Subject
 from tui.viewmodels.text import Line, Role, Span, line
 

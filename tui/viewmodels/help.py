@@ -12,8 +12,8 @@ from tui.viewmodels.text import Line, Role, Span, fit, line, wrapped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from tui.viewmodels.columns import Column
     from tui.viewmodels.glyphs import Glyph, GlyphSet
-    from tui.viewmodels.lists import Column
 
 _TABLES: dict[str, Iterable[Glyph]] = {
     "Nodes": NODE.values(),

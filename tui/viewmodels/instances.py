@@ -14,10 +14,12 @@ from engine.views.stories import NodeStory, trigger_of
 from engine.views.wire import hook_wire
 from tui import format as fmt
 from tui.viewmodels.blocks import hook as blocks
+from tui.viewmodels.blocks.block import Block
 from tui.viewmodels.blocks.job import no_limit, yes
+from tui.viewmodels.columns import Column
 from tui.viewmodels.file_places import FilesAt, output_at
 from tui.viewmodels.glyphs import NODE, hook_glyph
-from tui.viewmodels.lists import Block, Column, RowsModel
+from tui.viewmodels.lists import RowsModel
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from engine.views.pages.job_schedules import schedule_ids
 from tui import format as fmt
+from tui.viewmodels.blocks.block import Block, row
+from tui.viewmodels.columns import Column
 from tui.viewmodels.glyphs import JOB, JOB_SCHEDULE
-from tui.viewmodels.lists import Block, Column, RowsModel, row
+from tui.viewmodels.lists import RowsModel
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:

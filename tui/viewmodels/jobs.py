@@ -8,7 +8,9 @@ from engine.views.pages.instances import HookStatus
 from engine.views.pages.jobs import job_ids
 from engine.views.waiting import job_waits_for
 from tui.viewmodels.blocks import job as blocks
-from tui.viewmodels.lists import Block, Column, RowsModel
+from tui.viewmodels.blocks.block import Block
+from tui.viewmodels.columns import Column
+from tui.viewmodels.lists import RowsModel
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui.viewmodels.arranging import Arranging
+from tui.viewmodels.blocks.block import Block
+from tui.viewmodels.columns import ColumnsModel
 from tui.viewmodels.file_places import files_of
 from tui.viewmodels.filters import Term, column_of, field_name, parse_filter, passes, quantity
 from tui.viewmodels.subject import Subject
@@ -25,53 +27,22 @@ AT_ONCE = 10_000
 _MOST_SEARCHED = 1000
 
 
-class Column(NamedTuple):
-    """A column. It is left out where the list is narrower than ``from_width``; ``stretch`` takes what is left.
-
-    Before one is left out for want of room, those with a ``least`` width become as narrow as that. One that
-    ``is_extra`` is shown only where it has been chosen.
-    """
-
-    name: str
-    width: int
-    from_width: int = 0
-    is_right: bool = False
-    is_derived: bool = False
-    stretch: bool = False
-    is_extra: bool = False
-    least: int = 0  # 0: always ``width``
-
-
-class Block(NamedTuple):
-    """Details under a heading: label and value of each property."""
-
-    title: str
-    rows: tuple[tuple[str, Span], ...]
-
-
-def row(label: str, value: object, role: Role = Role.PLAIN) -> tuple[str, Span]:
-    """A property of a block; None is shown as a dash."""
-    return label, Span("–" if value is None or value == "" else str(value), role if value is not None else Role.DIM)
-
-
-class RowsModel(ABC):
+class RowsModel(ColumnsModel, ABC):
     """The rows of one list. Rows are numbers that stay the same while the list is looked at."""
 
     title: ClassVar[str]
-    columns: ClassVar[tuple[Column, ...]]
-    identity: ClassVar[int] = 1  # the column that tells rows apart
     help_text: ClassVar[str] = ""
     kind: ClassVar[Kind | None] = None  # what can be acted on in a row
 
     def __init__(self, session: Session) -> None:
         """A list of this session's simulation; empty until ``refresh``."""
+        super().__init__()
         self.session = session
         self.filter_text = ""
         self.only_failed = False
         self.with_all = False
         self.sort_column: str | None = None
         self.is_descending = False
-        self.chosen_columns: frozenset[str] | None = None  # None: by the room there is
         self.is_written_out = False  # every column is looked at
         self._rows: Sequence[int] = ()
         self._hidden = 0
@@ -210,11 +181,6 @@ class RowsModel(ABC):
         cells = self.cells(key)
         return all(column is not None and passes(term, cells[column].text) for term, column in asked)
 
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """The names of all columns; that of the glyph is empty."""
-        return tuple(column.name for column in self.columns)
-
     def sort_key(self, name: str) -> Callable[[int], Any]:
         """What the rows are sorted by for a column."""
         column = self.column_names.index(name)
@@ -287,41 +253,10 @@ class RowsModel(ABC):
         self.is_descending = not self.is_descending if self.sort_column == name else False
         self.sort_column = name
 
-    @property
-    def named_columns(self) -> tuple[Column, ...]:
-        """The columns that can be chosen or left out: all but the glyph, and what tells rows apart."""
-        return tuple(each for at, each in enumerate(self.columns) if each.name and at != self.identity)
-
-    def shown_names(self) -> frozenset[str]:
-        """The columns that are shown where there is room for them."""
-        if self.chosen_columns is not None:
-            return self.chosen_columns
-        return frozenset(column.name for column in self.named_columns if not column.is_extra)
-
     def shows(self, name: str) -> bool:
         """Whether anybody looks at a column whose cells take long to make: shown, sorted by or filtered."""
         is_wanted = name == self.sort_column or field_name(name) in self.filter_text.lower()
         return is_wanted or self.is_written_out or name in self.shown_names()
-
-    def toggle_column(self, name: str) -> None:
-        """Show a column from now on, or hide it."""
-        self.chosen_columns = self.shown_names() ^ {name}
-
-    def show_columns(self, asked: Mapping[str, bool]) -> None:
-        """Show some columns from now on, and hide others."""
-        for name, is_wanted in asked.items():
-            if (name in self.shown_names()) is not is_wanted and any(name == each.name for each in self.named_columns):
-                self.toggle_column(name)
-
-    def layout(self, width: int) -> list[tuple[int, int]]:
-        """Index and width of the columns that are shown in so many cells."""
-        shown, has_chosen = self.shown_names(), self.chosen_columns is not None
-        columns = [
-            (at, column._replace(from_width=0) if has_chosen else column)
-            for at, column in enumerate(self.columns)
-            if column.name in shown or not column.name or at == self.identity
-        ]
-        return [(columns[at][0], cells) for at, cells in layout([column for _, column in columns], width)]
 
     def remembered(self) -> dict[str, Any]:
         """What was chosen for this list, and not left to it."""
@@ -363,22 +298,3 @@ class RowsModel(ABC):
         if self.hidden:
             return (f"Nothing matches. Esc clears the filter, which hides {self.hidden:,} rows.",)
         return self.empty()
-
-
-def layout(columns: Sequence[Column], width: int) -> list[tuple[int, int]]:
-    """Index and width of the columns that fit into so many cells, with one cell between them."""
-    chosen = [(index, column) for index, column in enumerate(columns) if width >= column.from_width]
-    while len(chosen) > 2 and sum((column.least or column.width) + 1 for _, column in chosen) > width:
-        droppable = max(range(len(chosen)), key=lambda at: (chosen[at][1].from_width, at))
-        del chosen[droppable]
-    widths = [column.width for _, column in chosen]
-    slack = [column.width - (column.least or column.width) for _, column in chosen]
-    while (left := width - sum(widths) - len(widths)) < 0 and any(slack):
-        widest = slack.index(max(slack))
-        widths[widest] -= 1
-        slack[widest] -= 1
-    stretched = next((at for at, (_, column) in enumerate(chosen) if column.stretch), None)
-    return [
-        (index, max(1, cells + (left if at == stretched else 0)))
-        for at, ((index, _), cells) in enumerate(zip(chosen, widths, strict=True))
-    ]

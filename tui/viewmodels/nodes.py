@@ -8,8 +8,10 @@ from engine.terms import AllocationState, SchedulingState
 from engine.views.pages.instances import HookStatus
 from tui import format as fmt
 from tui.viewmodels.blocks import node as blocks
+from tui.viewmodels.blocks.block import Block
+from tui.viewmodels.columns import Column
 from tui.viewmodels.glyphs import NODE, phase_glyph
-from tui.viewmodels.lists import Block, Column, RowsModel
+from tui.viewmodels.lists import RowsModel
 from tui.viewmodels.supplies import node_blocks
 from tui.viewmodels.text import Line, Role, Span, line
 

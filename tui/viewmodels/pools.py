@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from engine.views.pages.autoscale import scale_page
 from engine.views.pages.jobs import pool_ids
 from tui.viewmodels.blocks import pool as blocks
+from tui.viewmodels.blocks.block import Block
+from tui.viewmodels.columns import Column
 from tui.viewmodels.glyphs import NODE, pool_glyph
-from tui.viewmodels.lists import Block, Column, RowsModel
+from tui.viewmodels.lists import RowsModel
 from tui.viewmodels.supplies import pool_blocks
 from tui.viewmodels.text import Line, Role, Span, bar, line, plain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.supplies import node_supplies, task_needs
-from tui.viewmodels.lists import Block, row
+from tui.viewmodels.blocks.block import Block, row
 from tui.viewmodels.text import Role, Span
 
 if TYPE_CHECKING:

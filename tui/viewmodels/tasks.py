@@ -8,8 +8,10 @@ from engine.terms import TaskState
 from engine.views.waiting import task_waits_for
 from tui import format as fmt
 from tui.viewmodels.blocks import task as blocks
+from tui.viewmodels.blocks.block import Block
+from tui.viewmodels.columns import Column
 from tui.viewmodels.glyphs import TASK_GLYPHS
-from tui.viewmodels.lists import Block, Column, RowsModel
+from tui.viewmodels.lists import RowsModel
 from tui.viewmodels.supplies import task_blocks
 from tui.viewmodels.text import Line, Role, Span, line
 

@@ -8,8 +8,8 @@ from engine.terms import SchedulingState, TaskResult
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
 from engine.views.stories import HookRun, NodeStory
 from tui import format as fmt
+from tui.viewmodels.blocks.block import Block, row
 from tui.viewmodels.glyphs import NODE, hook_glyph
-from tui.viewmodels.lists import Block, row
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, Span, link
 

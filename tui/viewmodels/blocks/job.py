@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui import format as fmt
+from tui.viewmodels.blocks.block import Block, row
 from tui.viewmodels.glyphs import job_glyph
-from tui.viewmodels.lists import Block, row
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, link
 

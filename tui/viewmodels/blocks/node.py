@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui.viewmodels.blocks.block import Block, row
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE
-from tui.viewmodels.lists import Block, row
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, Span, link
 

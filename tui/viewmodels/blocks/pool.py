@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from engine.views.pages.autoscale import scale_page
 from tui import format as fmt
+from tui.viewmodels.blocks.block import Block, row
 from tui.viewmodels.glyphs import NODE
-from tui.viewmodels.lists import Block, row
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, Span, link
 

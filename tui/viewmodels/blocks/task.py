@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.terms import TaskResult
+from tui.viewmodels.blocks.block import Block, row
 from tui.viewmodels.glyphs import Glyph, task_glyph
-from tui.viewmodels.lists import Block, row
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, Span, link
 

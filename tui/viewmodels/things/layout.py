@@ -10,7 +10,8 @@ from tui.viewmodels.text import Line, Role, Span, beside, cut, fit, line, link, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tui.viewmodels.lists import Block, RowsModel
+    from tui.viewmodels.blocks.block import Block
+    from tui.viewmodels.lists import RowsModel
 
 _TWO_COLUMNS_FROM = 96
 _GAP = 3

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from engine.units import parse_utc
-from tui.viewmodels.lists import Block
+from tui.viewmodels.blocks.block import Block
 from tui.viewmodels.text import Span
 
 if TYPE_CHECKING:

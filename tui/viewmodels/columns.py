@@ -1,0 +1,91 @@
+"""The columns of a list: which are shown, and how wide they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Column(NamedTuple):
+    """A column. It is left out where the list is narrower than ``from_width``; ``stretch`` takes what is left.
+
+    Before one is left out for want of room, those with a ``least`` width become as narrow as that. One that
+    ``is_extra`` is shown only where it has been chosen.
+    """
+
+    name: str
+    width: int
+    from_width: int = 0
+    is_right: bool = False
+    is_derived: bool = False
+    stretch: bool = False
+    is_extra: bool = False
+    least: int = 0  # 0: always ``width``
+
+
+class ColumnsModel:
+    """The columns of one list, of which some are chosen."""
+
+    columns: ClassVar[tuple[Column, ...]]
+    identity: ClassVar[int] = 1  # the column that tells rows apart
+
+    def __init__(self) -> None:
+        """Nothing is chosen: what is shown depends on the room there is."""
+        self.chosen_columns: frozenset[str] | None = None
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of all columns; that of the glyph is empty."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def named_columns(self) -> tuple[Column, ...]:
+        """The columns that can be chosen or left out: all but the glyph, and what tells rows apart."""
+        return tuple(each for at, each in enumerate(self.columns) if each.name and at != self.identity)
+
+    def shown_names(self) -> frozenset[str]:
+        """The columns that are shown where there is room for them."""
+        if self.chosen_columns is not None:
+            return self.chosen_columns
+        return frozenset(column.name for column in self.named_columns if not column.is_extra)
+
+    def toggle_column(self, name: str) -> None:
+        """Show a column from now on, or hide it."""
+        self.chosen_columns = self.shown_names() ^ {name}
+
+    def show_columns(self, asked: Mapping[str, bool]) -> None:
+        """Show some columns from now on, and hide others."""
+        for name, is_wanted in asked.items():
+            if (name in self.shown_names()) is not is_wanted and any(name == each.name for each in self.named_columns):
+                self.toggle_column(name)
+
+    def layout(self, width: int) -> list[tuple[int, int]]:
+        """Index and width of the columns that are shown in so many cells."""
+        shown, has_chosen = self.shown_names(), self.chosen_columns is not None
+        columns = [
+            (at, column._replace(from_width=0) if has_chosen else column)
+            for at, column in enumerate(self.columns)
+            if column.name in shown or not column.name or at == self.identity
+        ]
+        return [(columns[at][0], cells) for at, cells in layout([column for _, column in columns], width)]
+
+
+def layout(columns: Sequence[Column], width: int) -> list[tuple[int, int]]:
+    """Index and width of the columns that fit into so many cells, with one cell between them."""
+    chosen = [(index, column) for index, column in enumerate(columns) if width >= column.from_width]
+    while len(chosen) > 2 and sum((column.least or column.width) + 1 for _, column in chosen) > width:
+        droppable = max(range(len(chosen)), key=lambda at: (chosen[at][1].from_width, at))
+        del chosen[droppable]
+    widths = [column.width for _, column in chosen]
+    slack = [column.width - (column.least or column.width) for _, column in chosen]
+    while (left := width - sum(widths) - len(widths)) < 0 and any(slack):
+        widest = slack.index(max(slack))
+        widths[widest] -= 1
+        slack[widest] -= 1
+    stretched = next((at for at, (_, column) in enumerate(chosen) if column.stretch), None)
+    return [
+        (index, max(1, cells + (left if at == stretched else 0)))
+        for at, ((index, _), cells) in enumerate(zip(chosen, widths, strict=True))
+    ]
