@@ -132,6 +132,7 @@ class Playback:
             if self.pacer.set_out(when_ms):
                 self._arrive(then)
             else:
+                self._deck.look()  # on a way back what was shown is gone by now
                 self._deck.run_worker(self._go_on(then), group="time", exclusive=True)
 
     async def _go_on(self, then: Callable[[], None] | None) -> None:

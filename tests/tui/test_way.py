@@ -1,0 +1,35 @@
+"""On the way to another moment: what is drawn meanwhile is never of a moment that is gone."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.tui.screen_text import text_of
+from tests.tui.test_keys import arrived
+from tui.pacer import Pacer
+
+
+@pytest.mark.parametrize("view", "1356789")
+def test_on_a_long_way_back_another_size_is_drawn_of_what_is_there(dashboard_at, monkeypatch, view):
+    app = dashboard_at(330)
+    stride, is_long = Pacer._stride, True
+    monkeypatch.setattr(Pacer, "_stride", lambda pacer, until_ms: not is_long and stride(pacer, until_ms))
+
+    async def run():
+        nonlocal is_long
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press(view)
+            await pilot.pause()
+            app.deck.playback.seek(20_000)
+            await pilot.resize_terminal(100, 50)
+            lines = text_of(app)
+            is_long = False
+            await arrived(app)
+            return lines
+
+    lines = asyncio.run(run())
+    assert len(lines) == 50
+    assert "ON THE WAY" in lines[0]
+    assert app.session.now_ms == 20_000
