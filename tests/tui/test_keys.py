@@ -177,6 +177,7 @@ def test_every_key_of_the_deck_leads_somewhere_and_none_is_bound_twice(dashboard
         "place": deck.places,
         "search": deck.search,
         "event": deck.event_log,
+        "list": deck.listing,
     }
     keys = []
     for binding in deck.BINDINGS:

@@ -1,4 +1,4 @@
-"""The deck: header, one view at a time, a line of hints. What is done there is divided among seven objects."""
+"""The deck: header, one view at a time, a line of hints. What is done there is divided among eight objects."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tui.panes.timeline import Timeline
 from tui.panes.watch import Watch
 from tui.screens.breakdown import Breakdown
 from tui.screens.by_hand import ByHand
-from tui.screens.columns import ColumnChooser
 from tui.screens.event_log import EventLog
+from tui.screens.listing import Listing
 from tui.screens.modal import Modal
 from tui.screens.navigation import Navigation
 from tui.screens.places import Places
@@ -30,8 +30,7 @@ from tui.screens.playback import Playback
 from tui.screens.search import Search
 from tui.screens.telling import Telling
 from tui.viewmodels.events import EventsModel
-from tui.viewmodels.filters import filter_hint
-from tui.viewmodels.header import too_small
+from tui.viewmodels.header import of_use, too_small
 from tui.viewmodels.instances import InstancesModel
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.tabs import TABS, Tab
@@ -54,10 +53,7 @@ if TYPE_CHECKING:
 
 
 _WITH_SUBJECTS = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, Pinned)
-
-
 _RIGHT = 3  # the button
-_MOST_HINTS = 8
 
 
 class Deck(Screen[None]):
@@ -73,9 +69,7 @@ class Deck(Screen[None]):
         *EventLog.KEYS,
         Binding("tab", "app.focus_next", "next pane", show=False, id="pane.next"),
         Binding("shift+tab", "app.focus_previous", "pane before", show=False, id="pane.before"),
-        Binding("slash", "ask_filter", "filter", id="list.filter"),
-        Binding("v", "with_all", "with nodes without a record", id="list.all"),
-        Binding("C", "choose_columns", "choose columns", id="list.columns"),
+        *Listing.KEYS,
         Binding("ctrl+q", "quit", "quit", id="quit"),
     ]
 
@@ -95,6 +89,7 @@ class Deck(Screen[None]):
         self.places = Places(self, session)
         self.search = Search(self, session)
         self.event_log = EventLog(self, session)
+        self.listing = Listing(self)
         self._settings = settings
         self._views: list[Watch | Timeline | Blade] = [Watch(session), Timeline(session)]
         self._views += [Blade(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None]
@@ -195,28 +190,15 @@ class Deck(Screen[None]):
         self.query_one("#too-small", LinesView).show(too_small(self.size.width, self.size.height))
 
     def hints(self) -> list[tuple[str, str]]:
-        """The ids of bindings that are of use now, and what they do in a word: at most eight, four on a low screen."""
-        first = [("time.play", "pause" if self.playback.pacer.playing else "run"), ("time.step", "step")]
-        if self.playback.way is not None:
-            first.insert(0, ("go.out", "stay here"))
-        elif self.session.is_past:
-            first.insert(0, ("time.branch", "branch here"))
-        if self.has_class("-low"):
-            return [*first[:2], ("row.why", "why"), ("help", "help")]
-        last = [("row.why", "why"), ("row.act", "act"), ("help", "help")]
-        here = [
-            *self.view.hints,
-            ("time.slower time.faster", "speed"),
-            ("time.back", "back"),
-            ("time.go", "go to time"),
-        ]
-        return [*first, *here[: _MOST_HINTS - len(first) - len(last)], *last]
+        """The ids of bindings that are of use now, and what they do in a word."""
+        is_past, is_low = self.session.is_past, self.has_class("-low")
+        return of_use(self.view.hints, self.playback.transport, is_past=is_past, is_low=is_low)
 
     def say(self, text: str, severity: Literal["information", "warning", "error"] = "information") -> None:
         """Say something in a corner of the screen; a refusal stays longer."""
         self.notify(text, severity=severity, markup=False, timeout=10 if severity == "error" else None)
 
-    # -- keys: each of the seven does its part --------------------------------------------------------------------
+    # -- keys: each of the eight does its part --------------------------------------------------------------------
 
     def action_time(self, verb: str, *values: float) -> None:
         """Playback does this."""
@@ -246,16 +228,9 @@ class Deck(Screen[None]):
         """Something is done in the log of events."""
         getattr(self.event_log, verb)(*values)
 
-    def action_with_all(self) -> None:
-        """Show the nodes without a record as well, or hide them."""
-        if isinstance(self.view, Blade):
-            self.view.model.with_all = not self.view.model.with_all
-            self.look()
-
-    def action_choose_columns(self) -> None:
-        """Choose the columns of the list."""
-        if isinstance(self.view, Blade):
-            self.app.push_screen(ColumnChooser(self.view.model, self.on_table_arranged))
+    def action_list(self, verb: str) -> None:
+        """The list is shown in another way."""
+        getattr(self.listing, verb)()
 
     async def action_quit(self) -> None:
         """Leave."""
@@ -329,28 +304,12 @@ class Deck(Screen[None]):
         """Ask for a text in the last line."""
         self.query_one(Prompt).ask(purpose, label, text)
 
-    def action_ask_filter(self) -> None:
-        """Filter the list."""
-        if isinstance(self.view, Blade):
-            self.ask("filter", "filter:", self.view.model.filter_text)
-            self._tell_of_filter(self.view.model.filter_text)
-
     def on_typed(self, message: Typed) -> None:
-        """A filter works while it is typed."""
+        """Some texts are of use while they are typed."""
         if message.purpose == "filter":
-            self._filter_by(message.text)
-            self._tell_of_filter(message.text)
+            self.listing.filter_by(message.text)
         elif message.purpose == "line":
             self.navigation.line.offer(message.text)
-
-    def _filter_by(self, text: str) -> None:
-        if isinstance(self.view, Blade):
-            self.view.model.filter_text = text
-            self.look()
-
-    def _tell_of_filter(self, text: str) -> None:
-        if isinstance(self.view, Blade):
-            self.query_one(Prompt).tell(filter_hint(text, self.view.model.column_names))
 
     def on_answered(self, message: Answered) -> None:
         """Something was typed to the end."""
@@ -370,5 +329,5 @@ class Deck(Screen[None]):
         """Nothing was typed after all; a filter is cleared."""
         self.view.focus_first()
         if message.purpose == "filter":
-            self._filter_by("")
+            self.listing.clear_filter()
         self.look()

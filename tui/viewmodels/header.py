@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 _WIDE = 100  # cells
+_MOST_HINTS = 8
 
 
 class Transport(NamedTuple):
@@ -191,6 +192,25 @@ def tab_at(tabs: Sequence[Tab], cell: int, cells: int) -> str | None:
             return tab.name
         at += wide
     return None
+
+
+def of_use(
+    here: Sequence[tuple[str, str]], transport: Transport, *, is_past: bool, is_low: bool
+) -> list[tuple[str, str]]:
+    """The ids of bindings that are of use now, and what they do in a word: at most eight, four on a low screen.
+
+    Those of the view, ``here``, stand between those of time and those that are always of use.
+    """
+    first = [("time.play", "pause" if transport.is_playing else "run"), ("time.step", "step")]
+    if transport.way is not None:
+        first.insert(0, ("go.out", "stay here"))
+    elif is_past:
+        first.insert(0, ("time.branch", "branch here"))
+    if is_low:
+        return [*first[:2], ("row.why", "why"), ("help", "help")]
+    last = [("row.why", "why"), ("row.act", "act"), ("help", "help")]
+    rest = [*here, ("time.slower time.faster", "speed"), ("time.back", "back"), ("time.go", "go to time")]
+    return [*first, *rest[: _MOST_HINTS - len(first) - len(last)], *last]
 
 
 def hints(pairs: Sequence[tuple[str, str]], cells: int) -> Line:
