@@ -37,8 +37,15 @@ _SHOWN = (
     HookStatus.SKIPPED,
     HookStatus.GONE,
 )
-
-
+_FIRST = (
+    Column("", 1),
+    Column("Node", 12, stretch=True),
+    Column("State", 9, from_width=60),
+    Column("Result", 8, least=7),
+    Column("Start time", 10, least=8),
+    Column("End time", 10, least=8),
+    Column("Exit code", 9),
+)
 _EXTRA = (
     Column("Pool", 12, is_extra=True),
     Column("Failure category", 16, is_extra=True),
@@ -206,13 +213,7 @@ class PreparationModel(InstancesModel):
     title = "Preparation tasks"
     hook = Hook.PREPARATION
     columns = (
-        Column("", 1),
-        Column("Node", 12, stretch=True),
-        Column("State", 9, from_width=60),
-        Column("Result", 8, least=7),
-        Column("Start time", 10, least=8),
-        Column("End time", 10, least=8),
-        Column("Exit code", 9),
+        *_FIRST,
         Column("Retries", 7, from_width=62),
         Column("Duration", 17, from_width=100, is_derived=True),
         *_EXTRA,
@@ -288,13 +289,7 @@ class ReleaseModel(InstancesModel):
     title = "Release tasks"
     hook = Hook.RELEASE
     columns = (
-        Column("", 1),
-        Column("Node", 12, stretch=True),
-        Column("State", 9, from_width=60),
-        Column("Result", 8, least=7),
-        Column("Start time", 10, least=8),
-        Column("End time", 10, least=8),
-        Column("Exit code", 9),
+        *_FIRST,
         Column("Duration", 17, from_width=90, is_derived=True),
         *_EXTRA,
     )
