@@ -6,11 +6,11 @@ take effect, conditions as they come true, expectations, and checkpoints.
 
 from __future__ import annotations
 
-import gc
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine import collector
 from engine.calendar import Due, DueKind
 from engine.checkpoints import Checkpoint, Checkpoints
 from engine.errors import BatchError
@@ -67,18 +67,6 @@ class Refusal(NamedTuple):
     command: Command
     error: BatchError
     announced: bool  # the entry said `refused: CODE`, and it was this code
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """Nothing that is made meanwhile is garbage, and to look for some takes longer than to make it."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class Simulation:
@@ -348,7 +336,7 @@ class Simulation:
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         self.jumps += 1
-        with _collector_at_rest():
+        with collector.at_rest():
             self.world.restore(checkpoint.world)
         self.journal.rewind(checkpoint.done, checkpoint.conditions)
         for one in self.journal.pending():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
 
+from engine import collector
 from engine.errors import ScenarioError
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.conditions import Asked, read_condition, read_time
@@ -78,24 +78,12 @@ def load(path_or_name: str, *, text: str | None = None) -> Scenario:
     source = read_source(path_or_name) if text is None else Source(path_or_name, text)
     document = Document(source.path)
     scenario = None
-    with suppress(Stop), _collector_paused():
+    with suppress(Stop), collector.at_rest():
         scenario = _read(document, source)
     if document.problems:
         raise ScenarioError(sorted(document.problems, key=lambda problem: (problem.line, problem.column)))
     assert scenario is not None
     return scenario
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Reading makes many objects and no garbage: looking for some takes 40 % of the time of a large file."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _read(document: Document, source: Source) -> Scenario | None:
