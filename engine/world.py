@@ -24,7 +24,8 @@ from engine.state.jobs import Job, JobTable
 from engine.state.nodes import Node, NodeTable
 from engine.state.past import TaskPast, TasksCopy
 from engine.state.pools import Pool, PoolTable
-from engine.state.tasks import PREPARING, RUNNING, TaskProfile, TaskTable
+from engine.state.task_records import TaskProfile
+from engine.state.tasks import PREPARING, RUNNING, TaskTable
 
 if TYPE_CHECKING:
     from engine.executors.protocol import HookProcess, Plan

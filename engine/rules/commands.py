@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from engine.specs.task import TaskSpec
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.state.tasks import TaskSource
+    from engine.state.task_records import TaskSource
     from engine.world import World
 
 

@@ -13,7 +13,8 @@ from engine.rules import outcomes, preparation, release
 from engine.state.disks import Disk
 from engine.state.failures import STOPPED_EXIT_CODE, FailureInfo, ended, failure
 from engine.state.instances import Mark
-from engine.state.tasks import PREPARING, RUNNING, TaskExtra
+from engine.state.task_records import TaskExtra
+from engine.state.tasks import PREPARING, RUNNING
 from engine.terms import Deallocation, ErrorCategory, InstanceState
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from engine.specs.task import TaskSpec
 if TYPE_CHECKING:
     from engine.specs.job import JobManagerTask
     from engine.state.jobs import Job
-    from engine.state.tasks import TaskExtra, TaskProfile
+    from engine.state.task_records import TaskExtra, TaskProfile
     from engine.world import World
 
 # What a job manager task has in common with any other task (JM-1, JM-2).

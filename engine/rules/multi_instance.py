@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engine.executors.protocol import Launch
     from engine.state.gangs import Gang
     from engine.state.jobs import Job
-    from engine.state.tasks import TaskProfile
+    from engine.state.task_records import TaskProfile
     from engine.world import World
 
 _WITH_PRIMARY = ended("the primary has ended")

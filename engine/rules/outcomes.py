@@ -14,15 +14,8 @@ from engine.rules import dependencies, disk_space, jobs, multi_instance, process
 from engine.state.columns import PAGE_BITS
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import Mark
-from engine.state.tasks import (
-    COMPLETED,
-    NEVER_MS,
-    PREPARING,
-    RUNNING,
-    TIME_LIMIT_CODE,
-    TaskExtra,
-    TaskProfile,
-)
+from engine.state.task_records import TaskExtra, TaskProfile
+from engine.state.tasks import COMPLETED, NEVER_MS, PREPARING, RUNNING, TIME_LIMIT_CODE
 from engine.terms import DependencyAction, JobAction, JobState, OnTaskFailure
 
 if TYPE_CHECKING:

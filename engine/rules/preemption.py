@@ -13,7 +13,7 @@ from engine.rules import interruptions, job_manager, placement, scheduling
 if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.state.tasks import TaskProfile
+    from engine.state.task_records import TaskProfile
     from engine.world import World
 
 

@@ -14,7 +14,7 @@ from engine.calendar import Due, DueKind
 from engine.rules import disk_space, multi_instance, outcomes, processes, scheduling
 from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, failure
 from engine.state.instances import ENDED_WELL, Ending, InstanceTable, Mark
-from engine.state.tasks import TaskProfile
+from engine.state.task_records import TaskProfile
 from engine.terms import InstanceState, TaskResult
 
 if TYPE_CHECKING:

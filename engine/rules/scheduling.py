@@ -17,7 +17,8 @@ from engine.catalogue import SCHEDULING_LATENCY_MS
 from engine.rules import multi_instance, node_operations, outcomes, placement, preemption, preparation, starvation
 from engine.state.nodes import BUSY, CALM
 from engine.state.ready import ReadyQueue
-from engine.state.tasks import ACTIVE, TaskProfile
+from engine.state.task_records import TaskProfile
+from engine.state.tasks import ACTIVE
 from engine.terms import JobState, NodeState, PoolState, SchedulingState
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from engine.units import MINUTE_MS
 if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.state.tasks import TaskProfile
+    from engine.state.task_records import TaskProfile
     from engine.world import World
 
 

@@ -14,15 +14,8 @@ from engine.executors.protocol import Launch
 from engine.paths import task_directory
 from engine.rules import dependencies, interruptions, jobs, outcomes, scheduling, setups
 from engine.state.failures import FailureInfo, ended
-from engine.state.tasks import (
-    ACTIVE,
-    COMPLETED,
-    PREPARING,
-    RUNNING,
-    TIME_LIMIT_CODE,
-    TaskProfile,
-    TaskSource,
-)
+from engine.state.task_records import TaskProfile, TaskSource
+from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING, TIME_LIMIT_CODE
 from engine.terms import ErrorCategory, JobState, OsFamily, TaskResult
 from engine.units import DAY_MS
 

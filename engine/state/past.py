@@ -16,7 +16,8 @@ from engine.state.columns import PAGE_BITS, PAGE_ROWS, Excerpt
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
 
 if TYPE_CHECKING:
-    from engine.state.tasks import TaskBlock, TaskExtra, TaskTable
+    from engine.state.task_records import TaskBlock, TaskExtra
+    from engine.state.tasks import TaskTable
 
 assert ACTIVE == 0
 _ACTIVE_RUN = re.compile(rb"\0\0*")  # not `\0+`, which is searched for a hundred times slower

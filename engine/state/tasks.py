@@ -9,17 +9,17 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 from engine.errors import BrokenInvariant
 from engine.lifecycles import TASK
 from engine.log import EventLog, Subject
 from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, Columns, Excerpt
 from engine.state.failures import FailureInfo
+from engine.state.task_records import PLAIN, UNTRIED, TaskBlock, TaskExtra, TaskProfile, TaskSource
 from engine.terms import TaskResult, TaskState
 
 if TYPE_CHECKING:
-    from engine.executors.protocol import PlainProcess
     from engine.specs.task import TaskSpec
     from engine.state.jobs import JobTable
 
@@ -33,69 +33,6 @@ _LEGAL = bytes((old, new) in TASK for old in TaskState for new in TaskState)
 TIME_LIMIT_CODE = -(2**31)
 
 NEVER_MS = -1  # in `started`: not yet; in `ended`: neither ended nor planned
-
-
-class TaskExtra(NamedTuple):
-    """What only some tasks have: everything beyond a first attempt that ends with exit code 0."""
-
-    attempts: int = 1  # starts so far
-    retry_count: int = 0
-    requeue_count: int = 0
-    system_retries: int = 0  # EVT-2: systemTaskVersion
-    node_retries: int = 0  # RETRY-7: service retries on the present node
-    last_retry_ms: int | None = None
-    last_requeue_ms: int | None = None
-    awaits_retry: bool = False  # active again because of a retry: prefers its node (RETRY-5)
-    exit_code: int | None = None
-    failure: FailureInfo | None = None
-
-
-PLAIN = TaskExtra()
-UNTRIED = TaskExtra(attempts=0)
-
-
-class TaskSource(Protocol):
-    """Where the bodies of a block of tasks come from: a factory or a list."""
-
-    @property
-    def count(self) -> int: ...  # noqa: D102
-    def task_id(self, ordinal: int) -> str: ...  # noqa: D102
-    def spec(self, ordinal: int) -> TaskSpec: ...  # noqa: D102
-    def command_line(self, ordinal: int) -> str: ...  # noqa: D102
-    def ordinal_of(self, task_id: str) -> int | None: ...  # noqa: D102
-
-
-class TaskProfile(NamedTuple):
-    """What the scheduler must know of a task; shared by all tasks for which it is the same."""
-
-    job: int
-    required_slots: int
-    max_retries: int | None  # None: the job's value, which may change
-    wall_clock_ms: int | None
-    retention_ms: int | None
-    process: PlainProcess | None  # it leaves no files; its first duration and exit code stand in the columns
-    affinity: str | None = None
-    conditions: bool = False  # exit conditions are given (EXIT-1)
-    hot: bool = False  # plain, and nothing follows from its success: see rules/hand_over.py
-    manager: bool = False
-    exclusive: bool = False
-    dedicated_only: bool = False
-    cpu: float | None = None  # percent of the node while it runs; None: as much as its slots are of all
-    instances: int = 0  # nodes at once of a multi-instance task (MI-1); 0 for any other
-
-    @property
-    def lane(self) -> int:
-        """Which of its job's queues the task waits in: one for each number of slots, negative ones by instances."""
-        return -self.instances or self.required_slots
-
-
-class TaskBlock(NamedTuple):
-    """Tasks added together: ``count`` rows from ``first`` on."""
-
-    first: int
-    job: int
-    created_ms: int
-    source: TaskSource
 
 
 class TaskTable(Columns[TaskExtra]):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from engine.state.gangs import Subtask
     from engine.state.jobs import Job
-    from engine.state.tasks import TaskBlock
+    from engine.state.task_records import TaskBlock
     from engine.views.history import Moves, TaskHistory
     from engine.world import World
 

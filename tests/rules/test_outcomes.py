@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.rules.outcomes import retry_verdict
-from engine.state.tasks import TaskExtra, TaskProfile
+from engine.state.task_records import TaskExtra, TaskProfile
 from tests.builders import (
     READY_S,
     STOPPED,

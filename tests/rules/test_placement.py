@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from engine.rules.placement import choose_node, is_eligible
-from engine.state.tasks import TaskProfile
+from engine.state.task_records import TaskProfile
 from tests.builders import (
     READY_S,
     a_job,

@@ -10,7 +10,7 @@ from engine.views.explain.explanation import Check, Explanation, Note, moment, n
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
-    from engine.state.tasks import TaskExtra, TaskProfile
+    from engine.state.task_records import TaskExtra, TaskProfile
     from engine.views.explain.explanation import Next
     from engine.world import World
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engine.agenda import Agenda
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.state.tasks import TaskProfile
+    from engine.state.task_records import TaskProfile
     from engine.world import World
 
 _N = NodeState

@@ -19,7 +19,7 @@ from engine.views.supplies import ready_ms
 if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.state.tasks import TaskProfile
+    from engine.state.task_records import TaskProfile
     from engine.world import World
 
 # Failures before the process, and the chapters that they belong to.
