@@ -1,4 +1,4 @@
-"""The environment of every kind of task (section 21): which variables it sees (ENV-2), and their values."""
+"""The environment of every kind of task (ENV): which variables it sees (ENV-2), and their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SUFFIX_SIGNS = re.compile(r"[.\-#]")
 
 
 class TaskKind(Enum):
-    """Decides which variables a task sees (TASK-5, section 21)."""
+    """Decides which variables a task sees (TASK-5)."""
 
     START = auto()
     PREP = auto()

@@ -170,7 +170,7 @@ class Problem:
     file: str = ""
 
     def __str__(self) -> str:
-        """``file:line:column: path: message``, the form that editors understand (contract, section 2)."""
+        """``file:line:column: path: message``, the form that editors understand."""
         place = self.file
         if self.line:
             place += f":{self.line}:{self.column}"

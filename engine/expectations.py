@@ -1,4 +1,4 @@
-"""What a scenario expects of its run, compared with what is seen (contract, section 2)."""
+"""What a scenario expects of its run, compared with what is seen."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class EventLog:
                 seq += 1
 
     def json_lines(self, names: Names, start: int = 0, stop: int | None = None) -> Iterator[str]:
-        """The events as JSON objects without line ends (contract, section 4)."""
+        """The events as JSON objects without line ends."""
         second = -1
         clock = ""
         for seq, when, shape, row_a, row_b in self.entries(start, stop):

@@ -1,4 +1,4 @@
-"""What is true of a subject now, under the names that ``expect`` and ``when`` use (contract, section 2)."""
+"""What is true of a subject now, under the names that ``expect`` and ``when`` use."""
 
 from __future__ import annotations
 

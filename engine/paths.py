@@ -1,4 +1,4 @@
-"""Where things lie on a node: the directory layout of section 20, and names of files inside the simulator.
+"""Where things lie on a node: the directory layout (FILE), and names of files inside the simulator.
 
 Inside the simulator a file is named by its *key*: the path below the root directory with forward slashes
 (``shared/market.csv``), the way the service's file API names it. What lies elsewhere on the node keeps its absolute

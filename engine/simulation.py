@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario, TimelineEntry
     from engine.specs.commands import Command
 
-# Contract, section 2: a run without `until` ends at the latest then.
+# A run without `until` ends at the latest then.
 LONGEST_RUN_MS = 7 * DAY_MS
 
 # How many entries of the calendar happen between two looks at the checkpoints.
@@ -348,7 +348,7 @@ class Simulation:
         self.now_ms = checkpoint.now_ms
 
     def json_lines(self) -> Iterator[str]:
-        """The event log so far as JSON Lines, without line ends (contract, section 4)."""
+        """The event log so far as JSON Lines, without line ends."""
         return self.log.json_lines(self.names)
 
     def _enter_rules(self) -> None:

@@ -106,7 +106,7 @@ class World:
         return self.certificates.account
 
     def node_ms(self, node_pool: Pool, step: str, *key: str | int) -> int:
-        """How long a step in a node's life takes, drawn for this key (section 27); ``simulate.nodes`` wins."""
+        """How long a step in a node's life takes, drawn for this key (TIME); ``simulate.nodes`` wins."""
         said = getattr(self.scenario.simulate.nodes, step, None)
         distribution = said if said is not None else getattr(NODE_TIMINGS[node_pool.os], step)
         return draws.draw_ms(distribution, draws.uniform(self.seed, step, node_pool.id.lower(), *key))

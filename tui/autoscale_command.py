@@ -1,4 +1,4 @@
-"""``batchdeck autoscale``: a formula evaluated on samples from a file (contract, sections 1 and 5)."""
+"""``batchdeck autoscale``: a formula evaluated on samples from a file."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def console(*, to_stderr: bool) -> Console:
 
 
 def write_state(simulation: Simulation, stream: BinaryIO) -> None:
-    """The whole state at the end as JSON (contract, section 3). Raises OSError."""
+    """The whole state at the end as JSON. Raises OSError."""
     stream.writelines(piece.encode() for piece in document.json_text(simulation))
     stream.write(b"\n")
     stream.flush()

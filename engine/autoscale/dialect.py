@@ -1,4 +1,4 @@
-"""What the public record leaves open about the language, and what is taken to be so (AS, section 18)."""
+"""What the public record leaves open about the language, and what is taken to be so."""
 
 from __future__ import annotations
 

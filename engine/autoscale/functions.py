@@ -1,4 +1,4 @@
-"""The functions (AS, section 11)."""
+"""The functions of the formula language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names that the service defines (AS, section 8)."""
+"""The names that the service defines for formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one way in: every operation of the service and every fault, by its command (contract, section 2).
+"""The one way in: every operation of the service and every fault, by its command.
 
 What the service refuses in the body itself comes first, then existence and state (ERR-2). A refused command
 has changed nothing.

@@ -1,4 +1,4 @@
-"""Where a task goes (section 17): which nodes may take it, which it would like, and which of them it gets.
+"""Where a task goes (SCHED): which nodes may take it, which it would like, and which of them it gets.
 
 Decisions only; ``scheduling`` carries them out. Nodes are bits by position in their pool (see ``Pool.buckets``).
 """

@@ -1,7 +1,7 @@
 """Processes on nodes, whoever starts them: what is launched, in which environment, and what it leaves.
 
-Chapters 13 (TASK-4, TASK-6), 20 and 21 of the specification. When a process starts and what its end means
-is decided elsewhere: ``outcomes`` for tasks, ``preparation``, ``release``, ``start_task``.
+Rules: TASK-4, TASK-6, FILE, ENV. When a process starts and what its end means is decided elsewhere: ``outcomes`` for
+tasks, ``preparation``, ``release``, ``start_task``.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ def finish(
 def environment_of(
     world: World, node: int, launch: Launch, job: Job | None, task_id: str, spec: CommandLine
 ) -> dict[str, str]:
-    """The environment variables of a process (section 21, JOB-4, ENV-1, MI-9); all see the pool's packages (APP-6)."""
+    """The environment variables of a process (JOB-4, ENV-1, MI-9); all see the pool's packages (APP-6)."""
     record = world.nodes[node]
     pool = world.pool_of(node)
     account = world.account

@@ -1,4 +1,4 @@
-"""Whose turn it is, and the pass that gives tasks to nodes (section 17); which node that is, ``placement`` decides.
+"""Whose turn it is, and the pass that gives tasks to nodes (SCHED); which node that is, ``placement`` decides.
 
 A pass is due at the end of every instant in
 which something changed (SCHED-15). When a task ends and nothing else is due at the same millisecond, only

@@ -12,7 +12,7 @@ from engine.scenario.wording import one_of, shown
 from engine.terms import AllocationState, JobScheduleState, JobState, NodeState, PoolState, State, TaskResult, TaskState
 from engine.units import SECOND_MS, parse_duration
 
-# Contract, section 4.
+# The events that a condition can name.
 EVENTS = (
     "PoolStateChanged",
     "PoolAllocationStateChanged",

@@ -1,4 +1,4 @@
-"""Reading a scenario: every mistake at once, each with its place in the file (contract, section 2)."""
+"""Reading a scenario: every mistake at once, each with its place in the file."""
 
 from __future__ import annotations
 

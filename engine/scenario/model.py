@@ -1,4 +1,4 @@
-"""What a scenario file says, read and checked: all that the simulation needs to start (contract, section 2).
+"""What a scenario file says, read and checked: all that the simulation needs to start.
 
 Plain frozen data; equality leaves out where in a file something stands. Times are whole milliseconds
 since ``Scenario.start``; durations are milliseconds.

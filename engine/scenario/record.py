@@ -1,4 +1,4 @@
-"""Writing a scenario down again, with what was done by hand as entries of its timeline (contract, section 2)."""
+"""Writing a scenario down again, with what was done by hand as entries of its timeline."""
 
 from __future__ import annotations
 

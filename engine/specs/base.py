@@ -31,7 +31,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from engine.units import format_duration, format_utc, parse_duration, parse_utc
 
-# Words the service does not write like other words, unless they come first (rest-wire, section 5).
+# Words the service does not write like other words, unless they come first.
 _IRREGULAR = {"gb": "GB", "ip": "IP", "nat": "NAT", "os": "OS", "sku": "SKU", "vm": "VM", "vnet": "VNet"}
 
 
@@ -132,7 +132,7 @@ def _when_written(value: str | None, info: SerializationInfo) -> str | None:
     return value if info.exclude_unset else None
 
 
-# Accepted and kept, never answered (rest-wire, section 5).
+# Accepted and kept, never answered.
 Secret = Annotated[Text, PlainSerializer(_when_written)]
 
 

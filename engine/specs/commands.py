@@ -1,4 +1,4 @@
-"""What can be done to the service, and to the world, while a scenario runs (contract, section 2).
+"""What can be done to the service, and to the world, while a scenario runs.
 
 One frozen class for each operation of the service and for each fault. The path parameters of an
 operation stand beside its body. ``wire()`` is the entry of a timeline that makes an equal command again.

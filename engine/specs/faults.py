@@ -1,4 +1,4 @@
-"""What happens to the world from outside, beyond the service's operations (contract, section 2)."""
+"""What happens to the world from outside, beyond the service's operations."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class StartTask(CommandLine):
 class TaskSchedulingPolicy(Spec):
     """How tasks are spread over nodes, and jobs of equal priority ordered (SCHED-9, SCHED-5)."""
 
-    # The one option that the service answers with a capital (rest-wire, section 5).
+    # The one option that the service answers with a capital.
     node_fill_type: Annotated[NodeFillType, PlainSerializer(lambda fill: fill.value.capitalize())] = NodeFillType.SPREAD
     job_default_order: JobDefaultOrder = JobDefaultOrder.NONE
 

@@ -1,4 +1,4 @@
-"""``simulate``: what the world does where a scenario has a command line (contract, section 2)."""
+"""``simulate``: what the world does where a scenario has a command line."""
 
 from __future__ import annotations
 

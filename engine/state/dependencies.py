@@ -1,4 +1,4 @@
-"""Which tasks of a job wait for which others (section 15), by counting what is missing.
+"""Which tasks of a job wait for which others (DEP), by counting what is missing.
 
 A task waits for *requirements*: an id, or a range of whole numbers. Equal requirements are shared, so a
 thousand tasks that wait for the same range of ten thousand cost one count.

@@ -1,4 +1,4 @@
-"""The file systems of the nodes, made when the first file is written (section 20)."""
+"""The file systems of the nodes, made when the first file is written (FILE)."""
 
 from __future__ import annotations
 

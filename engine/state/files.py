@@ -1,4 +1,4 @@
-"""The files on one node: text by key (see ``engine.paths``), and the directories that hold them (section 20).
+"""The files on one node: text by key (see ``engine.paths``), and the directories that hold them (FILE).
 
 Of what was downloaded the size is known and the text is not: such a file reads as empty and takes its room all the
 same (VM-4).

@@ -152,7 +152,7 @@ class Pool(Named):
         self.auto_scale = spec.enable_auto_scale
         self.target_dedicated = spec.target_dedicated_nodes or 0
         self.target_spot = spec.target_low_priority_nodes or 0
-        # Resizing (section 4).
+        # Resizing (RSZ).
         self.token = 0  # entries of an earlier resize are void
         self.requested = 0  # nodes ever asked for: keys of the draws
         self.pending: dict[int, bool] = {}  # nodes asked for and not there yet, by number: whether dedicated

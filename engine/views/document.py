@@ -1,4 +1,4 @@
-"""The state of a run as JSON: one object with the service's own bodies in it (contract, section 3)."""
+"""The state of a run as JSON: one object with the service's own bodies in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as a scenario: what was read, and what has been done by hand since (contract, section 2)."""
+"""A run as a scenario: what was read, and what has been done by hand since."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def hook_wire(simulation: Simulation, job_id: str, node: int) -> Body | None:
 
 
 def event_wire(simulation: Simulation, index: int) -> Body:
-    """An entry of the log (contract, section 4); of tasks that were added together the first."""
+    """An entry of the log; of tasks that were added together the first."""
     lines = simulation.log.json_lines(simulation.names, index, index + 1)
     body: Body = json.loads(next(lines))
     return body

@@ -1,4 +1,4 @@
-"""``batchdeck autoscale`` as a person and a script meet it (contract, sections 1 and 5)."""
+"""``batchdeck autoscale`` as a person and a script meet it."""
 
 from __future__ import annotations
 

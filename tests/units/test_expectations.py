@@ -1,4 +1,4 @@
-"""What a scenario expects of its run (contract, section 2): files on nodes, jobs that are gone, announced refusals."""
+"""What a scenario expects of its run: files on nodes, jobs that are gone, announced refusals."""
 
 import pytest
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Role(Enum):
-    """What a piece of text means. The first eight are the categories of states (section 7.5 of the design)."""
+    """What a piece of text means. The first eight are the categories of states."""
 
     QUIET = auto()
     RUNNING = auto()

@@ -77,7 +77,7 @@ def autoscale(session: Session, pool: PoolRow) -> list[Block]:
 
 
 def resize_errors(pool: PoolRow) -> list[Block]:
-    """PORTAL-2: code, message and values of each; nothing where there is none."""
+    """Code, message and values of each; nothing where there is none."""
     rows = []
     for code, message, values in pool.resize_errors:
         rows += [row(code, message, Role.FAILED), *(row(f"  {name}", value) for name, value in values)]
