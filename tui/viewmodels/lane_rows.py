@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.subject import Subject
     from tui.viewmodels.text import Line
 
+NEVER_MS = 1 << 62  # later than any moment: what has not begun is sorted last
 NOTHING = Glyph(" ", " ", Role.PLAIN, "")
 RUNNING = Glyph("█", "#", Role.RUNNING, "task")
 PREPARING = Glyph("▒", "p", Role.PREPARING, "preparing")

@@ -11,6 +11,7 @@ from tui import format as fmt
 from tui.viewmodels.glyphs import Glyph
 from tui.viewmodels.lane_rows import (
     FAILED,
+    NEVER_MS,
     NOTHING,
     PREPARING,
     RELEASING,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
 
 _STOPPED = Glyph("⊘", "t", Role.OFF, "stopped by the node")
-_NEVER = 1 << 62
 
 
 class HookRows(LaneRows):
@@ -67,7 +67,7 @@ class HookRows(LaneRows):
 
         def first_start(node: int) -> int:
             runs = self._runs(node)
-            return runs[0].begin_ms if runs else _NEVER
+            return runs[0].begin_ms if runs else NEVER_MS
 
         return first_start if sort is Sort.FIRST_START else None
 

@@ -12,6 +12,7 @@ from tui import format as fmt
 from tui.viewmodels.glyphs import NODE, Glyph
 from tui.viewmodels.lane_rows import (
     FAILED,
+    NEVER_MS,
     NOTHING,
     PREPARING,
     RELEASING,
@@ -53,7 +54,6 @@ _HOOK_OF = {
 }
 _MOST_NAMED = 4
 _MOST_CACHED = 500  # rows
-_NEVER = 1 << 62
 
 
 class NodeRows(LaneRows):
@@ -88,7 +88,7 @@ class NodeRows(LaneRows):
 
         def first_start(node: int) -> int:
             when_ms = totals.first_work_ms(node)
-            return _NEVER if when_ms is None else when_ms
+            return NEVER_MS if when_ms is None else when_ms
 
         values: dict[Sort, Callable[[int], Any]] = {
             Sort.FIRST_START: first_start,

@@ -8,7 +8,7 @@ from engine.terms import TaskState
 from engine.views.planned import planned_task_end_ms
 from tui import format as fmt
 from tui.viewmodels.glyphs import Glyph, task_glyph
-from tui.viewmodels.lane_rows import NOTHING, RUNNING, SUCCEEDED, Columns, LaneRows, Sort, There, filled
+from tui.viewmodels.lane_rows import NEVER_MS, NOTHING, RUNNING, SUCCEEDED, Columns, LaneRows, Sort, There, filled
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Line, Role, Span, line
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
 
 _WAITING = Glyph("◌", "a", Role.QUIET, "waiting")
-_NEVER = 1 << 62
 
 
 class TaskRows(LaneRows):
@@ -55,7 +54,7 @@ class TaskRows(LaneRows):
 
         def first_start(task: int) -> int:
             when_ms: int = started(task)
-            return _NEVER if when_ms < 0 else when_ms
+            return NEVER_MS if when_ms < 0 else when_ms
 
         return first_start
 
