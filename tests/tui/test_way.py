@@ -9,6 +9,7 @@ import pytest
 from tests.tui.screen_text import text_of
 from tests.tui.test_keys import arrived
 from tui.pacer import Pacer
+from tui.panes.view import View
 
 
 @pytest.mark.parametrize("view", "1356789")
@@ -33,3 +34,22 @@ def test_on_a_long_way_back_another_size_is_drawn_of_what_is_there(dashboard_at,
     assert len(lines) == 50
     assert "ON THE WAY" in lines[0]
     assert app.session.now_ms == 20_000
+
+
+@pytest.mark.parametrize(("size", "view"), [((120, 40), "1"), ((100, 30), "9")])
+def test_a_view_that_comes_back_after_time_went_back_is_drawn_of_what_is_there(dashboard_at, monkeypatch, size, view):
+    app = dashboard_at(330)
+    monkeypatch.setattr(View, "on_show", lambda _: None)  # it comes late
+
+    async def run():
+        async with app.run_test(size=size) as pilot:
+            for key in (view, "2", *"t0", "enter"):
+                await pilot.press(key)
+                await arrived(app)
+            await pilot.resize_terminal(size[0] + 5, size[1] - 2)
+            await pilot.press(view)
+            await pilot.pause()
+            return text_of(app)
+
+    assert len(asyncio.run(run())) == size[1] - 2
+    assert app.session.now_ms == 0

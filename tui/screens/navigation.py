@@ -118,6 +118,7 @@ class Navigation:
         if self._deck.maximized is not None:
             self._deck.minimize()
         self._deck.query_one(ContentSwitcher).current = name
+        self._deck.view.look()  # it may be drawn before it is told that it is shown
         self._deck.view.focus_first()
         self._deck.look_at_header()
 
