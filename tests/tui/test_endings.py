@@ -65,7 +65,8 @@ class Terminal:
         self.before = termios.tcgetattr(slave)
         self.slave = slave
         self.text = b""
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "HOME": str(directory)}
+        environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        environment |= {"PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "HOME": str(directory)}
         self.process = subprocess.Popen(
             [sys.executable, *map(str, arguments)],
             stdin=slave,

@@ -52,7 +52,7 @@ def test_what_cannot_be_written_is_said(dashboard_at, tmp_path, monkeypatch):
     path = ["slash" if letter == "/" else letter for letter in "file/x"]
     drive(
         dashboard_at(LATER_S),
-        *("5", "e", *["backspace"] * 9, *path, "enter"),
+        *("5", "e", "ctrl+u", *path, "enter"),
         lambda app: said.extend(notes(app)),
     )
     assert said == ["cannot write file/x: Not a directory; e asks for another name."]

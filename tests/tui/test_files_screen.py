@@ -149,7 +149,7 @@ def test_a_copy_is_saved_and_nothing_is_overwritten(dashboard_at, tmp_path, monk
     app = dashboard_at(100, READ)
     kept = []
     notes = seen(kept, lambda app: [note.message for note in app._notifications])
-    again = ["e", "enter", notes, "e", *["backspace"] * 10, *"no/such", "enter", notes]
+    again = ["e", "enter", notes, "e", "ctrl+u", *"no/such", "enter", notes]
     drive(app, "6", "f", "e", "enter", *again, "y")
     assert (tmp_path / "stderr.txt").read_text(encoding="utf-8").splitlines()[-1] == "exit 5"
     assert kept[0][0] == "wrote 3 lines to stderr.txt"

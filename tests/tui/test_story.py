@@ -40,7 +40,7 @@ def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkey
         "ctrl+s",
         *("7", "i"),
         look("release"),
-        *("R", *["backspace"] * 60, *(KEYS.get(letter, letter) for letter in SAVED), "enter"),
+        *("R", "ctrl+u", *(KEYS.get(letter, letter) for letter in SAVED), "enter"),
         *("t", *"end", "enter"),
         size=size,
     )
