@@ -10,7 +10,7 @@ from tui.viewmodels import phase_rail
 from tui.viewmodels.attention import AttentionModel
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.events import EventsModel
-from tui.viewmodels.header import Transport, breadcrumb, scrubber, scrubber_ms
+from tui.viewmodels.header import Transport, breadcrumb, of_use, scrubber, scrubber_ms
 from tui.viewmodels.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.jobs import JobsModel
 from tui.viewmodels.lenses import Lens
@@ -268,6 +268,20 @@ def test_the_header_tells_present_and_past_apart(session_at):
     assert "PAST -00:02:10" in line
     assert "08:03:20" in line
     assert width(breadcrumb(session, "Watch", transport, 80)) == 80
+
+
+def test_hints_are_at_most_eight_and_what_can_wait_goes_first():
+    here = (("list.filter", "filter"), ("row.open", "open"))
+    paused, away = Transport(False, 60.0, False), Transport(True, 60.0, False, "42%")
+
+    def said(transport, *, is_past=False, is_low=False):
+        return [does for _, does in of_use(here, transport, is_past=is_past, is_low=is_low)]
+
+    always = ["why", "act", "help"]
+    assert said(paused) == ["run", "step", "filter", "open", "speed", *always]
+    assert said(paused, is_past=True) == ["branch here", "run", "step", "filter", "open", *always]
+    assert said(away, is_past=True) == ["stay here", "pause", "step", "filter", "open", *always]
+    assert said(paused, is_past=True, is_low=True) == ["branch here", "run", "why", "help"]
 
 
 def test_the_scrubber_marks_now_and_failures_and_can_be_clicked(session_at):
