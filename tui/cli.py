@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 SAMPLE = "job-prep-release-sample"
+_CANNOT_MOVE = ("dumb", "unknown")  # kinds of terminals on which nothing can be drawn
 
 
 def _complete_scenario(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -73,6 +74,7 @@ def cli(context: click.Context) -> None:
       1  an expectation failed, a command was refused unexpectedly, or a formula did not evaluate
       2  the scenario or the call is wrong; nothing was run
       130  interrupted
+      129, 143  the terminal was closed, or SIGTERM
     """
     if context.invoked_subcommand is not None:
         return
@@ -176,6 +178,8 @@ def open_dashboard(
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("the dashboard needs a terminal; `batchdeck run` replays without one.")
+    if os.environ.get("TERM", "").lower() in _CANNOT_MOVE:
+        raise click.UsageError("this terminal (TERM) cannot move its cursor; `batchdeck run` replays without that.")
     loaded = _load(scenario)
     pace = None if speed is None else _speed(speed)
     at_ms = 0 if at is None else _time(at, loaded, "--at")

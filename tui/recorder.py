@@ -46,10 +46,15 @@ class Recorder:
 
     def rescue(self) -> None:
         """Save what has not been saved yet, wherever there is room; ``told`` says where, or why it was not possible."""
-        done = self._by_hand()
-        if done and done != self._saved:
+        if self.is_unsaved:
             self.told.append(self._rescued())
-            self._saved = done
+            self._saved = self._by_hand()
+
+    @property
+    def is_unsaved(self) -> bool:
+        """Whether something was done by hand since the session was saved."""
+        done = self._by_hand()
+        return bool(done) and done != self._saved
 
     def _rescued(self) -> str:
         refused = []

@@ -48,7 +48,9 @@ class SettingsFile:
             found, self._can_write = {}, False
         settings, misunderstood = take(found, view_names)
         self._as_read = _flat(settings.as_remembered())
-        return settings, [*wrong, *(f"{self.path}: {each}" for each in misunderstood)]
+        if misunderstood:
+            wrong.append("\n".join((f"{self.path}:", *misunderstood)))
+        return settings, wrong
 
     def write(self, settings: Settings) -> bool:
         """Write what has changed since it was read; returns whether anything has. Raises OSError, TargetError.

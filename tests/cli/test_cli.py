@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -280,3 +281,18 @@ def test_every_bundled_scenario_is_listed_with_a_line(capsys):
 def test_the_schema_is_json(capsys):
     assert main(["schema"]) == 0
     assert "taskFactory" in json.dumps(json.loads(capsys.readouterr().out))
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_the_dashboard_is_not_drawn_where_the_cursor_cannot_move(monkeypatch, capsys):
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert main(["open", "job-prep-release-sample"]) == 2
+    assert "cannot move its cursor" in capsys.readouterr().err

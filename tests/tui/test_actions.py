@@ -12,6 +12,7 @@ from engine.views.recording import recorded
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.actions import actions_for, script_of
+from tui.viewmodels.consequences import by_the_rules
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import plain
 from tui.viewmodels.trial import Trials, heading, refusal_lines, trial_lines, whose
@@ -47,6 +48,15 @@ def test_every_choice_of_every_action_is_a_command(session_at, subject):
         if not act.opens_formula:
             for choice in act.choices or (None,):
                 assert [act.command] == [command.NAME for command in act.commands(choice)]
+
+
+def test_what_the_service_would_refuse_has_no_consequences(session_at):
+    session = session_at(LATER_S)
+    refused, possible = action(session, "enableNodeScheduling", NODES[0]), action(session, "rebootNode", NODES[0])
+    said = [[plain(each) for each in by_the_rules(session, act, 80)] for act in (refused, possible)]
+    assert said[0][-1] == "Not now: it is enabled already. The service would refuse it."
+    assert "What would happen" not in said[0]
+    assert "What would happen" in said[1]
 
 
 def test_the_verbs_of_each_kind(session_at):

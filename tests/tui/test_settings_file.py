@@ -147,7 +147,9 @@ views.tasks = {columns = [1], descending = "yes"}
 """
     settings, wrong = written(file, text).read(VIEWS)
     assert settings.as_remembered() == {"glyphs": "ascii", "views": {"nodes": {"sort": "State"}}}
-    assert [each.removeprefix(f"{file.path}: ") for each in wrong] == [
+    assert len(wrong) == 1
+    assert wrong[0].splitlines() == [
+        f"{file.path}:",
         "themes is not known; theme is",
         "speed should be a number, not -1",
         "confirm_quit should be true, false, not 1",

@@ -136,6 +136,21 @@ def test_q_asks_before_it_leaves_and_ctrl_q_does_not(dashboard_at, keys, leaves)
     assert (app._exit and app.return_code == 0) is leaves
 
 
+def test_who_leaves_is_told_that_what_was_done_by_hand_is_kept(dashboard_at):
+    told = "leave the dashboard; what was done by hand is saved"
+    seen = []
+    drive(
+        dashboard_at(LATER_S),
+        "q",
+        lambda app: seen.append(text_of(app)),
+        *("escape", "down", "a", "enter", "ctrl+s", "q"),
+        lambda app: seen.append(text_of(app)),
+    )
+    assert contains(seen[0], "leave the dashboard")
+    assert not contains(seen[0], told)
+    assert contains(seen[1], told)
+
+
 def test_q_leaves_at_once_where_nobody_wants_to_be_asked(dashboard_at):
     app = dashboard_at(LATER_S, settings=Settings({"confirm_quit": False}))
     drive(app, "q")

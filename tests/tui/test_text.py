@@ -11,7 +11,7 @@ from engine.views.pages.instances import Hook, HookStatus
 from tui import format as fmt
 from tui.viewmodels import glyphs
 from tui.viewmodels.columns import Column, layout
-from tui.viewmodels.text import Role, Span, bar, between, clip, cut, fit, line, plain, width, wrapped
+from tui.viewmodels.text import Role, Span, bar, between, clip, cut, fit, heading, line, plain, width, wrapped
 
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 
@@ -25,6 +25,13 @@ def test_fit_is_exactly_so_wide(cells):
 def test_clip_shows_that_something_is_missing():
     assert clip("preparation", 5) == "prep…"
     assert clip("short", 5) == "short"
+
+
+def test_the_name_of_a_column_needs_no_mark_where_it_is_cut_after_a_word():
+    assert heading("Allocation state", 10) == "Allocation"
+    assert heading("Allocation state", 9) == "Allocati…"
+    assert heading("Allocation state", 11) == "Allocation…"
+    assert heading("Node", 10) == "Node"
 
 
 def test_a_line_is_cut_and_joined_to_a_width():

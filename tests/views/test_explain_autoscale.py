@@ -52,6 +52,8 @@ def test_as_80_a_target_that_stays_and_one_that_changes():
 
 def test_as_65_a_formula_that_fails_and_what_would_help():
     sim = scaled("$TargetDedicatedNodes = avg($PendingTasks.GetSample(TimeInterval_Hour))")
+    run_to(sim, minutes=2)
+    assert "It was the first evaluation. [AS-65]" in why_targets_says(sim)
     run_to(sim, minutes=6)
     said = why_targets_says(sim)
     assert said[0] == "Why did autoscale leave the targets of p as they are?"

@@ -134,6 +134,12 @@ def test_prep_16_again_after_a_reboot():
     ]
 
 
+def test_no_task_comes_any_more_where_the_job_has_ended():
+    sim = broken_pool()
+    do(sim, "terminateJob", jobId="j")
+    assert not any("next task of the job" in each for number in (0, 1) for each in why_preparation_says(sim, number))
+
+
 def test_prep_16_not_again_if_the_job_says_so():
     sim = simulation(a_job(prep=a_line(10, rerunOnNodeRebootAfterSuccess=False)))
     run_to(sim, seconds=70)

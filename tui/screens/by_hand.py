@@ -156,6 +156,11 @@ class ByHand:
 
     # -- the record ----------------------------------------------------------------------------------------------
 
+    @property
+    def is_unsaved(self) -> bool:
+        """Whether something was done by hand that is in no file yet."""
+        return self._recorder.is_unsaved
+
     def ask_name(self) -> None:
         """Ask where the session is to be saved."""
         self._deck.ask("save", "save the session as", str(self._recorder.proposal()))

@@ -158,7 +158,8 @@ class Navigation:
             leave(0)
             return
         self._deck.playback.stand_still()
-        picks = [Pick("q", "leave the dashboard"), Pick("n", "stay")]
+        kept = "; what was done by hand is saved" if self._deck.by_hand.is_unsaved else ""
+        picks = [Pick("q", f"leave the dashboard{kept}"), Pick("n", "stay")]
         self._deck.app.push_screen(Picker("Leave?", picks, mark=self._session.glyphs.cursor), leave)
 
     def zoom(self) -> None:

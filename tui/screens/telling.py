@@ -162,7 +162,8 @@ class Telling:
         if isinstance(view, Blade) and view.model.count > _MOST_EXPORTED:
             self._deck.say(f"{view.model.count:,} rows are too many to write at once; / filters them.", "warning")
         elif isinstance(view, Blade):
-            self._deck.ask("export", f"write {view.model.count:,} rows as CSV to", f"{view.id}.csv")
+            noun = "row" if view.model.count == 1 else "rows"
+            self._deck.ask("export", f"write {view.model.count:,} {noun} as CSV to", f"{view.id}.csv")
         elif isinstance(view, Timeline):
             self._drawing.ask(view.grid)
         else:

@@ -26,7 +26,7 @@ def by_the_rules(session: Session, action: Action, cells: int) -> list[Line]:
         lines += [line(Span(each, Role.TRANSITION)) for each in wrapped(f"Better: {better.why}", cells)]
     if action.unavailable:
         said = f"Not now: {action.unavailable}. The service would refuse it."
-        lines += [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]
+        return [*lines, *(line(Span(each, Role.FAILED)) for each in wrapped(said, cells))]
     lines.append(line(Span("What would happen", Role.STRONG)))
     if action.counts:
         touched = f" {session.glyphs.dot} ".join(f"{label}: {number:,}" for label, number in action.counts)

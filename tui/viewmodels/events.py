@@ -289,4 +289,4 @@ def _evaluation(fields: dict[str, object]) -> str:
 def _short(value: object) -> str:
     if isinstance(value, dict | list):
         return "{…}" if isinstance(value, dict) else f"[{len(value)}]"
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -84,7 +84,7 @@ NODE: dict[NodeState | None, Glyph] = {
 }
 
 PREPARATION: dict[HookStatus, Glyph] = {
-    HookStatus.NOT_NEEDED: Glyph(".", ".", Role.QUIET, "no preparation yet"),
+    HookStatus.NOT_NEEDED: Glyph(".", ".", Role.QUIET, "no preparation"),
     HookStatus.RUNNING: Glyph("▸", "p", Role.PREPARING, "preparing"),
     HookStatus.RETRYING: Glyph("↻", "P", Role.PREPARING, "retrying"),
     HookStatus.SUCCEEDED: Glyph("✓", "#", Role.OK, "prepared"),

@@ -79,7 +79,11 @@ class InstancesModel(RowsModel):
     def of_all(self) -> str:
         """How many nodes have a record, of all that the pool has."""
         present = self._page.nodes_present()
-        return f"{self.count:,} of {present:,} nodes" if self.count <= present else f"{self.count:,}"
+        return (
+            f"{self.count:,} of {present:,} node{'s' if present != 1 else ''}"
+            if self.count <= present
+            else f"{self.count:,}"
+        )
 
     def _new_page(self) -> InstancePage:
         preparation, release = self.session.pages(self.session.job_id)
@@ -301,7 +305,7 @@ class ReleaseModel(InstancesModel):
 
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
         assert isinstance(task, JobReleaseTask)
-        words = "runs where a task ran and preparation completed, unless reimaged since (REL-3, REL-4)"
+        words = "runs where a task ran after preparation, unless reimaged (REL-3, REL-4)"
         limits = settings_line(
             ("max wall-clock", fmt.span(task.max_wall_clock_time) or "no limit"),
             ("retention", fmt.span(task.retention_time) or "no limit"),

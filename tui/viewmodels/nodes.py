@@ -31,12 +31,12 @@ class NodesModel(RowsModel):
     kind = "node"
     columns = (
         Column("", 1),
-        Column("Node", 12, stretch=True),
-        Column("State", 20, least=11),
+        Column("Node", 13, stretch=True),
+        Column("State", 20, least=12),
         Column("Scheduling state", 16, from_width=60, least=10),
-        Column("Running tasks", 13),
+        Column("Running tasks", 13, least=8),
         Column("Focus job", 14, from_width=62, is_derived=True, least=11),
-        Column("Total tasks run", 15, from_width=70, is_right=True, least=9),
+        Column("Total tasks run", 15, from_width=70, is_right=True, least=11),
         Column("Age in state", 12, from_width=104, is_derived=True),
         Column("IP address", 11, from_width=116),
         Column("Total successful tasks", 22, is_extra=True, is_right=True),

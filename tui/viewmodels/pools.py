@@ -31,13 +31,13 @@ class PoolsModel(RowsModel):
     kind = "pool"
     columns = (
         Column("", 1),
-        Column("Pool", 12, stretch=True),
+        Column("Pool", 11, stretch=True),
         Column("State", 9, from_width=70, least=8),
         Column("Allocation state", 16, least=10),
         Column("Node size", 16, from_width=64, least=11),
         Column("Dedicated", 9),
         Column("Spot/low-priority", 17, least=5),
-        Column("Node counts", 20, from_width=62, is_derived=True, least=10),
+        Column("Node counts", 20, from_width=62, is_derived=True, least=11),
         Column("Utilisation", 15, from_width=92, is_derived=True),
         Column("Cost", 9, from_width=110, is_right=True, is_derived=True),
         Column("Autoscale", 9, is_extra=True),

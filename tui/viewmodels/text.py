@@ -84,6 +84,11 @@ def fit(text: str, cells: int, *, right: bool = False) -> str:
     return gap + text if right else text + gap
 
 
+def heading(text: str, cells: int) -> str:
+    """The name of a column, cut to so many cells; whole words need no mark."""
+    return text[:cells] if text[cells : cells + 1] == " " else clip(text, cells)
+
+
 def between(left: Line, right: Line, cells: int) -> Line:
     """Two lines in one of so many cells; where both do not fit, the left one is cut."""
     room = max(0, cells - width(right))

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 
 from tui.messages import GoToFailure
-from tui.viewmodels.text import Role, Span, fit, wrapped
+from tui.viewmodels.text import Role, Span, fit, heading, wrapped
 from tui.widgets.height import set_lines
 from tui.widgets.lines import strip_of
 from tui.widgets.resized import Resized
@@ -212,7 +212,9 @@ class Table(Resized, ScrollView):
             column = self.model.columns[index]
             is_sorted = bool(column.name) and column.name == self.model.sort_column
             arrow = (glyphs.down if self.model.is_descending else glyphs.up) if is_sorted else ""
-            text = fit(column.name + arrow, cells_wide, right=column.is_right).replace("…", glyphs.ellipsis)
+            text = fit(heading(column.name + arrow, cells_wide), cells_wide, right=column.is_right).replace(
+                "…", glyphs.ellipsis
+            )
             spans.append(Span(text + " ", Role.DERIVED if column.is_derived else Role.DIM, is_underlined=False))
         return spans
 

@@ -31,11 +31,11 @@ def why_there(world: World, task: int, following: Next | None) -> Explanation | 
     wanted = [*_wishes(world, task, profile, node), *_preparation(world, job, task, node)]
     if profile.dedicated_only:
         wanted.append(Check("dedicated", True, "it asks for a dedicated node", "SPOT-6"))
-    asked = "all of them" if profile.exclusive else str(profile.required_slots)
+    asked = "all" if profile.exclusive else f"{profile.required_slots} of"
     return Explanation(
         world.scenario.start,
         f"Why did task {tasks.task_id(task)} of job {job.id} go to {where}?",
-        (Check("slots", True, f"it takes {asked} of {pool.slots}", "SCHED-10"), *wanted),
+        (Check("slots", True, f"it takes {asked} {pool.slots}", "SCHED-10"), *wanted),
         next_change=following,
         notes=(Note(_FILLS[pool.fill.value], "SCHED-9"),),
     )

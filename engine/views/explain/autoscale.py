@@ -64,7 +64,7 @@ def _last(world: World, run: AutoScaleRun) -> str:
 def _samples(world: World, pool: Pool, scaling: Scaling) -> str:
     if not pool.samples:
         return f"none yet; the first at {moment(world, scaling.sampling.next_ms)}"
-    return f"{len(pool.samples)} of each metric, one every 30 s since {moment(world, int(pool.samples[0][0]))}"
+    return f"{len(pool.samples):,} of each metric, one every 30 s since {moment(world, int(pool.samples[0][0]))}"
 
 
 def _targets(scaling: Scaling) -> str:
@@ -90,5 +90,6 @@ def _notes(scaling: Scaling, run: AutoScaleRun) -> list[Note]:
     if run.error.code == NO_SAMPLES:
         help_text = "GetSample over a time needs 70 % of its samples if it does not say otherwise."
         notes.append(Note(help_text, "AS-51"))
-    failed = sum(each.error is not None for each in scaling.runs)
-    return [*notes, Note(f"{failed} of the last {some(len(scaling.runs), 'evaluation')} failed.", "AS-65")]
+    failed, count = sum(each.error is not None for each in scaling.runs), len(scaling.runs)
+    said = f"{failed} of the last {count} evaluations failed." if count > 1 else "It was the first evaluation."
+    return [*notes, Note(said, "AS-65")]

@@ -36,6 +36,8 @@ _VERDICTS = {
     PrepVerdict.WAIT: "waits for the preparation",
     PrepVerdict.REFUSE: "does not come here",
 }
+# No task of such a job starts any more.
+_OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
 
 
 def why_preparation(world: World, job: Job, node: int) -> Explanation:
@@ -53,17 +55,15 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
     mark = world.instances.mark[row]
     is_running = view.state is InstanceState.RUNNING
     verdict = preparation.prep_verdict(mark, view.state, prep)
-    checks = (
-        _outcome(world, view),
-        Check(
-            "next task of the job", verdict is not PrepVerdict.REFUSE, _VERDICTS[verdict], _rule_of(verdict, mark, view)
-        ),
-    )
+    checks = [_outcome(world, view)]
+    if job.state not in _OVER:
+        comes, rule = verdict is not PrepVerdict.REFUSE, _rule_of(verdict, mark, view)
+        checks.append(Check("next task of the job", comes, _VERDICTS[verdict], rule))
     ending = Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-5") if is_running else None
     return Explanation(
         world.scenario.start,
         _question(job, where, view, mark),
-        checks,
+        tuple(checks),
         next_change=ending,
         notes=(
             *_start_notes(world, job, node, view),
@@ -166,20 +166,21 @@ def _never_ran(world: World, job: Job, node: int) -> Explanation:
     else:
         at = f"{state.wire}, scheduling {nodes[node].scheduling.wire}"
     free = nodes.free[node]
-    checks = (
+    checks = [
         Check("job state", job.state is JobState.ACTIVE, job_state, "SCHED-7"),
         Check("job pool", is_member, "the node's" if is_member else "not the node's", "PREP-3"),
         Check("node takes tasks", can_take, at, "SCHED-8"),
-        Check("free slots", free > 0, f"{free} of {world.pool_of(node).slots}", "SCHED-10"),
-        Check("waiting tasks of the job", waiting > 0, f"{waiting}", "PREP-3"),
-    )
+    ]
+    if state is not None:
+        checks.append(Check("free slots", free > 0, f"{free} of {world.pool_of(node).slots}", "SCHED-10"))
+    checks.append(Check("waiting tasks of the job", waiting > 0, f"{waiting}", "PREP-3"))
     when_ms = state_passes_ms(world, agenda, node) if not can_take else room_ms(world, node, 1) if not free else None
     where = name_of(world, node)
     what = f"{where} is no longer {state.wire}" if state is not None and not can_take else f"a task ends on {where}"
     return Explanation(
         world.scenario.start,
         f"Why has preparation of job {job.id} not run on {where}?",
-        checks,
+        tuple(checks),
         next_change=Next(what, when_ms, "NODE-9" if not can_take else "SCHED-15") if when_ms is not None else None,
         notes=(Note("It runs only where a task of the job has been assigned.", "PREP-3"),),
     )

@@ -51,7 +51,7 @@ def _is_over(job: JobRow) -> str:
 def _ends(job: JobRow) -> Sequence[str]:
     counts, owed = job.phases.tasks, job.phases.release[HookStatus.WILL_RUN]
     return (
-        f"running tasks are terminated, {counts.active:,} waiting never start",
+        "running tasks are terminated" + (f", {counts.active:,} waiting never start" if counts.active else ""),
         f"release runs on {owed:,} node{'s' if owed != 1 else ''}" if owed else "no node has anything to release",
     )
 
