@@ -12,6 +12,7 @@ from engine.views.sweep import places, values
 
 if TYPE_CHECKING:
     from engine import Simulation
+    from engine.state.pools import Pool
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.tasks import TaskPage
 
@@ -36,6 +37,7 @@ class Concern(NamedTuple):
     since_ms: int  # when the newest of them came to it
     nodes: tuple[int, ...] = ()
     tasks: tuple[int, ...] = ()
+    pool_id: str = ""  # of a trouble of a pool
 
     @property
     def size(self) -> int:
@@ -46,12 +48,12 @@ class Concern(NamedTuple):
 def concerns_of(
     simulation: Simulation, pool_id: str, preparation: InstancePage, release: InstancePage, tasks: TaskPage
 ) -> list[Concern]:
-    """What is wrong with a job and its pool now, newest first."""
+    """What is wrong with a job and its pool now, and with the size of any pool, newest first."""
     found = [
         *_job(simulation, preparation),
         *_hooks(preparation),
         *_nodes(simulation, pool_id),
-        *_pool(simulation, pool_id),
+        *(each for pool in simulation.world.pools.present() for each in _pool(pool, is_focus=pool.id == pool_id)),
         *_hooks(release),
         *_tasks(simulation, tasks),
     ]
@@ -142,17 +144,14 @@ _NODE_EFFECTS = {
 }
 
 
-def _pool(simulation: Simulation, pool_id: str) -> list[Concern]:
-    pool = simulation.world.pools.find(pool_id)
-    if pool is None:
-        return []
-    since_ms = pool.allocation_since_ms
-    found = [Concern("pool", f"resize: {error.code}", error.message, since_ms) for error in pool.resize_errors]
+def _pool(pool: Pool, *, is_focus: bool) -> list[Concern]:
+    where = "" if is_focus else f"pool {pool.id}, "
+    troubles = [(f"resize: {error.code}", error.message, pool.allocation_since_ms) for error in pool.resize_errors]
     run = pool.scaling.run if pool.scaling is not None else None
     if run is not None and run.error is not None:
         effect = f"{run.error.reason}: the pool keeps its size"
-        found.append(Concern("pool", f"autoscale: {run.error.code}", effect, run.when_ms))
-    return found
+        troubles.append((f"autoscale: {run.error.code}", effect, run.when_ms))
+    return [Concern("pool", where + text, effect, since_ms, pool_id=pool.id) for text, effect, since_ms in troubles]
 
 
 def _tasks(simulation: Simulation, page: TaskPage) -> list[Concern]:

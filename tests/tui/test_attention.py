@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine import Simulation, load_scenario
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
@@ -48,6 +49,17 @@ def test_a_failed_start_task_is_listed():
     assert any("none runs" in each for each in lines)
     number = next(number for number, concern in enumerate(model.concerns) if concern.kind == "node")
     assert model.subjects(number) == [Subject("node", node) for node in range(4)]
+
+
+def test_a_pool_that_no_job_uses_yet_is_listed_by_its_name():
+    sim = Simulation(load_scenario("quota-keeps-the-pool-small"))
+    run_to(sim, minutes=4)
+    session = Session(sim)
+    assert session.pool_id == "pricing"
+    model, lines = listed(sim)
+    assert lines[0] == "✗ pool risk, resize: AccountCoreQuotaReached"
+    assert model.place(0) == ("pools", None)
+    assert model.subjects(0) == [Subject("pool", "risk")]
 
 
 def test_a_resize_that_fell_short_and_a_formula_that_fails_are_of_the_pool():

@@ -249,3 +249,10 @@ def test_links_in_the_details_are_followed_as_in_a_blade(dashboard_at):
     seen = []
     drive(app, "5", "tab", "enter", lambda app: seen.append(app.screen.view.subject))
     assert [subject.kind for subject in seen] == ["job"]
+
+
+def test_a_list_says_how_it_is_sorted(session_at):
+    session = session_at(0)
+    assert plain(JobsModel(session).arrangement()).startswith("sorted by age, oldest first")
+    assert plain(PoolsModel(session).arrangement()).startswith("sorted by age, oldest first")
+    assert plain(NodesModel(session).arrangement()).startswith("sorted by trouble first")

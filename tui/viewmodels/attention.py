@@ -73,9 +73,7 @@ class AttentionModel:
             return [Subject("node", node) for node in concern.nodes]
         if concern.tasks:
             return [Subject("task", task) for task in concern.tasks]
-        return [
-            Subject("pool", self.session.pool_id) if concern.kind == "pool" else Subject("job", self.session.job_id)
-        ]
+        return [Subject("pool", concern.pool_id) if concern.kind == "pool" else Subject("job", self.session.job_id)]
 
     def place(self, number: int) -> tuple[str, int | None]:
         """Where a concern is looked at: the view's name, and the first of its nodes or tasks."""

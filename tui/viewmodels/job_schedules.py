@@ -25,6 +25,7 @@ class JobSchedulesModel(RowsModel):
     """Job schedules, oldest first."""
 
     title = "Job schedules"
+    own_order = "age, oldest first"
     kind = "job schedule"
     columns = (
         Column("", 1),

@@ -25,6 +25,7 @@ class JobsModel(RowsModel):
     """Jobs, oldest first."""
 
     title = "Jobs"
+    own_order = "age, oldest first"
     kind = "job"
     columns = (
         Column("", 1),

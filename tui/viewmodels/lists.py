@@ -33,6 +33,7 @@ class RowsModel(ColumnsModel, ABC):
     title: ClassVar[str]
     help_text: ClassVar[str] = ""
     kind: ClassVar[Kind | None] = None  # what can be acted on in a row
+    own_order: ClassVar[str] = "trouble first"  # in words
 
     def __init__(self, session: Session) -> None:
         """A list of this session's simulation; empty until ``refresh``."""
@@ -282,7 +283,7 @@ class RowsModel(ColumnsModel, ABC):
 
     def arrangement(self) -> Line:
         """How the list is sorted and filtered, in words."""
-        order = "trouble first" if self.sort_column is None else self.sort_column.lower()
+        order = self.own_order if self.sort_column is None else self.sort_column.lower()
         turned = ", descending" if self.is_descending and self.sort_column else ""
         shown = f"   filter: {self.filter_text or 'none'}"
         failed = "   only failed" if self.only_failed else ""

@@ -28,6 +28,7 @@ class PoolsModel(RowsModel):
     """Pools, oldest first."""
 
     title = "Pools"
+    own_order = "age, oldest first"
     kind = "pool"
     columns = (
         Column("", 1),
