@@ -27,6 +27,7 @@ from tui.targets import TargetError
 from tui.viewmodels.glyphs import GlyphSet
 from tui.viewmodels.session import Session
 from tui.viewmodels.tabs import TABS, VIEW_NAMES
+from tui.way import Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -139,14 +140,20 @@ class Dashboard(App[None]):
     async def on_event(self, event: events.Event) -> None:
         """Whoever has pressed a key does not wait for time to go by, and types where the key before has led."""
         is_typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
+        if is_typed:
+            self.way.make()
         if is_typed and self.keyboard.holds(event):
             return
         if is_typed:
-            self.deck.playback.pacer.make_way()
             self.deck.end_introduction()
         await super().on_event(event)
         if is_typed:
             self.keyboard.follow()
+
+    @property
+    def way(self) -> Way:
+        """What is done in pieces leaves it to the keys."""
+        return self.deck.playback.pacer.way
 
     def get_default_screen(self) -> Screen[None]:
         """The deck."""

@@ -1,7 +1,7 @@
 """Makes simulated time go by, in slices on the loop that also reads the keys.
 
-A slice is a few milliseconds of wall time, followed by a real sleep: a sleep of zero would keep the loop from
-reading keys. While nothing plays there is no task, no timer and no work at all.
+A slice is a few milliseconds of wall time, followed by a real sleep, see ``tui.way``. While nothing plays there is
+no task, no timer and no work at all.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from typing import TYPE_CHECKING, Protocol
+
+from tui.way import Way
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -20,8 +22,6 @@ FASTEST = 1_000_000.0
 
 _SLICE_S = 0.005
 _STRIDE_S = 0.02  # a slice on the way to a moment: nothing is drawn then but how far it is
-_SLEEP_S = 0.001
-_WAY_S = 0.02  # within that what a key has changed is drawn: a little more than a sixtieth of a second
 _IDLE_SLEEP_S = 0.02
 _EVENTS_BETWEEN_LOOKS = 48
 _FRAME_S = 0.1
@@ -66,9 +66,8 @@ class Pacer:
         self._on_frame = on_frame
         self._speed = speed
         self._wall_s = wall_s
-        self._sleep = sleep
+        self.way = Way(wall_s, sleep)
         self._anchor = (0.0, 0)  # wall and simulated time when the present speed began to count
-        self._way_until_s = 0.0
         self.playing = False
         self.destination_ms: int | None = None
 
@@ -96,17 +95,6 @@ class Pacer:
         self.playing = False
         self.destination_ms = None
 
-    def make_way(self) -> None:
-        """A key was pressed: what it does and shows comes before the next slice and the next frame."""
-        self._way_until_s = self._wall_s() + _WAY_S
-
-    async def _pause(self, seconds: float) -> None:
-        """Sleep, and longer where way is to be made; keys that follow one another fast do not hold time up."""
-        await self._sleep(seconds)
-        way_s = self._way_until_s - self._wall_s()
-        if way_s > 0:
-            await self._sleep(way_s)
-
     async def play(self) -> None:
         """Let time go by until ``stop`` is called or nothing more can happen."""
         self.playing = True
@@ -115,13 +103,13 @@ class Pacer:
         try:
             while self.playing and not self._simulation.finished:
                 is_ahead = self._slice()
-                await self._pause(_IDLE_SLEEP_S if is_ahead else _SLEEP_S)
+                await (self.way.pause(_IDLE_SLEEP_S) if is_ahead else self.way.pause())
                 now_s = self._wall_s()
                 if now_s >= next_frame_s:
                     self._on_frame()
                     drawn_s = self._wall_s() - now_s
                     next_frame_s = now_s + (_SLOW_FRAME_S if drawn_s > _SLOW_DRAWING_S else _FRAME_S)
-                    await self._pause(_SLEEP_S)
+                    await self.way.pause()
             if self._simulation.finished:
                 self._simulation.finish()
         finally:
@@ -150,7 +138,7 @@ class Pacer:
                 if self._wall_s() >= next_frame_s:
                     self._on_frame()
                     next_frame_s = self._wall_s() + _FRAME_S
-                await self._pause(_SLEEP_S)
+                await self.way.pause()
             return False
         finally:
             self.destination_ms = None

@@ -100,7 +100,7 @@ def test_what_a_key_does_and_shows_comes_before_the_next_slice():
     async def sleep(seconds):
         if seconds < 0.005:
             slices.append(wall.now_s)
-            pacer.make_way()  # a key after every slice, faster than anybody can press one
+            pacer.way.make()  # a key after every slice, faster than anybody can press one
         wall.now_s += seconds
 
     pacer = Pacer(machine, lambda: None, speed=None, wall_s=wall, sleep=sleep)

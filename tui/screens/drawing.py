@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 20_000
 _SLICE_S = 0.005
-_SLEEP_S = 0.001
 _PROGRESS_S = 0.1
 
 
@@ -73,7 +71,7 @@ class Drawing:
             if time.perf_counter() >= next_progress_s:
                 grid.tell_progress(f"drawing {min(1, written / rows):.0%}")
                 next_progress_s = time.perf_counter() + _PROGRESS_S
-            await asyncio.sleep(_SLEEP_S)
+            await self._deck.playback.pacer.way.pause()
             if self._moment() != moment:
                 return False
             stop_s = time.perf_counter() + _SLICE_S

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from tui.viewmodels.session import Session
 
 _SLICE_S = 0.02
-_SLEEP_S = 0.001
 _EVENTS_BETWEEN_LOOKS = 32
 
 
@@ -87,7 +85,7 @@ class Search:
                     break
                 self._session.noted()
                 self._deck.look_at_header()
-                await asyncio.sleep(_SLEEP_S)
+                await self._deck.playback.pacer.way.pause()
         self._is_on = False
         self._deck.look()
 

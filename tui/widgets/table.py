@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,6 +12,7 @@ from textual.scroll_view import ScrollView
 
 from tui.messages import GoToFailure
 from tui.viewmodels.text import Role, Span, fit, heading, wrapped
+from tui.way import way_of
 from tui.widgets.height import set_lines
 from tui.widgets.lines import strip_of
 from tui.widgets.resized import Resized
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _HEADER_LINES = 1
 _HEADER = -1  # the header's number among the rows
-_SLEEP_S = 0.001
 _PROGRESS_S = 0.1
 
 
@@ -109,7 +108,7 @@ class Table(Resized, ScrollView):
             if time.perf_counter() >= next_progress_s:
                 next_progress_s = time.perf_counter() + _PROGRESS_S
                 self.post_message(self.Moved(self))
-            await asyncio.sleep(_SLEEP_S)
+            await way_of(self).pause()
         self._show_rows()
         self.post_message(self.Moved(self))
 

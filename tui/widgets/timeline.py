@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,6 +13,7 @@ from tui.messages import GoTo, OpenOneOf
 from tui.viewmodels.pool_band import BAND
 from tui.viewmodels.text import Role, Span, cut
 from tui.viewmodels.timeline import LABEL_CELLS
+from tui.way import way_of
 from tui.widgets.height import set_lines
 from tui.widgets.lines import strip_of
 from tui.widgets.resized import Resized
@@ -35,7 +35,6 @@ _TOLD_LINES = 2  # what the cell was, and the legend
 _LEAST_WITH_BAND = 14  # lines there must be for the band to have room
 _SCROLLBAR_CELLS = 1
 _WHEEL_COLUMNS = 4
-_SLEEP_S = 0.001
 _PROGRESS_S = 0.1
 
 
@@ -115,7 +114,7 @@ class TimelineGrid(Resized, ScrollView):
             if time.perf_counter() >= next_progress_s:
                 self._show()
                 next_progress_s = time.perf_counter() + _PROGRESS_S
-            await asyncio.sleep(_SLEEP_S)
+            await way_of(self).pause()
         self._refresh()
         self._show()
 
