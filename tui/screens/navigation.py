@@ -44,6 +44,7 @@ class Navigation:
         self._settings = settings
         self._session = session
         self._trail = Trail()
+        self._left: dict[str, int] = {}  # by view: how often time had jumped when it was left
         self.line = GoLine(deck, session)
 
     @property
@@ -117,8 +118,11 @@ class Navigation:
     def _switch(self, name: str) -> None:
         if self._deck.maximized is not None:
             self._deck.minimize()
+        jumps = self._session.simulation.jumps
+        self._left[self._deck.view.id or ""] = jumps
         self._deck.query_one(ContentSwitcher).current = name
-        self._deck.view.look()  # it may be drawn before it is told that it is shown
+        if self._left.get(name) != jumps:
+            self._deck.view.look()  # what it looked at last may not be there, and it is drawn before it is shown
         self._deck.view.focus_first()
         self._deck.look_at_header()
 
