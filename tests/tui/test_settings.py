@@ -165,7 +165,7 @@ def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch
     simulation = session_at(LATER_S).simulation
     assert tui_app.show_dashboard(simulation, speed=None, plays=False, theme=None, ascii_only=False) == 0
     assert (shown["theme"], shown["speed"]) == ("light", 600)
-    assert shown["notes"] == [f"{tmp_path / 'settings.toml'}: nonsense is not known"]
+    assert shown["notes"] == [f"{tmp_path / 'settings.toml'}:\nnonsense is not known"]
     settings, _ = SettingsFile(tmp_path / "settings.toml").read(VIEW_NAMES)
     assert (settings.value("theme"), settings.value("speed")) == ("high-contrast", 0)
     tui_app.show_dashboard(simulation, speed=30, plays=False, theme="dark", ascii_only=False)
