@@ -138,7 +138,8 @@ class Table(Resized, ScrollView):
 
     def _draw_changes(self) -> None:
         places = [self._place(y) for y in range(self.size.height)]
-        shown = {place: self._line(place) for place in places}
+        columns = self._columns
+        shown = {place: self._line(place, columns) for place in places}
         changed = [place for place in places if self._shown.get(place) != shown[place]]
         self._shown = shown
         if len(changed) * 2 > len(places):
@@ -173,15 +174,19 @@ class Table(Resized, ScrollView):
         place = self._place(y)
         spans = self._shown.get(place)
         if spans is None:
-            spans = self._shown[place] = self._line(place)
+            spans = self._shown[place] = self._line(place, self._columns)
         is_cursor = place == self._at and self.model.count > 0
         pointer = self.model.session.glyphs.cursor if is_cursor and self.has_focus else " "
         line = (spans[0]._replace(text=pointer + spans[0].text), *spans[1:]) if spans else ()
         return strip_of(self, line, is_cursor=is_cursor)
 
-    def _line(self, place: int) -> Line:
+    @property
+    def _columns(self) -> list[tuple[int, int]]:
+        """Index and width of the columns that are shown; the first two cells are for pointer and mark."""
+        return self.model.layout(self.size.width - 2)
+
+    def _line(self, place: int, columns: list[tuple[int, int]]) -> Line:
         """The header or a row, without the pointer ahead of it: that comes and goes with the cursor."""
-        columns = self.model.layout(self.size.width - 2)
         if place == _HEADER:
             return (Span(" "), *self._header(columns))
         if place >= self.model.count:
@@ -304,7 +309,7 @@ class Table(Resized, ScrollView):
 
     def _sort_at(self, x: int) -> None:
         left = 2
-        for index, cells_wide in self.model.layout(self.size.width - 2):
+        for index, cells_wide in self._columns:
             if left <= x <= left + cells_wide and self.model.columns[index].name:
                 self.model.sort_by(self.model.columns[index].name)
                 self._arranged()
