@@ -50,6 +50,10 @@ class ListedTasks:
         """The id of a task."""
         return self._specs[ordinal].id
 
+    def task_ids(self, ordinals: Sequence[int]) -> list[str]:
+        """The ids of many tasks."""
+        return [self._specs[ordinal].id for ordinal in ordinals]
+
     def spec(self, ordinal: int) -> TaskSpec:
         """The body of a task."""
         return self._specs[ordinal]

@@ -12,7 +12,7 @@ numbers its tasks from 0, as the service's tools do.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -59,6 +59,15 @@ class Form:
             for part in pattern
         )
         self._parameters = tuple(part.parameter for part in pattern if isinstance(part, Placeholder))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all that varies is the first parameter, once."""
+        return self._parameters == (0,)
+
+    def plain_texts(self, values: Iterable[int]) -> list[str]:
+        """The texts for many values of the first parameter, where that is all that varies."""
+        return [self._text % value for value in values]
 
     def text(self, k: int, values: tuple[int, ...]) -> str:
         """The text of task ``k``, whose parameters have these values."""
@@ -160,6 +169,12 @@ class TaskFactory:
     def task_id(self, k: int) -> str:
         """The id of task ``k``."""
         return self._id_form.text(k, self.values(k))
+
+    def task_ids(self, numbers: Sequence[int]) -> list[str]:
+        """The ids of many tasks."""
+        if len(self.parameters) == 1 and self._id_form.is_plain:
+            return self._id_form.plain_texts(map(self.parameters[0].__getitem__, numbers))
+        return [self.task_id(k) for k in numbers]
 
     def command_line(self, k: int) -> str:
         """The command line of task ``k``, cheaper than ``spec(k).command_line``."""

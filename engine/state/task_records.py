@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from engine.state.failures import FailureInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from engine.executors.protocol import PlainProcess
     from engine.specs.task import TaskSpec
 
@@ -36,6 +38,7 @@ class TaskSource(Protocol):
     @property
     def count(self) -> int: ...  # noqa: D102
     def task_id(self, ordinal: int) -> str: ...  # noqa: D102
+    def task_ids(self, ordinals: Sequence[int]) -> list[str]: ...  # noqa: D102
     def spec(self, ordinal: int) -> TaskSpec: ...  # noqa: D102
     def command_line(self, ordinal: int) -> str: ...  # noqa: D102
     def ordinal_of(self, task_id: str) -> int | None: ...  # noqa: D102

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from engine import Simulation, load_scenario
@@ -73,3 +75,23 @@ def test_what_is_upcoming_comes_in_order_and_is_all_there_is():
     assert [(one.when_ms, one.kind) for one in found] == sorted((one.when_ms, one.kind) for one in found)
     assert len(found) == len(calendar)
     assert [one for one in found if one.kind is not DueKind.TASK_ENDED] == calendar.pending()
+
+
+@pytest.mark.parametrize("task_id", ["deal-{0}", "deal-{0:4}", "x", "{0}_{0}"])
+def test_the_ids_of_many_tasks_are_those_of_each(task_id):
+    factory = {"type": "parametricSweep", "parameterSets": [{"start": 5, "end": 40, "step": 5}]}
+    template = {"id": task_id, "commandLine": "price"}
+    tasks = [{"id": "first", "commandLine": "price"}, {"id": "second", "commandLine": "price"}]
+    factories = {"taskFactory": {**factory, "repeatTask": template}} if "{" in task_id else {}
+    body = {
+        "scenario": "ids",
+        "pools": [{"id": "p", "vmSize": "standard_f2s_v2", "targetDedicatedNodes": 1}],
+        "jobs": [{"id": "j", "poolInfo": {"poolId": "p"}, "tasks": tasks, **factories}],
+    }
+    sim = Simulation(load_scenario("ids", text=json.dumps(body)))
+    sim.run_until(1000)
+    page = TaskPage(sim, "j")
+    found = list(page.order())
+    assert len(found) == 2 + 8 * bool(factories)
+    for some in (found, found[:2], found[2:], found[3:1:-1], []):
+        assert page.ids_of(some) == [page.id_of(task) for task in some]

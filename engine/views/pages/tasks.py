@@ -14,7 +14,7 @@ from engine.views.sweep import places
 from engine.views.task_environment import task_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from engine import Simulation
     from engine.log import Shape
@@ -195,17 +195,15 @@ class TaskPage:
         """The task's id."""
         return self._simulation.world.tasks.task_id(task)
 
-    def ids_of(self, tasks: Iterable[int]) -> list[str]:
-        """The ids of many tasks; those that were added together are best named together."""
-        ids: list[str] = []
-        task_id: Callable[[int], str] = str
-        first = stop = 0
-        for task in tasks:
-            if not first <= task < stop:
-                block = self._simulation.world.tasks.block_of(task)
-                first, stop, task_id = block.first, block.first + block.source.count, block.source.task_id
-            ids.append(task_id(task - first))
-        return ids
+    def ids_of(self, tasks: Sequence[int]) -> list[str]:
+        """The ids of many tasks; of those that were added together they are found together."""
+        table = self._simulation.world.tasks
+        if not tasks:
+            return []
+        block = table.block_of(min(tasks))
+        if max(tasks) >= block.first + block.source.count:
+            return [table.task_id(task) for task in tasks]
+        return block.source.task_ids([task - block.first for task in tasks])
 
     def state_of(self, task: int) -> TaskState | None:
         """The task's state; None when it has been deleted."""
