@@ -50,7 +50,7 @@ Pattern = tuple[str | Placeholder, ...]
 class Form:
     """A pattern made ready for writing: a million ids are asked for when a log is written out."""
 
-    __slots__ = ("_parameters", "_text")
+    __slots__ = ("_parameters", "_text", "is_plain")
 
     def __init__(self, pattern: Pattern) -> None:
         """Make ready."""
@@ -59,19 +59,15 @@ class Form:
             for part in pattern
         )
         self._parameters = tuple(part.parameter for part in pattern if isinstance(part, Placeholder))
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether all that varies is the first parameter, once."""
-        return self._parameters == (0,)
+        self.is_plain = self._parameters == (0,)  # all that varies is the first parameter, once
 
     def plain_texts(self, values: Iterable[int]) -> list[str]:
-        """The texts for many values of the first parameter, where that is all that varies."""
+        """The texts for many values of the first parameter, where the pattern is plain."""
         return [self._text % value for value in values]
 
     def text(self, k: int, values: tuple[int, ...]) -> str:
         """The text of task ``k``, whose parameters have these values."""
-        if self._parameters == (0,):
+        if self.is_plain:
             return self._text % values[0]
         return self._text % tuple(k if one is None else values[one] for one in self._parameters)
 

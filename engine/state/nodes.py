@@ -228,8 +228,7 @@ class NodeTable(PagedColumns[None]):
 
     def billed_ms(self, node: int, now_ms: int) -> int:
         """How long the node's VM has been paid for (ACC-10)."""
-        record = self[node]
-        return record.billed_ms + (now_ms - record.billed_since_ms if record.billed_since_ms is not None else 0)
+        return sum(self.billed_in_all_ms((node,), now_ms))
 
     def billed_in_all_ms(self, nodes: Iterable[int], now_ms: int) -> tuple[int, int]:
         """The sum of ``billed_ms`` over the dedicated ones of these nodes, and over the Spot ones."""

@@ -8,6 +8,7 @@ from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
 from engine.terms import AllocationState, JobState, NodeState, PoolState
 from engine.views.pages.instances import Hook
+from engine.views.pages.nodes import COMING_UP
 from engine.views.sweep import places, values
 
 if TYPE_CHECKING:
@@ -17,14 +18,6 @@ if TYPE_CHECKING:
     from engine.views.pages.tasks import TaskPage
 
 _BAD_STATES = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN, NodeState.PREEMPTED)
-_CHANGING = (
-    NodeState.CREATING,
-    NodeState.STARTING,
-    NodeState.WAITING_FOR_START_TASK,
-    NodeState.REBOOTING,
-    NodeState.REIMAGING,
-    NodeState.UPGRADING_OS,
-)
 _MOST_TASKS = 2000  # looked at for their exit codes; there may be a million
 
 
@@ -82,7 +75,7 @@ def _job(simulation: Simulation, preparation: InstancePage) -> list[Concern]:
             effect = "tasks stay active: reimage a node or add one (PREP-11)"
             since_ms = max((failed.end_ms for failed in preparation.failures()), default=job.since_ms)
             return [Concern("job", "preparation failed on every node", effect, since_ms, present)]
-    if pool.allocation is not AllocationState.STEADY or any(states.count(state) for state in _CHANGING):
+    if pool.allocation is not AllocationState.STEADY or any(states.count(state) for state in COMING_UP):
         return []
     text, effect = f"{waiting}, none runs", "no node takes one now: w tells why"
     if is_empty:

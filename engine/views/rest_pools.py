@@ -52,8 +52,8 @@ def pool_body(world: World, pool: Pool) -> dict[str, object]:
 
 def pool_stats(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
     """``stats`` of a pool: how long its dedicated cores have been paid for (STAT-1), rolled up at once (TIME-17)."""
-    dedicated = [node for node in pool.nodes if world.nodes[node].dedicated]
-    core_ms = pool.size.cores * sum(world.nodes.billed_ms(node, now_ms) for node in dedicated)
+    dedicated_ms, _ = world.nodes.billed_in_all_ms(pool.nodes, now_ms)
+    core_ms = pool.size.cores * dedicated_ms
     span: dict[str, object] = {"startTime": utc(world, pool.created_ms), "lastUpdateTime": utc(world, now_ms)}
     usage = span | {"dedicatedCoreTime": format_duration(core_ms)}
     return {"url": f"{pool_url(world, pool.id)}/lifetimepoolstats"} | span | {"usageStats": usage}

@@ -60,18 +60,17 @@ class Header(Vertical):
         """A header for these views."""
         super().__init__(id="header")
         self._session = session
-        self._tabs = tabs
+        self._tabs = _Tabs(tabs)
 
     def compose(self) -> ComposeResult:
         """Three lines; the scrubber is the first to go where lines are few."""
         yield _Breadcrumb(self._session)
         yield _Scrubber(self._session)
-        yield _Tabs(self._tabs)
+        yield self._tabs
 
     def name_tabs(self, tabs: Sequence[Tab]) -> None:
         """These are the views, and their keys."""
-        self._tabs = tabs
-        self.query_one(_Tabs).tabs = tabs
+        self._tabs.tabs = tabs
 
     def show(self, view: str, title: str, transport: Transport) -> None:
         """Bring the lines up to date."""
@@ -80,4 +79,4 @@ class Header(Vertical):
         strip = self.query_one("#scrubber", LinesView)
         if strip.display:
             strip.show([scrubber(self._session, cells)])
-        self.query_one("#tabs", LinesView).show([tab_line(self._tabs, view, cells)])
+        self._tabs.show([tab_line(self._tabs.tabs, view, cells)])

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from textual.containers import Container
 
 
 class View(Container):
     """One of the views. It is looked at whenever it comes to the screen: only then its panes have a size."""
 
+    @abstractmethod
     def look(self) -> None:
         """Bring everything that is shown up to date."""
-        raise NotImplementedError
 
     def on_show(self) -> None:
         """It has been laid out, for the first time or again."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -54,19 +53,23 @@ class Arranging:
         if value is not None:
             parts = yield from self._parts(kept, value)
             kept = []
-            for part in reversed(parts) if is_descending else parts:
-                part.sort(key=value, reverse=is_descending)
-                kept += part
+            for part, values in reversed(parts) if is_descending else parts:
+                order = sorted(range(len(part)), key=values.__getitem__, reverse=is_descending)
+                kept += map(part.__getitem__, order)
                 yield 0.9
         self.found = kept
 
-    def _parts(self, rows: list[int], value: Callable[[int], Any]) -> Generator[float, None, list[list[int]]]:
-        """The rows in parts between which the values rise."""
+    def _parts(
+        self, rows: list[int], value: Callable[[int], Any]
+    ) -> Generator[float, None, list[tuple[list[int], list[Any]]]]:
+        """The rows and their values, which may cost as much as drawing a row, in parts between which these rise."""
         bounds = sorted({value(row) for row in rows[:: len(rows) // _SAMPLES + 1]})
-        parts: list[list[int]] = [[] for _ in range(len(bounds) + 1)]
+        parts: list[tuple[list[int], list[Any]]] = [([], []) for _ in range(len(bounds) + 1)]
         for first in range(0, len(rows), _PIECE):
             piece = rows[first : first + _PIECE]
-            for row, at in zip(piece, map(partial(bisect_right, bounds), map(value, piece)), strict=True):
-                parts[at].append(row)
+            for row, one in zip(piece, map(value, piece), strict=True):
+                part, values = parts[bisect_right(bounds, one)]
+                part.append(row)
+                values.append(one)
             yield 0.5 + 0.4 * first / len(rows)
         return parts

@@ -18,28 +18,29 @@ from tui.viewmodels.lane_rows import (
     RETRYING,
     SUCCEEDED,
     Columns,
-    LaneRows,
     Sort,
     There,
     filled,
 )
-from tui.viewmodels.subject import Subject
+from tui.viewmodels.lanes_by_node import RowsByNode
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engine.views.lanes import HookRun, Lanes
+    from engine.views.pages.instances import InstancePage
     from tui.viewmodels.session import Session
 
 _STOPPED = Glyph("⊘", "t", Role.OFF, "stopped by the node")
 
 
-class HookRows(LaneRows):
+class HookRows(RowsByNode):
     """Preparation or release of the job in focus, on each node where it has run."""
 
     sorts = (Sort.TROUBLE, Sort.NUMBER, Sort.FIRST_START)
     hook: ClassVar[Hook]
+    _page: InstancePage
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
         """Nothing has been looked at yet."""
@@ -73,10 +74,6 @@ class HookRows(LaneRows):
 
     def _runs(self, node: int) -> Sequence[HookRun]:
         return self.lanes.hook_runs(self.hook, self._page.job_id, node)
-
-    def label(self, key: int) -> str:
-        """The index of the node in its pool."""
-        return f"n{self._page.position_of(key)}"
 
     def cells(self, key: int, columns: Columns) -> list[Glyph]:
         """Each try, and how it ended; an end always shows, a failure above all."""
@@ -121,15 +118,6 @@ class HookRows(LaneRows):
         if run.end_ms is not None and has_ended:
             words += f", ended {clock(run.end_ms)} after {fmt.span(run.end_ms - run.begin_ms)}"
         return line(Span(glyph.name, glyph.role), Span(words))
-
-    def subject(self, key: int) -> Subject:
-        """The node."""
-        return Subject("node", key)
-
-    def asked(self, key: int, when_ms: int) -> Subject:
-        """The node; before it came, its pool."""
-        has_come = self.lanes.lane(key).has_begun(when_ms)
-        return Subject("node", key) if has_come else Subject("pool", self.session.pool_id)
 
     def there(self, key: int, when_ms: int) -> list[There]:
         """The preparation or release task; the node as long as there is none."""

@@ -19,10 +19,10 @@ from tui.viewmodels.lane_rows import (
     RETRYING,
     RUNNING,
     Columns,
-    LaneRows,
     Sort,
     There,
 )
+from tui.viewmodels.lanes_by_node import RowsByNode
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Line, Role, Span, line
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from engine.views.lane import Lane, Stretch
     from engine.views.lanes import Lanes
+    from engine.views.pages.nodes import NodePage
     from tui.viewmodels.session import Session
 
 _IDLE = Glyph("·", ".", Role.QUIET, "idle")
@@ -56,12 +57,13 @@ _MOST_NAMED = 4
 _MOST_CACHED = 500  # rows
 
 
-class NodeRows(LaneRows):
+class NodeRows(RowsByNode):
     """The nodes of the pool in focus."""
 
     name = "nodes"
     legend = (PREPARING, RETRYING, FAILED, _BARRED, RUNNING, _TASK_BEGINS, RELEASING, _CHANGING, _IDLE)
     sorts = (Sort.NUMBER, Sort.FIRST_START, Sort.BUSY, Sort.TROUBLE)
+    _page: NodePage
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
         """Nothing is remembered yet."""
@@ -110,10 +112,6 @@ class NodeRows(LaneRows):
             case _:
                 return ""
 
-    def label(self, key: int) -> str:
-        """The index of the node in its pool."""
-        return f"n{self._page.position_of(key)}"
-
     def cells(self, key: int, columns: Columns) -> list[Glyph]:
         """What the node did; columns that are over are remembered."""
         valid = self.lanes.version, columns.step_ms
@@ -157,15 +155,6 @@ class NodeRows(LaneRows):
         if not named:
             return "one task that is added later" if left == 1 else f"{left} tasks that are added later"
         return ", ".join(named) + (f" and {left} more" if left else "")
-
-    def subject(self, key: int) -> Subject:
-        """The node."""
-        return Subject("node", key)
-
-    def asked(self, key: int, when_ms: int) -> Subject:
-        """The node; before it came, its pool."""
-        has_come = self.lanes.lane(key).has_begun(when_ms)
-        return Subject("node", key) if has_come else Subject("pool", self.session.pool_id)
 
     def there(self, key: int, when_ms: int) -> list[There]:
         """The tasks that ran there, or preparation or release of the job in focus, and the node."""

@@ -22,16 +22,16 @@ _STATUS_BITS = 4
 _NO_HOOKS = HookStatus.NOT_NEEDED.value << _STATUS_BITS | HookStatus.NOT_NEEDED.value
 
 _TROUBLE = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN)
-_CHANGING = (
+# States that a node passes through before it takes tasks.
+COMING_UP = (
     NodeState.CREATING,
     NodeState.STARTING,
     NodeState.WAITING_FOR_START_TASK,
     NodeState.REBOOTING,
     NodeState.REIMAGING,
     NodeState.UPGRADING_OS,
-    NodeState.LEAVING_POOL,
-    NodeState.DEALLOCATING,
 )
+_CHANGING = (*COMING_UP, NodeState.LEAVING_POOL, NodeState.DEALLOCATING)
 _RANKS = bytes(
     3 if state == GONE else 0 if state in _TROUBLE else 1 if state in _CHANGING else 2 for state in range(256)
 )
