@@ -3,10 +3,10 @@
 The names here are the engine's face; everything else may change.
 """
 
-from engine.errors import BatchError, BrokenInvariant, Problem, ScenarioError
+from engine.base.errors import BatchError, BrokenInvariant, Problem, ScenarioError
+from engine.run.simulation import Simulation
 from engine.scenario.load import load as load_scenario
 from engine.scenario.model import Scenario
-from engine.simulation import Simulation
 
 __all__ = [
     "BatchError",

@@ -10,8 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from engine import BatchError, Scenario, Simulation, load_scenario
+from engine.base.units import SECOND_MS
 from engine.specs.commands import COMMANDS
-from engine.units import SECOND_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

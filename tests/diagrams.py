@@ -1,4 +1,4 @@
-"""The lifecycles of ``engine/lifecycles.py`` as pictures: ``python -m tests.diagrams`` puts them into engine/README.md.
+"""The lifecycles of ``engine/base/lifecycles.py`` as pictures: ``python -m tests.diagrams`` puts them into engine/README.md.
 
 A lifecycle of a few states is a Mermaid diagram, which GitHub draws. The sixteen states of a node have too many moves
 for a picture and are a table.
@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine import lifecycles
+from engine.base import lifecycles
 
 if TYPE_CHECKING:
-    from engine.lifecycles import Moves
-    from engine.terms import State
+    from engine.base.lifecycles import Moves
+    from engine.base.terms import State
 
 README = Path(__file__).parents[1] / "engine" / "README.md"
 BEGIN, END = "<!-- lifecycles: begin -->", "<!-- lifecycles: end -->"

@@ -12,12 +12,12 @@ from typing import NoReturn
 
 import click
 
-from engine import draws
 from engine.autoscale import LIVE, METRICS, TARGETS, FormulaError, Inputs, Position, Series, parse
+from engine.base.units import SECOND_MS, parse_utc
 from engine.scenario.model import DEFAULT_START
 from engine.scenario.times import parse_time
 from engine.scenario.wording import nearest
-from engine.units import SECOND_MS, parse_utc
+from engine.specs import draws
 from tui.viewmodels.formula import around
 
 _STDIN = "-"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from engine.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_time, parse_duration, parse_utc
+from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_time, parse_duration, parse_utc
 
 _CLASSIC_NODE = re.compile(r"(tvm)-\d+_(\d+)-.*")
 _NODE = re.compile(r"(tvmps_)([0-9a-f]{6})[0-9a-f]*(_[a-z]+)?")

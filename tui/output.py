@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from engine.units import format_clock, format_utc
+from engine.base.units import format_clock, format_utc
 from engine.views import document, report
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Self
 
-from engine.units import format_clock
+from engine.base.units import format_clock
 from engine.views.report import task_totals
 
 if TYPE_CHECKING:

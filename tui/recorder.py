@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine import Simulation
-    from engine.journal import Input
+    from engine.run.journal import Input
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from engine import BatchError, Simulation, load_scenario
+from engine.base.terms import JobState, NodeState, TaskState
+from engine.base.units import MINUTE_MS, SECOND_MS
 from engine.specs.commands import AddTasks, CreateJob, CreatePool, DeleteJob, DeletePool, TerminateJob
-from engine.terms import JobState, NodeState, TaskState
-from engine.units import MINUTE_MS, SECOND_MS
 from engine.views import document, node_files
 
 if TYPE_CHECKING:

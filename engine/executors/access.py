@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.executors.commands import Denied, FileView
 
 if TYPE_CHECKING:
-    from engine.state.files import NodeFiles
+    from engine.executors.files import NodeFiles
 
 
 class GuardedFiles(FileView):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from engine.base.paths import name_of, parent
 from engine.executors.commands import Builtin, Call, Exit, copy_into, has_wildcard, succeed
-from engine.paths import name_of, parent
 
 
 def _switches(args: Sequence[str]) -> tuple[set[str], list[str]]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from engine.terms import OsFamily
+from engine.base.terms import OsFamily
 
 
 class Shell(Enum):

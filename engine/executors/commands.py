@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from engine.paths import NodeRoot, is_managed, name_of, parent
+from engine.base.paths import NodeRoot, is_managed, name_of, parent
 
 
 class FileView(Protocol):
-    """The files that a command line sees, by key (see ``engine.paths``)."""
+    """The files that a command line sees, by key (see ``engine.base.paths``)."""
 
     def read(self, key: str) -> str | None:
         """The text of a file; None if there is none."""

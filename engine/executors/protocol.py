@@ -8,19 +8,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from engine import draws
-from engine.environment import TaskKind
-from engine.state.failures import FailureInfo, ended
-from engine.state.setups import READY, Setup
-from engine.terms import ErrorCategory, OsFamily
+from engine.base.environment import TaskKind
+from engine.base.failures import FailureInfo, ended
+from engine.base.terms import ErrorCategory, OsFamily
+from engine.specs import draws
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from engine.base.paths import NodeRoot
     from engine.executors.commands import FileView
-    from engine.paths import NodeRoot
     from engine.specs.common import CommandLine, ResourceFile
     from engine.specs.simulate import Distribution, ExitCodes, Simulate
+
+
+class Setup(NamedTuple):
+    """How long until everything a process needs is on its node, in ms, and why it never will be."""
+
+    delay_ms: int = 0
+    failure: FailureInfo | None = None
+
+
+READY = Setup()
 
 
 class Launch(NamedTuple):

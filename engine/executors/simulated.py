@@ -7,22 +7,22 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
-from engine.environment import TaskKind
+from engine.base.environment import TaskKind
+from engine.base.failures import FailureInfo, failure
+from engine.base.paths import working_directory
+from engine.base.terms import OsFamily
 from engine.executors import small_shell
 from engine.executors.command_line import parse
 from engine.executors.commands import Denied
 from engine.executors.protocol import Executor, Launch, Output, PlainProcess, Plan
-from engine.paths import working_directory
+from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
 from engine.specs.simulate import Distribution, Simulate
-from engine.state.failures import FailureInfo, failure
-from engine.terms import OsFamily
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from engine.base.paths import NodeRoot
     from engine.executors.commands import FileView
-    from engine.paths import NodeRoot
 
 _JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY)
 _NOTHING = Simulate()

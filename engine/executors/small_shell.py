@@ -12,13 +12,13 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from engine.base.paths import NodeRoot
+from engine.base.terms import OsFamily
+from engine.base.units import SECOND_MS
 from engine.executors.cmd_commands import CMD_COMMANDS
 from engine.executors.command_line import AndOr, Command, Piece, Pipeline, Program, Quoting, Shell, Word, parse
 from engine.executors.commands import Builtin, Call, Denied, Exit, FileView, Process, has_wildcard
 from engine.executors.sh_commands import LINUX_PROGRAMS, SH_COMMANDS
-from engine.paths import NodeRoot
-from engine.terms import OsFamily
-from engine.units import SECOND_MS
 
 UNDERSTOOD_MS = 1 * SECOND_MS
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine import draws
-from engine.errors import BatchError
+from engine.base.errors import BatchError
+from engine.base.terms import ErrorCategory, PoolLifetimeOption, PoolState
 from engine.rules import pools
+from engine.specs import draws
 from engine.specs.pool import PoolSpec
-from engine.terms import ErrorCategory, PoolLifetimeOption, PoolState
 
 if TYPE_CHECKING:
     from engine.specs.job import AutoPoolSpecification
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 # AUTO-4: what the job's scheduling error says of the refusal of its pool.
 _CODES = {

@@ -10,22 +10,23 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from engine import autoscale, draws
+from engine import autoscale
 from engine.autoscale import OPTION, Inputs
-from engine.calendar import Due, DueKind
-from engine.errors import BatchError
-from engine.log import Subject
+from engine.base.errors import BatchError
+from engine.base.terms import AllocationState, Deallocation, PoolState
+from engine.base.units import MINUTE_MS, SECOND_MS
+from engine.events.calendar import Due, DueKind
+from engine.events.log import Subject
 from engine.rules import pool_samples, resizing
+from engine.specs import draws
 from engine.state.pools import AutoScaleRun, Scaling
-from engine.terms import AllocationState, Deallocation, PoolState
-from engine.units import MINUTE_MS, SECOND_MS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from engine.specs.commands import EnablePoolAutoScale, EvaluatePoolAutoScale
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 RESIZE_TIMEOUT_MS = 15 * MINUTE_MS  # AS-80, POOL-21
 _DEFAULT_INTERVAL_MS = 15 * MINUTE_MS  # AS-83, TIME-15

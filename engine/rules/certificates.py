@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
-from engine.catalogue import JOB_TRANSITION_MS
-from engine.environment import TaskKind
-from engine.errors import BatchError
+from engine.base.environment import TaskKind
+from engine.base.errors import BatchError
+from engine.base.terms import CertificateState, OsFamily
+from engine.events.calendar import Due, DueKind
+from engine.specs.catalogue import JOB_TRANSITION_MS
 from engine.specs.common import CertificateVisibility
 from engine.state.certificates import Use
-from engine.terms import CertificateState, OsFamily
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.specs.account import Certificate
     from engine.specs.common import CertificateReference
     from engine.state.certificates import CertificateRecord
-    from engine.world import World
+    from engine.world.world import World
 
 _S = CertificateState
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.errors import BatchError
+from engine.base.errors import BatchError
 from engine.rules import (
     autoscaling,
     certificates,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.state.task_records import TaskSource
-    from engine.world import World
+    from engine.world.world import World
 
 
 class Extras(NamedTuple):

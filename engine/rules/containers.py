@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.environment import TaskKind
-from engine.state.failures import failure
+from engine.base.environment import TaskKind
+from engine.base.failures import failure
 
 if TYPE_CHECKING:
+    from engine.base.failures import FailureInfo
     from engine.specs.common import ContainerSettings
     from engine.specs.machine import ContainerConfiguration
     from engine.specs.pool import PoolSpec
-    from engine.state.failures import FailureInfo
 
 _JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY, TaskKind.SUBTASK)
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.catalogue import DOWNLOAD_BYTES_PER_SECOND
-from engine.paths import name_of, package_directory
+from engine.base.failures import failure
+from engine.base.paths import name_of, package_directory
+from engine.executors.protocol import Setup
 from engine.rules import disk_space, storage
 from engine.rules.packages import blob_name
-from engine.state.failures import failure
-from engine.state.setups import Setup
+from engine.specs.catalogue import DOWNLOAD_BYTES_PER_SECOND
 
 if TYPE_CHECKING:
+    from engine.base.failures import FailureInfo
     from engine.specs.account import Package
     from engine.specs.common import ResourceFile
-    from engine.state.failures import FailureInfo
-    from engine.world import World
+    from engine.world.world import World
 
 
 class Delivery:

@@ -11,7 +11,7 @@ from engine.state.tasks import ACTIVE
 if TYPE_CHECKING:
     from engine.specs.task import TaskDependencies
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 
 def enter(world: World, job: Job, task: int, wanted: TaskDependencies) -> None:

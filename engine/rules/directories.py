@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.paths import WORKITEMS, job_directory, parent, task_directory
+from engine.base.paths import WORKITEMS, job_directory, parent, task_directory
+from engine.base.terms import TaskState
 from engine.state.tasks import COMPLETED, GONE
-from engine.terms import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 # Tasks, and the other instances of those that run on several nodes.
 _TASK_EVENTS = ("TaskStateChanged", "SubtaskStateChanged")

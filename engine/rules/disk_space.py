@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.environment import RESERVED_DISK_BYTES
+from engine.base.environment import RESERVED_DISK_BYTES
+from engine.base.terms import NodeState
 from engine.rules import directories, faults
-from engine.terms import NodeState
 
 if TYPE_CHECKING:
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 _GIB = 1024**3
 _N = NodeState

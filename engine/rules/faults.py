@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
-from engine.catalogue import EVICTION_NOTICE_MS, RECOVERY_MS
-from engine.errors import BatchError
+from engine.base.errors import BatchError
+from engine.base.terms import Deallocation, NodeState, SchedulingState
+from engine.base.units import MINUTE_MS
+from engine.events.calendar import Due, DueKind
 from engine.rules import interruptions, node_operations, nodes, os_upgrade, release, scheduling, spot, start_task
+from engine.specs.catalogue import EVICTION_NOTICE_MS, RECOVERY_MS
 from engine.specs.faults import Capacity, FailNode, NodeFault, StorageOutage
 from engine.state.disks import Disk
 from engine.state.nodes import Node, NodeError
-from engine.terms import Deallocation, NodeState, SchedulingState
-from engine.units import MINUTE_MS
 
 if TYPE_CHECKING:
-    from engine.world import World
+    from engine.world.world import World
 
 _N = NodeState
 _UP = (_N.WAITING_FOR_START_TASK, _N.START_TASK_FAILED, _N.IDLE, _N.RUNNING, _N.OFFLINE)

@@ -11,16 +11,16 @@ from collections.abc import Callable
 from heapq import heappop, heapreplace
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
+from engine.base.terms import JobState, PoolState
+from engine.events.calendar import Due, DueKind
 from engine.rules import outcomes, scheduling
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import Mark
 from engine.state.nodes import BUSY
 from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
-from engine.terms import JobState, PoolState
 
 if TYPE_CHECKING:
-    from engine.world import World
+    from engine.world.world import World
 
 # A job's preparation is valid on the node; with a release task it also counts that a task has run there.
 _PREPARED = Mark.VALID

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.paths import job_directory
+from engine.base.failures import STOPPED_EXIT_CODE, FailureInfo, ended, failure
+from engine.base.paths import job_directory
+from engine.base.terms import Deallocation, ErrorCategory, InstanceState
 from engine.rules import outcomes, preparation, release
 from engine.state.disks import Disk
-from engine.state.failures import STOPPED_EXIT_CODE, FailureInfo, ended, failure
 from engine.state.instances import Mark
 from engine.state.task_records import TaskExtra
 from engine.state.tasks import PREPARING, RUNNING
-from engine.terms import Deallocation, ErrorCategory, InstanceState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 # RETRY-7: how often the service tries again by itself.
 MAX_INTERNAL_RETRIES = 10

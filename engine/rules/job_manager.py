@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.specs.job import JobManagerTask
     from engine.state.jobs import Job
     from engine.state.task_records import TaskExtra, TaskProfile
-    from engine.world import World
+    from engine.world.world import World
 
 # What a job manager task has in common with any other task (JM-1, JM-2).
 _SHARED = (

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
-from engine.catalogue import JOB_TRANSITION_MS, QUOTA_RETRY_INTERVAL_MS
-from engine.errors import BatchError
+from engine.base.errors import BatchError
+from engine.base.terms import JobScheduleState, JobState
+from engine.events.calendar import Due, DueKind
 from engine.rules import auto_pools, jobs, occurrences, quotas
+from engine.specs.catalogue import JOB_TRANSITION_MS, QUOTA_RETRY_INTERVAL_MS
 from engine.specs.job import JobSpec
 from engine.state.job_schedules import NO_JOB, JobSchedule, Shortage
-from engine.terms import JobScheduleState, JobState
 
 if TYPE_CHECKING:
     from engine.rules.occurrences import Timing
     from engine.specs.commands import UpdateJobSchedule
     from engine.specs.schedule import JobScheduleSpec
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 _S = JobScheduleState
 

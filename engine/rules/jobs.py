@@ -8,21 +8,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
-from engine.catalogue import JOB_TRANSITION_MS
-from engine.errors import BatchError
+from engine.base.errors import BatchError
+from engine.base.failures import ended, failure
+from engine.base.terms import (
+    DisableTasks,
+    InstanceState,
+    JobAction,
+    JobState,
+    OnAllTasksComplete,
+    PoolLifetimeOption,
+)
+from engine.events.calendar import Due, DueKind
 from engine.rules import auto_pools, interruptions, job_manager, pools, preparation, quotas, release, scheduling
-from engine.state.failures import ended, failure
+from engine.specs.catalogue import JOB_TRANSITION_MS
 from engine.state.jobs import NO_SCHEDULE, Job
 from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
-from engine.terms import DisableTasks, InstanceState, JobAction, JobState, OnAllTasksComplete, PoolLifetimeOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from engine.specs.commands import UpdateJob
     from engine.specs.job import JobSpec, PoolInfo
-    from engine.world import World
+    from engine.world.world import World
 
 _J = JobState
 _OF_JOB = PoolLifetimeOption.JOB

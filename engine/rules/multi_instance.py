@@ -13,21 +13,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
+from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended, failure
+from engine.base.paths import task_directory
+from engine.base.terms import NodeState, SubtaskState
+from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
-from engine.paths import task_directory
 from engine.rules import disk_space, outcomes, preparation, processes, setups
-from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended, failure
 from engine.state.instances import ENDED_WELL, Ending, Mark
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
-from engine.terms import NodeState, SubtaskState
 
 if TYPE_CHECKING:
     from engine.executors.protocol import Launch
     from engine.state.gangs import Gang
     from engine.state.jobs import Job
     from engine.state.task_records import TaskProfile
-    from engine.world import World
+    from engine.world.world import World
 
 _WITH_PRIMARY = ended("the primary has ended")
 

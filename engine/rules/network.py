@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.terms import NodeState, OsFamily
 from engine.specs.network import IpAddressProvisioning
 from engine.specs.pool import NodeCommunicationMode
 from engine.specs.simulate import subnet_settings
-from engine.terms import NodeState, OsFamily
 
 if TYPE_CHECKING:
     from engine.specs.pool import PoolSpecification
     from engine.specs.simulate import SimulateNetwork
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 # NET-5, NET-7: what must be open between Batch and a node.
 CLASSIC_PORTS = (29_876, 29_877)  # inbound

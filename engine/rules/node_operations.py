@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
-from engine.errors import BatchError
+from engine.base.errors import BatchError
+from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
+from engine.events.calendar import Due, DueKind
 from engine.rules import directories, interruptions, nodes, scheduling, start_task
 from engine.state.disks import Disk
 from engine.state.nodes import Node, PendingOperation
 from engine.state.tasks import COMPLETED
-from engine.terms import Deallocation, NodeState, OsFamily, SchedulingState
 
 if TYPE_CHECKING:
-    from engine.world import World
+    from engine.world.world import World
 
 _N = NodeState
 REBOOT, REIMAGE, DEALLOCATE, REMOVE, UPGRADE = "reboot", "reimage", "deallocate", "remove", "upgrade"

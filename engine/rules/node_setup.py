@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.paths import APPLICATIONS, MOUNTS
+from engine.base.failures import failure
+from engine.base.paths import APPLICATIONS, MOUNTS
 from engine.rules import containers, disk_space, faults, nodes, storage
 from engine.rules.deliveries import Delivery
 from engine.rules.packages import packages_of
 from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
-from engine.state.failures import failure
 
 if TYPE_CHECKING:
+    from engine.base.failures import FailureInfo
     from engine.specs.machine import MountConfiguration
-    from engine.state.failures import FailureInfo
     from engine.state.nodes import Node
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 
 def forget(world: World, node: int, record: Node, pool: Pool) -> None:

@@ -10,9 +10,8 @@ from datetime import timedelta
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from engine import draws
-from engine.calendar import Due, DueKind
-from engine.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
+from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
+from engine.events.calendar import Due, DueKind
 from engine.rules import (
     faults,
     interruptions,
@@ -25,13 +24,14 @@ from engine.rules import (
     scheduling,
     start_task,
 )
+from engine.specs import draws
+from engine.specs.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
 from engine.state.disks import Disk
 from engine.state.nodes import GONE, Node
-from engine.terms import Deallocation, NodeState, OsFamily, SchedulingState
 
 if TYPE_CHECKING:
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 # TIME-5: a reboot comes back in a third of the time that a new machine needs.
 REBOOT_SHARE = 3

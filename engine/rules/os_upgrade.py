@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from engine.errors import BatchError
+from engine.base.errors import BatchError
+from engine.base.terms import NodeState, PoolState
 from engine.rules import node_operations, nodes
-from engine.terms import NodeState, PoolState
 
 if TYPE_CHECKING:
     from engine.specs.machine import CloudServiceConfiguration
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 _N = NodeState
 UPDATE_DOMAINS = 5

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
+from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
+from engine.base.terms import DependencyAction, JobAction, JobState, OnTaskFailure
+from engine.events.calendar import Due, DueKind
+from engine.events.log import Subject
 from engine.executors.protocol import TIME_LIMIT, Plan
-from engine.log import Subject
 from engine.rules import dependencies, disk_space, jobs, multi_instance, processes, scheduling, setups, uploads
 from engine.state.columns import PAGE_BITS
-from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import Mark
 from engine.state.task_records import TaskExtra, TaskProfile
 from engine.state.tasks import COMPLETED, NEVER_MS, PREPARING, RUNNING, TIME_LIMIT_CODE
-from engine.terms import DependencyAction, JobAction, JobState, OnTaskFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.executors.protocol import Launch
     from engine.specs.task import ExitConditions, ExitOptions
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 # RETRY-9: why a task has failed whose process exited nonzero, and the rule.
 EXITED_NONZERO = (FAILURE_EXIT_CODE, "RETRY-9")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.environment import InstalledPackage
+from engine.base.environment import InstalledPackage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

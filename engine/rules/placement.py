@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import NodeFillType, NodeState, SchedulingState
+from engine.base.terms import NodeFillType, NodeState, SchedulingState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.state.task_records import TaskProfile
-    from engine.world import World
+    from engine.world.world import World
 
 _READY = (NodeState.IDLE, NodeState.RUNNING)
 # RETRY-7: after so many service retries on one node, any other is as good.

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, cast, overload
 
-from engine import draws
 from engine.autoscale import LIVE, Series
 from engine.autoscale.samples import SAMPLE_PERIOD_MS
-from engine.calendar import Due, DueKind
+from engine.base.terms import JobState, NodeState, PoolState
+from engine.base.units import DAY_MS
+from engine.events.calendar import Due, DueKind
 from engine.rules import nodes, resizing
+from engine.specs import draws
 from engine.state.pools import Sampling
 from engine.state.tasks import COMPLETED, PREPARING, RUNNING
-from engine.terms import JobState, NodeState, PoolState
-from engine.units import DAY_MS
 
 if TYPE_CHECKING:
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 _HISTORY_MS = DAY_MS  # AS-55
 _USABLE = (NodeState.IDLE, NodeState.RUNNING)

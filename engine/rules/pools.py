@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.catalogue import vm_size
-from engine.errors import BatchError
+from engine.base.errors import BatchError
+from engine.base.terms import AllocationState, Deallocation, JobDefaultOrder, JobState, NodeState, PoolState
 from engine.rules import autoscaling, node_operations, nodes, preparation, resizing, scheduling
 from engine.specs.base import wire_name
+from engine.specs.catalogue import vm_size
 from engine.specs.pool import PoolReplacement
 from engine.specs.refusals import pool_refusals, pool_update_refusals
 from engine.state.jobs import UNBOUND
 from engine.state.pools import Pool
-from engine.terms import AllocationState, Deallocation, JobDefaultOrder, JobState, NodeState, PoolState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.specs.pool import PoolSpec
     from engine.specs.refusals import Refusal
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 # POOL-2: properties that a PATCH may change whatever nodes there are; every other one needs an empty pool.
 _LIVE = {"start_task", "application_package_references", "certificate_references", "metadata"}

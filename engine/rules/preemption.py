@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.state.task_records import TaskProfile
-    from engine.world import World
+    from engine.world.world import World
 
 
 def preemption_victims(

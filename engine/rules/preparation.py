@@ -10,18 +10,18 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
+from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, failure
+from engine.base.terms import InstanceState, TaskResult
+from engine.events.calendar import Due, DueKind
 from engine.rules import disk_space, multi_instance, outcomes, processes, scheduling
-from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, failure
 from engine.state.instances import ENDED_WELL, Ending, InstanceTable, Mark
 from engine.state.task_records import TaskProfile
-from engine.terms import InstanceState, TaskResult
 
 if TYPE_CHECKING:
     from engine.specs.job import JobPreparationTask
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 
 # -- decisions -------------------------------------------------------------------------------------------------------

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.environment import MultiInstanceFacts, NodeFacts, TaskFacts, TaskKind, settings_of, variables
+from engine.base.environment import MultiInstanceFacts, NodeFacts, TaskFacts, TaskKind, settings_of, variables
+from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE
+from engine.base.paths import STARTUP, subtask_directory, task_directory
+from engine.base.terms import OsFamily
 from engine.executors.access import GuardedFiles
-from engine.executors.protocol import HookProcess, Launch, Output, Plan
+from engine.executors.protocol import READY, HookProcess, Launch, Output, Plan
 from engine.executors.simulated import special_duration
-from engine.paths import STARTUP, subtask_directory, task_directory
 from engine.rules import certificates, setups, users
 from engine.rules.packages import packages_of
-from engine.state.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE
 from engine.state.instances import ENDED_WELL, Ending
-from engine.state.setups import READY
-from engine.terms import OsFamily
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from engine.specs.common import CommandLine, ResourceFile
     from engine.specs.simulate import Distribution
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 _INSTANCES = (TaskKind.PRIMARY, TaskKind.SUBTASK)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.terms import JobScheduleState, OsFamily
+from engine.base.terms import NodeState as N
 from engine.rules import network
 from engine.specs.account import PoolAllocationMode
 from engine.state.pools import ResizeError
-from engine.terms import JobScheduleState, OsFamily
-from engine.terms import NodeState as N
 
 if TYPE_CHECKING:
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 # ACC-5: nodes of a pool whose nodes talk to one another.
 MAX_COMMUNICATING = {PoolAllocationMode.BATCH_SERVICE: 100, PoolAllocationMode.USER_SUBSCRIPTION: 80}

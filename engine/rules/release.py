@@ -9,17 +9,17 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
+from engine.base.failures import STOPPED_EXIT_CODE, FailureInfo
+from engine.base.terms import InstanceState, NodeState
+from engine.base.units import MINUTE_MS
+from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT
 from engine.rules import disk_space, interruptions, jobs, node_operations, processes
-from engine.state.failures import STOPPED_EXIT_CODE, FailureInfo
 from engine.state.instances import ABSENT, Ending, Mark
-from engine.terms import InstanceState, NodeState
-from engine.units import MINUTE_MS
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 # REL-13: how long a job waits for a node that cannot be reached.
 UNREACHABLE_WAIT_MS = 15 * MINUTE_MS

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
-from engine.catalogue import JOB_TRANSITION_MS
-from engine.errors import BatchError
-from engine.log import Subject
+from engine.base.errors import BatchError
+from engine.base.terms import AllocationState, Deallocation, NodeState, PoolState
+from engine.base.units import format_utc
+from engine.events.calendar import Due, DueKind
+from engine.events.log import Subject
 from engine.rules import node_operations, nodes, pools, quotas, spot
+from engine.specs.catalogue import JOB_TRANSITION_MS
 from engine.state.pools import ResizeError
-from engine.terms import AllocationState, Deallocation, NodeState, PoolState
-from engine.units import format_utc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 _N = NodeState
 _BROKEN = (_N.UNUSABLE, _N.START_TASK_FAILED, _N.UNKNOWN, _N.PREEMPTED, _N.DEALLOCATED, _N.DEALLOCATING)

@@ -12,21 +12,21 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
-from engine.catalogue import SCHEDULING_LATENCY_MS
+from engine.base.terms import JobState, NodeState, PoolState, SchedulingState
+from engine.events.calendar import Due, DueKind
 from engine.rules import multi_instance, node_operations, outcomes, placement, preemption, preparation, starvation
+from engine.specs.catalogue import SCHEDULING_LATENCY_MS
 from engine.state.nodes import BUSY, CALM
 from engine.state.ready import ReadyQueue
 from engine.state.task_records import TaskProfile
 from engine.state.tasks import ACTIVE
-from engine.terms import JobState, NodeState, PoolState, SchedulingState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 _IDLE, _RUNNING = NodeState.IDLE, NodeState.RUNNING
 ROW_BITS = 24

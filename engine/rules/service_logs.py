@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine import draws
-from engine.errors import BatchError
+from engine.base.errors import BatchError
+from engine.base.terms import NodeState
 from engine.rules import storage
-from engine.terms import NodeState
+from engine.specs import draws
 
 if TYPE_CHECKING:
     from engine.specs.commands import UploadNodeLogs
-    from engine.world import World
+    from engine.world.world import World
 
 FILES = 3  # NOP-11: so many files are uploaded
 

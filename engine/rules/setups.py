@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.executors.protocol import READY
 from engine.rules import containers, users
 from engine.rules.deliveries import Delivery, package_failure
-from engine.state.setups import READY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.environment import TaskKind
-    from engine.executors.protocol import Launch
+    from engine.base.environment import TaskKind
+    from engine.executors.protocol import Launch, Setup
     from engine.specs.common import ApplicationPackageReference, CommandLine, ResourceFile
     from engine.state.pools import Pool
-    from engine.state.setups import Setup
-    from engine.world import World
+    from engine.world.world import World
 
 
 def may_matter(pool: Pool | None, kind: TaskKind, spec: CommandLine) -> bool:

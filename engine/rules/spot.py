@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
-from engine.catalogue import SPOT_REFILL_INTERVAL_MS
+from engine.base.terms import AllocationState, NodeState, PoolState
+from engine.events.calendar import Due, DueKind
 from engine.rules import nodes, quotas, resizing
-from engine.terms import AllocationState, NodeState, PoolState
+from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS
 
 if TYPE_CHECKING:
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 
 def preempted_nodes(world: World, pool: Pool) -> list[int]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
-from engine.paths import STARTUP, working_directory
+from engine.base.failures import FAILURE_EXIT_CODE, FailureInfo
+from engine.base.paths import STARTUP, working_directory
+from engine.base.terms import NodeState
+from engine.events.calendar import Due, DueKind
 from engine.rules import disk_space, nodes, processes, setups
-from engine.state.failures import FAILURE_EXIT_CODE, FailureInfo
 from engine.state.nodes import StartTaskRecord
-from engine.terms import NodeState
 
 if TYPE_CHECKING:
     from engine.specs.pool import StartTask
-    from engine.world import World
+    from engine.world.world import World
 
 
 def start_retry_verdict(spec: StartTask, retries: int, exit_code: int | None) -> bool:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.calendar import Due, DueKind
+from engine.base.failures import FailureInfo, failure
+from engine.base.units import MINUTE_MS
+from engine.events.calendar import Due, DueKind
 from engine.rules import outcomes, scheduling
-from engine.state.failures import FailureInfo, failure
-from engine.units import MINUTE_MS
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.state.task_records import TaskProfile
-    from engine.world import World
+    from engine.world.world import World
 
 
 _NEVER_FITS = failure("TaskSchedulingConstraintFailed")

@@ -9,13 +9,13 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from engine.base.failures import failure
 from engine.specs.simulate import SimulateStorage
-from engine.state.failures import failure
 
 if TYPE_CHECKING:
+    from engine.base.failures import FailureInfo
     from engine.specs.common import ResourceFile
-    from engine.state.failures import FailureInfo
-    from engine.world import World
+    from engine.world.world import World
 
 _NOT_MENTIONED = SimulateStorage()
 

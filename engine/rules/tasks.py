@@ -5,26 +5,26 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from engine import draws
-from engine.calendar import Due, DueKind
-from engine.catalogue import SCHEDULING_LATENCY_MS
-from engine.environment import TaskKind
-from engine.errors import BatchError
+from engine.base.environment import TaskKind
+from engine.base.errors import BatchError
+from engine.base.failures import FailureInfo, ended
+from engine.base.paths import task_directory
+from engine.base.terms import ErrorCategory, JobState, OsFamily, TaskResult
+from engine.base.units import DAY_MS
+from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import Launch
-from engine.paths import task_directory
 from engine.rules import dependencies, interruptions, jobs, outcomes, scheduling, setups
-from engine.state.failures import FailureInfo, ended
+from engine.specs import draws
+from engine.specs.catalogue import SCHEDULING_LATENCY_MS
 from engine.state.task_records import TaskProfile, TaskSource
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING, TIME_LIMIT_CODE
-from engine.terms import ErrorCategory, JobState, OsFamily, TaskResult
-from engine.units import DAY_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.specs.task import TaskConstraints, TaskSpec
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 # TASK-9: a task that is not completed so long after it was added is ended by the service.
 LIFETIME_MS = 180 * DAY_MS

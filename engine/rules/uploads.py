@@ -9,22 +9,22 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.paths import working_directory
 from engine.executors.commands import has_wildcard
-from engine.paths import working_directory
 from engine.rules import processes, storage
 from engine.specs.common import OutputFileUploadCondition as When
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from engine.base.failures import FailureInfo
+    from engine.base.paths import NodeRoot
+    from engine.executors.files import NodeFiles
     from engine.executors.protocol import Launch
-    from engine.paths import NodeRoot
     from engine.specs.common import OutputFile
     from engine.specs.task import TaskSpec
-    from engine.state.failures import FailureInfo
-    from engine.state.files import NodeFiles
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))|%(\w+)%", re.ASCII)
 

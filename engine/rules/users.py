@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.environment import TaskKind
-from engine.errors import BatchError
-from engine.paths import STARTUP, task_directory
+from engine.base.environment import TaskKind
+from engine.base.errors import BatchError
+from engine.base.failures import failure
+from engine.base.paths import STARTUP, task_directory
+from engine.base.terms import OsFamily
+from engine.base.units import DAY_MS
 from engine.specs.common import AutoUserScope, ElevationLevel
-from engine.state.failures import failure
-from engine.terms import OsFamily
-from engine.units import DAY_MS
 
 if TYPE_CHECKING:
+    from engine.base.failures import FailureInfo
     from engine.specs.commands import CreateNodeUser, UpdateNodeUser
     from engine.specs.common import UserIdentity
     from engine.specs.pool import PoolSpec, UserAccount
-    from engine.state.failures import FailureInfo
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 
 # -- users that run commands -----------------------------------------------------------------------------------------

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
+from engine.base.terms import (
+    AllocationState,
+    JobScheduleState,
+    JobState,
+    NodeState,
+    PoolState,
+    State,
+    TaskResult,
+    TaskState,
+)
+from engine.base.units import SECOND_MS, parse_duration
 from engine.scenario.document import Place
 from engine.scenario.model import Bounds, Condition, Subject, SubjectKind, Verbatim, Wanted
 from engine.scenario.times import parse_time
 from engine.scenario.wording import one_of, shown
-from engine.terms import AllocationState, JobScheduleState, JobState, NodeState, PoolState, State, TaskResult, TaskState
-from engine.units import SECOND_MS, parse_duration
 
 # The events that a condition can name.
 EVENTS = (

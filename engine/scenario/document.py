@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from engine.errors import Problem
+from engine.base.errors import Problem
 from engine.scenario.model import Plain
 from engine.scenario.tree import Mark, Stop, Tree
 from engine.scenario.wording import shown

@@ -7,7 +7,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from engine.errors import Problem, ScenarioError
+from engine.base.errors import Problem, ScenarioError
 from engine.scenario.model import Source
 from engine.scenario.wording import nearest
 

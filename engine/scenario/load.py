@@ -7,8 +7,9 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
 
-from engine import collector
-from engine.errors import ScenarioError
+from engine.base import gc_pause
+from engine.base.errors import ScenarioError
+from engine.base.units import parse_utc
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import Document, Place
@@ -38,7 +39,6 @@ from engine.specs.pool import PoolSpec
 from engine.specs.refusals import account_refusals, job_refusals, pool_refusals, schedule_refusals
 from engine.specs.schedule import JobScheduleSpec
 from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateStorage
-from engine.units import parse_utc
 
 Model = TypeVar("Model", bound=Spec)
 
@@ -78,7 +78,7 @@ def load(path_or_name: str, *, text: str | None = None) -> Scenario:
     source = read_source(path_or_name) if text is None else Source(path_or_name, text)
     document = Document(source.path)
     scenario = None
-    with suppress(Stop), collector.at_rest():
+    with suppress(Stop), gc_pause.at_rest():
         scenario = _read(document, source)
     if document.problems:
         raise ScenarioError(sorted(document.problems, key=lambda problem: (problem.line, problem.column)))

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from engine.base.units import format_duration
 from engine.scenario.model import Plain, Scenario
 from engine.scenario.tree import Tree, parse
 from engine.specs.commands import Command
-from engine.units import format_duration
 
 # Text that YAML reads as this text without quotes, wherever it stands.
 _BARE = re.compile(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)

@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from engine.base.terms import AllocationState, TaskResult
+from engine.base.units import format_duration
 from engine.scenario.bodies import field_names
 from engine.scenario.conditions import (
     EVENTS,
@@ -31,8 +33,6 @@ from engine.specs.pool import PoolSpec
 from engine.specs.schedule import JobScheduleSpec
 from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateStorage
 from engine.specs.task import TaskSpec
-from engine.terms import AllocationState, TaskResult
-from engine.units import format_duration
 
 Schema = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from engine.errors import ScenarioError
+from engine.base.errors import ScenarioError
 from engine.scenario.bodies import read_body, read_value
 from engine.scenario.document import Document, Place
 from engine.scenario.factory import TaskFactory, parse_pattern, template_strings

@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from engine.units import SECOND_MS, parse_duration, parse_utc
+from engine.base.units import SECOND_MS, parse_duration, parse_utc
 
 LATEST_MS = 100 * 366 * 86_400_000
 """A century; every later time is a slip of the pen."""

@@ -7,9 +7,9 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from engine.base.terms import Option
 from engine.specs.base import Bool, Identified, Int, Secret, Size, Spec, Text
 from engine.specs.common import ApplicationPackageReference
-from engine.terms import Option
 
 
 class PoolAllocationMode(Option):

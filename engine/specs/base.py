@@ -29,7 +29,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
-from engine.units import format_duration, format_utc, parse_duration, parse_utc
+from engine.base.units import format_duration, format_utc, parse_duration, parse_utc
 
 # Words the service does not write like other words, unless they come first.
 _IRREGULAR = {"gb": "GB", "ip": "IP", "nat": "NAT", "os": "OS", "sku": "SKU", "vm": "VM", "vnet": "VNet"}

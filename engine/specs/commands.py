@@ -10,6 +10,8 @@ from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator, AliasChoices, Field
 
+from engine.base.terms import Deallocation, DisableTasks
+from engine.base.units import MINUTE_MS
 from engine.specs.account import Certificate
 from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Text, UtcTime
 from engine.specs.common import IdentityReference
@@ -19,8 +21,6 @@ from engine.specs.job import JobSpec, JobUpdate
 from engine.specs.pool import PoolReplacement, PoolSpec, PoolUpdate
 from engine.specs.schedule import JobScheduleSpec, JobScheduleUpdate
 from engine.specs.task import TaskConstraints, TaskSpec
-from engine.terms import Deallocation, DisableTasks
-from engine.units import MINUTE_MS
 
 
 def _keeps_no_data(option: Deallocation) -> Deallocation:

@@ -7,9 +7,9 @@ from typing import ClassVar
 from pydantic import AliasChoices, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
+from engine.base.terms import Option
 from engine.specs.base import Bool, Secret, Spec, Text
 from engine.specs.simulate import OptionalSimulate
-from engine.terms import Option
 
 
 class AutoUserScope(Option):

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
+from engine.base.terms import Option
 from engine.specs.base import Int, OptionalDuration, Text
 from engine.specs.entry import Entry, OnNode
-from engine.terms import Option
 
 _FOR = AliasChoices("for")
 

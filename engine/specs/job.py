@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from engine.base.terms import OnAllTasksComplete, OnTaskFailure, PoolLifetimeOption
+from engine.base.units import MINUTE_MS
 from engine.specs.base import Bool, Duration, Identified, Int, Spec, Text
 from engine.specs.common import (
     ApplicationPackageReference,
@@ -14,8 +16,6 @@ from engine.specs.common import (
 from engine.specs.network import JobNetworkConfiguration
 from engine.specs.pool import PoolSpecification
 from engine.specs.task import RETENTION_MS, TaskConstraints
-from engine.terms import OnAllTasksComplete, OnTaskFailure, PoolLifetimeOption
-from engine.units import MINUTE_MS
 
 
 class JobConstraints(Spec):

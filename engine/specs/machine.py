@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import AliasChoices, Field
 
+from engine.base.terms import Option
 from engine.specs.base import Bool, Int, OptionalDuration, Secret, Spec, Text
 from engine.specs.common import ContainerRegistry, IdentityReference
-from engine.terms import Option
 
 
 class CachingType(Option):

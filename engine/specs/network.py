@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from engine.base.terms import Option
 from engine.specs.base import Bool, Int, Spec, Text
-from engine.terms import Option
 
 
 class DynamicVNetAssignmentScope(Option):

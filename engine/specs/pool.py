@@ -6,8 +6,10 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field, PlainSerializer, SerializationInfo, field_serializer
 
-from engine.catalogue import os_of
+from engine.base.terms import JobDefaultOrder, NodeFillType, Option, OsFamily
+from engine.base.units import MINUTE_MS, format_duration
 from engine.specs.base import Bool, FiniteDuration, Identified, Int, Secret, Spec, Text
+from engine.specs.catalogue import os_of
 from engine.specs.common import (
     ApplicationPackageReference,
     CertificateReference,
@@ -22,8 +24,6 @@ from engine.specs.machine import (
     VirtualMachineConfiguration,
 )
 from engine.specs.network import NetworkConfiguration
-from engine.terms import JobDefaultOrder, NodeFillType, Option, OsFamily
-from engine.units import MINUTE_MS, format_duration
 
 __all__ = [
     "CloudServiceConfiguration",

@@ -20,8 +20,8 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from engine.base.units import SECOND_MS, UNLIMITED_FROM_MS, format_duration, parse_duration
 from engine.specs.base import Bool, Int, Number, Size, Spec, Text
-from engine.units import SECOND_MS, UNLIMITED_FROM_MS, format_duration, parse_duration
 
 DistributionKind = Literal["constant", "uniform", "normal", "lognormal", "exponential", "triangular", "choice"]
 

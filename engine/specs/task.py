@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from engine.base.terms import DependencyAction, JobAction
+from engine.base.units import DAY_MS
 from engine.specs.base import Duration, Identified, Int, Spec, Text
 from engine.specs.common import (
     ApplicationPackageReference,
@@ -11,8 +13,6 @@ from engine.specs.common import (
     ResourceFile,
 )
 from engine.specs.simulate import OptionalSimulate
-from engine.terms import DependencyAction, JobAction
-from engine.units import DAY_MS
 
 RETENTION_MS = 7 * DAY_MS
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.errors import BrokenInvariant
-from engine.lifecycles import CERTIFICATE
-from engine.log import EventLog, Subject
+from engine.base.errors import BrokenInvariant
+from engine.base.lifecycles import CERTIFICATE
+from engine.base.terms import CertificateState
+from engine.events.log import EventLog, Subject
 from engine.state.columns import Record, Records
-from engine.terms import CertificateState
 
 if TYPE_CHECKING:
     from engine.specs.account import Account, Certificate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from engine.state.files import NodeFiles
+from engine.executors.files import NodeFiles
 
 
 class Disk(Enum):

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.errors import BrokenInvariant
-from engine.lifecycles import SUBTASK
-from engine.log import Subject
+from engine.base.errors import BrokenInvariant
+from engine.base.lifecycles import SUBTASK
+from engine.base.terms import SubtaskState, TaskResult
+from engine.events.log import Subject
 from engine.state.tasks import NEVER_MS
-from engine.terms import SubtaskState, TaskResult
 
 if TYPE_CHECKING:
-    from engine.log import EventLog
+    from engine.events.log import EventLog
     from engine.state.instances import Ending
 
 

@@ -12,10 +12,10 @@ from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from engine.log import EventLog, Subject
+from engine.base.failures import FailureInfo
+from engine.base.terms import InstanceState, TaskResult
+from engine.events.log import EventLog, Subject
 from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, ColumnsCopy, PagedColumns
-from engine.state.failures import FailureInfo
-from engine.terms import InstanceState, TaskResult
 
 ABSENT = 0
 _NO_ROWS = array("i")

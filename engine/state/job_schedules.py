@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.errors import BrokenInvariant
-from engine.lifecycles import JOB_SCHEDULE
-from engine.log import Subject
+from engine.base.errors import BrokenInvariant
+from engine.base.lifecycles import JOB_SCHEDULE
+from engine.base.terms import JobScheduleState
+from engine.events.log import Subject
 from engine.state.named import Named, NamedRecords
-from engine.terms import JobScheduleState
 
 if TYPE_CHECKING:
     from engine.specs.schedule import JobScheduleSpec

@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING, Self
 
-from engine.errors import BrokenInvariant
-from engine.lifecycles import JOB
-from engine.log import EventLog, Subject
+from engine.base.errors import BrokenInvariant
+from engine.base.lifecycles import JOB
+from engine.base.terms import JobState, OnAllTasksComplete, TaskResult
+from engine.events.log import EventLog, Subject
 from engine.state.named import Named, NamedRecords
 from engine.state.ready import ReadyQueue
-from engine.terms import JobState, OnAllTasksComplete, TaskResult
 
 if TYPE_CHECKING:
     from engine.specs.job import JobSpec

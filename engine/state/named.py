@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-from engine.log import EventLog
+from engine.events.log import EventLog
 from engine.state.columns import Record, Records
 
 

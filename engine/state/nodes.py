@@ -6,20 +6,20 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.errors import BrokenInvariant
-from engine.lifecycles import NODE
-from engine.log import EventLog, Subject
+from engine.base.errors import BrokenInvariant
+from engine.base.failures import FailureInfo
+from engine.base.lifecycles import NODE
+from engine.base.terms import NodeState, SchedulingState, TaskResult
+from engine.events.log import EventLog, Subject
 from engine.state.columns import TIME, ColumnsCopy, PagedColumns, Record, Records
-from engine.state.failures import FailureInfo
-from engine.terms import NodeState, SchedulingState, TaskResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engine.environment import InstalledPackage
+    from engine.base.environment import InstalledPackage
+    from engine.executors.protocol import Setup
     from engine.specs.common import CertificateReference
     from engine.specs.pool import StartTask
-    from engine.state.setups import Setup
 
 CREATING = NodeState.CREATING
 _FIRST_ADDRESS = (10 << 24) + 4  # NODE-4: 10.0.0.4

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale import joined
-from engine.errors import BrokenInvariant
-from engine.lifecycles import ALLOCATION, POOL
-from engine.log import Subject
+from engine.base.errors import BrokenInvariant
+from engine.base.lifecycles import ALLOCATION, POOL
+from engine.base.terms import AllocationState, JobDefaultOrder, NodeFillType, OsFamily, PoolState
+from engine.events.log import Subject
 from engine.state.named import Named, NamedRecords
-from engine.terms import AllocationState, JobDefaultOrder, NodeFillType, OsFamily, PoolState
 
 if TYPE_CHECKING:
     from engine.autoscale import RunError
-    from engine.catalogue import VmSize
+    from engine.specs.catalogue import VmSize
     from engine.specs.pool import PoolSpec
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from engine.state.failures import FailureInfo
+from engine.base.failures import FailureInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,13 +11,13 @@ from bisect import bisect_right
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from engine.errors import BrokenInvariant
-from engine.lifecycles import TASK
-from engine.log import EventLog, Subject
+from engine.base.errors import BrokenInvariant
+from engine.base.failures import FailureInfo
+from engine.base.lifecycles import TASK
+from engine.base.terms import TaskResult, TaskState
+from engine.events.log import EventLog, Subject
 from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, Columns, Excerpt
-from engine.state.failures import FailureInfo
 from engine.state.task_records import PLAIN, UNTRIED, TaskBlock, TaskExtra, TaskProfile, TaskSource
-from engine.terms import TaskResult, TaskState
 
 if TYPE_CHECKING:
     from engine.specs.task import TaskSpec

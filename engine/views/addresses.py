@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from engine.units import format_utc
+from engine.base.units import format_utc
 
 if TYPE_CHECKING:
-    from engine.world import World
+    from engine.world.world import World
 
 _TICKS_SINCE = datetime(1, 1, 1, tzinfo=UTC)
 _TICKS_PER_MS = 10_000

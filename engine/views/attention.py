@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.terms import AllocationState, JobState, NodeState, PoolState
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
-from engine.terms import AllocationState, JobState, NodeState, PoolState
 from engine.views.pages.instances import Hook
 from engine.views.pages.nodes import COMING_UP
 from engine.views.sweep import places, values

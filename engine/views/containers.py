@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine import draws
+from engine.specs import draws
 
 if TYPE_CHECKING:
     from engine.specs.common import CommandLine
-    from engine.world import World
+    from engine.world.world import World
 
 
 def container_info(

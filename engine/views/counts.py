@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.base.terms import NodeState, TaskResult
+from engine.base.units import HOUR_MS
 from engine.specs.base import wire_name
 from engine.state.columns import PAGE_BITS
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
-from engine.terms import NodeState, TaskResult
-from engine.units import HOUR_MS
 from engine.views import history
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from engine.observe import cost_usd, makespan_ms
-from engine.units import SECOND_MS
+from engine.base.units import SECOND_MS
+from engine.run.observe import cost_usd, makespan_ms
 from engine.views import counts
 from engine.views.addresses import utc
 from engine.views.history import TaskHistory, recent_tasks
@@ -22,11 +22,11 @@ from engine.views.rest_tasks import subtask_bodies, task_bodies
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engine.simulation import Simulation
+    from engine.run.simulation import Simulation
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 
 # Enough for any currency and share, and the same digits everywhere.

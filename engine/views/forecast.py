@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine import draws
-from engine.log import Subject
+from engine.base.terms import JobState, OnAllTasksComplete, TaskState
+from engine.events.log import Subject
 from engine.rules.processes import release_duration
+from engine.specs import draws
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
-from engine.terms import JobState, OnAllTasksComplete, TaskState
 from engine.views.pages.instances import HookStatus
 from engine.views.sweep import places, values
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from array import array
 
     from engine import Simulation
-    from engine.log import Shape
+    from engine.events.log import Shape
     from engine.state.jobs import Job
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.tasks import TaskPage

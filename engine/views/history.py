@@ -5,15 +5,15 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.log import Subject
+from engine.base.terms import NodeState, TaskState
+from engine.events.log import Subject
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, RUNNING
-from engine.terms import NodeState, TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engine.log import EventLog, Shape
-    from engine.world import World
+    from engine.events.log import EventLog, Shape
+    from engine.world.world import World
 
 # NODE-6: so many tasks a node remembers.
 RECENT_TASKS = 10

@@ -7,11 +7,11 @@ from bisect import bisect_right
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
+from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.views.pages.instances import Hook
 
 if TYPE_CHECKING:
-    from engine.log import Shape
+    from engine.events.log import Shape
 
 
 class Doing(Enum):

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.terms import JobState
+from engine.base.terms import JobState
 from engine.views.lane import READY, Lane, Step, meaning_of
 from engine.views.lane_totals import LaneTotals
 from engine.views.pages.instances import Hook
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine import Simulation
-    from engine.log import EventLog
+    from engine.events.log import EventLog
     from engine.views.counts_over_time import CountsOverTime
     from engine.views.lane import Meaning
 

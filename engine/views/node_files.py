@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.errors import BatchError
+from engine.base.errors import BatchError
 from engine.rules.directories import (
     OUTPUTS,
     directory_of,
@@ -21,8 +21,8 @@ from engine.state.tasks import NEVER_MS, PREPARING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engine.simulation import Simulation
-    from engine.world import World
+    from engine.run.simulation import Simulation
+    from engine.world.world import World
 
 __all__ = ["files_of", "hook_outputs", "read_node_file", "read_task_file", "tree"]
 

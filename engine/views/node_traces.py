@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.log import Subject
-from engine.paths import task_directory
-from engine.terms import InstanceState, NodeState, TaskState
+from engine.base.paths import task_directory
+from engine.base.terms import InstanceState, NodeState, TaskState
+from engine.events.log import Subject
 
 if TYPE_CHECKING:
     from engine import Simulation

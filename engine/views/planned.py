@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import InstanceState, TaskState
+from engine.base.terms import InstanceState, TaskState
 from engine.views.pages.instances import Hook
 
 if TYPE_CHECKING:

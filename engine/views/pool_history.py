@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.log import Subject
-from engine.terms import NodeState
-from engine.units import SECOND_MS
+from engine.base.terms import NodeState
+from engine.base.units import SECOND_MS
+from engine.events.log import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engine import Simulation
-    from engine.log import Shape
+    from engine.events.log import Shape
 
 _MOST_SAMPLES = 512
 _TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.errors import BatchError
-from engine.paths import task_directory
-from engine.terms import InstanceState
+from engine.base.errors import BatchError
+from engine.base.paths import task_directory
+from engine.base.terms import InstanceState
 from engine.views.addresses import node_url, root_directory, utc
 from engine.views.containers import container_info
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine.specs.common import CommandLine
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 Body = dict[str, object]
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.observe import cost_usd, pool_cost_usd
+from engine.base.terms import TaskResult
 from engine.rules.job_schedules import missed, next_run_ms
+from engine.run.observe import cost_usd, pool_cost_usd
 from engine.state.job_schedules import NO_JOB
 from engine.state.tasks import ACTIVE, COMPLETED
-from engine.terms import TaskResult
 from engine.views import counts
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from engine.run.simulation import Refusal, Simulation
     from engine.scenario.model import Plain
-    from engine.simulation import Refusal, Simulation
     from engine.specs.commands import Command
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 # The state of what has been deleted.
 GONE = "deleted"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import CertificateState
+from engine.base.terms import CertificateState
 from engine.views.addresses import account_url, utc
 
 if TYPE_CHECKING:
     from engine.state.certificates import CertificateRecord
-    from engine.world import World
+    from engine.world.world import World
 
 
 def account_body(world: World) -> dict[str, object]:

@@ -12,7 +12,7 @@ from engine.views.rest_jobs import Usage, usage_of
 if TYPE_CHECKING:
     from engine.state.job_schedules import JobSchedule
     from engine.views.history import TaskHistory
-    from engine.world import World
+    from engine.world.world import World
 
 
 def schedule_url(world: World, schedule_id: str) -> str:

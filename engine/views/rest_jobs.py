@@ -5,15 +5,15 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.terms import JobState
+from engine.base.units import format_duration
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS
-from engine.terms import JobState
-from engine.units import format_duration
 from engine.views.addresses import etag, job_url, utc
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.views.history import TaskHistory
-    from engine.world import World
+    from engine.world.world import World
 
 
 def job_body(world: World, job: Job) -> dict[str, object]:

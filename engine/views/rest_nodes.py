@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.errors import BatchError
-from engine.paths import STARTUP
+from engine.base.errors import BatchError
+from engine.base.paths import STARTUP
+from engine.base.terms import NodeState, OsFamily
 from engine.specs.network import IpAddressProvisioning, NetworkConfiguration
-from engine.terms import NodeState, OsFamily
 from engine.views.addresses import job_url, node_url, utc
 from engine.views.containers import container_info
 from engine.views.rest_pools import machine
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.state.nodes import StartTaskRecord
     from engine.state.pools import Pool
     from engine.views.history import RecentTask
-    from engine.world import World
+    from engine.world.world import World
 
 NODE_AGENT_VERSION = "1.12.2"
 

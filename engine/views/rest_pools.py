@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.catalogue import DEFAULT_IMAGE
+from engine.base.terms import AllocationState
+from engine.base.units import format_duration
 from engine.rules.network import communication_mode
-from engine.terms import AllocationState
-from engine.units import format_duration
+from engine.specs.catalogue import DEFAULT_IMAGE
 from engine.views.addresses import etag, pool_url, utc
 
 if TYPE_CHECKING:
     from engine.state.pools import AutoScaleRun, Pool
-    from engine.world import World
+    from engine.world.world import World
 
 
 def pool_body(world: World, pool: Pool) -> dict[str, object]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.paths import subtask_directory, task_directory
+from engine.base.paths import subtask_directory, task_directory
+from engine.base.terms import TaskResult, TaskState
+from engine.base.units import format_duration
 from engine.scenario.factory import TaskFactory
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
-from engine.terms import TaskResult, TaskState
-from engine.units import format_duration
 from engine.views.addresses import etag, job_url, node_url, root_directory, utc
 from engine.views.containers import container_info
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.task_records import TaskBlock
     from engine.views.history import Moves, TaskHistory
-    from engine.world import World
+    from engine.world.world import World
 
 Body = dict[str, Any]
 

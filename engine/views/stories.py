@@ -10,17 +10,17 @@ from bisect import bisect_left
 from enum import Enum
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from engine.log import Subject
-from engine.state.failures import FailureInfo
+from engine.base.failures import FailureInfo
+from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
+from engine.events.log import Subject
 from engine.state.tasks import GONE
-from engine.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.views.history import RECENT_TASKS, RecentTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine import Simulation
-    from engine.log import Shape
+    from engine.events.log import Shape
 
 _TASK_EVENTS = ("TaskStateChanged", "SubtaskStateChanged")
 _HOOK_EVENTS = ("JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.errors import BatchError
-from engine.paths import APPLICATIONS, package_directory, task_directory
+from engine.base.errors import BatchError
+from engine.base.paths import APPLICATIONS, package_directory, task_directory
+from engine.base.terms import TaskState
 from engine.rules import containers, disk_space, setups
 from engine.rules.storage import url_of
-from engine.terms import TaskState
 from engine.views.rest_nodes import remote_login_settings
 
 if TYPE_CHECKING:
     from engine import Simulation
     from engine.specs.common import CommandLine, ResourceFile
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 
 class Supply(NamedTuple):

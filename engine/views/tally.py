@@ -6,14 +6,14 @@ from collections.abc import Hashable
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.log import plain
-from engine.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
+from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
+from engine.events.log import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from engine import Simulation
-    from engine.log import Shape
+    from engine.events.log import Shape
 
 
 class Measure(Enum):

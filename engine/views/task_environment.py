@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.rules import processes
 
 if TYPE_CHECKING:
-    from engine.world import World
+    from engine.world.world import World
 
 
 def task_environment(world: World, task: int) -> dict[str, str]:

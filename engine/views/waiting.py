@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import JobState, TaskState
+from engine.base.terms import JobState, TaskState
 from engine.views.explain.explanation import name_of, some
 from engine.views.pages.instances import HookStatus
 

@@ -16,8 +16,8 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from engine import Simulation, load_scenario
-from engine.log import Subject
-from engine.terms import NodeState
+from engine.base.terms import NodeState
+from engine.events.log import Subject
 from tests.bench.first_paint import first_paint_s
 from tests.bench.one import peak_bytes
 from tests.bench.stage import ROW, Stage, is_quiet, percentile

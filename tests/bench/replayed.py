@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 
-from engine.log import EventLog, Subject
-from engine.terms import InstanceState, TaskState
+from engine.base.terms import InstanceState, TaskState
+from engine.events.log import EventLog, Subject
 from tests.bench.answer import Answer, Work
 
 

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.log_text import line
+from engine.events.log_text import line
 from engine.scenario.files import bundled
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine import lifecycles
+from engine.base import lifecycles
 from engine.scenario.files import bundled
 
 ROOT = Path(engine.__file__).parent

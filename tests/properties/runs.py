@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 from engine import BatchError, Scenario, Simulation, load_scenario
-from engine.invariants import check
 from engine.specs.commands import COMMANDS, Command
+from tests.invariants import check
 from tests.properties import needs
 
 _OPTIONS = ("requeue", "terminate", "taskcompletion", "retaineddata")

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine import BatchError, Simulation, checkpoints
-from engine.calendar import DueKind
-from engine.journal import Origin
+from engine import BatchError, Simulation
+from engine.events.calendar import DueKind
 from engine.rules import outcomes
+from engine.run import checkpoints
+from engine.run.journal import Origin
 from tests.properties.runs import play, random_command, random_scenario
 
 RUNS = settings(

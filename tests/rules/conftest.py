@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation
-from engine.invariants import check
 from tests import builders
+from tests.invariants import check
 
 
 class Watched(Simulation):

@@ -344,7 +344,7 @@ def test_going_back_and_on_again_gives_the_same_run():
 
 
 def test_as_72_a_formula_that_does_not_parse_is_a_mistake_of_the_file():
-    from engine.errors import ScenarioError
+    from engine.base.errors import ScenarioError
 
     text = """\
 scenario: s

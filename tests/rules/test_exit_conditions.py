@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.failures import FAILURE_EXIT_CODE, ended, failure
+from engine.base.terms import DependencyAction, JobAction
 from engine.rules.outcomes import exit_options
 from engine.specs.task import ExitConditions
-from engine.state.failures import FAILURE_EXIT_CODE, ended, failure
-from engine.terms import DependencyAction, JobAction
 from tests.builders import (
     READY_S,
     STOPPED,

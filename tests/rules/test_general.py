@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import BatchError
-from engine.state.failures import FAILURE_EXIT_CODE, ended, failure
-from engine.terms import (
+from engine.base.errors import BatchError
+from engine.base.failures import FAILURE_EXIT_CODE, ended, failure
+from engine.base.terms import (
     AllocationState,
     DisableTasks,
     ErrorCategory,

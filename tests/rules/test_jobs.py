@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.terms import JobState
 from engine.rules.jobs import command_verdict
-from engine.terms import JobState
 from engine.views.rest_jobs import job_body
 from tests.builders import (
     READY_S,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.terms import TaskResult
+from engine.base.terms import TaskResult
 from tests.builders import (
     READY_S,
     REMOVAL_S,

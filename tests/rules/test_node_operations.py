@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.terms import NodeState
 from engine.rules.node_operations import DEALLOCATE, REBOOT, REIMAGE, operation_verdict
 from engine.state.nodes import PendingOperation
-from engine.terms import NodeState
 from tests.builders import (
     READY_S,
     REBOOT_S,

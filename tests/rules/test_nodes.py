@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from engine.lifecycles import NODE
-from engine.terms import NodeState
+from engine.base.lifecycles import NODE
+from engine.base.terms import NodeState
 from tests.builders import (
     ALLOCATION_S,
     BOOT_S,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.terms import PoolState
+from engine.base.terms import PoolState
 from tests.builders import (
     ALLOCATION_S,
     READY_S,

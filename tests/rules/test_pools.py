@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.terms import AllocationState, PoolState
+from engine.base.terms import AllocationState, PoolState
 from tests.builders import (
     READY_S,
     REBOOTED_S,

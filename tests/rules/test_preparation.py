@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.terms import InstanceState, TaskResult
 from engine.rules.preparation import PrepVerdict, prep_retry_verdict, prep_verdict
 from engine.specs.job import JobPreparationTask, PreparationConstraints
 from engine.state.instances import ABSENT, Mark
-from engine.terms import InstanceState, TaskResult
 from tests.builders import (
     READY_S,
     a_job,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.terms import ErrorCategory, InstanceState, TaskResult
 from engine.rules.preparation import stays_valid_after_reboot
 from engine.specs.job import JobPreparationTask
 from engine.state.instances import Mark
-from engine.terms import ErrorCategory, InstanceState, TaskResult
 from tests.builders import (
     BOOT_S,
     READY_S,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.terms import InstanceState, NodeState, TaskResult
+from engine.base.units import MINUTE_MS
 from engine.rules.release import ReleaseVerdict, owes_release, release_verdict
 from engine.specs.job import JobReleaseTask
 from engine.state.instances import ABSENT, Mark
-from engine.terms import InstanceState, NodeState, TaskResult
-from engine.units import MINUTE_MS
 from tests.builders import (
     READY_S,
     a_job,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.terms import ErrorCategory, InstanceState, TaskResult
+from engine.base.terms import ErrorCategory, InstanceState, TaskResult
 from tests.builders import (
     READY_S,
     REBOOTED_S,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.terms import AllocationState, PoolState
 from engine.rules.resizing import resize_verdict
-from engine.terms import AllocationState, PoolState
 from tests.builders import (
     ALLOCATION_S,
     a_pool,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.terms import JobState
 from engine.rules.scheduling import may_take_turns, turn_key
-from engine.terms import JobState
 from tests.builders import (
     READY_S,
     a_job,

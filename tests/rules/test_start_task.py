@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.terms import TaskResult
 from engine.rules.start_task import start_retry_verdict
 from engine.specs.pool import StartTask
-from engine.terms import TaskResult
 from tests.builders import (
     READY_S,
     REBOOTED_S,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import ScenarioError
+from engine.base.errors import ScenarioError
 from engine.scenario.factory import TaskFactory, parse_pattern
 from engine.scenario.load import load
 from engine.scenario.sweep import factory_of

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from engine.errors import ScenarioError
+from engine.base.errors import ScenarioError
 from engine.scenario import files
 from engine.scenario.load import load
 

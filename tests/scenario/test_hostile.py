@@ -11,7 +11,7 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from engine.errors import ScenarioError
+from engine.base.errors import ScenarioError
 from engine.scenario import tree
 from engine.scenario.files import decode
 from engine.scenario.load import KEYS, load

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engine.errors import ScenarioError
+from engine.base.errors import ScenarioError
+from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.scenario.files import bundled
 from engine.scenario.load import load
 from engine.scenario.model import Bounds, Options, Subject, SubjectKind, Verbatim
 from engine.specs.commands import AddTasks, CreateJob, RebootNode
 from engine.specs.simulate import Distribution
-from engine.units import HOUR_MS, MINUTE_MS, SECOND_MS
 
 SCENARIO = """\
 scenario: night

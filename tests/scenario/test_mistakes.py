@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import Problem, ScenarioError
+from engine.base.errors import Problem, ScenarioError
 from engine.scenario.load import load
 
 HEAD = "scenario: s\n"

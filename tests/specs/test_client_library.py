@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from azure.batch import models
 
+from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS
 from engine.specs.account import Account
 from engine.specs.job import JobSpec, JobUpdate
 from engine.specs.pool import PoolSpec
 from engine.specs.refusals import job_refusals, pool_refusals, schedule_refusals, task_refusals
 from engine.specs.schedule import JobScheduleSpec
 from engine.specs.task import TaskSpec
-from engine.units import DAY_MS, HOUR_MS, MINUTE_MS
 
 
 @pytest.fixture

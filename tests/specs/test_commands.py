@@ -3,12 +3,12 @@
 import pytest
 from pydantic import ValidationError
 
+from engine.base.terms import Deallocation, DisableTasks
 from engine.specs import commands, faults
 from engine.specs.commands import COMMANDS, FAULTS, AddTasks, CreateJob, CreatePool, RemoveNodes, UpdateJob, UpdatePool
 from engine.specs.job import JobConstraints, JobSpec
 from engine.specs.pool import PoolSpec
 from engine.specs.task import TaskSpec
-from engine.terms import Deallocation, DisableTasks
 
 ON_NODE = {"poolId": "p", "node": 1}
 ENTRIES = {

@@ -6,14 +6,14 @@ from datetime import UTC, date, datetime
 import pytest
 from pydantic import ValidationError
 
+from engine.base.terms import JobDefaultOrder, NodeFillType, OnAllTasksComplete
+from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, UNLIMITED_WIRE
 from engine.specs.account import Account
 from engine.specs.common import ContainerSettings, ContainerWorkingDirectory
 from engine.specs.job import JobConstraints, JobPreparationTask, JobReleaseTask, JobSpec
 from engine.specs.pool import PoolSpec, StartTask, TaskSchedulingPolicy
 from engine.specs.schedule import JobScheduleSpec, Schedule
 from engine.specs.task import TaskConstraints, TaskSpec
-from engine.terms import JobDefaultOrder, NodeFillType, OnAllTasksComplete
-from engine.units import DAY_MS, HOUR_MS, MINUTE_MS, UNLIMITED_WIRE
 
 A_POOL = {"id": "p", "vmSize": "standard_d2s_v3"}
 

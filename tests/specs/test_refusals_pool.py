@@ -2,6 +2,7 @@
 
 import pytest
 
+from engine.base.terms import OsFamily
 from engine.specs.account import Account
 from engine.specs.commands import CreateNodeUser, EnablePoolAutoScale, EvaluatePoolAutoScale, RemoveNodes, ResizePool
 from engine.specs.pool import PoolSpec, PoolSpecification, PoolUpdate
@@ -14,7 +15,6 @@ from engine.specs.refusals import (
     resize_refusals,
 )
 from engine.specs.simulate import SimulateNetwork
-from engine.terms import OsFamily
 
 ACCOUNT = Account.from_wire(
     {

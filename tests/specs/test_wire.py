@@ -2,11 +2,11 @@
 
 import pytest
 
+from engine.base.units import UNLIMITED_WIRE
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
 from engine.specs.schedule import JobScheduleSpec
 from engine.specs.task import TaskSpec
-from engine.units import UNLIMITED_WIRE
 
 A_USER = {"autoUser": {"scope": "pool", "elevationLevel": "nonadmin"}}
 BODIES = [

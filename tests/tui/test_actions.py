@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.errors import BrokenInvariant
+from engine.base.errors import BrokenInvariant
 from engine.views.recording import recorded
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from engine.terms import JobState, NodeState, TaskResult, TaskState
+from engine.base.terms import JobState, NodeState, TaskResult, TaskState
 from engine.views.pages.instances import Hook, HookStatus
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.screen_text import contains, text_of

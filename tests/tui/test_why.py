@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from engine.errors import BrokenInvariant
+from engine.base.errors import BrokenInvariant
 from engine.views.explain.explanation import Next
 from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import catalogue, draws
-from engine.terms import OsFamily
+from engine.base.terms import OsFamily
+from engine.specs import catalogue, draws
 
 
 @pytest.mark.parametrize(

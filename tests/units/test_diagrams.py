@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine import lifecycles
+from engine.base import lifecycles
 from tests import diagrams
 
 

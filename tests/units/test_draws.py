@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import draws
+from engine.base.units import UNLIMITED_FROM_MS
+from engine.specs import draws
 from engine.specs.simulate import Distribution
-from engine.units import UNLIMITED_FROM_MS
 
 KINDS = {
     "constant": (5_000,),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.environment import (
+from engine.base.environment import (
     START_TASK,
     InstalledPackage,
     MultiInstanceFacts,
@@ -12,8 +12,8 @@ from engine.environment import (
     settings_of,
     variables,
 )
-from engine.paths import NodeRoot, subtask_directory, task_directory
-from engine.terms import OsFamily
+from engine.base.paths import NodeRoot, subtask_directory, task_directory
+from engine.base.terms import OsFamily
 
 ON_EVERY_TASK = {
     "AZ_BATCH_ACCOUNT_NAME",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from engine.autoscale import Position, RunError
-from engine.log import Entry, EventLog, Json, Subject
-from engine.log_text import elapsed, line
+from engine.base.failures import failure
+from engine.base.terms import InstanceState, NodeState
+from engine.events.log import Entry, EventLog, Json, Subject
+from engine.events.log_text import elapsed, line
 from engine.scenario.model import DEFAULT_START
-from engine.state.failures import failure
-from engine.terms import InstanceState, NodeState
 
 
 class Labels:

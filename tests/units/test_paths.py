@@ -4,9 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.paths import NodeRoot, is_managed, job_directory, name_of, parent, task_directory, working_directory
-from engine.state.files import NodeFiles
-from engine.terms import OsFamily
+from engine.base.paths import (
+    NodeRoot,
+    is_managed,
+    job_directory,
+    name_of,
+    parent,
+    task_directory,
+    working_directory,
+)
+from engine.base.terms import OsFamily
+from engine.executors.files import NodeFiles
 
 ROOTS = [NodeRoot.of(os, has_temp_disk=disk) for os in OsFamily for disk in (True, False)]
 WD = "workitems/risk/job-1/deal-1/wd"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine import BatchError
-from engine.invariants import check
+from engine.base.terms import TaskState
 from engine.specs.commands import COMMANDS
-from engine.terms import TaskState
 from tests import builders as b
+from tests.invariants import check
 
 
 def test_a_moment_is_looked_at_although_the_entry_before_it_changes_nothing():

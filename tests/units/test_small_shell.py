@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.environment import NodeFacts, TaskFacts, TaskKind, variables
+from engine.base.environment import NodeFacts, TaskFacts, TaskKind, variables
+from engine.base.paths import NodeRoot, task_directory, working_directory
+from engine.base.terms import OsFamily
+from engine.executors.files import NodeFiles
 from engine.executors.small_shell import Simulated, duration_ms, is_found, run, understands
-from engine.paths import NodeRoot, task_directory, working_directory
-from engine.state.files import NodeFiles
-from engine.terms import OsFamily
 
 LINUX, WINDOWS = OsFamily.LINUX, OsFamily.WINDOWS
 DIRECTORY = task_directory("risk", "task001")

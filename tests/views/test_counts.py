@@ -2,8 +2,8 @@
 
 import pytest
 
+from engine.base.units import HOUR_MS
 from engine.state.tasks import RUNNING
-from engine.units import HOUR_MS
 from engine.views import counts
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, run_to_end, simulation, some_tasks
 

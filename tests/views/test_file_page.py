@@ -3,7 +3,7 @@
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.units import DAY_MS, MINUTE_MS
+from engine.base.units import DAY_MS, MINUTE_MS
 from engine.views.node_files import files_of
 from engine.views.node_traces import last_directory
 from engine.views.pages.files import Cause, Fate, FilePage

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.base.terms import InstanceState, NodeState, TaskState
 from engine.specs.commands import RebootNode
-from engine.terms import InstanceState, NodeState, TaskState
 from engine.views.counts_over_time import CountsOverTime
 from engine.views.lane import Doing
 from engine.views.lanes import Lanes

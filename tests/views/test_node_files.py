@@ -3,7 +3,7 @@
 import pytest
 
 from engine import BatchError
-from engine.units import DAY_MS
+from engine.base.units import DAY_MS
 from engine.views.node_files import files_of, read_node_file, read_task_file, tree
 from tests.builders import (
     READY_S,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.calendar import DueKind
+from engine.events.calendar import DueKind
 from engine.scenario.files import bundled
 from engine.specs import commands as c
 from engine.views.pages.instances import HookStatus, pages_of

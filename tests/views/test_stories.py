@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.terms import NodeState, TaskState
+from engine.base.terms import NodeState, TaskState
 from engine.views.dependencies import dependencies_of
 from engine.views.history import recent_tasks
 from engine.views.pool_history import PoolHistory

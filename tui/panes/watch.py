@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.containers import Container
 
-from engine.terms import JobState
+from engine.base.terms import JobState
 from tui.messages import ShowView
 from tui.panes.attention import Attention
 from tui.panes.map import MapPane

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal
 from textual.content import Content
 
-from engine.paths import name_of
+from engine.base.paths import name_of
 from tui.messages import Answered, Dismissed, Typed
 from tui.panes.prompt import Prompt
 from tui.screens.help import HelpScreen

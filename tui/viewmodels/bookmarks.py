@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.units import HOUR_MS
+from engine.base.units import HOUR_MS
 from engine.views.tally import Columns, Measure, Tally, node_ms, parted_at, tally
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.text import Line, Role, Span, fit, line, wrapped

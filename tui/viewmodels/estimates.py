@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import JobState
+from engine.base.terms import JobState
 from tui import format as fmt
 from tui.viewmodels.blocks.job import glyph_of
 from tui.viewmodels.text import Line, Role, Span, between, line

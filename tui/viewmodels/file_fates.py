@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.paths import APPLICATIONS, MOUNTS, SHARED, STARTUP, VOLATILE, WORKITEMS
+from engine.base.paths import APPLICATIONS, MOUNTS, SHARED, STARTUP, VOLATILE, WORKITEMS
 from engine.views.pages.files import Cause, Fate
 from tui import format as fmt
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.paths import STARTUP, job_directory, task_directory
-from engine.terms import NodeState, TaskResult
+from engine.base.paths import STARTUP, job_directory, task_directory
+from engine.base.terms import NodeState, TaskResult
 from engine.views.node_traces import last_directory
 from tui.viewmodels.subject import Subject
 

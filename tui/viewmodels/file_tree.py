@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.paths import WORKITEMS, name_of, parent
+from engine.base.paths import WORKITEMS, name_of, parent
 from tui import format as fmt
 from tui.viewmodels.text import Line, Role, Span, between, clip, width
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
-from engine.paths import name_of
+from engine.base.paths import name_of
 from engine.views.pages.files import Cause, FilePage
 from tui import format as fmt
 from tui.viewmodels import file_fates

@@ -6,7 +6,15 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from engine.terms import AllocationState, JobScheduleState, JobState, NodeState, PoolState, TaskResult, TaskState
+from engine.base.terms import (
+    AllocationState,
+    JobScheduleState,
+    JobState,
+    NodeState,
+    PoolState,
+    TaskResult,
+    TaskState,
+)
 from engine.views.pages.instances import Hook, HookStatus
 from tui.viewmodels.text import Role, Span
 

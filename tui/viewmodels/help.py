@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.terms import NodeState
+from engine.base.terms import NodeState
 from tui.viewmodels.column_help import said_of
 from tui.viewmodels.glyphs import JOB, JOB_SCHEDULE, NODE, POOL_GLYPHS, PREPARATION, RELEASE, TASK_GLYPHS
 from tui.viewmodels.text import Line, Role, Span, fit, line, wrapped

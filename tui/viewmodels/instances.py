@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from engine.base.terms import JobState
 from engine.specs.job import JobPreparationTask, JobReleaseTask
-from engine.terms import JobState
 from engine.views.durations import Durations
 from engine.views.node_files import hook_outputs
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.terms import JobState
+from engine.base.terms import JobState
 from engine.views.pages.jobs import job_ids
 from tui.viewmodels.glyphs import JOB, Glyph
 from tui.viewmodels.lane_rows import NOTHING, Columns, LaneRows, Sort, There, filled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.terms import TaskState
+from engine.base.terms import TaskState
 from engine.views.planned import planned_task_end_ms
 from tui import format as fmt
 from tui.viewmodels.glyphs import Glyph, task_glyph

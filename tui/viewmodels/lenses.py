@@ -6,8 +6,8 @@ from bisect import bisect_right
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from engine.terms import NodeState
-from engine.units import HOUR_MS, MINUTE_MS
+from engine.base.terms import NodeState
+from engine.base.units import HOUR_MS, MINUTE_MS
 from engine.views.pages.nodes import hooks_in, state_in
 from tui.viewmodels.glyphs import NODE, PREPARATION, RELEASE, Glyph, phase_glyph
 from tui.viewmodels.text import Role

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import AllocationState, SchedulingState
+from engine.base.terms import AllocationState, SchedulingState
 from engine.views.pages.instances import HookStatus
 from tui import format as fmt
 from tui.viewmodels.blocks import node as blocks

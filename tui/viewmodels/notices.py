@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.terms import JobState
+from engine.base.terms import JobState
 from engine.views.pages.instances import HookStatus
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import JobState
+from engine.base.terms import JobState
 from engine.views.pages.instances import HookStatus
 from tui.viewmodels.estimates import estimate_line, estimates
 from tui.viewmodels.glyphs import JOB, PREPARATION, RELEASE, TASK_GLYPHS

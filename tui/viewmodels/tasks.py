@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.terms import TaskState
+from engine.base.terms import TaskState
 from engine.views.waiting import task_waits_for
 from tui import format as fmt
 from tui.viewmodels.blocks import task as blocks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.lanes import Lanes
 from tui.viewmodels.glyphs import Glyph
 from tui.viewmodels.lane_lines import LaneLines, ahead

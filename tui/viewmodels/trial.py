@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.terms import NodeState
+from engine.base.terms import NodeState
 from engine.views.tally import Columns, Measure, Tally, tally
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from engine.base.terms import OnAllTasksComplete, OnTaskFailure, PoolLifetimeOption
+from engine.base.units import MINUTE_MS, format_duration
 from engine.specs.common import OutputFile
 from engine.specs.job import (
     AutoPoolSpecification,
@@ -39,8 +41,6 @@ from engine.specs.task import (
     TaskDependencies,
     TaskSpec,
 )
-from engine.terms import OnAllTasksComplete, OnTaskFailure, PoolLifetimeOption
-from engine.units import MINUTE_MS, format_duration
 
 _COLLECTION_MAX_TASKS = 100
 _COLLECTION_MAX_BYTES = 1024 * 1024

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.catalogue import os_of
+from engine.base.terms import OsFamily
+from engine.specs.catalogue import os_of
 from engine.specs.machine import (
     ImageReference,
     MountConfiguration,
@@ -14,7 +15,6 @@ from engine.specs.machine import (
 )
 from engine.specs.pool import PoolSpecification
 from engine.specs.refusals.parts import Path, Refusal, at_least_refusals, exactly_one_refusals, invalid, missing
-from engine.terms import OsFamily
 
 _MOUNTS = tuple(MountConfiguration.model_fields)
 _MARKETPLACE = ("publisher", "offer", "sku")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from engine.errors import BatchError
+from engine.base.errors import BatchError
 from engine.specs.base import Spec, wire_name
 from engine.specs.common import CommandLine, MetadataItem, ResourceFile, UserIdentity
 

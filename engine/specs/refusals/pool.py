@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 
 from engine import autoscale
-from engine.catalogue import allowed_by_classic_size_rules, nearest_sizes, vm_size
+from engine.base.terms import OsFamily
+from engine.base.units import HOUR_MS, MINUTE_MS, format_duration
 from engine.specs.account import Account, PoolAllocationMode
 from engine.specs.base import wire_name
+from engine.specs.catalogue import allowed_by_classic_size_rules, nearest_sizes, vm_size
 from engine.specs.commands import (
     CreateNodeUser,
     EnablePoolAutoScale,
@@ -33,8 +35,6 @@ from engine.specs.refusals.parts import (
     missing,
 )
 from engine.specs.simulate import Networks
-from engine.terms import OsFamily
-from engine.units import HOUR_MS, MINUTE_MS, format_duration
 
 _LICENSES = ("maya", "vray", "3dsmax", "arnold")
 _START_TASK_MAX = 32_768

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.terms import TaskState
 from engine.state.tasks import NEVER_MS
-from engine.terms import TaskState
 from engine.views.explain.explanation import Check, Explanation, Note, moment, name_of, some
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.task_records import TaskExtra, TaskProfile
     from engine.views.explain.explanation import Next
-    from engine.world import World
+    from engine.world.world import World
 
 _FILLS = {
     "spread": "Spread: the node with the most free slots, then a prepared one, a dedicated one, the first listed.",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.autoscale import NO_SAMPLES
-from engine.terms import PoolState
-from engine.units import format_duration
+from engine.base.terms import PoolState
+from engine.base.units import format_duration
 from engine.views.explain.explanation import Check, Explanation, Next, Note, moment, some
 
 if TYPE_CHECKING:
     from engine.state.pools import AutoScaleRun, Pool, Scaling
-    from engine.world import World
+    from engine.world.world import World
 
 _SERVICE_ITEMS = 3  # of the results string; the user's variables follow (AS-68)
 

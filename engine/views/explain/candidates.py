@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.agenda import ends_in_order
+from engine.base.terms import InstanceState, NodeState, SchedulingState
 from engine.rules import network
 from engine.state.nodes import GONE
-from engine.terms import InstanceState, NodeState, SchedulingState
 from engine.views.explain.explanation import Next, Reason, earliest, name_of, some
+from engine.world.agenda import ends_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engine.agenda import Agenda
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.state.task_records import TaskProfile
-    from engine.world import World
+    from engine.world.agenda import Agenda
+    from engine.world.world import World
 
 _N = NodeState
 _READY = (_N.IDLE, _N.RUNNING)

@@ -10,7 +10,7 @@ from engine.views.explain.explanation import Check, Explanation, Note, some
 if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.views.explain.explanation import Next
-    from engine.world import World
+    from engine.world.world import World
 
 
 def why_counts(world: World, job: Job, following: Next | None) -> Explanation | None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.log import plain
-from engine.terms import AllocationState, NodeState, TaskState
+from engine.base.terms import AllocationState, NodeState, TaskState
+from engine.events.log import plain
 from engine.views.explain.explanation import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from engine import Simulation
-    from engine.world import World
+    from engine.world.world import World
 
 # So many entries of the log are played at most.
 MOST_ENTRIES = 5_000

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.units import format_time
+from engine.base.units import format_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from engine.world import World
+    from engine.world.world import World
 
 
 # What is said where nothing that is due can change the answer.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.terms import JobScheduleState, OnAllTasksComplete
 from engine.rules import job_schedules, occurrences, quotas
 from engine.rules.job_schedules import active_job
-from engine.terms import JobScheduleState, OnAllTasksComplete
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, some
 from engine.views.explain.jobs import why_job
 
 if TYPE_CHECKING:
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 _S = JobScheduleState
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.agenda import Agenda
+from engine.base.terms import InstanceState, JobState, OnAllTasksComplete
 from engine.rules import scheduling
 from engine.state.instances import Mark
 from engine.state.jobs import NO_SCHEDULE
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
-from engine.terms import InstanceState, JobState, OnAllTasksComplete
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import Fit, candidates, first_end, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, Reason, earliest, moment, name_of, some
+from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 _J = JobState
 _MOST_NAMED = 8  # of the nodes whose release tasks hold a job

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.terms import InstanceState
 from engine.state.instances import Mark
 from engine.state.tasks import NEVER_MS
-from engine.terms import InstanceState
 from engine.views.explain.explanation import Check, Explanation, Next, moment, name_of
 
 if TYPE_CHECKING:
     from engine.state.gangs import Gang
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 
 def pool_check(pool: Pool) -> Check:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.agenda import Agenda
+from engine.base.failures import FAILURE_EXIT_CODE
+from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState
 from engine.rules import node_operations
-from engine.state.failures import FAILURE_EXIT_CODE
 from engine.state.instances import Mark
-from engine.terms import InstanceState, JobState, NodeState, SchedulingState
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import STATE_REASONS, first_end, occupancy, room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
 from engine.views.explain.pools import network_checks
 from engine.views.supplies import is_behind, supplies_on
+from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.nodes import Node, NodeError
     from engine.views.supplies import Supply
-    from engine.world import World
+    from engine.world.world import World
 
 _N = NodeState
 _READY = (_N.IDLE, _N.RUNNING)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.agenda import Agenda
+from engine.base.terms import AllocationState, NodeState, PoolState
 from engine.rules import network, nodes, os_upgrade, quotas, resizing, spot
-from engine.terms import AllocationState, NodeState, PoolState
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import room_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, Reason, earliest, moment, name_of, some
 from engine.views.supplies import is_behind
+from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 _KINDS = ((True, "dedicated"), (False, "Spot"))
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.agenda import Agenda
-from engine.paths import task_directory
+from engine.base.paths import task_directory
+from engine.base.terms import InstanceState, JobState, TaskResult
 from engine.rules import preparation
 from engine.rules.preparation import PrepVerdict
 from engine.rules.setups import setup_of
 from engine.state.instances import Mark
-from engine.terms import InstanceState, JobState, TaskResult
 from engine.views.explain.candidates import room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, moment, name_of, some
 from engine.views.supplies import ready_ms
+from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
     from engine.specs.job import JobPreparationTask
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
-    from engine.world import World
+    from engine.world.world import World
 
 # Why a run began, by the rule that the log names.
 _STARTS = {

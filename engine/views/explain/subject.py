@@ -16,7 +16,7 @@ from engine.views.explain.tasks import why_task
 
 if TYPE_CHECKING:
     from engine.views.explain.explanation import Explanation
-    from engine.world import World
+    from engine.world.world import World
 
 
 def about_task(world: World, task: int, now_ms: int) -> list[Explanation]:

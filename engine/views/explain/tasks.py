@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.agenda import Agenda
-from engine.paths import task_directory
+from engine.base.paths import task_directory
+from engine.base.terms import JobState, PoolState, TaskResult, TaskState
 from engine.rules import dependencies, placement
 from engine.rules.setups import setup_of
 from engine.state.tasks import NEVER_MS
-from engine.terms import JobState, PoolState, TaskResult, TaskState
 from engine.views.explain import multi_instance
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import Fit, candidates, first_end
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
 from engine.views.supplies import ready_ms
+from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.state.task_records import TaskProfile
-    from engine.world import World
+    from engine.world.world import World
 
 # Failures before the process, and the chapters that they belong to.
 _RULES = {

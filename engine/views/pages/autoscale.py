@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.errors import BatchError
+from engine.base.errors import BatchError
 from engine.rules import autoscaling, pool_samples
 from engine.specs.commands import EnablePoolAutoScale
 

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from engine.log import plain
+from engine.events.log import plain
 from engine.views.pages.events import is_failure
 
 if TYPE_CHECKING:

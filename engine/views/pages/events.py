@@ -8,7 +8,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from engine.log import Json, Shape, Subject, plain, to_json
+from engine.events.log import Json, Shape, Subject, plain, to_json
 from engine.scenario.record import timeline_line
 
 if TYPE_CHECKING:

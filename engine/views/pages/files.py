@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.paths import parent
+from engine.base.paths import parent
+from engine.base.terms import JobState, NodeState
 from engine.rules.directories import OUTPUTS, Directory, directory_of, hook_directory, process_directory
-from engine.terms import JobState, NodeState
 from engine.views.node_traces import NodeTraces
 
 if TYPE_CHECKING:

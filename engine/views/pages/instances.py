@@ -7,13 +7,13 @@ from enum import Enum, auto
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.paths import task_directory
+from engine.base.paths import task_directory
+from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
 from engine.rules.release import owes_release
 from engine.specs.job import JobPreparationTask
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import ABSENT, InstanceTable, InstanceView, Mark
 from engine.state.nodes import GONE
-from engine.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
 from engine.views.sweep import places, side_by_side, values
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine import Simulation
+    from engine.base.failures import FailureInfo
     from engine.specs.job import JobReleaseTask
-    from engine.state.failures import FailureInfo
     from engine.state.jobs import Job
 
 _SAMPLED = 400  # nodes whose durations are looked at

@@ -10,8 +10,8 @@ from engine.state.jobs import NO_SCHEDULE
 
 if TYPE_CHECKING:
     from engine import Simulation
+    from engine.base.terms import JobScheduleState, JobState
     from engine.specs.schedule import JobScheduleSpec
-    from engine.terms import JobScheduleState, JobState
 
 
 class JobScheduleRow(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.observe import pool_cost_usd
+from engine.base.terms import AllocationState, JobState, NodeState, PoolState
 from engine.rules import network
+from engine.run.observe import pool_cost_usd
 from engine.state.nodes import GONE, UNBILLED
-from engine.terms import AllocationState, JobState, NodeState, PoolState
 from engine.views.phases import Phases, phases_of
 from engine.views.sweep import count_bits, places, values
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.specs.pool import PoolSpec, StartTask
     from engine.state.pools import Pool
     from engine.views.pages.instances import InstancePage
-    from engine.world import World
+    from engine.world.world import World
 
 
 _BILLED = bytes(state != GONE and state not in UNBILLED for state in range(256))

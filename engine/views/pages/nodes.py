@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.terms import NodeState, SchedulingState
 from engine.state.instances import Mark
 from engine.state.nodes import GONE
-from engine.terms import NodeState, SchedulingState
 from engine.views.pages.instances import Hook, HookStatus, InstancePage
 from engine.views.sweep import places, side_by_side, values
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.log import Subject
+from engine.base.terms import SubtaskState, TaskResult, TaskState
+from engine.events.log import Subject
 from engine.state.columns import PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
-from engine.terms import SubtaskState, TaskResult, TaskState
 from engine.views.pages.task_order import RunningTasks, TasksInOrder
 from engine.views.sweep import places
 from engine.views.task_environment import task_environment
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine import Simulation
-    from engine.log import Shape
-    from engine.state.failures import FailureInfo
+    from engine.base.failures import FailureInfo
+    from engine.events.log import Shape
 
 
 def job_of_task(simulation: Simulation, task: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import SchedulingState, TaskResult
+from engine.base.terms import SchedulingState, TaskResult
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
 from engine.views.stories import HookRun, NodeStory
 from tui import format as fmt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import TaskResult
+from engine.base.terms import TaskResult
 from tui.viewmodels.blocks.block import Block, row
 from tui.viewmodels.glyphs import Glyph, task_glyph
 from tui.viewmodels.subject import Subject
@@ -13,7 +13,7 @@ from tui.viewmodels.text import Role, Span, link
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engine.state.failures import FailureInfo
+    from engine.base.failures import FailureInfo
     from engine.views.pages.tasks import SubtaskRow, TaskRow
     from tui.viewmodels.session import Session
 

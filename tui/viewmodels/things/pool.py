@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.terms import NodeState
+from engine.base.terms import NodeState
 from engine.views.pages.autoscale import scale_page
 from engine.views.pool_history import PoolHistory
 from engine.views.wire import pool_wire

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from engine.units import parse_utc
+from engine.base.units import parse_utc
 from tui.viewmodels.blocks.block import Block
 from tui.viewmodels.text import Span
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.terms import TaskState
+from engine.base.terms import TaskState
 from engine.views.dependencies import dependencies_of
 from engine.views.stories import TaskStory
 from engine.views.wire import task_settings

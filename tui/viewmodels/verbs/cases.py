@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.terms import JobState
-from engine.units import format_utc
+from engine.base.terms import JobState
+from engine.base.units import format_utc
 from engine.views.pages.autoscale import scale_page
 from engine.views.pages.instances import HookStatus
 from tui.viewmodels.verbs.on_jobs import JOB, JOB_SCHEDULE, TASK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.terms import JobScheduleState, JobState, TaskState
+from engine.base.terms import JobScheduleState, JobState, TaskState
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.job_schedules import JobScheduleRow
 from engine.views.pages.jobs import JobRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.terms import NodeState, SchedulingState
+from engine.base.terms import NodeState, SchedulingState
 from engine.views.pages.nodes import NodeRow
 from tui.viewmodels.verbs.verb import LASTING, Better, Field, Verb, options, yes_or_no
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.terms import AllocationState
-from engine.units import MINUTE_MS, format_duration
+from engine.base.terms import AllocationState
+from engine.base.units import MINUTE_MS, format_duration
 from engine.views.pages.jobs import PoolRow
 from tui.viewmodels.verbs.verb import LASTING, Better, Field, Verb, minutes, options, whole
 

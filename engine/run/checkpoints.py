@@ -6,11 +6,11 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engine.expectations import ExpectationsCopy
-    from engine.journal import Input
+    from engine.run.expectations import ExpectationsCopy
+    from engine.run.journal import Input
+    from engine.run.simulation import Refusal
     from engine.scenario.model import TimelineEntry
-    from engine.simulation import Refusal
-    from engine.world import WorldCopy
+    from engine.world.world import WorldCopy
 
 # At most so many copies; when there are more, every second one goes and the distance doubles.
 MOST = 192

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.errors import BatchError
+from engine.base.errors import BatchError
+from engine.base.terms import InstanceState, NodeState, TaskResult
+from engine.base.units import HOUR_MS, SECOND_MS
 from engine.rules.commands import node_of
 from engine.rules.directories import read_file
 from engine.scenario.model import Subject, SubjectKind
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
-from engine.terms import InstanceState, NodeState, TaskResult
-from engine.units import HOUR_MS, SECOND_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 
 _ABSENT: dict[str, object] = {"state": None}

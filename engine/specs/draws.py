@@ -24,7 +24,7 @@ from random import Random  # noqa: TID251  seeded by key below, never shared
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from engine.units import UNLIMITED_FROM_MS
+from engine.base.units import UNLIMITED_FROM_MS
 
 if TYPE_CHECKING:
     from engine.specs.simulate import Distribution, ExitCodes

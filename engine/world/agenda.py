@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from engine.calendar import DueKind
+from engine.events.calendar import DueKind
 from engine.state.tasks import RUNNING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from engine.world import World
+    from engine.world.world import World
 
 
 _IN_TABLES = frozenset({DueKind.PREPARATION_ENDED, DueKind.RELEASE_ENDED, DueKind.START_TASK_ENDED})

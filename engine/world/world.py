@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine import draws
-from engine.calendar import Calendar, DueKind, Pending
-from engine.catalogue import NODE_TIMINGS
+from engine.base.paths import NodeRoot
+from engine.events.calendar import Calendar, DueKind, Pending
+from engine.events.log import EventLog
 from engine.executors.simulated import SimulatedExecutor
-from engine.log import EventLog
-from engine.paths import NodeRoot
+from engine.specs import draws
+from engine.specs.catalogue import NODE_TIMINGS
 from engine.state.certificates import CertificateRecord, CertificateTable
 from engine.state.columns import ColumnsCopy, time_limits
 from engine.state.dependencies import DependencyBook
@@ -28,10 +28,10 @@ from engine.state.task_records import TaskProfile
 from engine.state.tasks import PREPARING, RUNNING, TaskTable
 
 if TYPE_CHECKING:
+    from engine.executors.files import NodeFiles
     from engine.executors.protocol import HookProcess, Plan
     from engine.scenario.model import Scenario
     from engine.specs.account import Account
-    from engine.state.files import NodeFiles
 
 
 class Fault(NamedTuple):

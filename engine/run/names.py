@@ -1,4 +1,4 @@
-"""The ids of a log entry's subject, as JSON members, quoted once and kept (see ``engine.log``), and as words."""
+"""The ids of a log entry's subject, as JSON members, quoted once and kept (see ``engine.events.log``), and as words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from engine.world import World
+    from engine.world.world import World
 
 
 def _quoted(text: str) -> str:
@@ -52,7 +52,7 @@ class Names:
         """The id of a job schedule."""
         return f',"scheduleId":{_quoted(self._world.job_schedules[schedule].id)}'
 
-    # -- for people (see ``engine.log_text``) ---------------------------------------------------------------------
+    # -- for people (see ``engine.events.log_text``) --------------------------------------------------------------
 
     def pool(self, pool: int) -> str:
         """What a scenario calls a pool."""

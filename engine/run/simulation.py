@@ -10,15 +10,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine import collector
-from engine.calendar import Due, DueKind
-from engine.checkpoints import Checkpoint, Checkpoints
-from engine.errors import BatchError
-from engine.expectations import Expectations, Outcome
-from engine.journal import Input, Journal, Origin
-from engine.log import Json, Subject, to_json
-from engine.names import Names
-from engine.observe import observe
+from engine.base import gc_pause
+from engine.base.errors import BatchError
+from engine.base.units import DAY_MS
+from engine.events.calendar import Due, DueKind
+from engine.events.log import Json, Subject, to_json
 from engine.rules import (
     autoscaling,
     certificates,
@@ -41,15 +37,19 @@ from engine.rules import (
     tasks,
 )
 from engine.rules.commands import Extras
+from engine.run.checkpoints import Checkpoint, Checkpoints
+from engine.run.expectations import Expectations, Outcome
+from engine.run.journal import Input, Journal, Origin
+from engine.run.names import Names
+from engine.run.observe import observe
 from engine.scenario.expect import matches
 from engine.specs import commands as c
-from engine.units import DAY_MS
-from engine.world import World
+from engine.world.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engine.log import EventLog
+    from engine.events.log import EventLog
     from engine.scenario.model import Scenario, TimelineEntry
     from engine.specs.commands import Command
 
@@ -336,7 +336,7 @@ class Simulation:
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         self.jumps += 1
-        with collector.at_rest():
+        with gc_pause.at_rest():
             self.world.restore(checkpoint.world)
         self.journal.rewind(checkpoint.done, checkpoint.conditions)
         for one in self.journal.pending():

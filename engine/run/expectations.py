@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.observe import observe
+from engine.run.observe import observe
 from engine.scenario.expect import matches
 
 if TYPE_CHECKING:
     from engine.scenario.model import Expectation, Plain
     from engine.specs.commands import Command
-    from engine.world import World
+    from engine.world.world import World
 
 
 class Outcome(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from engine.terms import (
+from engine.base.terms import (
     AllocationState,
     CertificateState,
     JobScheduleState,

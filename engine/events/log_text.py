@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import Protocol
 
-from engine.log import Entry, Json, Subject, plain
-from engine.units import HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.events.log import Entry, Json, Subject, plain
 
 _GAP = "  "
 _SUBJECTS = {

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
-from engine.units import SECOND_MS
+from engine.base.units import SECOND_MS
 
 
 class Subject(IntEnum):

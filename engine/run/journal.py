@@ -10,7 +10,7 @@ from bisect import bisect_right
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.calendar import DueKind
+from engine.events.calendar import DueKind
 from engine.rules.commands import NOTHING, Extras
 from engine.specs.commands import FAULTS
 

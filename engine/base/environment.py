@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from engine.paths import MOUNTS, SHARED, STARTUP, NodeRoot, package_directory, working_directory
+from engine.base.paths import MOUNTS, SHARED, STARTUP, NodeRoot, package_directory, working_directory
 
 COORDINATION_PORT = 6000
 RESERVED_DISK_BYTES = 1_000_000
@@ -41,7 +41,7 @@ class NodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """What differs from task to task. Directories are keys below the root (see ``engine.paths``).
+    """What differs from task to task. Directories are keys below the root (see ``engine.base.paths``).
 
     ``prep_directory`` is that of the job's preparation task, None without one; a start task has neither id nor job.
     """

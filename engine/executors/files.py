@@ -1,4 +1,4 @@
-"""The files on one node: text by key (see ``engine.paths``), and the directories that hold them (FILE).
+"""The files on one node: text by key (see ``engine.base.paths``), and the directories that hold them (FILE).
 
 Of what was downloaded the size is known and the text is not: such a file reads as empty and takes its room all the
 same (VM-4).
@@ -6,7 +6,7 @@ same (VM-4).
 
 from __future__ import annotations
 
-from engine.paths import TOP_DIRECTORIES, is_managed, parent
+from engine.base.paths import TOP_DIRECTORIES, is_managed, parent
 
 
 class NodeFiles:

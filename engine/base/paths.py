@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engine.terms import OsFamily
+from engine.base.terms import OsFamily
 
 SHARED = "shared"
 STARTUP = "startup"

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from engine.errors import BrokenInvariant
-from engine.paths import APPLICATIONS
+from engine.base.errors import BrokenInvariant
+from engine.base.paths import APPLICATIONS
+from engine.base.terms import InstanceState, JobScheduleState, JobState, NodeState, SubtaskState, TaskResult
 from engine.rules import network, os_upgrade, placement, scheduling
 from engine.state.instances import Mark
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
-from engine.terms import InstanceState, JobScheduleState, JobState, NodeState, SubtaskState, TaskResult
 
 if TYPE_CHECKING:
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.world import World
+    from engine.world.world import World
 
 
 # In which state the subtasks are by the state of their task; in any other they are completed.

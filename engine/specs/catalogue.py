@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 
+from engine.base.terms import OsFamily
+from engine.base.units import MINUTE_MS, SECOND_MS
 from engine.specs.simulate import Distribution
-from engine.terms import OsFamily
-from engine.units import MINUTE_MS, SECOND_MS
 
 # --- VM sizes -------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from engine.terms import ErrorCategory
+from engine.base.terms import ErrorCategory
 
 _USER, _SERVER = ErrorCategory.USER_ERROR, ErrorCategory.SERVER_ERROR
 

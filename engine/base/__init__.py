@@ -1,0 +1,1 @@
+"""Foundations that depend on nothing else in the engine: terms, errors, units, paths, lifecycles."""

@@ -1,0 +1,1 @@
+"""Time: the calendar of what will happen and the log of what has happened."""

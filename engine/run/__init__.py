@@ -1,0 +1,1 @@
+"""A run: the simulation that drives the world, its journal, checkpoints, conditions and expectations."""

@@ -1,0 +1,1 @@
+"""The state of one run at one moment, and what is due in it."""
