@@ -1,4 +1,4 @@
-"""The lifecycles of ``engine/base/lifecycles.py`` as pictures: ``python -m tests.diagrams`` puts them into engine/README.md.
+"""Draw the lifecycles of ``engine/base/lifecycles.py``: ``python -m tests.diagrams`` puts them into engine/README.md.
 
 A lifecycle of a few states is a Mermaid diagram, which GitHub draws. The sixteen states of a node have too many moves
 for a picture and are a table.

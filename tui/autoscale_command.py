@@ -12,7 +12,8 @@ from typing import NoReturn
 
 import click
 
-from engine.autoscale import LIVE, METRICS, TARGETS, FormulaError, Inputs, Position, Series, parse
+from engine.autoscale import LIVE, METRICS, TARGETS, FormulaError, Inputs, SampleSeries, parse
+from engine.base.errors import Position
 from engine.base.units import SECOND_MS, parse_utc
 from engine.scenario.model import DEFAULT_START
 from engine.scenario.times import parse_time
@@ -67,7 +68,7 @@ def _inputs(samples: str | None, at: str | None) -> Inputs:
     )
 
 
-def _of_an_empty_pool(series: dict[str, Series]) -> dict[str, float]:
+def _of_an_empty_pool(series: dict[str, SampleSeries]) -> dict[str, float]:
     """What is so of the pool where neither the file's variables nor its samples say anything else."""
     return {name: 1.0 if name == "$TaskSlotsPerNode" else 0.0 for name in LIVE if name not in series}
 
@@ -83,7 +84,7 @@ def _moment(text: str, start: datetime) -> datetime:
 # -- the samples file ------------------------------------------------------------------------------------------------
 
 
-def _samples(name: str) -> tuple[datetime | None, dict[str, float], dict[str, Series]]:
+def _samples(name: str) -> tuple[datetime | None, dict[str, float], dict[str, SampleSeries]]:
     try:
         document = json.loads(_read(name, "--samples"))
     except json.JSONDecodeError as error:
@@ -127,7 +128,7 @@ def _known(place: str, name: str, names: dict[str, str]) -> str:
     return names[name]
 
 
-def _series(place: str, value: object) -> Series:
+def _series(place: str, value: object) -> SampleSeries:
     """Samples in the order of their times, which are given in seconds before now."""
     if not isinstance(value, list):
         _refuse(place, "should be a list of [seconds before now, value]")
@@ -141,7 +142,7 @@ def _series(place: str, value: object) -> Series:
             _refuse(here, f"lies {-before_s:g} s after now; the seconds count backwards")
         samples.append((-round(before_s * SECOND_MS), _number(here, sample[1])))
     samples.sort(key=lambda sample: sample[0])
-    return Series([when_ms for when_ms, _ in samples], [number for _, number in samples])
+    return SampleSeries([when_ms for when_ms, _ in samples], [number for _, number in samples])
 
 
 def _number(place: str, value: object) -> float:

@@ -4,10 +4,9 @@ Pure: a formula is a function of its inputs. It knows no pool, no calendar and n
 the autoscale chapter of the specification.
 """
 
-from engine.autoscale.dialect import Dialect
-from engine.autoscale.errors import NO_SAMPLES, FormulaError, Position, RunError
+from engine.autoscale.errors import NO_SAMPLES, FormulaError, RunError
 from engine.autoscale.formula import Formula, Results, joined, parse
-from engine.autoscale.inputs import Inputs, Series
+from engine.autoscale.inputs import Dialect, Inputs, SampleSeries
 from engine.autoscale.names import LIVE, METRICS, OPTION, TARGETS
 
 __all__ = [
@@ -20,10 +19,9 @@ __all__ = [
     "Formula",
     "FormulaError",
     "Inputs",
-    "Position",
     "Results",
     "RunError",
-    "Series",
+    "SampleSeries",
     "joined",
     "parse",
 ]

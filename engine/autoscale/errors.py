@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from engine.base.errors import Position
+
 SYNTAX = "AutoScalingFormulaSyntaxError"
 TOO_LONG = "AutoScalingFormulaTooLong"
 EVALUATION = "AutoScalingFormulaEvaluationError"
@@ -13,16 +15,6 @@ _MESSAGES = {
     EVALUATION: "Autoscale evaluation failed due to formula evaluation error",
     NO_SAMPLES: "Autoscale evaluation failed due to insufficient sample data",
 }
-
-
-class Position(NamedTuple):
-    """A place in a formula; line and column count from 1 (AS-75)."""
-
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"Line {self.line}, Col {self.column}"
 
 
 class FormulaError(ValueError):
@@ -54,13 +46,13 @@ class RunError(NamedTuple):
         return {"code": self.code, "message": self.message, "values": values}
 
 
-class Fault(Exception):
+class EvaluationError(Exception):
     """An evaluation cannot go on. Raised where the place is not known; the evaluation adds it (AS-65, AS-74)."""
 
     code = EVALUATION
 
 
-class TooFewSamples(Fault):
+class TooFewSamples(EvaluationError):
     """AS-50. Unlike the others it points at the parenthesis of the call (AS-75)."""
 
     code = NO_SAMPLES

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
-from engine.autoscale.errors import Fault, Position, TooFewSamples
+from engine.autoscale.errors import EvaluationError, TooFewSamples
 from engine.autoscale.functions import FUNCTIONS
 from engine.autoscale.inputs import Inputs
 from engine.autoscale.names import CONSTANTS, METRICS, OPTION, OPTIONS, READ_ONLY, REQUEUE, TARGETS
@@ -16,12 +16,13 @@ from engine.autoscale.program import Called, Does, Program
 from engine.autoscale.samples import METHODS, Metric, call_method
 from engine.autoscale.times import member
 from engine.autoscale.values import Timestamp, Value, text_of, to_number, to_vector, type_name
+from engine.base.errors import Position
 
 _MOST_NODES = 2_147_483_647  # AS-77
 
 
 class Evaluation:
-    """What a formula has assigned so far, and where it is. Whatever fails raises Fault, ``position`` is its place."""
+    """What a formula has assigned so far, and where it is. Failures raise EvaluationError at ``position``."""
 
     def __init__(self, inputs: Inputs) -> None:
         """Begin an evaluation on these inputs."""
@@ -45,12 +46,12 @@ class Evaluation:
         """The target of this full name that the formula wants, as a number of nodes (AS-38, AS-77)."""
         wanted, self.position = self._wanted(name)
         if not math.isfinite(wanted):
-            raise Fault(f"The target {name} is not finite: {text_of(wanted)}")
+            raise EvaluationError(f"The target {name} is not finite: {text_of(wanted)}")
         nodes = math.trunc(wanted)
         if nodes < 0:
             least = self.inputs.dialect.least_target
             if least is None:
-                raise Fault(f"The target {name} is negative: {text_of(wanted)}")
+                raise EvaluationError(f"The target {name} is negative: {text_of(wanted)}")
             nodes = least
         return min(nodes, _MOST_NODES)
 
@@ -84,10 +85,10 @@ class Evaluation:
             self.assigned[name] = to_number(value), self.position
         elif name == OPTION:
             if value not in OPTIONS:
-                raise Fault(f"Bad deallocation option {text_of(value)}; it is one of {', '.join(OPTIONS)}")
+                raise EvaluationError(f"Bad deallocation option {text_of(value)}; it is one of {', '.join(OPTIONS)}")
             self.option = value
         elif name in READ_ONLY:
-            raise Fault(f"The variable {name} is read-only")
+            raise EvaluationError(f"The variable {name} is read-only")
         else:
             self.variables[name] = value
 
@@ -104,7 +105,9 @@ class Evaluation:
     def _find_metric(self, name: str) -> None:
         if name not in METRICS:
             value = self._value_of(name)
-            raise Fault(f"Unknown method: {name} is a {type_name(value)}, only sampled variables have methods")
+            raise EvaluationError(
+                f"Unknown method: {name} is a {type_name(value)}, only sampled variables have methods"
+            )
         self._stack.append(Metric(name, self.inputs))
 
     def _find_method(self, name: str) -> None:
@@ -121,12 +124,14 @@ class Evaluation:
 
     def _refuse_method(self, name: str) -> None:
         kind = type_name(self._stack[-1])
-        raise Fault(f"Unknown method {name}: a {kind} has no methods, only the name of a sampled variable has")
+        raise EvaluationError(
+            f"Unknown method {name}: a {kind} has no methods, only the name of a sampled variable has"
+        )
 
     def _member(self, name: str) -> None:
         value = self._stack[-1]
         if not isinstance(value, Timestamp):
-            raise Fault(f"Unknown member {name}: a {type_name(value)} has no members")
+            raise EvaluationError(f"Unknown member {name}: a {type_name(value)} has no members")
         self._stack[-1] = member(value, name, self.inputs.dialect)
 
     # -- operators
@@ -205,6 +210,6 @@ _STEPS: dict[Does, Callable[[Evaluation, Any], None]] = {
 }
 
 
-def _unknown(kind: str, name: str, known: Iterable[str]) -> Fault:
+def _unknown(kind: str, name: str, known: Iterable[str]) -> EvaluationError:
     near = get_close_matches(name, known, n=1)
-    return Fault(f"Unknown {kind} {name}" + (f"; did you mean {near[0]}?" if near else ""))
+    return EvaluationError(f"Unknown {kind} {name}" + (f"; did you mean {near[0]}?" if near else ""))

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.autoscale.errors import SYNTAX, TOO_LONG, Fault, FormulaError, Position, RunError
+from engine.autoscale.errors import SYNTAX, TOO_LONG, EvaluationError, FormulaError, RunError
 from engine.autoscale.evaluate import Evaluation
-from engine.autoscale.functions import Stop
+from engine.autoscale.functions import FormulaStopped
 from engine.autoscale.inputs import Inputs
 from engine.autoscale.names import DEDICATED, LOW_PRIORITY, OPTION, REQUEUE
 from engine.autoscale.program import Program
 from engine.autoscale.values import Value, text_of
+from engine.base.errors import Position
 
 MOST_CHARACTERS = 8192
 MOST_STATEMENTS = 100
@@ -65,7 +66,7 @@ class Formula:
             if stopped and not inputs.dialect.stop_applies:
                 return Results(*in_force, REQUEUE, evaluation.variables)
             targets = evaluation.target(DEDICATED), evaluation.target(LOW_PRIORITY)
-        except Fault as fault:
+        except EvaluationError as fault:
             error = RunError(fault.code, evaluation.position, str(fault))
             return Results(*in_force, REQUEUE, evaluation.variables, error)
         return Results(*targets, evaluation.option, evaluation.variables)
@@ -75,7 +76,7 @@ class Formula:
         try:
             for statement in self.statements:
                 evaluation.run(statement)
-        except Stop:
+        except FormulaStopped:
             return True
         return False
 

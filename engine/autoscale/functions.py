@@ -7,7 +7,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 
-from engine.autoscale.errors import Fault
+from engine.autoscale.errors import EvaluationError
 from engine.autoscale.inputs import Inputs
 from engine.autoscale.times import parse_time
 from engine.autoscale.values import Value, Vector, single, to_number, to_vector, type_name, types_of
@@ -15,7 +15,7 @@ from engine.autoscale.values import Value, Vector, single, to_number, to_vector,
 Function = Callable[[Inputs, Sequence[Value]], Value]
 
 
-class Stop(Exception):
+class FormulaStopped(Exception):
     """``stop()`` has been called (AS-62)."""
 
 
@@ -91,7 +91,7 @@ def _each(name: str, calculate: Callable[[float], float]) -> Function:
     def function(_: Inputs, arguments: Sequence[Value]) -> Value:
         """AS-57: one double gives a double, anything else a vector."""
         if not arguments:
-            raise Fault(f"Wrong arguments of {name}: it takes a number or a list of numbers")
+            raise EvaluationError(f"Wrong arguments of {name}: it takes a number or a list of numbers")
         if len(arguments) == 1 and type(arguments[0]) is float:
             return calculate(arguments[0])
         return tuple(map(calculate, to_vector(arguments)))
@@ -108,7 +108,7 @@ def _percentile(inputs: Inputs, arguments: Sequence[Value]) -> Value:
     elements, at = _vector_and_number("percentile", arguments)
     whole = inputs.dialect.whole_percentile
     if not 0 <= at <= whole:
-        raise Fault(f"Wrong arguments of percentile: {at:g} is not between 0 and {whole:g}")
+        raise EvaluationError(f"Wrong arguments of percentile: {at:g} is not between 0 and {whole:g}")
     if not elements:
         return inputs.dialect.nothing
     rank = math.ceil(at * len(elements) / whole)
@@ -124,7 +124,7 @@ def _val(_: Inputs, arguments: Sequence[Value]) -> Value:
 
 def _vector_and_number(name: str, arguments: Sequence[Value]) -> tuple[Vector, float]:
     if len(arguments) != 2:
-        raise Fault(f"Wrong arguments of {name}: ({types_of(arguments)}); it takes a vector and a number")
+        raise EvaluationError(f"Wrong arguments of {name}: ({types_of(arguments)}); it takes a vector and a number")
     return to_vector(arguments[:1]), to_number(arguments[1])
 
 
@@ -135,12 +135,12 @@ def _rand(inputs: Inputs, arguments: Sequence[Value]) -> Value:
 
 def _stop(_: Inputs, arguments: Sequence[Value]) -> Value:
     _none("stop", arguments)
-    raise Stop
+    raise FormulaStopped
 
 
 def _none(name: str, arguments: Sequence[Value]) -> None:
     if arguments:
-        raise Fault(f"Wrong arguments of {name}: ({types_of(arguments)}); it takes none")
+        raise EvaluationError(f"Wrong arguments of {name}: ({types_of(arguments)}); it takes none")
 
 
 def _time(inputs: Inputs, arguments: Sequence[Value]) -> Value:
@@ -151,8 +151,10 @@ def _time(inputs: Inputs, arguments: Sequence[Value]) -> Value:
         case [str(text)]:
             return parse_time(text)
         case [other]:
-            raise Fault(f"Wrong arguments of time: a {type_name(single(other))}; it takes nothing or a string")
-    raise Fault(f"Wrong arguments of time: ({types_of(arguments)}); it takes nothing or a string")
+            raise EvaluationError(
+                f"Wrong arguments of time: a {type_name(single(other))}; it takes nothing or a string"
+            )
+    raise EvaluationError(f"Wrong arguments of time: ({types_of(arguments)}); it takes nothing or a string")
 
 
 FUNCTIONS: dict[str, Function] = {

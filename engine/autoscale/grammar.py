@@ -9,8 +9,9 @@ from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
 
-from engine.autoscale.errors import SYNTAX, FormulaError, Position
+from engine.autoscale.errors import SYNTAX, FormulaError
 from engine.autoscale.program import Called, Does, Instruction, Program
+from engine.base.errors import Position
 
 # A method belongs to a name, not to a value (AS-33); so a bare name is no `value`, or its dot would be ambiguous.
 _GRAMMAR = r"""

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from engine.autoscale.dialect import STANDARD, Dialect
 from engine.autoscale.values import TICKS_PER_MS, Timestamp
 
 
-class Series(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The decisions with the least support, so that a correction is a change of one line."""
+
+    sunday: int = 0  # AS-20
+    timestamp_minus_interval: bool = False  # AS-27, last paragraph
+    oldest_first: bool = True  # AS-48
+    nothing: float = math.nan  # AS-58: avg, max, min, range, std and percentile of an empty list
+    whole_percentile: float = 100  # AS-61: the p that means the largest element
+    stop_applies: bool = True  # AS-62: whether what was assigned before stop() counts
+    least_target: int | None = 0  # AS-77: what a target below 0 becomes; None makes it an error
+
+
+STANDARD = Dialect()
+
+
+class SampleSeries(NamedTuple):
     """The samples of one metric, oldest first and none later than the instant: times in ms and values (AS-52)."""
 
     times_ms: Sequence[int] = ()
@@ -33,7 +49,7 @@ class Inputs:
     start: datetime
     now_ms: int = 0
     variables: Mapping[str, float] = field(default_factory=dict)
-    samples: Mapping[str, Series] = field(default_factory=dict)
+    samples: Mapping[str, SampleSeries] = field(default_factory=dict)
     chance: Callable[[], float] = _no_chance
     dialect: Dialect = STANDARD
 

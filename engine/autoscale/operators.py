@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from engine.autoscale.dialect import Dialect
-from engine.autoscale.errors import Fault
+from engine.autoscale.errors import EvaluationError
+from engine.autoscale.inputs import Dialect
 from engine.autoscale.values import Interval, Timestamp, Value, Vector, single, to_number, type_name
 
 _Number = Callable[[float, float], float]
@@ -47,7 +47,7 @@ def _element_wise(calculate: _Number) -> _Rule:
             elif len(rights) == 1:
                 rights *= len(lefts)
             else:
-                raise Fault(f"Vectors of different length: {len(lefts)} and {len(rights)} elements")
+                raise EvaluationError(f"Vectors of different length: {len(lefts)} and {len(rights)} elements")
         return tuple(map(calculate, lefts, rights))
 
     return rule
@@ -59,7 +59,7 @@ def _comparison(holds: Callable[[Any, Any], bool]) -> _Rule:
 
 def _interval_quotient(interval: Interval, divisor: float) -> Interval:
     if not divisor:
-        raise Fault("A time interval divided by zero")
+        raise EvaluationError("A time interval divided by zero")
     return Interval(interval.ticks / divisor)
 
 
@@ -93,7 +93,7 @@ def combine(sign: str, left: Value, right: Value, dialect: Dialect) -> Value:
         return rule(plain_left, plain_right)
     if dialect.timestamp_minus_interval and sign == "-" and isinstance(left, Timestamp) and isinstance(right, Interval):
         return Timestamp(left.ticks - round(right.ticks))
-    raise Fault(f"Wrong types: {type_name(left)} {sign} {type_name(right)} is not defined")
+    raise EvaluationError(f"Wrong types: {type_name(left)} {sign} {type_name(right)} is not defined")
 
 
 def negate(value: Value) -> Value:

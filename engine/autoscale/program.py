@@ -8,8 +8,8 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import NamedTuple
 
-from engine.autoscale.errors import Position
 from engine.autoscale.values import Value
+from engine.base.errors import Position
 
 
 class Does(Enum):

@@ -7,15 +7,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from engine.autoscale.errors import Fault, TooFewSamples
-from engine.autoscale.inputs import Inputs, Series
+from engine.autoscale.errors import EvaluationError, TooFewSamples
+from engine.autoscale.inputs import Inputs, SampleSeries
 from engine.autoscale.names import METRICS
 from engine.autoscale.values import TICKS_PER_MS, Interval, Timestamp, Value, Vector, single, types_of, whole_text
 
 SAMPLE_PERIOD_MS = 30_000
 _PERIOD_TICKS = SAMPLE_PERIOD_MS * TICKS_PER_MS
 _DEFAULT_PERCENT = 70.0  # AS-51
-_NO_SAMPLES = Series()
+_NO_SAMPLES = SampleSeries()
 
 
 class Window(NamedTuple):
@@ -37,7 +37,7 @@ class Metric(NamedTuple):
     inputs: Inputs
 
     @property
-    def series(self) -> Series:
+    def series(self) -> SampleSeries:
         """Its samples; none if it has never been sampled."""
         return self.inputs.samples.get(METRICS[self.name], _NO_SAMPLES)
 
@@ -82,7 +82,7 @@ def _get_sample(metric: Metric, arguments: Sequence[Value]) -> Value:
             return _required(metric, start, end, _DEFAULT_PERCENT)
         case [(Interval() | Timestamp()) as start, (Interval() | Timestamp()) as end, float(percent)]:
             return _required(metric, start, end, percent)
-    raise Fault(
+    raise EvaluationError(
         f"Wrong arguments of GetSample: ({types_of(arguments)}); it takes a count, or one or two times and a percentage"
     )
 
@@ -90,7 +90,7 @@ def _get_sample(metric: Metric, arguments: Sequence[Value]) -> Value:
 def _newest(metric: Metric, count: float) -> Vector:
     """AS-47."""
     if not count > -1:  # NaN is not; what lies between is cut to 0
-        raise Fault(f"Wrong arguments of GetSample: a count of {whole_text(count)} samples")
+        raise EvaluationError(f"Wrong arguments of GetSample: a count of {whole_text(count)} samples")
     values = metric.series.values
     return metric.in_order(values[len(values) - math.trunc(min(count, len(values))) :])
 
@@ -110,7 +110,7 @@ def _get_sample_percent(metric: Metric, arguments: Sequence[Value]) -> Value:
             return metric.window(start, Interval(0)).percent
         case [(Interval() | Timestamp()) as start, (Interval() | Timestamp()) as end]:
             return metric.window(start, end).percent
-    raise Fault(f"Wrong arguments of GetSamplePercent: ({types_of(arguments)}); it takes one or two times")
+    raise EvaluationError(f"Wrong arguments of GetSamplePercent: ({types_of(arguments)}); it takes one or two times")
 
 
 def _get_sample_period(_: Metric, arguments: Sequence[Value]) -> Value:
@@ -131,7 +131,7 @@ def _history_begin_time(metric: Metric, arguments: Sequence[Value]) -> Value:
 
 def _none(name: str, arguments: Sequence[Value]) -> None:
     if arguments:
-        raise Fault(f"Wrong arguments of {name}: ({types_of(arguments)}); it takes none")
+        raise EvaluationError(f"Wrong arguments of {name}: ({types_of(arguments)}); it takes none")
 
 
 METHODS: dict[str, Callable[[Metric, Sequence[Value]], Value]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
-from engine.autoscale.dialect import Dialect
-from engine.autoscale.errors import Fault
+from engine.autoscale.errors import EvaluationError
+from engine.autoscale.inputs import Dialect
 from engine.autoscale.values import Timestamp
 
 _W3C = re.compile(
@@ -31,7 +31,7 @@ def parse_time(text: str) -> Timestamp:
     """The instant of a W3C date-time or an RFC 1123 date (AS-63)."""
     found = _W3C.fullmatch(text) or _RFC_1123.fullmatch(text)
     if found is None:
-        raise Fault(f'"{text}" is no time such as 2026-03-11T10:00:00Z or Wed, 11 Mar 2026 10:00:00 GMT')
+        raise EvaluationError(f'"{text}" is no time such as 2026-03-11T10:00:00Z or Wed, 11 Mar 2026 10:00:00 GMT')
     parts = found.groupdict()
     month = parts["month"] or "1"
     try:
@@ -45,7 +45,7 @@ def parse_time(text: str) -> Timestamp:
             tzinfo=_zone(parts["zone"] or "Z"),
         ).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise Fault(f'"{text}" names a time that does not exist') from None
+        raise EvaluationError(f'"{text}" names a time that does not exist') from None
     return Timestamp.of(moment, int((parts.get("fraction") or "").ljust(_TICK_DIGITS, "0")))
 
 
@@ -59,7 +59,7 @@ def _zone(text: str) -> timezone:
 def member(moment: Timestamp, name: str, dialect: Dialect) -> float:
     """A part of the calendar; Monday is 1 (AS-20)."""
     if name not in MEMBERS:
-        raise Fault(f"Unknown member {name}; a timestamp has {', '.join(MEMBERS)}")
+        raise EvaluationError(f"Unknown member {name}; a timestamp has {', '.join(MEMBERS)}")
     if name != "weekday":
         return float(getattr(moment.moment, name))
     weekday = moment.moment.isoweekday()

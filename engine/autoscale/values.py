@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from engine.autoscale.errors import Fault
+from engine.autoscale.errors import EvaluationError
 
 Vector = tuple[float, ...]
 
@@ -30,7 +30,7 @@ class Timestamp:
 
     def __post_init__(self) -> None:
         if not 0 <= self.ticks <= _LAST_TICK:
-            raise Fault("The timestamp lies outside the years 1 to 9999")
+            raise EvaluationError("The timestamp lies outside the years 1 to 9999")
 
     @classmethod
     def of(cls, moment: datetime, ticks: int = 0) -> Timestamp:
@@ -55,7 +55,7 @@ class Interval:
 
     def __post_init__(self) -> None:
         if not abs(self.ticks) < _LONGEST:
-            raise Fault("The time interval is too long, or not a number")
+            raise EvaluationError("The time interval is too long, or not a number")
 
     def __str__(self) -> str:
         """``[-][days.]hh:mm:ss[.fffffff]`` (AS-69)."""
@@ -94,8 +94,8 @@ def to_number(value: Value) -> float:
     if type(value) is float:
         return value
     if type(value) is tuple:
-        raise Fault(f"A doubleVec of {len(value)} elements cannot be used where a double is needed")
-    raise Fault(f"A {type_name(value)} cannot be used where a double is needed")
+        raise EvaluationError(f"A doubleVec of {len(value)} elements cannot be used where a double is needed")
+    raise EvaluationError(f"A {type_name(value)} cannot be used where a double is needed")
 
 
 def to_vector(values: Iterable[Value]) -> Vector:
@@ -107,7 +107,7 @@ def to_vector(values: Iterable[Value]) -> Vector:
         elif type(value) is tuple:
             elements += value
         else:
-            raise Fault(f"A {type_name(value)} cannot be an element of a list of numbers")
+            raise EvaluationError(f"A {type_name(value)} cannot be an element of a list of numbers")
     return tuple(elements)
 
 

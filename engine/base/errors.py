@@ -8,6 +8,7 @@ simulated world is data (``failureInfo``) and never an exception.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 # ERR-H: the HTTP status behind each code this simulator can answer with.
 _STATUS: dict[str, int] = dict.fromkeys(
@@ -157,6 +158,16 @@ class BatchError(Exception):
             "message": {"lang": "en-us", "value": self.message},
             "values": [{"key": key, "value": value} for key, value in self.values.items()],
         }
+
+
+class Position(NamedTuple):
+    """A position in a scenario file or an autoscale formula; line and column count from 1 (AS-75)."""
+
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"Line {self.line}, Col {self.column}"
 
 
 @dataclass(frozen=True, slots=True)

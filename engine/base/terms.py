@@ -8,6 +8,10 @@ The spelling on the wire is the member's name in lower case without underscores 
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
+from typing import TypeAlias
+
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
+"""A JSON value."""
 
 
 class State(IntEnum):
@@ -116,11 +120,11 @@ class InstanceState(State):
     COMPLETED = 2
 
 
-class Option(StrEnum):
+class WireOption(StrEnum):
     """Base of the options: text on the wire, compared without regard to case (GEN-5)."""
 
     @classmethod
-    def _missing_(cls, value: object) -> Option | None:
+    def _missing_(cls, value: object) -> WireOption | None:
         if isinstance(value, str):
             lowered = value.lower()
             for member in cls:
@@ -129,7 +133,7 @@ class Option(StrEnum):
         return None
 
 
-class Deallocation(Option):
+class Deallocation(WireOption):
     """What happens to running tasks when a node goes (RSZ-4) or is operated on (NOP-1)."""
 
     REQUEUE = "requeue"
@@ -138,7 +142,7 @@ class Deallocation(Option):
     RETAINED_DATA = "retaineddata"
 
 
-class DisableTasks(Option):
+class DisableTasks(WireOption):
     """What disabling a job does to its running tasks (JOB-11)."""
 
     REQUEUE = "requeue"
@@ -146,21 +150,21 @@ class DisableTasks(Option):
     WAIT = "wait"
 
 
-class OnAllTasksComplete(Option):
+class OnAllTasksComplete(WireOption):
     """JOB-7."""
 
     NO_ACTION = "noaction"
     TERMINATE_JOB = "terminatejob"
 
 
-class OnTaskFailure(Option):
+class OnTaskFailure(WireOption):
     """JOB-21."""
 
     NO_ACTION = "noaction"
     PERFORM_EXIT_OPTIONS_JOB_ACTION = "performexitoptionsjobaction"
 
 
-class JobAction(Option):
+class JobAction(WireOption):
     """EXIT-5."""
 
     NONE = "none"
@@ -168,35 +172,35 @@ class JobAction(Option):
     TERMINATE = "terminate"
 
 
-class DependencyAction(Option):
+class DependencyAction(WireOption):
     """EXIT-3."""
 
     SATISFY = "satisfy"
     BLOCK = "block"
 
 
-class NodeFillType(Option):
+class NodeFillType(WireOption):
     """SCHED-9."""
 
     SPREAD = "spread"
     PACK = "pack"
 
 
-class JobDefaultOrder(Option):
+class JobDefaultOrder(WireOption):
     """SCHED-5."""
 
     NONE = "none"
     CREATION_TIME = "creationtime"
 
 
-class PoolLifetimeOption(Option):
+class PoolLifetimeOption(WireOption):
     """AUTO-2."""
 
     JOB = "job"
     JOB_SCHEDULE = "jobschedule"
 
 
-class TaskResult(Option):
+class TaskResult(WireOption):
     """TASK-10."""
 
     SUCCESS = "success"
@@ -210,7 +214,7 @@ class ErrorCategory(StrEnum):
     SERVER_ERROR = "ServerError"
 
 
-class OsFamily(Option):
+class OsFamily(WireOption):
     """Decides paths, the shell and the default timings (FILE-1, TASK-4, TIME-4)."""
 
     LINUX = "linux"

@@ -21,7 +21,7 @@ from typing import NamedTuple, Protocol
 from engine.base.units import SECOND_MS
 
 
-class Subject(IntEnum):
+class LogSubject(IntEnum):
     """Whose event it is: decides how the two row numbers of an entry are read."""
 
     RUN = 0  # neither
@@ -44,13 +44,13 @@ class Shape(NamedTuple):
     """What many entries share."""
 
     event: str
-    subject: Subject
+    subject: LogSubject
     fields: tuple[tuple[str, Hashable], ...]
     head: str
     tail: str
 
 
-class Names(Protocol):
+class SubjectIds(Protocol):
     """Where the ids of an entry's subject come from, as JSON members with a leading comma."""
 
     def pool_ids(self, pool: int) -> str: ...  # noqa: D102
@@ -60,7 +60,7 @@ class Names(Protocol):
     def schedule_ids(self, schedule: int) -> str: ...  # noqa: D102
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """One event as data: ``seq`` counts from 1, ``row_a`` and ``row_b`` as the subject says."""
 
     seq: int
@@ -105,7 +105,7 @@ class EventLog:
         self._future: _Future | None = None
         self.cuts: list[int] = []  # lengths to which the recording was cut: what was read beyond is no more
 
-    def shape(self, event: str, subject: Subject, *fields: tuple[str, Hashable]) -> int:
+    def shape(self, event: str, subject: LogSubject, *fields: tuple[str, Hashable]) -> int:
         """The number of a shape, which is made when it is new."""
         key = (event, subject, fields)
         number = self._known.get(key)
@@ -161,21 +161,21 @@ class EventLog:
         """How many entries happened up to and including ``when_ms``."""
         return bisect_right(self.when, when_ms)
 
-    def entries(self, start: int = 0, stop: int | None = None) -> Iterator[Entry]:
+    def entries(self, start: int = 0, stop: int | None = None) -> Iterator[LogEntry]:
         """The events of the entries from number ``start`` on, blocks of tasks one by one."""
         seq = self.seq_of(start) if start < len(self.when) else 0
         for index in range(start, len(self.when) if stop is None else min(stop, len(self.when))):
             shape = self.shapes[self.shape_of[index]]
             row_a, row_b, when = self.row_a[index], self.row_b[index], self.when[index]
-            if shape.subject is Subject.TASKS_ADDED:
+            if shape.subject is LogSubject.TASKS_ADDED:
                 for task in range(row_a, row_a + row_b):
-                    yield Entry(seq, when, shape, task, -1)
+                    yield LogEntry(seq, when, shape, task, -1)
                     seq += 1
             else:
-                yield Entry(seq, when, shape, row_a, row_b)
+                yield LogEntry(seq, when, shape, row_a, row_b)
                 seq += 1
 
-    def json_lines(self, names: Names, start: int = 0, stop: int | None = None) -> Iterator[str]:
+    def json_lines(self, names: SubjectIds, start: int = 0, stop: int | None = None) -> Iterator[str]:
         """The events as JSON objects without line ends."""
         second = -1
         clock = ""
@@ -193,7 +193,7 @@ class EventLog:
         """How many events there are of each name, in alphabetical order."""
         by_shape = [0] * len(self.shapes)
         for index, number in enumerate(self.shape_of):
-            by_shape[number] += self.row_b[index] if self.shapes[number].subject is Subject.TASKS_ADDED else 1
+            by_shape[number] += self.row_b[index] if self.shapes[number].subject is LogSubject.TASKS_ADDED else 1
         tally: dict[str, int] = {}
         for shape, times in zip(self.shapes, by_shape, strict=True):
             if times:
@@ -288,19 +288,19 @@ class _Future(NamedTuple):
         return self.start + len(self.columns[0])
 
 
-def _ids(names: Names, subject: Subject, row_a: int, row_b: int) -> str:
+def _ids(names: SubjectIds, subject: LogSubject, row_a: int, row_b: int) -> str:
     match subject:
-        case Subject.TASK | Subject.TASKS_ADDED:
+        case LogSubject.TASK | LogSubject.TASKS_ADDED:
             return (names.node_ids(row_b) if row_b >= 0 else "") + names.task_ids(row_a)
-        case Subject.INSTANCE:
+        case LogSubject.INSTANCE:
             return names.node_ids(row_b) + (names.job_ids(row_a) if row_a >= 0 else "")
-        case Subject.NODE:
+        case LogSubject.NODE:
             return names.node_ids(row_b)
-        case Subject.JOB:
+        case LogSubject.JOB:
             return names.job_ids(row_a)
-        case Subject.POOL:
+        case LogSubject.POOL:
             return names.pool_ids(row_a)
-        case Subject.SCHEDULE:
+        case LogSubject.SCHEDULE:
             return names.schedule_ids(row_a)
-        case Subject.RUN:
+        case LogSubject.RUN:
             return ""

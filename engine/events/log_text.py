@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
-from engine.events.log import Entry, Json, Subject, plain
+from engine.events.log import Json, LogEntry, LogSubject, plain
 
 _GAP = "  "
 _SUBJECTS = {
@@ -68,11 +68,11 @@ class Labels(Protocol):
     def schedule(self, schedule: int) -> str: ...  # noqa: D102
 
 
-def line(labels: Labels, entry: Entry) -> str:
+def line(labels: Labels, entry: LogEntry) -> str:
     """An event as one line, for instance ``+00:01:32.145  node 0 of shared  creating → starting  NODE-9``."""
     fields = dict(entry.shape.fields)
     parts = [elapsed(entry.t_ms), subject(labels, entry), *_happened(entry.shape.event, fields)]
-    if entry.shape.subject is Subject.TASK and entry.row_b >= 0:
+    if entry.shape.subject is LogSubject.TASK and entry.row_b >= 0:
         parts.append(f"on {labels.node(entry.row_b)}")
     parts += _details(fields)
     if "rule" in fields:
@@ -88,27 +88,27 @@ def elapsed(t_ms: int) -> str:
     return f"+{hours:02}:{minutes:02}:{seconds:02}.{ms:03}"
 
 
-def subject(labels: Labels, entry: Entry) -> str:
+def subject(labels: Labels, entry: LogEntry) -> str:
     """Whose event it is, by kind and name."""
     kind = _SUBJECTS.get(entry.shape.event, entry.shape.event)
     if entry.shape.event == "SubtaskStateChanged":
         kind += f" {dict(entry.shape.fields)['subtaskId']} of"
     match entry.shape.subject:
-        case Subject.NODE:
+        case LogSubject.NODE:
             name = labels.node(entry.row_b)
-        case Subject.INSTANCE if entry.row_a >= 0:
+        case LogSubject.INSTANCE if entry.row_a >= 0:
             name = f"{labels.job(entry.row_a)} on {labels.node(entry.row_b)}"
-        case Subject.INSTANCE:
+        case LogSubject.INSTANCE:
             name = labels.node(entry.row_b)
-        case Subject.TASK | Subject.TASKS_ADDED:
+        case LogSubject.TASK | LogSubject.TASKS_ADDED:
             name = labels.task(entry.row_a)
-        case Subject.JOB:
+        case LogSubject.JOB:
             name = labels.job(entry.row_a)
-        case Subject.POOL:
+        case LogSubject.POOL:
             name = labels.pool(entry.row_a)
-        case Subject.SCHEDULE:
+        case LogSubject.SCHEDULE:
             name = labels.schedule(entry.row_a)
-        case Subject.RUN:
+        case LogSubject.RUN:
             fields = dict(entry.shape.fields)
             name = str(fields.get("command", fields.get("thumbprint", "")))
     return f"{kind} {name}".strip()

@@ -173,14 +173,14 @@ def _percent_expanded(script: str, variables: Mapping[str, str]) -> str:
     return _PERCENT.sub(lambda found: folded.get(found[1].upper(), found[0]), script)
 
 
-def _read(script: str, reader: type[_Reader]) -> tuple[AndOr, ...] | None:
+def _read(script: str, reader: type[_CommandLineReader]) -> tuple[AndOr, ...] | None:
     try:
         return reader(script).chains()
     except _BeyondGrammarError:
         return None
 
 
-class _Reader(ABC):
+class _CommandLineReader(ABC):
     """The grammar both shells share: lists of and-or chains of pipelines of commands."""
 
     def __init__(self, script: str) -> None:
@@ -248,7 +248,7 @@ _SH_KEYWORDS = frozenset({
 # fmt: on
 
 
-class _ShReader(_Reader):
+class _ShReader(_CommandLineReader):
     """Reads the POSIX shell's words, quotes and redirections."""
 
     def __init__(self, script: str) -> None:
@@ -339,7 +339,7 @@ _CMD_NAME = re.compile(
 _CMD_KEYWORDS = frozenset({"call", "for", "goto", "if", "rem", "start"})
 
 
-class _CmdReader(_Reader):
+class _CmdReader(_CommandLineReader):
     """Reads cmd's words: escapes with ``^``, double quotes only, redirections anywhere in the command."""
 
     def __init__(self, script: str) -> None:

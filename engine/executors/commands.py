@@ -66,7 +66,7 @@ class Exit(Exception):
 
 
 @dataclass(slots=True)
-class Process:
+class ShellProcess:
     """The shell's process: where it is and what it remembers between commands.
 
     ``after_unknown``: a program that the small shell does not know has run. What it may have written nobody knows, so
@@ -137,7 +137,7 @@ class Process:
 class Call:
     """One command of a script with its arguments and streams; ``rest`` is the unexpanded text after its name in cmd."""
 
-    process: Process
+    process: ShellProcess
     name: str
     args: list[str]
     rest: str = ""
@@ -193,7 +193,7 @@ def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bo
     return True
 
 
-def _copy_tree(process: Process, source: str, target: str) -> None:
+def _copy_tree(process: ShellProcess, source: str, target: str) -> None:
     files, pending = process.files, [(source, target)]
     while pending:
         source, target = pending.pop()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from engine.executors.commands import Builtin, Call, Exit, Process, copy_into, succeed
+from engine.executors.commands import Builtin, Call, Exit, ShellProcess, copy_into, succeed
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "0": "\0"}
 
@@ -211,7 +211,7 @@ _NUMERIC: dict[str, Callable[[int, int], bool]] = {
     "-gt": operator.gt,
     "-ge": operator.ge,
 }
-_UNARY: dict[str, Callable[[Process, str], bool]] = {
+_UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
     "-n": lambda _, text: bool(text),
     "-z": lambda _, text: not text,
     "-d": lambda process, path: process.files.is_dir(process.key(path)),
@@ -233,7 +233,7 @@ def _test(call: Call) -> int:
     return int(outcome is negated)
 
 
-def _test_outcome(process: Process, words: list[str]) -> bool | None:
+def _test_outcome(process: ShellProcess, words: list[str]) -> bool | None:
     """What an expression says, None if it is none; a lone word is true unless empty."""
     match words:
         case [] | [_]:

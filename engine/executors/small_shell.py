@@ -17,7 +17,7 @@ from engine.base.terms import OsFamily
 from engine.base.units import SECOND_MS
 from engine.executors.cmd_commands import CMD_COMMANDS
 from engine.executors.command_line import AndOr, Command, Piece, Pipeline, Program, Quoting, Shell, Word, parse
-from engine.executors.commands import Builtin, Call, Denied, Exit, FileView, Process, has_wildcard
+from engine.executors.commands import Builtin, Call, Denied, Exit, FileView, ShellProcess, has_wildcard
 from engine.executors.sh_commands import LINUX_PROGRAMS, SH_COMMANDS
 
 UNDERSTOOD_MS = 1 * SECOND_MS
@@ -108,7 +108,7 @@ def run(
         return ShellResult(127, "", "", found=False)
     here = {"CD": root.native(cwd), "ERRORLEVEL": "0"} if root.is_windows else {}
     program = parse(command_line, root.os, here | dict(env))
-    session = _Session(program, Process(files, root, dict(env), cwd), simulated)
+    session = _Session(program, ShellProcess(files, root, dict(env), cwd), simulated)
     exit_code = session.run()
     if simulated.exit_code is not None:
         exit_code = simulated.exit_code
@@ -150,7 +150,7 @@ def _knows(shell: Shell, os: OsFamily, command: Command) -> bool:
 class _Session:
     """One run of a program: expansion, redirection and control flow around the commands."""
 
-    def __init__(self, program: Program, process: Process, simulated: Simulated) -> None:
+    def __init__(self, program: Program, process: ShellProcess, simulated: Simulated) -> None:
         self.program = program
         self.process = process
         self.simulated = simulated

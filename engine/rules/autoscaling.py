@@ -16,7 +16,7 @@ from engine.base.errors import BatchError
 from engine.base.terms import AllocationState, Deallocation, PoolState
 from engine.base.units import MINUTE_MS, SECOND_MS
 from engine.events.calendar import Due, DueKind
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 from engine.rules import pool_samples, resizing
 from engine.specs import draws
 from engine.state.pools import AutoScaleRun, Scaling
@@ -192,7 +192,7 @@ def _evaluate(world: World, pool: Pool) -> Deallocation | None:
 def _log(world: World, pool: Pool, formula: str, run: AutoScaleRun, *more: tuple[str, Hashable]) -> None:
     shape = world.log.shape(
         "AutoScaleEvaluated",
-        Subject.POOL,
+        LogSubject.POOL,
         ("currentDedicatedNodes", run.current_dedicated),
         ("targetDedicatedNodes", run.target_dedicated),
         ("currentLowPriorityNodes", run.current_spot),

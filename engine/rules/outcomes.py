@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
 from engine.base.terms import DependencyAction, JobAction, JobState, OnTaskFailure
 from engine.events.calendar import Due, DueKind
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules import dependencies, disk_space, jobs, multi_instance, processes, scheduling, setups, uploads
 from engine.state.columns import PAGE_BITS
@@ -137,7 +137,7 @@ def limit_anew(world: World, task: int, profile: TaskProfile) -> None:
 def not_scheduled(world: World, task: int, why: FailureInfo, rule: str, node: int = -1) -> None:
     """Say why a task finds no place, or not on this node: ``TaskScheduleFail`` (PREP-10, SCHED-10, SCHED-11)."""
     fields = (("category", why.category), ("code", why.code), ("message", why.message), ("rule", rule))
-    world.log.append(world.now_ms, world.log.shape("TaskScheduleFail", Subject.TASK, *fields), task, node)
+    world.log.append(world.now_ms, world.log.shape("TaskScheduleFail", LogSubject.TASK, *fields), task, node)
 
 
 # -- end -------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, cast, overload
 
-from engine.autoscale import LIVE, Series
+from engine.autoscale import LIVE, SampleSeries
 from engine.autoscale.samples import SAMPLE_PERIOD_MS
 from engine.base.terms import JobState, NodeState, PoolState
 from engine.base.units import DAY_MS
@@ -77,13 +77,13 @@ class _Column(Sequence[float]):
         return self._samples[at][self._column]
 
 
-def arrived(world: World, pool: Pool, now_ms: int) -> dict[str, Series]:
+def arrived(world: World, pool: Pool, now_ms: int) -> dict[str, SampleSeries]:
     """The samples of each metric that have arrived by now (AS-54)."""
     latest_ms = now_ms - world.scenario.simulate.auto_scale.sample_delay
     here = bisect_right(pool.samples, latest_ms, key=itemgetter(0))
     samples = pool.samples if here == len(pool.samples) else pool.samples[:here]
     times_ms = cast("Sequence[int]", _Column(samples, 0))  # the one column of whole numbers
-    return {name: Series(times_ms, _Column(samples, 1 + column)) for column, name in enumerate(_SAMPLED)}
+    return {name: SampleSeries(times_ms, _Column(samples, 1 + column)) for column, name in enumerate(_SAMPLED)}
 
 
 # -- values ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from engine.base.errors import BatchError
 from engine.base.terms import AllocationState, Deallocation, NodeState, PoolState
 from engine.base.units import format_utc
 from engine.events.calendar import Due, DueKind
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 from engine.rules import node_operations, nodes, pools, quotas, spot
 from engine.specs.catalogue import JOB_TRANSITION_MS
 from engine.state.pools import ResizeError
@@ -313,5 +313,5 @@ def _log_resize(world: World, pool: Pool, event: str, rule: str) -> None:
             ("resultMessage", errors[0].message if errors else "The operation succeeded"),
             ("resizeErrors", errors),
         )
-    shape = world.log.shape(event, Subject.POOL, *fields, ("rule", rule))
+    shape = world.log.shape(event, LogSubject.POOL, *fields, ("rule", rule))
     world.log.append(world.now_ms, shape, pool.row)

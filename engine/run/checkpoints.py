@@ -6,9 +6,8 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engine.run.expectations import ExpectationsCopy
+    from engine.run.expectations import ExpectationsCopy, RefusedCommand
     from engine.run.journal import Input
-    from engine.run.simulation import Refusal
     from engine.scenario.model import TimelineEntry
     from engine.world.world import WorldCopy
 
@@ -25,7 +24,7 @@ class Checkpoint(NamedTuple):
     done: int
     conditions: tuple[Input, ...]
     waiting: tuple[TimelineEntry, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[RefusedCommand, ...]
     expectations: ExpectationsCopy
 
 

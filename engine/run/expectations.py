@@ -8,7 +8,9 @@ from engine.run.observe import observe
 from engine.scenario.expect import matches
 
 if TYPE_CHECKING:
-    from engine.scenario.model import Expectation, Plain
+    from engine.base.errors import BatchError
+    from engine.base.terms import Plain
+    from engine.scenario.model import Expectation
     from engine.specs.commands import Command
     from engine.world.world import World
 
@@ -19,6 +21,15 @@ class Outcome(NamedTuple):
     written: dict[str, Plain]
     met: bool
     seen: object
+
+
+class RefusedCommand(NamedTuple):
+    """A command that the service refused."""
+
+    when_ms: int
+    command: Command
+    error: BatchError
+    announced: bool  # the entry said `refused: CODE`, and it was this code
 
 
 class ExpectationsCopy(NamedTuple):

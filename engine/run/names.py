@@ -13,7 +13,7 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-class Names:
+class RowNames:
     """Ids by row, for ``EventLog.json_lines``."""
 
     def __init__(self, world: World) -> None:

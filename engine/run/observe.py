@@ -9,7 +9,7 @@ from engine.base.terms import InstanceState, NodeState, TaskResult
 from engine.base.units import HOUR_MS, SECOND_MS
 from engine.rules.commands import node_of
 from engine.rules.directories import read_file
-from engine.scenario.model import Subject, SubjectKind
+from engine.scenario.model import ConditionSubject, SubjectKind
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ABSENT: dict[str, object] = {"state": None}
 
 
-def observe(world: World, subject: Subject, wanted: Mapping[str, object], now_ms: int) -> dict[str, object]:
+def observe(world: World, subject: ConditionSubject, wanted: Mapping[str, object], now_ms: int) -> dict[str, object]:
     """The properties of the subject that are asked for; ``state`` None where it does not exist (any more)."""
     match subject.kind:
         case SubjectKind.RUN:
@@ -157,7 +157,7 @@ def _instance_counts(views: list[InstanceView]) -> dict[str, int]:
     }
 
 
-def _task(world: World, subject: Subject) -> dict[str, object]:
+def _task(world: World, subject: ConditionSubject) -> dict[str, object]:
     job = world.jobs.find(subject.job_id or "")
     task = world.tasks.find(job.row, subject.task_id or "") if job is not None else None
     if task is None:
@@ -183,7 +183,7 @@ def _task(world: World, subject: Subject) -> dict[str, object]:
     }
 
 
-def _node(world: World, subject: Subject, wanted: Mapping[str, object], now_ms: int) -> dict[str, object]:
+def _node(world: World, subject: ConditionSubject, wanted: Mapping[str, object], now_ms: int) -> dict[str, object]:
     pool = _latest_pool(world, subject.pool_id)
     name = subject.node_id if subject.node_id is not None else subject.node_index
     if pool is None or name is None:

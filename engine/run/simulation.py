@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from engine.base import gc_pause
 from engine.base.errors import BatchError
 from engine.base.units import DAY_MS
 from engine.events.calendar import Due, DueKind
-from engine.events.log import Json, Subject, to_json
+from engine.events.log import Json, LogSubject, to_json
 from engine.rules import (
     autoscaling,
     certificates,
@@ -38,9 +38,9 @@ from engine.rules import (
 )
 from engine.rules.commands import Extras
 from engine.run.checkpoints import Checkpoint, Checkpoints
-from engine.run.expectations import Expectations, Outcome
+from engine.run.expectations import Expectations, Outcome, RefusedCommand
 from engine.run.journal import Input, Journal, Origin
-from engine.run.names import Names
+from engine.run.names import RowNames
 from engine.run.observe import observe
 from engine.scenario.expect import matches
 from engine.specs import commands as c
@@ -60,15 +60,6 @@ LONGEST_RUN_MS = 7 * DAY_MS
 _SLICE = 512
 
 
-class Refusal(NamedTuple):
-    """A command that the service refused."""
-
-    when_ms: int
-    command: Command
-    error: BatchError
-    announced: bool  # the entry said `refused: CODE`, and it was this code
-
-
 class Simulation:
     """One run of a scenario.
 
@@ -82,9 +73,9 @@ class Simulation:
         self.end_ms = LONGEST_RUN_MS if scenario.until_ms is None else scenario.until_ms
         self.now_ms = 0
         self.jumps = 0  # how often another moment was looked at: what has been read of this one is then of no use
-        self.refusals: list[Refusal] = []
+        self.refusals: list[RefusedCommand] = []
         self.world = World(scenario, self.seed, self.end_ms)
-        self.names = Names(self.world)
+        self.names = RowNames(self.world)
         self.journal = Journal()
         self._expectations = Expectations(scenario.expect)
         self._waiting = [entry for entry in scenario.timeline if entry.when is not None]
@@ -243,7 +234,7 @@ class Simulation:
         body = Json(to_json(one.command.wire()))
         event = "FaultInjected" if one.kind is DueKind.FAULT else "CommandAccepted"
         rule = () if one.command.RULE is None else (("rule", one.command.RULE),)
-        shape = world.log.shape(event, Subject.RUN, ("command", one.command.NAME), ("body", body), *rule)
+        shape = world.log.shape(event, LogSubject.RUN, ("command", one.command.NAME), ("body", body), *rule)
         mark = len(world.log)
         world.log.append(world.now_ms, shape)
         refused: BatchError | None = None
@@ -258,7 +249,7 @@ class Simulation:
         if refused is not None or one.refused is not None:
             announced = refused is not None and one.refused == refused.code
             error = refused or BatchError("OperationInvalidForCurrentState", f"{one.refused} was expected")
-            self.refusals.append(Refusal(world.now_ms, one.command, error, announced))
+            self.refusals.append(RefusedCommand(world.now_ms, one.command, error, announced))
             self._expectations.refused(one.command, one.refused, "accepted" if refused is None else refused.code)
 
     def _miss_refusals(self) -> None:
@@ -269,13 +260,13 @@ class Simulation:
             if code is None or any(known.command is command for known in self.refusals):
                 continue
             error = BatchError("OperationInvalidForCurrentState", f"{code} was expected")
-            self.refusals.append(Refusal(when_ms, command, error, announced=False))
+            self.refusals.append(RefusedCommand(when_ms, command, error, announced=False))
             self._expectations.refused(command, code, "never given")
 
     def _log_refusal(self, one: Input, error: BatchError, body: Json) -> None:
         shape = self.world.log.shape(
             "CommandRefused",
-            Subject.RUN,
+            LogSubject.RUN,
             ("command", one.command.NAME),
             ("body", body),
             ("code", error.code),
@@ -336,7 +327,7 @@ class Simulation:
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         self.jumps += 1
-        with gc_pause.at_rest():
+        with gc_pause.paused():
             self.world.restore(checkpoint.world)
         self.journal.rewind(checkpoint.done, checkpoint.conditions)
         for one in self.journal.pending():

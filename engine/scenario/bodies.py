@@ -11,8 +11,8 @@ from pydantic import AliasChoices, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from engine.scenario.document import Path, Place
-from engine.scenario.model import Plain
+from engine.base.terms import Plain
+from engine.scenario.document import DocumentPlace, Path
 from engine.scenario.wording import one_of, shown
 from engine.specs.base import Spec, wire_names
 from engine.specs.refusals import Refusal
@@ -42,7 +42,7 @@ _SHOULD = {
 }
 
 
-def read_body(place: Place, model: type[Model], *, without: Iterable[str] = ()) -> Model | None:
+def read_body(place: DocumentPlace, model: type[Model], *, without: Iterable[str] = ()) -> Model | None:
     """The body at ``place``; None when something is wrong with its form, which is reported.
 
     Keys in ``without`` are not the body's: the caller reads them. Of a body whose only mistakes are keys that do not
@@ -57,13 +57,13 @@ def read_body(place: Place, model: type[Model], *, without: Iterable[str] = ()) 
     return read
 
 
-def read_value(place: Place, model: type[Model], body: Plain) -> Model | None:
+def read_value(place: DocumentPlace, model: type[Model], body: Plain) -> Model | None:
     """The model of ``body``, whose mistakes are reported at ``place``, from which it was made."""
     return _read(place, model, body, ())[0]
 
 
 def _read(
-    place: Place, model: type[Model], body: Plain, others: tuple[str, ...]
+    place: DocumentPlace, model: type[Model], body: Plain, others: tuple[str, ...]
 ) -> tuple[Model | None, list[ErrorDetails]]:
     try:
         return model.from_wire(body), []
@@ -84,7 +84,7 @@ def _without(body: Plain, locations: Collection[Path], at: Path = ()) -> Plain:
     return body
 
 
-def report_refusals(place: Place, model: type[Spec], refusals: Iterable[Refusal]) -> None:
+def report_refusals(place: DocumentPlace, model: type[Spec], refusals: Iterable[Refusal]) -> None:
     """Report what the service would refuse in the body at ``place``, which is one of ``model``."""
     for refusal in refusals:
         found, rest = _written(place, model, refusal.path)
@@ -93,8 +93,8 @@ def report_refusals(place: Place, model: type[Spec], refusals: Iterable[Refusal]
         found.report(f"{refusal.reason} ({refusal.code})", key=bool(rest), below=rest)
 
 
-def _written(place: Place, model: type[Spec], location: Path) -> tuple[Place, Path]:
-    """Like ``Place.find``, for a property that the file may call by an older name (GEN-14)."""
+def _written(place: DocumentPlace, model: type[Spec], location: Path) -> tuple[DocumentPlace, Path]:
+    """Like ``DocumentPlace.find``, for a property that the file may call by an older name (GEN-14)."""
     found, rest = place.find(location)
     inner = _model_at(model, location[: len(location) - len(rest)]) if rest else None
     for field in inner.model_fields.values() if inner else ():
@@ -105,7 +105,7 @@ def _written(place: Place, model: type[Spec], location: Path) -> tuple[Place, Pa
     return found, rest
 
 
-def _report(place: Place, model: type[Spec], error: ErrorDetails, others: tuple[str, ...]) -> None:
+def _report(place: DocumentPlace, model: type[Spec], error: ErrorDetails, others: tuple[str, ...]) -> None:
     location = error["loc"]
     found, rest = place.find(location)
     kind = error["type"]
@@ -119,7 +119,7 @@ def _report(place: Place, model: type[Spec], error: ErrorDetails, others: tuple[
         found.report(_message(error))
 
 
-def _report_unknown(place: Place, name: str, model: type[Spec] | None, others: tuple[str, ...]) -> None:
+def _report_unknown(place: DocumentPlace, name: str, model: type[Spec] | None, others: tuple[str, ...]) -> None:
     names = (*wire_names(model), *others) if model else others
     if name in names:
         place.report(f"{shown(name)} is another name of a property that is given here already: give one", key=True)

@@ -16,8 +16,8 @@ from engine.base.terms import (
     TaskState,
 )
 from engine.base.units import SECOND_MS, parse_duration
-from engine.scenario.document import Place
-from engine.scenario.model import Bounds, Condition, Subject, SubjectKind, Verbatim, Wanted
+from engine.scenario.document import DocumentPlace
+from engine.scenario.model import Bounds, Condition, ConditionSubject, SubjectKind, Verbatim, Wanted
 from engine.scenario.times import parse_time
 from engine.scenario.wording import one_of, shown
 
@@ -55,11 +55,11 @@ JOB_STATES, POOL_STATES, TASK_STATES, NODE_STATES = map(_wires, (JobState, PoolS
 SCHEDULE_STATES = _wires(JobScheduleState)
 NODE_COUNTS = ("total", "dedicated", "lowPriority", *NODE_STATES)
 
-Reader = Callable[[Place], Wanted]
+Reader = Callable[[DocumentPlace], Wanted]
 _FAILED = Bounds()  # stands for what could not be read; the problem is reported and the scenario refused
 
 
-def _wrong(place: Place, message: str) -> Wanted:
+def _wrong(place: DocumentPlace, message: str) -> Wanted:
     place.report(message)
     return _FAILED
 
@@ -71,7 +71,7 @@ def _is_number(value: object) -> bool:
 def _word(words: Iterable[str], *, may_be_absent: bool = False) -> Reader:
     known = tuple(words)
 
-    def read(place: Place) -> Wanted:
+    def read(place: DocumentPlace) -> Wanted:
         value = place.plain
         if value is None and may_be_absent:
             return None
@@ -84,16 +84,16 @@ def _word(words: Iterable[str], *, may_be_absent: bool = False) -> Reader:
     return read
 
 
-def _text(place: Place) -> Wanted:
+def _text(place: DocumentPlace) -> Wanted:
     if not isinstance(place.plain, str):
         return _wrong(place, "must be text")
     return place.plain
 
 
-def _bounded(read: Callable[[Place], float | None]) -> Reader:
+def _bounded(read: Callable[[DocumentPlace], float | None]) -> Reader:
     """A number as ``read`` understands it, or ``{atLeast: a, atMost: b}`` of such numbers."""
 
-    def read_bounds(place: Place) -> Wanted:
+    def read_bounds(place: DocumentPlace) -> Wanted:
         if not isinstance(place.tree.value, dict):
             exact = read(place)
             return _FAILED if exact is None else exact
@@ -113,7 +113,7 @@ def _bounded(read: Callable[[Place], float | None]) -> Reader:
     return read_bounds
 
 
-def _as_number(place: Place) -> float | None:
+def _as_number(place: DocumentPlace) -> float | None:
     value = place.plain
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
@@ -121,7 +121,7 @@ def _as_number(place: Place) -> float | None:
     return None
 
 
-def _as_seconds(place: Place) -> float | None:
+def _as_seconds(place: DocumentPlace) -> float | None:
     value = place.plain
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
@@ -143,7 +143,7 @@ def _counts(names: Iterable[str], *, whole: str | None = None) -> Reader:
     """A number for each part; a bare number is meant for the part ``whole``."""
     known = tuple(names)
 
-    def read(place: Place) -> Wanted:
+    def read(place: DocumentPlace) -> Wanted:
         value = place.tree.value
         if whole and (_is_number(value) or (isinstance(value, dict) and {"atLeast", "atMost"} & set(value))):
             return {whole: _number(place)}
@@ -160,14 +160,14 @@ def _counts(names: Iterable[str], *, whole: str | None = None) -> Reader:
     return read
 
 
-def _codes(place: Place) -> Wanted:
+def _codes(place: DocumentPlace) -> Wanted:
     codes = [place.plain] if isinstance(place.plain, str) else place.plain
     if not isinstance(codes, list) or not all(isinstance(code, str) for code in codes):
         return _wrong(place, "must be a list of error codes, such as [AccountCoreQuotaReached]")
     return tuple(str(code) for code in codes)
 
 
-def _files(place: Place) -> Wanted:
+def _files(place: DocumentPlace) -> Wanted:
     if not isinstance(place.tree.value, dict) or not place.tree.value:
         return _wrong(place, "must be texts by path, such as {shared/market.csv: done}, null for a file that is absent")
     found: dict[str, Wanted] = {}
@@ -179,7 +179,7 @@ def _files(place: Place) -> Wanted:
     return found
 
 
-def _node(place: Place) -> Wanted:
+def _node(place: DocumentPlace) -> Wanted:
     value = place.plain
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
@@ -214,11 +214,11 @@ PROPERTIES: Mapping[SubjectKind, Mapping[str, Reader]] = {
 }
 
 
-Asked = list[tuple[Place, Subject]]
+Asked = list[tuple[DocumentPlace, ConditionSubject]]
 """Subjects that something is asked of, to be looked for when all that the scenario makes is known."""
 
 
-def read_condition(place: Place, asked: Asked, also: Iterable[str] = ()) -> Condition | None:
+def read_condition(place: DocumentPlace, asked: Asked, also: Iterable[str] = ()) -> Condition | None:
     """The condition in a mapping; keys in ``also`` are the caller's. None when one is wrong, which is reported.
 
     Its subject is added to ``asked``, even when what it is asked is wrong.
@@ -247,14 +247,14 @@ def read_condition(place: Place, asked: Asked, also: Iterable[str] = ()) -> Cond
     return Condition(subject, wanted)
 
 
-def _unknown(place: Place, name: str, kind: SubjectKind, known: Iterable[str]) -> None:
+def _unknown(place: DocumentPlace, name: str, kind: SubjectKind, known: Iterable[str]) -> None:
     elsewhere = [str(other) for other, readers in PROPERTIES.items() if name in readers]
     message = f"{shown(name)} cannot be asked of a {kind}" if elsewhere else f"{shown(name)} does not exist"
     hint = one_of(name, known)
     place.report(message + (f", only of a {' or '.join(elsewhere)}" if elsewhere else hint), key=True)
 
 
-def _subject_keys(subject: Subject) -> tuple[str, ...]:
+def _subject_keys(subject: ConditionSubject) -> tuple[str, ...]:
     return {
         SubjectKind.RUN: (),
         SubjectKind.POOL: ("poolId",),
@@ -265,7 +265,7 @@ def _subject_keys(subject: Subject) -> tuple[str, ...]:
     }[subject.kind]
 
 
-def _subject(place: Place) -> Subject | None:
+def _subject(place: DocumentPlace) -> ConditionSubject | None:
     """Whom the entry asks about: a task before its job, a node before its pool, nobody named is the run."""
     ids: dict[str, str] = {}
     sound = True
@@ -285,15 +285,15 @@ def _subject(place: Place) -> Subject | None:
     return _pool_subject(place, ids)
 
 
-def _schedule_subject(place: Place, ids: Mapping[str, str]) -> Subject | None:
+def _schedule_subject(place: DocumentPlace, ids: Mapping[str, str]) -> ConditionSubject | None:
     other = next(filter(None, map(place.get, ("poolId", "nodeId", "node", "jobId", "taskId"))), None)
     if other is not None:
         other.report("names a second subject beside the job schedule: make it an entry of its own", key=True)
         return None
-    return Subject(SubjectKind.JOB_SCHEDULE, job_schedule_id=ids["jobScheduleId"])
+    return ConditionSubject(SubjectKind.JOB_SCHEDULE, job_schedule_id=ids["jobScheduleId"])
 
 
-def _job_subject(place: Place, ids: Mapping[str, str]) -> Subject | None:
+def _job_subject(place: DocumentPlace, ids: Mapping[str, str]) -> ConditionSubject | None:
     if "jobId" not in ids:
         place.report("a task is named by taskId and jobId: jobId is missing", key=True)
         return None
@@ -302,18 +302,22 @@ def _job_subject(place: Place, ids: Mapping[str, str]) -> Subject | None:
         pool.report("names a second subject beside the job: make it an entry of its own", key=True)
         return None
     kind = SubjectKind.TASK if "taskId" in ids else SubjectKind.JOB
-    return Subject(kind, job_id=ids["jobId"], task_id=ids.get("taskId"))
+    return ConditionSubject(kind, job_id=ids["jobId"], task_id=ids.get("taskId"))
 
 
-def _pool_subject(place: Place, ids: Mapping[str, str]) -> Subject | None:
+def _pool_subject(place: DocumentPlace, ids: Mapping[str, str]) -> ConditionSubject | None:
     node = place.get("node")
     if node is None and "nodeId" not in ids:
-        return Subject(SubjectKind.POOL, pool_id=ids["poolId"]) if "poolId" in ids else Subject(SubjectKind.RUN)
+        return (
+            ConditionSubject(SubjectKind.POOL, pool_id=ids["poolId"])
+            if "poolId" in ids
+            else ConditionSubject(SubjectKind.RUN)
+        )
     if "poolId" not in ids:
         place.report("a node is named by poolId and node or nodeId: poolId is missing", key=True)
         return None
     if node is None:
-        return Subject(SubjectKind.NODE, pool_id=ids["poolId"], node_id=ids["nodeId"])
+        return ConditionSubject(SubjectKind.NODE, pool_id=ids["poolId"], node_id=ids["nodeId"])
     if "nodeId" in ids:
         node.report("a node is named by nodeId or by node, its index: not by both", key=True)
         return None
@@ -321,10 +325,10 @@ def _pool_subject(place: Place, ids: Mapping[str, str]) -> Subject | None:
     if isinstance(index, bool) or not isinstance(index, int) or index < 0:
         node.report("must be the index of a node: a whole number from 0")
         return None
-    return Subject(SubjectKind.NODE, pool_id=ids["poolId"], node_index=index)
+    return ConditionSubject(SubjectKind.NODE, pool_id=ids["poolId"], node_index=index)
 
 
-def read_time(place: Place, start: datetime) -> int | None:
+def read_time(place: DocumentPlace, start: datetime) -> int | None:
     """Milliseconds from the start; None when it is no time, which is reported."""
     value = place.plain
     if isinstance(value, bool) or not isinstance(value, int | float | str):

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from engine.base.errors import Problem
-from engine.scenario.model import Plain
-from engine.scenario.tree import Mark, Stop, Tree
+from engine.base.errors import Position, Problem
+from engine.base.terms import Plain
+from engine.scenario.tree import ReadingStopped, Tree
 from engine.scenario.wording import shown
 
 PROBLEM_LIMIT = 1_000
@@ -19,7 +19,7 @@ Path: TypeAlias = "tuple[str | int, ...]"
 
 _NAME = re.compile(r"[A-Za-z_$][\w$-]*", re.ASCII)
 _LONGEST = 60
-_NOWHERE = Mark(0, 0)
+_NOWHERE = Position(0, 0)
 
 
 def format_path(path: Path) -> str:
@@ -47,21 +47,21 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
     misspelt: set[Path] = field(default_factory=set)
 
-    def report(self, message: str, mark: Mark = _NOWHERE, path: Path = ()) -> None:
-        """Note a problem; raises Stop when there are enough of them."""
-        self.problems.append(Problem(message, format_path(path), mark.line, mark.column, self.file))
+    def report(self, message: str, position: Position = _NOWHERE, path: Path = ()) -> None:
+        """Note a problem; raises ReadingStopped when there are enough of them."""
+        self.problems.append(Problem(message, format_path(path), position.line, position.column, self.file))
         if len(self.problems) >= PROBLEM_LIMIT:
-            raise Stop
+            raise ReadingStopped
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DocumentPlace:
     """A value of the document with its path; what a check looks at and complains about."""
 
     document: Document
     tree: Tree
     path: Path = ()
-    key_mark: Mark | None = None
+    key_position: Position | None = None
 
     @property
     def plain(self) -> Plain:
@@ -71,46 +71,50 @@ class Place:
     @property
     def line(self) -> int:
         """The line where the entry begins, counted from 1."""
-        return (self.key_mark or self.tree.mark).line
+        return (self.key_position or self.tree.position).line
 
     def report(self, message: str, *, key: bool = False, below: Path = ()) -> None:
         """Note a problem with this value, or with its key; ``below`` leads on to something that is not there."""
-        mark = self.key_mark if key and self.key_mark else self.tree.mark
-        self.document.report(message, mark, (*self.path, *below))
+        position = self.key_position if key and self.key_position else self.tree.position
+        self.document.report(message, position, (*self.path, *below))
 
     def lacking(self, name: str) -> None:
         """Note that a required key is missing in this mapping."""
         self.report(f"{shown(name)} is missing and required", key=True, below=(name,))
 
-    def get(self, name: str) -> Place | None:
+    def get(self, name: str) -> DocumentPlace | None:
         """The value under a key; None when it is absent or null, which mean the same to the service."""
         if not isinstance(self.tree.value, dict) or name not in self.tree.value:
             return None
         inner = self.tree.value[name]
-        return None if inner.value is None else Place(self.document, inner, (*self.path, name), self.tree.keys[name])
+        return (
+            None
+            if inner.value is None
+            else DocumentPlace(self.document, inner, (*self.path, name), self.tree.keys[name])
+        )
 
-    def items(self) -> Iterator[tuple[str, Place]]:
+    def items(self) -> Iterator[tuple[str, DocumentPlace]]:
         """Keys and values of a mapping, nulls included; nothing for anything else."""
         if isinstance(self.tree.value, dict):
             for name, inner in self.tree.value.items():
-                yield name, Place(self.document, inner, (*self.path, name), self.tree.keys[name])
+                yield name, DocumentPlace(self.document, inner, (*self.path, name), self.tree.keys[name])
 
-    def entries(self) -> Iterator[Place]:
+    def entries(self) -> Iterator[DocumentPlace]:
         """The values of a list; nothing for anything else."""
         if isinstance(self.tree.value, list):
             for index, inner in enumerate(self.tree.value):
-                yield Place(self.document, inner, (*self.path, index))
+                yield DocumentPlace(self.document, inner, (*self.path, index))
 
-    def find(self, location: Path) -> tuple[Place, Path]:
+    def find(self, location: Path) -> tuple[DocumentPlace, Path]:
         """The place that a path leads to from here as far as it exists, and the rest of the path."""
         place = self
         for done, part in enumerate(location):
             value = place.tree.value
             if isinstance(value, dict) and str(part) in value:
                 name = str(part)
-                place = Place(self.document, value[name], (*place.path, name), place.tree.keys[name])
+                place = DocumentPlace(self.document, value[name], (*place.path, name), place.tree.keys[name])
             elif isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value):
-                place = Place(self.document, value[part], (*place.path, part))
+                place = DocumentPlace(self.document, value[part], (*place.path, part))
             else:
                 return place, location[done:]
         return place, ()

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from engine.specs.task import TaskSpec
 
 if TYPE_CHECKING:
-    from engine.scenario.model import Plain
+    from engine.base.terms import Plain
 
 AMBIGUOUS_LIMIT = 100_000
 """So many ids are compared one by one when their pattern alone does not say that they differ."""

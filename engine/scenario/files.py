@@ -8,7 +8,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from engine.base.errors import Problem, ScenarioError
-from engine.scenario.model import Source
+from engine.scenario.model import ScenarioSource
 from engine.scenario.wording import nearest
 
 BYTE_LIMIT = 64 * 1024 * 1024
@@ -29,7 +29,7 @@ def bundled() -> dict[str, Traversable]:
     return dict(sorted(found.items()))
 
 
-def read_source(path_or_name: str) -> Source:
+def read_source(path_or_name: str) -> ScenarioSource:
     """The text of a scenario: an existing path wins over the name of a bundled one.
 
     Raises ScenarioError when there is no such scenario or it is no UTF-8 text.
@@ -42,7 +42,7 @@ def read_source(path_or_name: str) -> Source:
                 path_or_name, f"no such file, and no bundled scenario of this name{_near(path_or_name, shipped)}"
             )
         content = shipped[path_or_name].read_bytes()
-    return Source(path_or_name, decode(content, path_or_name))
+    return ScenarioSource(path_or_name, decode(content, path_or_name))
 
 
 def decode(content: bytes, file: str) -> str:

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import TypeVar
 
 from engine.base import gc_pause
-from engine.base.errors import ScenarioError
+from engine.base.errors import Position, ScenarioError
 from engine.base.units import parse_utc
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.conditions import Asked, read_condition, read_time
-from engine.scenario.document import Document, Place
+from engine.scenario.document import Document, DocumentPlace
 from engine.scenario.files import read_source
 from engine.scenario.model import (
     DEFAULT_START,
@@ -22,15 +22,15 @@ from engine.scenario.model import (
     Options,
     PoolEntry,
     Scenario,
-    Source,
+    ScenarioSource,
     TimelineEntry,
     WorldSimulation,
 )
-from engine.scenario.names import Ids, Names, text_at
+from engine.scenario.names import DeclaredIds, Ids, text_at
 from engine.scenario.sweep import check_keys
 from engine.scenario.tasks import read_job_tasks
 from engine.scenario.timeline import read_timeline
-from engine.scenario.tree import Mark, Stop, parse
+from engine.scenario.tree import ReadingStopped, parse
 from engine.scenario.wording import shown
 from engine.specs.account import Account
 from engine.specs.base import Spec
@@ -75,10 +75,10 @@ def load(path_or_name: str, *, text: str | None = None) -> Scenario:
 
     Raises ScenarioError with every problem there is, in the order of the file.
     """
-    source = read_source(path_or_name) if text is None else Source(path_or_name, text)
+    source = read_source(path_or_name) if text is None else ScenarioSource(path_or_name, text)
     document = Document(source.path)
     scenario = None
-    with suppress(Stop), gc_pause.at_rest():
+    with suppress(ReadingStopped), gc_pause.paused():
         scenario = _read(document, source)
     if document.problems:
         raise ScenarioError(sorted(document.problems, key=lambda problem: (problem.line, problem.column)))
@@ -86,27 +86,27 @@ def load(path_or_name: str, *, text: str | None = None) -> Scenario:
     return scenario
 
 
-def _read(document: Document, source: Source) -> Scenario | None:
+def _read(document: Document, source: ScenarioSource) -> Scenario | None:
     tree = parse(source.text, document.report)
     if tree is None:
         if not document.problems:
-            document.report("the file is empty: a scenario begins with 'scenario: NAME'", Mark(1, 1))
+            document.report("the file is empty: a scenario begins with 'scenario: NAME'", Position(1, 1))
         return None
-    root = Place(document, tree)
+    root = DocumentPlace(document, tree)
     if tree.value is None:
         root.report("the file is empty: a scenario begins with 'scenario: NAME'")
         return None
-    return _Reader(root, source).read() if check_keys(root, KEYS) else None
+    return _ScenarioReader(root, source).read() if check_keys(root, KEYS) else None
 
 
-class _Reader:
+class _ScenarioReader:
     """Reads one document from top to bottom, then checks what its parts say of one another."""
 
-    def __init__(self, root: Place, source: Source) -> None:
+    def __init__(self, root: DocumentPlace, source: ScenarioSource) -> None:
         self._root = root
         self._source = source
         self._start = self._read_start()
-        self._names = Names()
+        self._names = DeclaredIds()
         self._pool_ids = Ids()
         self._job_ids = Ids()
         self._asked: Asked = []
@@ -180,7 +180,7 @@ class _Reader:
             return 0
         return value
 
-    def _time(self, place: Place, key: str) -> int | None:
+    def _time(self, place: DocumentPlace, key: str) -> int | None:
         inner = place.get(key)
         return None if inner is None else read_time(inner, self._start)
 
@@ -209,11 +209,11 @@ class _Reader:
             tuple(self._globs(place, "network", SimulateNetwork)),
         )
 
-    def _body(self, place: Place, key: str, model: type[Model]) -> Model:
+    def _body(self, place: DocumentPlace, key: str, model: type[Model]) -> Model:
         inner = place.get(key)
         return (read_body(inner, model) if inner is not None else None) or model()
 
-    def _globs(self, place: Place, key: str, model: type[Model]) -> Iterator[tuple[str, Model]]:
+    def _globs(self, place: DocumentPlace, key: str, model: type[Model]) -> Iterator[tuple[str, Model]]:
         inner = place.get(key)
         if inner is not None and not isinstance(inner.tree.value, dict):
             inner.report("should be a mapping from a pattern such as 'https://*/market/*' to its settings")
@@ -226,7 +226,7 @@ class _Reader:
 
     def _entries(
         self, key: str, model: type[Model], others: tuple[str, ...], ids: Ids
-    ) -> Iterator[tuple[Place, Model | None, int]]:
+    ) -> Iterator[tuple[DocumentPlace, Model | None, int]]:
         """The entries of a section with the time of each; the body is None when it has a mistake of form."""
         section = self._root.get(key)
         if section is not None and not isinstance(section.tree.value, list):
@@ -303,14 +303,14 @@ class Quota:
         self._code = code
         self._used = 0
 
-    def take(self, place: Place, at_ms: int) -> None:
+    def take(self, place: DocumentPlace, at_ms: int) -> None:
         """Count what exists from the start; what comes later may find room by then, and is for the run to say."""
         self._used += at_ms == 0
         if at_ms == 0 and self._used > self._limit:
             place.report(f"the account's quota allows {self._limit} {self._what} ({self._code})", key=True)
 
 
-def _take(ids: Ids, place: Place, new_id: str, what: str) -> None:
+def _take(ids: Ids, place: DocumentPlace, new_id: str, what: str) -> None:
     problem = ids.take(new_id, what)
     if problem is not None:
         (place.get("id") or place).report(problem)

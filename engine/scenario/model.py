@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from engine.base.terms import Plain
     from engine.scenario.factory import TaskFactory
     from engine.specs.account import Account
     from engine.specs.commands import Command
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from engine.specs.task import TaskSpec
 
 DEFAULT_START = datetime(2026, 1, 5, 8, tzinfo=UTC)
-
-Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
-"""A value as JSON has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class SubjectKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ConditionSubject:
     """The thing asked about. ``kind`` decides which of the others are set; ids are spelled as in the file (GEN-1).
 
     A node has ``pool_id`` and one of ``node_id`` and ``node_index`` (from 0, over all nodes that the pool ever had).
@@ -86,7 +84,7 @@ class Condition:
     (seconds), ``cost``. ``state: null`` asks for absence.
     """
 
-    subject: Subject
+    subject: ConditionSubject
     wanted: Mapping[str, Wanted]
 
 
@@ -178,7 +176,7 @@ class TimelineEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ScenarioSource:
     """Where a scenario came from: a path, or the name of a bundled one, and its text."""
 
     path: str
@@ -190,7 +188,7 @@ class Scenario:
     """A scenario that can be run. ``until_ms`` None: until nothing more can happen, at the latest after P7D."""
 
     name: str
-    source: Source = field(compare=False)
+    source: ScenarioSource = field(compare=False)
     account: Account
     simulate: WorldSimulation
     description: str = ""

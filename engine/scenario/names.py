@@ -1,6 +1,6 @@
 """What a scenario can make: the pools, jobs and tasks that conditions may name, and ids given twice.
 
-Names are taken from the values as they are written, so that a mistake in a job does not also make every
+DeclaredIds are taken from the values as they are written, so that a mistake in a job does not also make every
 condition about that job a mistake.
 """
 
@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from engine.base.terms import Plain
 from engine.scenario.factory import TaskFactory
-from engine.scenario.model import Plain, Subject
+from engine.scenario.model import ConditionSubject
 from engine.scenario.wording import did_you_mean, shown
 
 _SHOWN_TASKS = 1_000  # of a factory, when the nearest name is looked for
@@ -48,7 +49,7 @@ class _Tasks:
 
 
 @dataclass(slots=True)
-class Names:
+class DeclaredIds:
     """Everything that some part of the scenario can make."""
 
     _pools: dict[str, str] = field(default_factory=dict)
@@ -119,7 +120,7 @@ class Names:
         if isinstance(pool_info, dict) and pool_info.get("autoPoolSpecification") is not None:
             self._prefixes.add((text_at(pool_info, "autoPoolSpecification", "autoPoolIdPrefix") or "").casefold())
 
-    def missing(self, subject: Subject) -> tuple[str, str] | None:
+    def missing(self, subject: ConditionSubject) -> tuple[str, str] | None:
         """The key whose id nothing in the scenario can make, and the reason; None when all can be made."""
         if subject.pool_id is not None and not self._makes_pool(subject.pool_id):
             return "poolId", _reason("pool", subject.pool_id, self._pools.values())

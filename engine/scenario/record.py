@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from engine.base.terms import Plain
 from engine.base.units import format_duration
-from engine.scenario.model import Plain, Scenario
+from engine.scenario.model import Scenario
 from engine.scenario.tree import Tree, parse
 from engine.specs.commands import Command
 
@@ -76,13 +77,15 @@ def _appended(text: str, tree: Tree, entries: Iterable[dict[str, Plain]]) -> str
     timeline = tree.value.get("timeline")
     if timeline is None:
         return "".join([*lines, "\ntimeline:\n", *(f"  - {_flow(entry)}\n" for entry in entries)])
-    if not isinstance(timeline.value, list) or not text.splitlines()[timeline.mark.line - 1].lstrip().startswith("-"):
+    if not isinstance(timeline.value, list) or not text.splitlines()[timeline.position.line - 1].lstrip().startswith(
+        "-"
+    ):
         return None
     key_line = tree.keys["timeline"].line
-    end = min((mark.line - 1 for mark in tree.keys.values() if mark.line > key_line), default=len(lines))
+    end = min((position.line - 1 for position in tree.keys.values() if position.line > key_line), default=len(lines))
     while not lines[end - 1].strip() or lines[end - 1].startswith("#"):
         end -= 1
-    indent = " " * (timeline.mark.column - 1)
+    indent = " " * (timeline.position.column - 1)
     lines[end:end] = [f"{indent}- {_flow(entry)}\n" for entry in entries]
     return "".join(lines)
 

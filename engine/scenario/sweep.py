@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 
 from engine.base.errors import ScenarioError
+from engine.base.terms import Plain
 from engine.scenario.bodies import read_body, read_value
-from engine.scenario.document import Document, Place
+from engine.scenario.document import Document, DocumentPlace
 from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
-from engine.scenario.model import Plain
 from engine.scenario.tree import parse
 from engine.scenario.wording import one_of, shown
 from engine.specs.task import TaskSpec
@@ -19,7 +19,7 @@ _KEYS = {"parametricSweep": ("type", "parameterSets", "repeatTask"), "taskCollec
 _SET_KEYS = ("start", "end", "step")
 
 
-def read_tasks(place: Place) -> tuple[tuple[Place, TaskSpec], ...]:
+def read_tasks(place: DocumentPlace) -> tuple[tuple[DocumentPlace, TaskSpec], ...]:
     """The tasks of a list with their places; what is wrong is reported."""
     if not isinstance(place.tree.value, list):
         place.report("should be a list of tasks")
@@ -31,7 +31,7 @@ def read_tasks(place: Place) -> tuple[tuple[Place, TaskSpec], ...]:
     return tuple(found)
 
 
-def read_factory(place: Place) -> tuple[TaskFactory | None, tuple[tuple[Place, TaskSpec], ...]]:
+def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[DocumentPlace, TaskSpec], ...]]:
     """The sweep of a task factory, or the tasks of its collection."""
     if not check_keys(place, _KEYS["parametricSweep"], only_mapping=True):
         return None, ()
@@ -60,13 +60,13 @@ def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[Tas
     """
     document = Document("taskFactory")
     tree = parse(json.dumps(body), document.report)
-    factory, listed = read_factory(Place(document, tree)) if tree is not None else (None, ())
+    factory, listed = read_factory(DocumentPlace(document, tree)) if tree is not None else (None, ())
     if document.problems:
         raise ScenarioError(document.problems)
     return factory, tuple(task for _, task in listed)
 
 
-def check_keys(place: Place, known: tuple[str, ...], *, only_mapping: bool = False) -> bool:
+def check_keys(place: DocumentPlace, known: tuple[str, ...], *, only_mapping: bool = False) -> bool:
     """Whether it is a mapping; keys that do not exist are reported."""
     if not isinstance(place.tree.value, dict):
         place.report(f"should be a mapping with {', '.join(known)}")
@@ -77,7 +77,7 @@ def check_keys(place: Place, known: tuple[str, ...], *, only_mapping: bool = Fal
     return True
 
 
-def _read_sweep(place: Place) -> TaskFactory | None:
+def _read_sweep(place: DocumentPlace) -> TaskFactory | None:
     sets, template = place.get("parameterSets"), place.get("repeatTask")
     if sets is None:
         place.lacking("parameterSets")
@@ -101,7 +101,7 @@ def _read_sweep(place: Place) -> TaskFactory | None:
     return factory
 
 
-def _has_sound_patterns(template: Place, parameters: int) -> bool:
+def _has_sound_patterns(template: DocumentPlace, parameters: int) -> bool:
     sound = True
     for path, text in template_strings(template.plain):
         try:
@@ -112,7 +112,7 @@ def _has_sound_patterns(template: Place, parameters: int) -> bool:
     return sound
 
 
-def _read_ranges(place: Place) -> list[range] | None:
+def _read_ranges(place: DocumentPlace) -> list[range] | None:
     entries = list(place.entries())
     if not entries:
         place.report("should be a list of parameter sets, such as [{start: 1, end: 200}]")
@@ -135,7 +135,7 @@ def _length(parameter: range) -> int:
     )
 
 
-def _read_range(place: Place) -> range | None:
+def _read_range(place: DocumentPlace) -> range | None:
     if not check_keys(place, _SET_KEYS):
         return None
     numbers: dict[str, int] = {"step": 1}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.scenario.bodies import report_refusals
-from engine.scenario.document import Place
+from engine.scenario.document import DocumentPlace
 from engine.scenario.factory import TaskFactory
 from engine.scenario.names import Ids
 from engine.scenario.sweep import read_factory, read_tasks
@@ -11,13 +11,13 @@ from engine.specs.job import JobSpec
 from engine.specs.refusals import task_refusals
 from engine.specs.task import TaskSpec
 
-Listed = tuple[tuple[Place, TaskSpec], ...]
+Listed = tuple[tuple[DocumentPlace, TaskSpec], ...]
 
 # Said of all tasks of a factory at once, by their ids.
 _SAME_ID = ("TaskIdSameAsJobPreparationTask", "TaskIdSameAsJobReleaseTask")
 
 
-def read_job_tasks(place: Place, spec: JobSpec | None) -> tuple[tuple[TaskSpec, ...], TaskFactory | None]:
+def read_job_tasks(place: DocumentPlace, spec: JobSpec | None) -> tuple[tuple[TaskSpec, ...], TaskFactory | None]:
     """The listed tasks and the sweep of a job; ``spec`` None, for a job with a mistake, leaves some checks out."""
     listed_place, factory_place = place.get("tasks"), place.get("taskFactory")
     listed = read_tasks(listed_place) if listed_place is not None else ()
@@ -46,7 +46,9 @@ def _check_listed(listed: Listed, spec: JobSpec | None) -> list[tuple[str, str]]
     return own + [(task.id, f"the task in line {place.line}") for place, task in listed]
 
 
-def _check_factory(place: Place, factory: TaskFactory, taken: list[tuple[str, str]], spec: JobSpec | None) -> None:
+def _check_factory(
+    place: DocumentPlace, factory: TaskFactory, taken: list[tuple[str, str]], spec: JobSpec | None
+) -> None:
     template = place.get("repeatTask") or place
     for task_id, what in taken:
         k = factory.ordinal_of(task_id)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from engine.scenario.bodies import read_body
 from engine.scenario.conditions import Asked, read_condition, read_time
-from engine.scenario.document import Place
+from engine.scenario.document import DocumentPlace
 from engine.scenario.factory import TaskFactory
 from engine.scenario.model import Condition, TimelineEntry
 from engine.scenario.sweep import read_factory
@@ -21,7 +21,9 @@ _TIMING = ("at", "when", "after", "refused")
 _CODE = re.compile(r"[A-Z][A-Za-z0-9]{1,79}", re.ASCII)
 
 
-def read_timeline(place: Place, start: datetime, asked: Asked) -> Iterator[tuple[Place, TimelineEntry | None]]:
+def read_timeline(
+    place: DocumentPlace, start: datetime, asked: Asked
+) -> Iterator[tuple[DocumentPlace, TimelineEntry | None]]:
     """The places of the entries and what they say; None for one with a mistake, which is reported.
 
     Subjects of ``when`` are added to ``asked``.
@@ -32,7 +34,7 @@ def read_timeline(place: Place, start: datetime, asked: Asked) -> Iterator[tuple
         yield entry, _read_entry(entry, index, start, asked)
 
 
-def _read_entry(place: Place, index: int, start: datetime, asked: Asked) -> TimelineEntry | None:
+def _read_entry(place: DocumentPlace, index: int, start: datetime, asked: Asked) -> TimelineEntry | None:
     if not isinstance(place.tree.value, dict):
         place.report("should be a mapping such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
         return None
@@ -58,7 +60,7 @@ def _read_entry(place: Place, index: int, start: datetime, asked: Asked) -> Time
     return TimelineEntry(index, command, at_ms, when, after_ms, refused, tasks, factory, place.line)
 
 
-def _read_timing(place: Place, start: datetime, asked: Asked) -> tuple[int | None, Condition | None, int]:
+def _read_timing(place: DocumentPlace, start: datetime, asked: Asked) -> tuple[int | None, Condition | None, int]:
     at, when, after = place.get("at"), place.get("when"), place.get("after")
     if at is not None and when is not None:
         when.report("an entry has 'at' or 'when', not both", key=True)
@@ -71,7 +73,7 @@ def _read_timing(place: Place, start: datetime, asked: Asked) -> tuple[int | Non
     return at_ms, read_condition(when, asked) if when is not None else None, after_ms or 0
 
 
-def _read_refused(place: Place) -> str | None:
+def _read_refused(place: DocumentPlace) -> str | None:
     refused = place.get("refused")
     if refused is None:
         return None
@@ -82,9 +84,9 @@ def _read_refused(place: Place) -> str | None:
     return code
 
 
-def _read_command(name: str, place: Place) -> tuple[Command, tuple[TaskSpec, ...], TaskFactory | None] | None:
+def _read_command(name: str, place: DocumentPlace) -> tuple[Command, tuple[TaskSpec, ...], TaskFactory | None] | None:
     if place.plain is None:
-        place = Place(place.document, Tree(place.tree.mark, {}), place.path, place.key_mark)
+        place = DocumentPlace(place.document, Tree(place.tree.position, {}), place.path, place.key_position)
     command = read_body(place, COMMANDS[name])
     factory = None
     listed: tuple[TaskSpec, ...] = ()

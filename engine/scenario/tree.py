@@ -12,11 +12,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import NoReturn, Protocol, TypeAlias
 
 import yaml
 
-from engine.scenario.model import Plain
+from engine.base.errors import Position
+from engine.base.terms import Plain
 from engine.scenario.wording import did_you_mean, shown
 
 VALUE_LIMIT = 2_000_000
@@ -52,23 +53,16 @@ _LEADING_BLANKS = re.compile(r"^[ \t]+", re.MULTILINE)
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-_NO_KEYS: dict[str, Mark] = {}  # of all values that are no mappings
-
-
-class Mark(NamedTuple):
-    """A position in the text; both count from 1."""
-
-    line: int
-    column: int
+_NO_KEYS: dict[str, Position] = {}  # of all values that are no mappings
 
 
 @dataclass(slots=True, eq=False)
 class Tree:
     """A value of the document. ``size`` counts the values in it, itself included."""
 
-    mark: Mark
+    position: Position
     value: Scalar | list[Tree] | dict[str, Tree]
-    keys: dict[str, Mark] = field(default_factory=lambda: _NO_KEYS)
+    keys: dict[str, Position] = field(default_factory=lambda: _NO_KEYS)
     size: int = 1
     is_open: bool = False
     _plain: Plain = None
@@ -88,7 +82,7 @@ class Tree:
         return self._plain
 
 
-class Stop(Exception):
+class ReadingStopped(Exception):
     """It makes no sense to read on; the problem is reported already."""
 
 
@@ -97,14 +91,14 @@ class _Open:
     """A list or mapping whose end has not come yet; ``key`` waits for its value, its text is None for ``<<``."""
 
     tree: Tree
-    key: tuple[str | None, Mark] | None = None
-    merged: list[tuple[Tree, Mark]] = field(default_factory=list)
+    key: tuple[str | None, Position] | None = None
+    merged: list[tuple[Tree, Position]] = field(default_factory=list)
 
 
 class _Builder:
     """Turns parser events into one tree; everything wrong on the way is reported, not raised."""
 
-    def __init__(self, report: Callable[[str, Mark], None]) -> None:
+    def __init__(self, report: Callable[[str, Position], None]) -> None:
         self._report = report
         self._stack: list[_Open] = []
         self._anchors: dict[str, Tree] = {}
@@ -113,77 +107,79 @@ class _Builder:
         self.root: Tree | None = None
 
     def feed(self, event: yaml.Event) -> None:
-        """Take the next event of the parser; raises Stop when it makes no sense to go on."""
+        """Take the next event of the parser; raises ReadingStopped when it makes no sense to go on."""
         if isinstance(event, yaml.ScalarEvent):
-            self._take_scalar(event, _mark(event.start_mark))
+            self._take_scalar(event, _position(event.start_mark))
         elif isinstance(event, yaml.CollectionEndEvent):
             self._close()
         elif isinstance(event, yaml.CollectionStartEvent):
-            self._open(event, _mark(event.start_mark))
+            self._open(event, _position(event.start_mark))
         elif isinstance(event, yaml.AliasEvent):
-            self._take_alias(event.anchor or "", _mark(event.start_mark))
+            self._take_alias(event.anchor or "", _position(event.start_mark))
         elif isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
                 message = "a scenario is one document: remove this '---' and what follows"
-                self._stop(message, _mark(event.start_mark))
+                self._stop(message, _position(event.start_mark))
 
-    def _stop(self, message: str, mark: Mark) -> NoReturn:
-        self._report(message, mark)
-        raise Stop
+    def _stop(self, message: str, position: Position) -> NoReturn:
+        self._report(message, position)
+        raise ReadingStopped
 
     def _awaits_key(self) -> bool:
         return bool(self._stack) and isinstance(self._stack[-1].tree.value, dict) and self._stack[-1].key is None
 
-    def _take_scalar(self, event: yaml.ScalarEvent, mark: Mark) -> None:
+    def _take_scalar(self, event: yaml.ScalarEvent, position: Position) -> None:
         if not self._awaits_key():
-            tree = Tree(mark, self._scalar(event, mark))
+            tree = Tree(position, self._scalar(event, position))
             if event.anchor:
                 self._anchors[event.anchor] = tree
-            self._add(tree, mark)
+            self._add(tree, position)
             return
         if event.anchor:
-            self._anchors[event.anchor] = Tree(mark, event.value)
+            self._anchors[event.anchor] = Tree(position, event.value)
         if not event.value:
-            self._report("a key is missing before this ':'", mark)
+            self._report("a key is missing before this ':'", position)
         is_merge = event.value == "<<" and event.implicit[0]
-        self._stack[-1].key = (None if is_merge else event.value, mark)
+        self._stack[-1].key = (None if is_merge else event.value, position)
 
-    def _take_alias(self, name: str, mark: Mark) -> None:
+    def _take_alias(self, name: str, position: Position) -> None:
         tree = self._anchors.get(name)
         if tree is None:
-            self._report(f"no anchor {shown(name)} stands before this alias" + did_you_mean(name, self._anchors), mark)
-            tree = Tree(mark, None)
+            self._report(
+                f"no anchor {shown(name)} stands before this alias" + did_you_mean(name, self._anchors), position
+            )
+            tree = Tree(position, None)
         elif tree.is_open:
-            self._stop(f"the alias {shown(name)} stands inside the value that it repeats: that has no end", mark)
+            self._stop(f"the alias {shown(name)} stands inside the value that it repeats: that has no end", position)
         if not self._awaits_key():
-            self._add(tree, mark)
+            self._add(tree, position)
         elif isinstance(tree.value, str):
-            self._stack[-1].key = (tree.value, mark)
+            self._stack[-1].key = (tree.value, position)
         else:
-            self._stop("a key must be a word, not an alias of something else", mark)
+            self._stop("a key must be a word, not an alias of something else", position)
 
-    def _open(self, event: yaml.CollectionStartEvent, mark: Mark) -> None:
+    def _open(self, event: yaml.CollectionStartEvent, position: Position) -> None:
         if self._awaits_key():
-            self._stop("a key must be a word, not a list or a mapping", mark)
+            self._stop("a key must be a word, not a list or a mapping", position)
         if event.tag not in _COLLECTION_TAGS:
-            self._report(f"the tag {shown(event.tag)} means nothing here: remove it", mark)
+            self._report(f"the tag {shown(event.tag)} means nothing here: remove it", position)
         if len(self._stack) >= DEPTH_LIMIT:
-            self._stop(f"nested more than {DEPTH_LIMIT} levels deep", mark)
+            self._stop(f"nested more than {DEPTH_LIMIT} levels deep", position)
         is_mapping = isinstance(event, yaml.MappingStartEvent)
-        tree = Tree(mark, {}, {}, is_open=True) if is_mapping else Tree(mark, [], is_open=True)
+        tree = Tree(position, {}, {}, is_open=True) if is_mapping else Tree(position, [], is_open=True)
         if event.anchor:
             self._anchors[event.anchor] = tree
         self._stack.append(_Open(tree))
 
     def _close(self) -> None:
         closed = self._stack.pop()
-        for source, mark in closed.merged:
-            self._merge(closed.tree, source, mark)
+        for source, position in closed.merged:
+            self._merge(closed.tree, source, position)
         closed.tree.is_open = False
-        self._add(closed.tree, closed.tree.mark)
+        self._add(closed.tree, closed.tree.position)
 
-    def _add(self, tree: Tree, mark: Mark) -> None:
+    def _add(self, tree: Tree, position: Position) -> None:
         """Put a finished value where it belongs: the open list, the open mapping, or the document itself."""
         if not self._stack:
             self.root = tree
@@ -191,86 +187,86 @@ class _Builder:
         parent = self._stack[-1]
         if isinstance(parent.tree.value, list):
             parent.tree.value.append(tree)
-            self._grow(parent.tree, tree, mark)
+            self._grow(parent.tree, tree, position)
             return
         assert parent.key is not None
-        (key, key_mark), parent.key = parent.key, None
+        (key, key_position), parent.key = parent.key, None
         if key is None:
-            parent.merged.append((tree, mark))
+            parent.merged.append((tree, position))
         else:
-            self._put(parent.tree, key, key_mark, tree)
+            self._put(parent.tree, key, key_position, tree)
 
-    def _put(self, parent: Tree, key: str, key_mark: Mark, tree: Tree) -> None:
+    def _put(self, parent: Tree, key: str, key_position: Position, tree: Tree) -> None:
         assert isinstance(parent.value, dict)
         if key in parent.value:
             self._report(
-                f"the key {shown(key)} stands here a second time, first on line {parent.keys[key].line}", key_mark
+                f"the key {shown(key)} stands here a second time, first on line {parent.keys[key].line}", key_position
             )
             return
         parent.value[key] = tree
-        parent.keys[key] = key_mark
-        self._grow(parent, tree, key_mark)
+        parent.keys[key] = key_position
+        self._grow(parent, tree, key_position)
 
-    def _merge(self, target: Tree, source: Tree, mark: Mark) -> None:
+    def _merge(self, target: Tree, source: Tree, position: Position) -> None:
         """Add the entries of ``source`` that ``target`` does not have; in a list the earlier mapping wins."""
         if isinstance(source.value, list):
             for inner in source.value:
                 if isinstance(inner.value, list):
-                    self._report("'<<' takes a mapping or a list of mappings", mark)
+                    self._report("'<<' takes a mapping or a list of mappings", position)
                 else:
-                    self._merge(target, inner, mark)
+                    self._merge(target, inner, position)
             return
         if not isinstance(source.value, dict):
-            self._report("'<<' takes a mapping or a list of mappings", mark)
+            self._report("'<<' takes a mapping or a list of mappings", position)
             return
         assert isinstance(target.value, dict)
         for key, inner in source.value.items():
-            self._count(0, mark)
+            self._count(0, position)
             if key not in target.value:
                 self._put(target, key, source.keys[key], inner)
 
-    def _grow(self, parent: Tree, tree: Tree, mark: Mark) -> None:
+    def _grow(self, parent: Tree, tree: Tree, position: Position) -> None:
         parent.size += tree.size
-        self._count(parent.size, mark)
+        self._count(parent.size, position)
 
-    def _count(self, size: int, mark: Mark) -> None:
+    def _count(self, size: int, position: Position) -> None:
         self._taken += 1
         if max(size, self._taken) > VALUE_LIMIT:
-            self._stop(f"more than {VALUE_LIMIT:,} values, counted with what aliases repeat", mark)
+            self._stop(f"more than {VALUE_LIMIT:,} values, counted with what aliases repeat", position)
 
-    def _scalar(self, event: yaml.ScalarEvent, mark: Mark) -> Scalar:
+    def _scalar(self, event: yaml.ScalarEvent, position: Position) -> Scalar:
         text: str = event.value
         if event.tag in _STR_TAGS or (event.tag is None and not event.implicit[0]):
             return text
-        value = self._resolved(text, mark)
+        value = self._resolved(text, position)
         if event.tag is None:
             return value
         wanted = _TAGS.get(event.tag)
         if wanted is None:
-            self._report(f"the tag {shown(event.tag)} means nothing here: remove it", mark)
+            self._report(f"the tag {shown(event.tag)} means nothing here: remove it", position)
         elif not isinstance(value, wanted):
-            self._report(f"{shown(text)} is no {event.tag.rpartition(':')[2]}, as its tag says", mark)
+            self._report(f"{shown(text)} is no {event.tag.rpartition(':')[2]}, as its tag says", position)
         return value
 
-    def _resolved(self, text: str, mark: Mark) -> Scalar:
+    def _resolved(self, text: str, position: Position) -> Scalar:
         if text and text[0] not in "~nNtTfF-+.0123456789":
             return text
         for expression, make in _CORE:
             if not expression.fullmatch(text):
                 continue
             if len(text) > DIGIT_LIMIT:
-                self._report(f"a number of {len(text)} digits; put it in quotes if text is meant", mark)
+                self._report(f"a number of {len(text)} digits; put it in quotes if text is meant", position)
                 return 0
             value = make(text)
             if isinstance(value, float) and not isfinite(value):
-                self._report(f"{text} is not a finite number; put it in quotes if text is meant", mark)
+                self._report(f"{text} is not a finite number; put it in quotes if text is meant", position)
                 return 0
             return value
         return text
 
 
-class _Position(Protocol):
-    """A mark of PyYAML's, of which there are two kinds; both count from 0."""
+class _YamlMark(Protocol):
+    """A position of PyYAML's, of which there are two kinds; both count from 0."""
 
     @property
     def line(self) -> int: ...
@@ -278,13 +274,13 @@ class _Position(Protocol):
     def column(self) -> int: ...
 
 
-def _mark(mark: _Position | None) -> Mark:
-    return Mark(mark.line + 1, mark.column + 1) if mark else Mark(1, 1)
+def _position(position: _YamlMark | None) -> Position:
+    return Position(position.line + 1, position.column + 1) if position else Position(1, 1)
 
 
-def _mark_of(text: str, index: int) -> Mark:
+def _position_of(text: str, index: int) -> Position:
     line = text.count("\n", 0, index)
-    return Mark(line + 1, index - (text.rfind("\n", 0, index) + 1) + 1)
+    return Position(line + 1, index - (text.rfind("\n", 0, index) + 1) + 1)
 
 
 def _joined(surrogates: re.Match[str]) -> str:
@@ -300,35 +296,37 @@ def _as_yaml(text: str) -> str:
     return _SURROGATES.sub(_joined, text)
 
 
-def _syntax(error: yaml.MarkedYAMLError, mark: Mark, text: str) -> str:
+def _syntax(error: yaml.MarkedYAMLError, position: Position, text: str) -> str:
     """What the parser says, in a sentence, with a way out for the commonest mistakes."""
     message = ", ".join(part for part in (error.context, error.problem) if part) or "this is not YAML"
-    lines = text.splitlines()[: mark.line]
-    if len(lines) == mark.line and lines[-1][mark.column - 1 : mark.column] == "\t":
+    lines = text.splitlines()[: position.line]
+    if len(lines) == position.line and lines[-1][position.column - 1 : position.column] == "\t":
         message = "a tab: YAML is indented with spaces only"
     elif "mapping values are not allowed" in message:
         message += ": is the indentation right, or does text with ': ' need quotes?"
     return message
 
 
-def parse(text: str, report: Callable[[str, Mark], None]) -> Tree | None:
+def parse(text: str, report: Callable[[str, Position], None]) -> Tree | None:
     """The tree of a YAML text; None when it is empty or cannot be read to its end, which is then reported."""
     text = _as_yaml(text.removeprefix("\ufeff"))
     unprintable = _UNPRINTABLE.search(text)
     if unprintable:
-        report(f"the character U+{ord(unprintable[0]):04X} is not allowed in YAML", _mark_of(text, unprintable.start()))
+        report(
+            f"the character U+{ord(unprintable[0]):04X} is not allowed in YAML", _position_of(text, unprintable.start())
+        )
         return None
     builder = _Builder(report)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             builder.feed(event)
-    except Stop:
+    except ReadingStopped:
         return None
     except yaml.MarkedYAMLError as error:
-        mark = _mark(error.problem_mark or error.context_mark)
-        report(_syntax(error, mark, text), mark)
+        position = _position(error.problem_mark or error.context_mark)
+        report(_syntax(error, position, text), position)
         return None
     except (yaml.YAMLError, ValueError) as error:  # without a position: odd escapes and directives
-        report(f"this is not YAML: {error}", Mark(1, 1))
+        report(f"this is not YAML: {error}", Position(1, 1))
         return None
     return builder.root

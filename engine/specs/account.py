@@ -7,19 +7,19 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from engine.base.terms import Option
+from engine.base.terms import WireOption
 from engine.specs.base import Bool, Identified, Int, Secret, Size, Spec, Text
 from engine.specs.common import ApplicationPackageReference
 
 
-class PoolAllocationMode(Option):
+class PoolAllocationMode(WireOption):
     """ACC-2."""
 
     BATCH_SERVICE = "BatchService"
     USER_SUBSCRIPTION = "UserSubscription"
 
 
-class CertificateFormat(Option):
+class CertificateFormat(WireOption):
     """CERT-1."""
 
     PFX = "pfx"

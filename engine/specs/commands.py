@@ -15,7 +15,7 @@ from engine.base.units import MINUTE_MS
 from engine.specs.account import Certificate
 from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Text, UtcTime
 from engine.specs.common import IdentityReference
-from engine.specs.entry import Entry, NodeName, OnJob, OnJobSchedule, OnNode, OnPool, OnTask
+from engine.specs.entry import CommandBody, NodeName, OnJob, OnJobSchedule, OnNode, OnPool, OnTask
 from engine.specs.faults import Capacity, EvictNode, FailNode, StorageOutage
 from engine.specs.job import JobSpec, JobUpdate
 from engine.specs.pool import PoolReplacement, PoolSpec, PoolUpdate
@@ -32,7 +32,7 @@ def _keeps_no_data(option: Deallocation) -> Deallocation:
 # --- pools
 
 
-class CreatePool(PoolSpec, Entry):
+class CreatePool(PoolSpec, CommandBody):
     """POOL-2."""
 
     NAME = "createPool"
@@ -215,7 +215,7 @@ class UploadNodeLogs(OnNode):
 _TASKS = ("tasks", "taskFactory")
 
 
-class CreateJob(JobSpec, Entry):
+class CreateJob(JobSpec, CommandBody):
     """JOB-2, with tasks to add at once; ``task_factory`` is what a scenario job has there."""
 
     NAME = "createJob"
@@ -307,7 +307,7 @@ class DeleteTask(OnTask):
 # --- job schedules
 
 
-class CreateJobSchedule(JobScheduleSpec, Entry):
+class CreateJobSchedule(JobScheduleSpec, CommandBody):
     """JS-1."""
 
     NAME = "createJobSchedule"
@@ -355,7 +355,7 @@ class DeleteJobSchedule(OnJobSchedule):
 # --- certificates
 
 
-class AddCertificate(Certificate, Entry):
+class AddCertificate(Certificate, CommandBody):
     """CERT-1."""
 
     NAME = "addCertificate"
@@ -366,7 +366,7 @@ class AddCertificate(Certificate, Entry):
         return Certificate.from_wire(self.wire())
 
 
-class OnCertificate(Entry):
+class OnCertificate(CommandBody):
     """Acts on a certificate."""
 
     thumbprint: Text

@@ -7,26 +7,26 @@ from typing import ClassVar
 from pydantic import AliasChoices, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
-from engine.base.terms import Option
+from engine.base.terms import WireOption
 from engine.specs.base import Bool, Secret, Spec, Text
 from engine.specs.simulate import OptionalSimulate
 
 
-class AutoUserScope(Option):
+class AutoUserScope(WireOption):
     """USER-1."""
 
     TASK = "task"
     POOL = "pool"
 
 
-class ElevationLevel(Option):
+class ElevationLevel(WireOption):
     """USER-1."""
 
     NON_ADMIN = "nonadmin"
     ADMIN = "admin"
 
 
-class OutputFileUploadCondition(Option):
+class OutputFileUploadCondition(WireOption):
     """TASK-8."""
 
     TASK_SUCCESS = "tasksuccess"
@@ -34,14 +34,14 @@ class OutputFileUploadCondition(Option):
     TASK_COMPLETION = "taskcompletion"
 
 
-class ContainerWorkingDirectory(Option):
+class ContainerWorkingDirectory(WireOption):
     """CONT-1."""
 
     TASK_WORKING_DIRECTORY = "taskWorkingDirectory"
     CONTAINER_IMAGE_DEFAULT = "containerImageDefault"
 
 
-class ContainerHostDataPath(Option):
+class ContainerHostDataPath(WireOption):
     """CONT-1: which of the node's directories a container sees."""
 
     SHARED = "Shared"
@@ -52,14 +52,14 @@ class ContainerHostDataPath(Option):
     APPLICATIONS = "Applications"
 
 
-class CertificateStoreLocation(Option):
+class CertificateStoreLocation(WireOption):
     """CERT-1."""
 
     CURRENT_USER = "currentuser"
     LOCAL_MACHINE = "localmachine"
 
 
-class CertificateVisibility(Option):
+class CertificateVisibility(WireOption):
     """CERT-1."""
 
     START_TASK = "starttask"

@@ -9,7 +9,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 from engine.specs.base import Int, Spec, Text
 
 
-class Entry(Spec):
+class CommandBody(Spec):
     """Base of the commands; ``NAME`` is the operation's name on the wire, ``RULE`` what its event in the log cites."""
 
     NAME: ClassVar[str]
@@ -20,7 +20,7 @@ class Entry(Spec):
         return self.written()
 
 
-class OnPool(Entry):
+class OnPool(CommandBody):
     """Acts on a pool."""
 
     pool_id: Text
@@ -39,7 +39,7 @@ class OnNode(OnPool):
         return self
 
 
-class OnJob(Entry):
+class OnJob(CommandBody):
     """Acts on a job."""
 
     job_id: Text
@@ -51,7 +51,7 @@ class OnTask(OnJob):
     task_id: Text
 
 
-class OnJobSchedule(Entry):
+class OnJobSchedule(CommandBody):
     """Acts on a job schedule."""
 
     job_schedule_id: Text

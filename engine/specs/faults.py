@@ -6,14 +6,14 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
-from engine.base.terms import Option
+from engine.base.terms import WireOption
 from engine.specs.base import Int, OptionalDuration, Text
-from engine.specs.entry import Entry, OnNode
+from engine.specs.entry import CommandBody, OnNode
 
 _FOR = AliasChoices("for")
 
 
-class NodeFault(Option):
+class NodeFault(WireOption):
     """How a node fails (NODE-8)."""
 
     UNUSABLE = "unusable"
@@ -37,7 +37,7 @@ class EvictNode(OnNode):
     RULE = "SPOT-7"
 
 
-class AllocationError(Option):
+class AllocationError(WireOption):
     """ERR-R: what a resize says that finds no capacity, or the like."""
 
     ALLOCATION_FAILED = "AllocationFailed"
@@ -45,7 +45,7 @@ class AllocationError(Option):
     RESOURCE_NOT_FOUND = "DependentResourceNotFound"
 
 
-class Capacity(Entry):
+class Capacity(CommandBody):
     """How many nodes of a size the region can still give, and what a resize says that wants more (RSZ-12)."""
 
     NAME = "capacity"
@@ -55,7 +55,7 @@ class Capacity(Entry):
     code: AllocationError = AllocationError.ALLOCATION_FAILED
 
 
-class StorageOutage(Entry):
+class StorageOutage(CommandBody):
     """Storage does not answer for ``for_ms`` milliseconds; None is until the end."""
 
     NAME = "storageOutage"

@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import AliasChoices, Field
 
-from engine.base.terms import Option
+from engine.base.terms import WireOption
 from engine.specs.base import Bool, Int, OptionalDuration, Secret, Spec, Text
 from engine.specs.common import ContainerRegistry, IdentityReference
 
 
-class CachingType(Option):
+class CachingType(WireOption):
     """POOL-4."""
 
     NONE = "none"
@@ -19,7 +19,7 @@ class CachingType(Option):
     READ_WRITE = "readwrite"
 
 
-class StorageAccountType(Option):
+class StorageAccountType(WireOption):
     """POOL-4."""
 
     STANDARD_LRS = "standard_lrs"
@@ -27,7 +27,7 @@ class StorageAccountType(Option):
     STANDARD_SSD_LRS = "standardssd_lrs"
 
 
-class SecurityEncryptionType(Option):
+class SecurityEncryptionType(WireOption):
     """POOL-4."""
 
     DISK_WITH_VM_GUEST_STATE = "DiskWithVMGuestState"
@@ -35,48 +35,48 @@ class SecurityEncryptionType(Option):
     VM_GUEST_STATE_ONLY = "VMGuestStateOnly"
 
 
-class ContainerType(Option):
+class ContainerType(WireOption):
     """POOL-4."""
 
     DOCKER_COMPATIBLE = "dockerCompatible"
     CRI_COMPATIBLE = "criCompatible"
 
 
-class DiskEncryptionTarget(Option):
+class DiskEncryptionTarget(WireOption):
     """POOL-4."""
 
     OS_DISK = "osdisk"
     TEMPORARY_DISK = "temporarydisk"
 
 
-class NodePlacementPolicy(Option):
+class NodePlacementPolicy(WireOption):
     """POOL-4."""
 
     REGIONAL = "regional"
     ZONAL = "zonal"
 
 
-class DiffDiskPlacement(Option):
+class DiffDiskPlacement(WireOption):
     """POOL-4."""
 
     CACHE_DISK = "cachedisk"
 
 
-class HostEndpointMode(Option):
+class HostEndpointMode(WireOption):
     """POOL-4."""
 
     AUDIT = "Audit"
     ENFORCE = "Enforce"
 
 
-class SecurityType(Option):
+class SecurityType(WireOption):
     """POOL-4."""
 
     TRUSTED_LAUNCH = "trustedLaunch"
     CONFIDENTIAL_VM = "confidentialvm"
 
 
-class UpgradeMode(Option):
+class UpgradeMode(WireOption):
     """POOL-23."""
 
     AUTOMATIC = "automatic"

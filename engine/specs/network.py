@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from engine.base.terms import Option
+from engine.base.terms import WireOption
 from engine.specs.base import Bool, Int, Spec, Text
 
 
-class DynamicVNetAssignmentScope(Option):
+class DynamicVNetAssignmentScope(WireOption):
     """NET-1."""
 
     NONE = "none"
     JOB = "job"
 
 
-class InboundEndpointProtocol(Option):
+class InboundEndpointProtocol(WireOption):
     """NET-1."""
 
     TCP = "tcp"
     UDP = "udp"
 
 
-class NetworkSecurityGroupRuleAccess(Option):
+class NetworkSecurityGroupRuleAccess(WireOption):
     """NET-1."""
 
     ALLOW = "allow"
     DENY = "deny"
 
 
-class IpAddressProvisioning(Option):
+class IpAddressProvisioning(WireOption):
     """NET-1."""
 
     BATCH_MANAGED = "batchmanaged"
@@ -35,7 +35,7 @@ class IpAddressProvisioning(Option):
     NO_PUBLIC_IP_ADDRESSES = "nopublicipaddresses"
 
 
-class IpFamily(Option):
+class IpFamily(WireOption):
     """NET-1."""
 
     IPV4 = "IPv4"

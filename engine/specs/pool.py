@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field, PlainSerializer, SerializationInfo, field_serializer
 
-from engine.base.terms import JobDefaultOrder, NodeFillType, Option, OsFamily
+from engine.base.terms import JobDefaultOrder, NodeFillType, OsFamily, WireOption
 from engine.base.units import MINUTE_MS, format_duration
 from engine.specs.base import Bool, FiniteDuration, Identified, Int, Secret, Spec, Text
 from engine.specs.catalogue import os_of
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-class NodeCommunicationMode(Option):
+class NodeCommunicationMode(WireOption):
     """NET-7."""
 
     DEFAULT = "default"
@@ -53,7 +53,7 @@ class NodeCommunicationMode(Option):
     SIMPLIFIED = "simplified"
 
 
-class LoginMode(Option):
+class LoginMode(WireOption):
     """USER-2."""
 
     BATCH = "batch"

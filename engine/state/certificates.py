@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import BrokenInvariant
 from engine.base.lifecycles import CERTIFICATE
 from engine.base.terms import CertificateState
-from engine.events.log import EventLog, Subject
+from engine.events.log import EventLog, LogSubject
 from engine.state.columns import Record, Records
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class CertificateTable(Records[CertificateRecord]):
         record.previous, record.previous_since_ms = old, record.since_ms
         record.state, record.since_ms, record.use = new, now_ms, use
         move = (("thumbprint", record.spec.thumbprint), ("from", old), ("to", new))
-        self.log.append(now_ms, self.log.shape("CertificateStateChanged", Subject.RUN, *move, ("rule", rule)))
+        self.log.append(now_ms, self.log.shape("CertificateStateChanged", LogSubject.RUN, *move, ("rule", rule)))
         self._look()
 
     def restore(self, copy: list[CertificateRecord]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import BrokenInvariant
 from engine.base.lifecycles import SUBTASK
 from engine.base.terms import SubtaskState, TaskResult
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 from engine.state.tasks import NEVER_MS
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class GangTable:
             raise BrokenInvariant(f"subtask {number} of task {task}: {old!r} -> {new!r} is no legal move (MI-7)")
         shape = self._log.shape(
             "SubtaskStateChanged",
-            Subject.TASK,
+            LogSubject.TASK,
             ("subtaskId", number),
             ("from", old),
             ("to", new),

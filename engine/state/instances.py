@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from engine.base.failures import FailureInfo
 from engine.base.terms import InstanceState, TaskResult
-from engine.events.log import EventLog, Subject
+from engine.events.log import EventLog, LogSubject
 from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, ColumnsCopy, PagedColumns
 
 ABSENT = 0
@@ -276,7 +276,7 @@ class InstanceTable(PagedColumns[Ending]):
             fields += (("result", TaskResult.FAILURE if failed else TaskResult.SUCCESS),)
             if ending.failure:
                 fields += (("failureInfo", ending.failure),)
-        return self.log.shape(event, Subject.INSTANCE, *fields, ("rule", rule))
+        return self.log.shape(event, LogSubject.INSTANCE, *fields, ("rule", rule))
 
     def restore(self, copy: ColumnsCopy[Ending]) -> None:
         """Make the instances as they were when ``copy`` was taken."""

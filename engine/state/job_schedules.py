@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import BrokenInvariant
 from engine.base.lifecycles import JOB_SCHEDULE
 from engine.base.terms import JobScheduleState
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 from engine.state.named import Named, NamedRecords
 
 if TYPE_CHECKING:
@@ -90,5 +90,7 @@ class JobScheduleTable(NamedRecords[JobSchedule]):
         schedule.token += 1
         if new is None:
             self.give_up_id(schedule)
-        shape = self.log.shape("JobScheduleStateChanged", Subject.SCHEDULE, ("from", old), ("to", new), ("rule", rule))
+        shape = self.log.shape(
+            "JobScheduleStateChanged", LogSubject.SCHEDULE, ("from", old), ("to", new), ("rule", rule)
+        )
         self.log.append(now_ms, shape, row)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from engine.base.errors import BrokenInvariant
 from engine.base.lifecycles import JOB
 from engine.base.terms import JobState, OnAllTasksComplete, TaskResult
-from engine.events.log import EventLog, Subject
+from engine.events.log import EventLog, LogSubject
 from engine.state.named import Named, NamedRecords
 from engine.state.ready import ReadyQueue
 
@@ -164,7 +164,7 @@ class JobTable(NamedRecords[Job]):
             self.give_up_id(job)
         shape = self.log.shape(
             "JobStateChanged",
-            Subject.JOB,
+            LogSubject.JOB,
             ("from", old),
             ("to", new),
             *((("reason", reason),) if reason else ()),

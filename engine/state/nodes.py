@@ -10,7 +10,7 @@ from engine.base.errors import BrokenInvariant
 from engine.base.failures import FailureInfo
 from engine.base.lifecycles import NODE
 from engine.base.terms import NodeState, SchedulingState, TaskResult
-from engine.events.log import EventLog, Subject
+from engine.events.log import EventLog, LogSubject
 from engine.state.columns import TIME, ColumnsCopy, PagedColumns, Record, Records
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class NodeTable(PagedColumns[None]):
         self._grow(1)
         node = self.records.add(record)
         shape = self.log.shape(
-            "NodeStateChanged", Subject.NODE, ("from", None), ("to", CREATING), ("rule", NODE[None, CREATING])
+            "NodeStateChanged", LogSubject.NODE, ("from", None), ("to", CREATING), ("rule", NODE[None, CREATING])
         )
         self.log.append(record.allocation_ms, shape, record.pool, node)
         return node
@@ -217,7 +217,7 @@ class NodeTable(PagedColumns[None]):
         self.touch(node, CALM)
         if new is None or new in UNBILLED or old in UNBILLED:
             self._bill(now_ms, node, billed=new is not None and new not in UNBILLED)
-        shape = self.log.shape("NodeStateChanged", Subject.NODE, ("from", old), ("to", new), ("rule", rule))
+        shape = self.log.shape("NodeStateChanged", LogSubject.NODE, ("from", old), ("to", new), ("rule", rule))
         self.log.append(now_ms, shape, -1, node)
 
     def _bill(self, now_ms: int, node: int, *, billed: bool) -> None:
@@ -243,7 +243,7 @@ class NodeTable(PagedColumns[None]):
         """Change ``schedulingState`` (NODE-7)."""
         record = self.edit(node)
         shape = self.log.shape(
-            "NodeSchedulingStateChanged", Subject.NODE, ("from", record.scheduling), ("to", new), ("rule", rule)
+            "NodeSchedulingStateChanged", LogSubject.NODE, ("from", record.scheduling), ("to", new), ("rule", rule)
         )
         record.scheduling = new
         self.log.append(now_ms, shape, -1, node)
@@ -254,7 +254,7 @@ class NodeTable(PagedColumns[None]):
         ending = () if task.running else _ending(task.exit_code, task.result, task.failure)
         shape = self.log.shape(
             "StartTaskStateChanged",
-            Subject.INSTANCE,
+            LogSubject.INSTANCE,
             ("to", "running" if task.running else "completed"),
             ("attempt", attempt),
             *ending,

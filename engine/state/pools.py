@@ -8,7 +8,7 @@ from engine.autoscale import joined
 from engine.base.errors import BrokenInvariant
 from engine.base.lifecycles import ALLOCATION, POOL
 from engine.base.terms import AllocationState, JobDefaultOrder, NodeFillType, OsFamily, PoolState
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 from engine.state.named import Named, NamedRecords
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class PoolTable(NamedRecords[Pool]):
         rule = POOL.get((pool.state, new))
         if rule is None:
             raise BrokenInvariant(f"pool {pool.id}: {pool.state!r} -> {new!r} at {now_ms} ms is no legal move (POOL-7)")
-        shape = self.log.shape("PoolStateChanged", Subject.POOL, ("from", pool.state), ("to", new), ("rule", rule))
+        shape = self.log.shape("PoolStateChanged", LogSubject.POOL, ("from", pool.state), ("to", new), ("rule", rule))
         pool.state = new
         pool.since_ms = pool.modified_ms = now_ms
         if new is None:
@@ -247,7 +247,7 @@ class PoolTable(NamedRecords[Pool]):
         if rule is None:
             raise BrokenInvariant(f"pool {pool.id}: {pool.allocation!r} -> {new!r} is no legal move (POOL-7)")
         move = (("from", pool.allocation), ("to", new))
-        shape = self.log.shape("PoolAllocationStateChanged", Subject.POOL, *move, ("rule", rule))
+        shape = self.log.shape("PoolAllocationStateChanged", LogSubject.POOL, *move, ("rule", rule))
         pool.allocation = new
         pool.allocation_since_ms = now_ms
         self.log.append(now_ms, shape, row)

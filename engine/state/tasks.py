@@ -15,7 +15,7 @@ from engine.base.errors import BrokenInvariant
 from engine.base.failures import FailureInfo
 from engine.base.lifecycles import TASK
 from engine.base.terms import TaskResult, TaskState
-from engine.events.log import EventLog, Subject
+from engine.events.log import EventLog, LogSubject
 from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, Columns, Excerpt
 from engine.state.task_records import PLAIN, UNTRIED, TaskBlock, TaskExtra, TaskProfile, TaskSource
 
@@ -76,7 +76,7 @@ class TaskTable(Columns[TaskExtra]):
         self.apart: set[int] = set()
         # Rows as they were before they changed in a way that time itself does not bring about, see state/past.py.
         self.kept = Excerpt(self)
-        self._added = log.shape("TaskStateChanged", Subject.TASKS_ADDED, *new)
+        self._added = log.shape("TaskStateChanged", LogSubject.TASKS_ADDED, *new)
         self._begin_shapes: dict[tuple[int, int, int, str], int] = {}
         self.first_start = self._begin_shape(ACTIVE, RUNNING, 1, "SCHED-7")
         self.first_success = self._success_shape(1)
@@ -263,7 +263,7 @@ class TaskTable(Columns[TaskExtra]):
         code = () if exit_code is None else (("exitCode", exit_code),)
         shape = self.log.shape(
             "TaskStateChanged",
-            Subject.TASK,
+            LogSubject.TASK,
             ("from", TaskState(old)),
             ("to", TaskState.COMPLETED),
             ("attempt", max(extra.attempts, 1)),
@@ -293,7 +293,7 @@ class TaskTable(Columns[TaskExtra]):
         code = () if exit_code is None else (("exitCode", exit_code),)
         shape = self.log.shape(
             "TaskStateChanged",
-            Subject.TASK,
+            LogSubject.TASK,
             ("from", TaskState(old)),
             ("to", TaskState.ACTIVE),
             ("attempt", max(extra.attempts, 1)),
@@ -318,7 +318,7 @@ class TaskTable(Columns[TaskExtra]):
         self.state[task] = GONE
         shape = self.log.shape(
             "TaskStateChanged",
-            Subject.TASK,
+            LogSubject.TASK,
             ("from", TaskState(old)),
             ("to", None),
             ("attempt", max(self.extra(task).attempts, 1)),
@@ -363,13 +363,13 @@ class TaskTable(Columns[TaskExtra]):
         shape = self._begin_shapes.get(key)
         if shape is None:
             fields = (("from", TaskState(old)), ("to", TaskState(new)), ("attempt", attempt), ("rule", rule))
-            shape = self._begin_shapes[key] = self.log.shape("TaskStateChanged", Subject.TASK, *fields)
+            shape = self._begin_shapes[key] = self.log.shape("TaskStateChanged", LogSubject.TASK, *fields)
         return shape
 
     def _success_shape(self, attempt: int) -> int:
         return self.log.shape(
             "TaskStateChanged",
-            Subject.TASK,
+            LogSubject.TASK,
             ("from", TaskState.RUNNING),
             ("to", TaskState.COMPLETED),
             ("attempt", attempt),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState, OnAllTasksComplete, TaskState
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 from engine.rules.processes import release_duration
 from engine.specs import draws
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
@@ -157,4 +157,4 @@ def _latest_ms(ends: array[int], page: InstancePage, running: tuple[HookStatus, 
 
 
 def _starts(shape: Shape) -> bool:
-    return shape.subject is Subject.TASK and dict(shape.fields).get("to") is TaskState.RUNNING
+    return shape.subject is LogSubject.TASK and dict(shape.fields).get("to") is TaskState.RUNNING

@@ -6,7 +6,7 @@ from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import NodeState, TaskState
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, RUNNING
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _kind(shape: Shape) -> int:
     """The state that a task is in after an entry, or what else the entry is."""
     if shape.event != "TaskStateChanged":
         return _OTHER
-    if shape.subject is Subject.TASKS_ADDED:
+    if shape.subject is LogSubject.TASKS_ADDED:
         return _ADDED
     fields = dict(shape.fields)
     if fields["from"] is None:

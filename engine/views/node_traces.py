@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, NodeState, TaskState
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -64,7 +64,7 @@ class NodeTraces:
         mine = [at for at, node in enumerate(log.row_b[seen:], seen) if node == self._node]
         for at in mine:
             shape = log.shapes[log.shape_of[at]]
-            if shape.subject is Subject.TASKS_ADDED:  # its second number counts tasks
+            if shape.subject is LogSubject.TASKS_ADDED:  # its second number counts tasks
                 continue
             to = dict(shape.fields).get("to", shape)
             if shape.event == "NodeStateChanged" and (to is None or isinstance(to, NodeState)) and to in WIPED_IN:
@@ -92,9 +92,9 @@ class NodeTraces:
         found = [at for at, number in enumerate(log.shape_of[seen:], seen) if number in ends] if ends else []
         for at in found:
             subject = log.shapes[log.shape_of[at]].subject
-            if subject is Subject.TASK:
+            if subject is LogSubject.TASK:
                 self.deleted_tasks[log.row_a[at]] = log.when[at]
-            elif subject is Subject.JOB:
+            elif subject is LogSubject.JOB:
                 self.deleted_jobs[log.row_a[at]] = log.when[at]
         return bool(found)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import NodeState
 from engine.base.units import SECOND_MS
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ class PoolHistory:
             shape = kinds[number]
             if shape is None:
                 continue
-            is_nodes = shape.subject is Subject.NODE
+            is_nodes = shape.subject is LogSubject.NODE
             if (world.nodes[log.row_b[at]].pool if is_nodes else log.row_a[at]) != pool.row:
                 continue
             self._go_on_to(log.when[at] - 1)
@@ -97,7 +97,7 @@ class PoolHistory:
 
 
 def _of_interest(shape: Shape) -> Shape | None:
-    is_it = shape.event == "NodeStateChanged" or (shape.subject is Subject.POOL and shape.event == "PoolResizeStart")
+    is_it = shape.event == "NodeStateChanged" or (shape.subject is LogSubject.POOL and shape.event == "PoolResizeStart")
     return shape if is_it else None
 
 

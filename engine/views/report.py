@@ -15,8 +15,9 @@ from engine.views import counts
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engine.run.simulation import Refusal, Simulation
-    from engine.scenario.model import Plain
+    from engine.base.terms import Plain
+    from engine.run.expectations import RefusedCommand
+    from engine.run.simulation import Simulation
     from engine.specs.commands import Command
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
@@ -180,7 +181,7 @@ def _pool(world: World, pool: Pool, now_ms: int) -> PoolRow:
     )
 
 
-def _refused(refusal: Refusal, seen: object, *, met: bool) -> RefusedRow:
+def _refused(refusal: RefusedCommand, seen: object, *, met: bool) -> RefusedRow:
     return RefusedRow(refusal.when_ms, refusal.command.NAME, _subject(refusal.command), str(seen), met)
 
 

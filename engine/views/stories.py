@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from engine.base.failures import FailureInfo
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 from engine.state.tasks import GONE
 from engine.views.history import RECENT_TASKS, RecentTask
 
@@ -114,7 +114,7 @@ class TaskStory(Story):
         created_ms = self._simulation.world.tasks.block_of(self._row).created_ms
         steps = [Step(created_ms, TaskState.ACTIVE, None, 1, None, None, "")]
         for at, shape in self._shapes():
-            if shape.subject is not Subject.TASK or shape.event != "TaskStateChanged":
+            if shape.subject is not LogSubject.TASK or shape.event != "TaskStateChanged":
                 continue
             fields = dict(shape.fields)
             state, exit_code, failure = fields["to"], fields.get("exitCode"), fields.get("failureInfo")
@@ -224,7 +224,7 @@ class NodeStory(Story):
         super().__init__(simulation, "row_b", node)
 
     def _own(self) -> Iterator[tuple[int, Shape]]:
-        return ((at, shape) for at, shape in self._shapes() if shape.subject is not Subject.TASKS_ADDED)
+        return ((at, shape) for at, shape in self._shapes() if shape.subject is not LogSubject.TASKS_ADDED)
 
     def stays(self) -> list[NodeStay]:
         """Its states, in order; the last one lasts."""
@@ -245,7 +245,7 @@ class NodeStory(Story):
         found: dict[int, RecentTask] = {}
         for at in reversed(self._entries()):
             shape, task = log.shapes[log.shape_of[at]], log.row_a[at]
-            if shape.subject is not Subject.TASK or shape.event == "TaskScheduleFail" or tasks.state[task] == GONE:
+            if shape.subject is not LogSubject.TASK or shape.event == "TaskScheduleFail" or tasks.state[task] == GONE:
                 continue
             subtask = _number(dict(shape.fields).get("subtaskId"))
             found.setdefault(task, RecentTask(task, subtask if tasks.profile_of(task).instances else None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.autoscale import METRICS, Inputs, Series, parse
+from engine.autoscale import METRICS, Inputs, SampleSeries, parse
 from tests.autoscale.situations import NOW
 
 SITUATIONS = [
@@ -129,7 +129,7 @@ def test_as_33_assigning_a_metric_stores_its_number(value):
 
 
 def test_as_45_times_count_from_the_instant_of_the_evaluation_wherever_the_run_began():
-    late = Inputs(NOW, 3_600_000, samples={"$ActiveTasks": Series([3_540_000, 3_570_000, 3_600_000], [1, 2, 3])})
+    late = Inputs(NOW, 3_600_000, samples={"$ActiveTasks": SampleSeries([3_540_000, 3_570_000, 3_600_000], [1, 2, 3])})
     formula = parse(
         "t = time(); a = $ActiveTasks.GetSample(TimeInterval_Minute);"
         "b = $ActiveTasks.GetSample(t + -1 * TimeInterval_Minute)"

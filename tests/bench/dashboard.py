@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from engine import Simulation, load_scenario
 from engine.base.terms import NodeState
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 from tests.bench.first_paint import first_paint_s
 from tests.bench.one import peak_bytes
 from tests.bench.stage import ROW, Stage, is_quiet, percentile
@@ -78,7 +78,7 @@ class Cases(Stage):
         node_map.model.look_through(Lens.STATE)
         await self.settle()
         log = self.simulation.log
-        something = next(number for number, shape in enumerate(log.shapes) if shape.subject is Subject.NODE)
+        something = next(number for number, shape in enumerate(log.shapes) if shape.subject is LogSubject.NODE)
         some = [NodeState.IDLE, NodeState.RUNNING, NodeState.UNUSABLE, NodeState.REBOOTING, NodeState.OFFLINE]
         costs = []
         for turn in range(6):

@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 from statistics import median
 
-from engine.autoscale import Inputs, Series, parse
+from engine.autoscale import Inputs, SampleSeries, parse
 
 _ROUNDS = 200
 _DAY = 2_880  # samples
@@ -20,7 +20,7 @@ $NodeDeallocationOption = taskcompletion;
 
 def costs_ms() -> tuple[float, float]:
     """The processor time of the first evaluation with its parse, and of one of the later ones; in ms."""
-    series = Series([30_000 * number for number in range(_DAY)], [number % 17 for number in range(_DAY)])
+    series = SampleSeries([30_000 * number for number in range(_DAY)], [number % 17 for number in range(_DAY)])
     inputs = Inputs(
         datetime(2026, 1, 5, tzinfo=UTC), 30_000 * (_DAY - 1), {"$TaskSlotsPerNode": 2}, {"$PendingTasks": series}
     )

@@ -11,7 +11,7 @@ from engine.base.errors import ScenarioError
 from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.scenario.files import bundled
 from engine.scenario.load import load
-from engine.scenario.model import Bounds, Options, Subject, SubjectKind, Verbatim
+from engine.scenario.model import Bounds, ConditionSubject, Options, SubjectKind, Verbatim
 from engine.specs.commands import AddTasks, CreateJob, RebootNode
 from engine.specs.simulate import Distribution
 
@@ -117,16 +117,16 @@ def test_timeline(night):
 
 def test_expectations(night):
     assert [entry.condition.subject for entry in night.expect] == [
-        Subject(SubjectKind.JOB, job_id="risk"),
-        Subject(SubjectKind.TASK, job_id="risk", task_id="DEAL-3"),
-        Subject(SubjectKind.TASK, job_id="risk", task_id="boss"),
-        Subject(SubjectKind.TASK, job_id="late", task_id="c"),
-        Subject(SubjectKind.JOB, job_id="daily:job-2"),
-        Subject(SubjectKind.JOB_SCHEDULE, job_schedule_id="DAILY"),
-        Subject(SubjectKind.NODE, pool_id="shared", node_index=0),
-        Subject(SubjectKind.NODE, pool_id="shared", node_id="tvm-1"),
-        Subject(SubjectKind.POOL, pool_id="shared"),
-        Subject(SubjectKind.RUN),
+        ConditionSubject(SubjectKind.JOB, job_id="risk"),
+        ConditionSubject(SubjectKind.TASK, job_id="risk", task_id="DEAL-3"),
+        ConditionSubject(SubjectKind.TASK, job_id="risk", task_id="boss"),
+        ConditionSubject(SubjectKind.TASK, job_id="late", task_id="c"),
+        ConditionSubject(SubjectKind.JOB, job_id="daily:job-2"),
+        ConditionSubject(SubjectKind.JOB_SCHEDULE, job_schedule_id="DAILY"),
+        ConditionSubject(SubjectKind.NODE, pool_id="shared", node_index=0),
+        ConditionSubject(SubjectKind.NODE, pool_id="shared", node_id="tvm-1"),
+        ConditionSubject(SubjectKind.POOL, pool_id="shared"),
+        ConditionSubject(SubjectKind.RUN),
     ]
     assert [entry.condition.wanted for entry in night.expect] == [
         {"state": "completed"},

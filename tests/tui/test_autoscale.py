@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.autoscale import Position
+from engine.base.errors import Position
 from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.actions import actions_for

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from engine.autoscale import Position, RunError
+from engine.autoscale import RunError
+from engine.base.errors import Position
 from engine.base.failures import failure
 from engine.base.terms import InstanceState, NodeState
-from engine.events.log import Entry, EventLog, Json, Subject
+from engine.events.log import EventLog, Json, LogEntry, LogSubject
 from engine.events.log_text import elapsed, line
 from engine.scenario.model import DEFAULT_START
 
@@ -34,7 +35,7 @@ class Labels:
 def a_line(event, subject, *fields, rows=(0, 0), t_ms=92_145):
     log = EventLog(DEFAULT_START)
     shape = log.shapes[log.shape(event, subject, *fields)]
-    return line(Labels(), Entry(1, t_ms, shape, *rows))
+    return line(Labels(), LogEntry(1, t_ms, shape, *rows))
 
 
 @pytest.mark.parametrize(
@@ -47,14 +48,14 @@ def test_elapsed(t_ms, text):
 
 def test_a_move_and_its_rule():
     fields = (("from", NodeState.CREATING), ("to", NodeState.STARTING), ("rule", "NODE-9"))
-    text = a_line("NodeStateChanged", Subject.NODE, *fields)
+    text = a_line("NodeStateChanged", LogSubject.NODE, *fields)
     assert text == "+00:01:32.145  node 0 of p0  creating → starting  NODE-9"
 
 
 def test_the_new_and_the_gone():
-    assert "(new) → creating" in a_line("NodeStateChanged", Subject.NODE, ("from", None), ("to", NodeState.CREATING))
+    assert "(new) → creating" in a_line("NodeStateChanged", LogSubject.NODE, ("from", None), ("to", NodeState.CREATING))
     assert "leavingpool → (gone)" in a_line(
-        "NodeStateChanged", Subject.NODE, ("from", NodeState.LEAVING_POOL), ("to", None)
+        "NodeStateChanged", LogSubject.NODE, ("from", NodeState.LEAVING_POOL), ("to", None)
     )
 
 
@@ -67,14 +68,14 @@ def test_how_an_instance_ended():
         ("failureInfo", why),
         ("rule", "PREP-9"),
     )
-    text = a_line("JobPreparationTaskStateChanged", Subject.INSTANCE, *fields, rows=(3, 1))
+    text = a_line("JobPreparationTaskStateChanged", LogSubject.INSTANCE, *fields, rows=(3, 1))
     assert text.endswith(
         "preparation of j3 on node 1 of p0  completed  attempt 2  exit 56  FailureExitCode (UserError)  PREP-9"
     )
 
 
 def test_a_start_task_has_no_job():
-    text = a_line("StartTaskStateChanged", Subject.INSTANCE, ("to", "running"), ("attempt", 1), rows=(-1, 4))
+    text = a_line("StartTaskStateChanged", LogSubject.INSTANCE, ("to", "running"), ("attempt", 1), rows=(-1, 4))
     assert text.endswith("start task on node 4 of p0  running")
 
 
@@ -88,18 +89,18 @@ def test_a_start_task_has_no_job():
     ],
 )
 def test_a_command_by_what_it_is_about(body, text):
-    found = a_line("CommandAccepted", Subject.RUN, ("command", "doIt"), ("body", Json(body)))
+    found = a_line("CommandAccepted", LogSubject.RUN, ("command", "doIt"), ("body", Json(body)))
     assert found.endswith(f"command doIt  {text}")
 
 
 def test_a_refusal_names_its_code():
     fields = (("command", "doIt"), ("body", Json("{}")), ("code", "JobExists"), ("message", "It exists."))
-    assert a_line("CommandRefused", Subject.RUN, *fields).endswith("command doIt  refused  JobExists")
+    assert a_line("CommandRefused", LogSubject.RUN, *fields).endswith("command doIt  refused  JobExists")
 
 
 def test_what_has_no_place_of_its_own_is_told_by_name():
     fields = (("targetDedicatedNodes", 3), ("currentDedicatedNodes", 1), ("weather", "fine"))
-    assert a_line("PoolResizeStart", Subject.POOL, *fields).endswith(
+    assert a_line("PoolResizeStart", LogSubject.POOL, *fields).endswith(
         "resize of p0  starts  dedicated 1 → 3  weather=fine"
     )
 
@@ -122,4 +123,4 @@ def test_an_evaluation_tells_targets_variables_and_what_went_wrong(own, error, m
     results = f"$TargetDedicatedNodes=3;$TargetLowPriorityNodes=0;$NodeDeallocationOption=requeue{own}"
     counts = (("currentDedicatedNodes", 1), ("targetDedicatedNodes", 3))
     evaluated = (("formula", "x =\n 1"), ("results", results), ("error", error), *more)
-    assert a_line("AutoScaleEvaluated", Subject.POOL, *counts, *evaluated).endswith(f"autoscale of p0  {said}")
+    assert a_line("AutoScaleEvaluated", LogSubject.POOL, *counts, *evaluated).endswith(f"autoscale of p0  {said}")

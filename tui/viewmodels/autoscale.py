@@ -14,7 +14,7 @@ from tui.viewmodels.text import Line, Role, Span, cut, line, width, wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.autoscale import Position
+    from engine.base.errors import Position
     from engine.state.pools import AutoScaleRun
     from engine.views.pages.autoscale import Sampled, ScalePage
     from engine.views.pages.jobs import PoolRow

@@ -11,7 +11,7 @@ from engine.autoscale import METRICS, OPTION, TARGETS
 from tui.viewmodels.text import Line, Role, Span, wrapped
 
 if TYPE_CHECKING:
-    from engine.autoscale import Position
+    from engine.base.errors import Position
 
 _PIECE = re.compile(
     r"(?P<comment>//.*)"

@@ -8,14 +8,14 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from engine.events.log import Json, Shape, Subject, plain, to_json
+from engine.events.log import Json, LogSubject, Shape, plain, to_json
 from engine.scenario.record import timeline_line
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from engine import Simulation
-    from engine.scenario.model import Plain
+    from engine.base.terms import Plain
 
 _OF_COMMANDS = ("CommandAccepted", "CommandRefused", "FaultInjected")
 _BAD_NODE_STATES = frozenset(("unusable", "starttaskfailed", "unknown", "preempted"))
@@ -100,19 +100,19 @@ class EventPage:
         pool = node = job = task = schedule = None
         count = 1
         match shape.subject:
-            case Subject.POOL:
+            case LogSubject.POOL:
                 pool = row_a
-            case Subject.NODE:
+            case LogSubject.NODE:
                 node = row_b
-            case Subject.JOB:
+            case LogSubject.JOB:
                 job = row_a
-            case Subject.TASK:
+            case LogSubject.TASK:
                 task, node = row_a, row_b if row_b >= 0 else None
-            case Subject.TASKS_ADDED:
+            case LogSubject.TASKS_ADDED:
                 task, count = row_a, row_b
-            case Subject.SCHEDULE:
+            case LogSubject.SCHEDULE:
                 schedule = row_a
-            case Subject.INSTANCE:
+            case LogSubject.INSTANCE:
                 job, node = row_a if row_a >= 0 else None, row_b
         if task is not None:
             job = world.tasks.block_of(task).job

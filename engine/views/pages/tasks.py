@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import SubtaskState, TaskResult, TaskState
-from engine.events.log import Subject
+from engine.events.log import LogSubject
 from engine.state.columns import PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
 from engine.views.pages.task_order import RunningTasks, TasksInOrder
@@ -70,7 +70,7 @@ class SubtaskRow(NamedTuple):
 
 def _tells_failure(shape: Shape) -> bool:
     """Whether an event says that a task is completed and has failed."""
-    return shape.subject is Subject.TASK and dict(shape.fields).get("result") is TaskResult.FAILURE
+    return shape.subject is LogSubject.TASK and dict(shape.fields).get("result") is TaskResult.FAILURE
 
 
 class TaskPage:
