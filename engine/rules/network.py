@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.terms import NodeState, OsFamily
+from engine.base.terms import OsFamily
 from engine.specs.network import IpAddressProvisioning
 from engine.specs.pool import NodeCommunicationMode
 from engine.specs.simulate import subnet_settings
@@ -84,15 +84,14 @@ def load_balancers(world: World, pool: Pool) -> int:
 
 
 def machines(world: World, pool: Pool, *, dedicated: bool | None = None) -> int:
-    """The pool's VMs of one kind, or of both, those asked for included; a preempted node has none (SPOT-3)."""
+    """Return the number of the pool's VMs of one kind, or of both, including those requested.
+
+    A preempted node has no VM, also while it leaves the pool (SPOT-3).
+    """
     kinds = (True, False) if dedicated is None else (dedicated,)
-    states = (
-        world.nodes.state_of(node)
-        for node in pool.nodes
-        if dedicated is None or world.nodes[node].dedicated is dedicated
-    )
-    asked_for = sum(kind in kinds for kind in pool.pending.values())
-    return asked_for + sum(state not in (None, NodeState.PREEMPTED) for state in states)
+    requested = sum(kind in kinds for kind in pool.pending.values())
+    records = map(world.nodes.__getitem__, pool.nodes)
+    return requested + sum(record.has_vm and record.dedicated in kinds for record in records)
 
 
 def subnet_id(pool: Pool) -> str | None:

@@ -90,6 +90,7 @@ class Node(Record):
         "errors",
         "evicted_ms",
         "gone_ms",
+        "has_vm",
         "id",
         "ip",
         "is_set_up",
@@ -132,6 +133,7 @@ class Node(Record):
         self.recover_ms: int | None = None  # when an unusable node is expected back (NODE-14)
         self.recovering = False  # the present boot is an attempt to recover it
         self.evicted_ms: int | None = None  # when the VM will be taken back, once that is known (SPOT-7)
+        self.has_vm = True  # a preempted node has none, and gets none while it leaves the pool (SPOT-3)
         self.billed_since_ms: int | None = now_ms
         self.billed_ms = 0
         self.gone_ms: int | None = None
@@ -215,6 +217,8 @@ class NodeTable(PagedColumns[None]):
         self.state[node] = GONE if new is None else new
         self.since[node] = now_ms
         self.touch(node, CALM)
+        if new in (None, NodeState.PREEMPTED, NodeState.CREATING):
+            self.edit(node).has_vm = new is NodeState.CREATING
         if new is None or new in UNBILLED or old in UNBILLED:
             self._bill(now_ms, node, billed=new is not None and new not in UNBILLED)
         shape = self.log.shape("NodeStateChanged", LogSubject.NODE, ("from", old), ("to", new), ("rule", rule))

@@ -15,6 +15,7 @@ from tests.builders import (
     a_pool,
     do,
     events,
+    evict,
     node,
     node_row,
     node_rows,
@@ -93,6 +94,18 @@ def test_net_3_addresses_that_came_free_help_the_next_resize(start):
     do(sim, "resizePool", poolId="b", targetDedicatedNodes=2)
     run_to_end(sim)
     assert (len(node_rows(sim, "b")), errors(sim, "b")) == (2, [])
+
+
+def test_net_3_and_spot_3_a_preempted_node_that_leaves_takes_no_address(start):
+    sim = start(pool=in_subnet(0, targetLowPriorityNodes=1), simulate=subnet(freeAddresses=1))
+    run_to(sim, minutes=3)
+    evict(sim)
+    do(sim, "resizePool", poolId="p", targetDedicatedNodes=1)
+    run(sim, minutes=3)
+    do(sim, "resizePool", poolId="p", targetLowPriorityNodes=0)
+    assert network.free_addresses(sim.world, sim.world.pools.find("p")) == 0
+    run_to_end(sim)
+    assert (node_states(sim, 0)[-2:], node_state(sim, 1)) == (["leavingpool", None], "idle")
 
 
 def test_net_3_both_kinds_fall_short_with_an_entry_each(start):
