@@ -17,6 +17,7 @@ from engine.state.columns import PAGE_BITS
 from engine.state.instances import Mark
 from engine.state.task_records import TaskExtra, TaskProfile
 from engine.state.tasks import COMPLETED, NEVER_MS, PREPARING, RUNNING, TIME_LIMIT_CODE
+from engine.world.facts import TaskLeftNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -359,4 +360,4 @@ def take_off_nodes(world: World, task: int) -> tuple[int, ...]:
 def free_slots(world: World, nodes: Iterable[int], profile: TaskProfile) -> None:
     """The slots of a task that has left these nodes are free."""
     for node in nodes:
-        scheduling.slots_came_free(world, node, profile.required_slots)
+        world.emit(TaskLeftNode(node, profile.required_slots))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from engine.state.jobs import Job
     from engine.state.pools import Pool
+    from engine.world.facts import TaskLeftNode, TasksStarving
     from engine.world.world import World
 
 _IDLE, _RUNNING = NodeState.IDLE, NodeState.RUNNING
@@ -185,6 +186,18 @@ def slots_came_free(world: World, node: int, slots: int) -> None:
         request_pass(world, pool)
     elif free == pool.slots:
         settle(world, node)
+
+
+def task_left_node(world: World, left: TaskLeftNode) -> None:
+    """Give the room that a task has left on a node to the next task (SCHED-15)."""
+    slots_came_free(world, left.node, left.slots)
+
+
+def tasks_starving(world: World, starving: TasksStarving) -> None:
+    """Look again for room for the tasks of the pool, unless it is gone (SCHED-11)."""
+    pool = world.pools[starving.pool]
+    if pool.state is not None:
+        request_pass(world, pool)
 
 
 def settle(world: World, node: int) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from engine.base.failures import FailureInfo, failure
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
-from engine.rules import outcomes, scheduling
+from engine.rules import outcomes
+from engine.world.facts import TasksStarving
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -57,9 +58,7 @@ def report(world: World, pool: Pool, job: Job, task: int, profile: TaskProfile) 
 
 def look_again(world: World, due: Due) -> None:
     """A minute has passed since somebody starved in this pool (SCHED-11)."""
-    pool = world.pools[due.key]
-    if pool.state is not None:
-        scheduling.request_pass(world, pool)
+    world.emit(TasksStarving(due.key))
 
 
 def _is_due(world: World, task: int) -> bool:

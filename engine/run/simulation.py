@@ -7,7 +7,6 @@ take effect, conditions as they come true, expectations, and checkpoints.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.base import gc_pause
@@ -15,27 +14,7 @@ from engine.base.errors import BatchError
 from engine.base.units import DAY_MS
 from engine.events.calendar import Due, DueKind
 from engine.events.log import Json, LogSubject, to_json
-from engine.rules import (
-    autoscaling,
-    certificates,
-    commands,
-    faults,
-    hand_over,
-    job_schedules,
-    jobs,
-    multi_instance,
-    node_operations,
-    nodes,
-    pool_samples,
-    preparation,
-    release,
-    resizing,
-    scheduling,
-    spot,
-    start_task,
-    starvation,
-    tasks,
-)
+from engine.rules import commands, reactions
 from engine.rules.commands import Extras
 from engine.run.checkpoints import Checkpoint, Checkpoints
 from engine.run.expectations import Expectations, Outcome, RefusedCommand
@@ -343,33 +322,6 @@ class Simulation:
         return self.log.json_lines(self.names)
 
     def _enter_rules(self) -> None:
-        world = self.world
-        for kind, rule in {
-            DueKind.GANG_STEP: multi_instance.step,
-            DueKind.PREPARATION_ENDED: preparation.preparation_ended,
-            DueKind.RELEASE_ENDED: release.release_ended,
-            DueKind.START_TASK_ENDED: start_task.start_task_ended,
-            DueKind.NODE_STEP: nodes.node_step,
-            DueKind.NODE_ALLOCATED: resizing.node_allocated,
-            DueKind.EVICTION: faults.notice_is_over,
-            DueKind.JOB_STEP: jobs.job_step,
-            DueKind.POOL_STEP: resizing.stopped,
-            DueKind.CERTIFICATE_STEP: certificates.deletion_is_over,
-            DueKind.JOB_TIMEOUT: jobs.job_timeout,
-            DueKind.RESIZE_TIMEOUT: resizing.resize_timeout,
-            DueKind.RELEASE_TIMEOUT: release.waited_long_enough,
-            DueKind.SCHEDULE_STEP: job_schedules.schedule_step,
-            DueKind.DATA_EXPIRED: node_operations.data_expired,
-            DueKind.LIFETIME_OVER: tasks.lifetime_is_over,
-            DueKind.SPOT_REFILL: spot.refill,
-            DueKind.AUTOSCALE_SAMPLE: pool_samples.take,
-            DueKind.AUTOSCALE: autoscaling.evaluate_when_due,
-            DueKind.NODES_WANTED: resizing.ask_for_wanted_nodes,
-            DueKind.TASKS_READY: scheduling.tasks_are_ready,
-            DueKind.STARVING: starvation.look_again,
-            DueKind.PASS: scheduling.run_pass,
-        }.items():
-            world.calendar.on(kind, partial(rule, world))
-        world.calendar.on(DueKind.TASK_ENDED, hand_over.task_ended(world))
-        world.calendar.on(DueKind.FAULT, self._inputs_due)
-        world.calendar.on(DueKind.COMMAND, self._inputs_due)
+        reactions.install(self.world)
+        self.world.calendar.on(DueKind.FAULT, self._inputs_due)
+        self.world.calendar.on(DueKind.COMMAND, self._inputs_due)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.paths import NodeRoot
 from engine.events.calendar import Calendar, DueKind, Pending
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from engine.executors.protocol import HookProcess, Plan
     from engine.scenario.model import Scenario
     from engine.specs.account import Account
+    from engine.world.facts import Fact
 
 
 class Fault(NamedTuple):
@@ -94,6 +95,13 @@ class World:
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
         self.faults = Fault()
         self.starving: dict[int, int] = {}  # task -> when its waiting was last reported (SCHED-11)
+        # Who reacts to which kind of fact, in order: see ``engine.rules.reactions``.
+        self.reactions: Mapping[type[Fact], Sequence[Callable[[World, Any], None]]] = {}
+
+    def emit(self, fact: Fact) -> None:
+        """Let the chapters that react to this kind of fact do so at once, in the order of the table of reactions."""
+        for react in self.reactions[type(fact)]:
+            react(self, fact)
 
     @property
     def now_ms(self) -> int:
