@@ -8,14 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.views.recording import recorded
+from engine.views.recording import given_by_hand, recorded
 from tui.targets import FileLines, TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine import Simulation
-    from engine.run.journal import Input
+    from engine.specs.commands import Command
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -27,7 +27,7 @@ class Recorder:
         """Files go to ``directory``, the current one unless another is named."""
         self._simulation = simulation
         self._directory = directory
-        self._saved: list[Input] = []
+        self._saved: list[tuple[int, Command]] = []
         self.told: list[str] = []  # what has been said of sessions that were rescued
 
     def proposal(self, directory: Path | None = None) -> Path:
@@ -42,18 +42,18 @@ class Recorder:
         with FileLines(path) as target:
             target.write(recorded(self._simulation).splitlines())
             target.keep()
-        self._saved = self._by_hand()
+        self._saved = given_by_hand(self._simulation)
 
     def rescue(self) -> None:
         """Save what has not been saved yet, wherever there is room; ``told`` says where, or why it was not possible."""
         if self.is_unsaved:
             self.told.append(self._rescued())
-            self._saved = self._by_hand()
+            self._saved = given_by_hand(self._simulation)
 
     @property
     def is_unsaved(self) -> bool:
         """Whether something was done by hand since the session was saved."""
-        done = self._by_hand()
+        done = given_by_hand(self._simulation)
         return bool(done) and done != self._saved
 
     def _rescued(self) -> str:
@@ -77,6 +77,3 @@ class Recorder:
             yield Path.home()
         with suppress(OSError):
             yield Path(tempfile.gettempdir())
-
-    def _by_hand(self) -> list[Input]:
-        return list(self._simulation.journal.by_hand())

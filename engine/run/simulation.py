@@ -73,6 +73,11 @@ class Simulation:
         return self.world.log
 
     @property
+    def entry_ms(self) -> int:
+        """The moment of the calendar entry handled last, in ms since the start, even if it raised an exception."""
+        return self.world.now_ms
+
+    @property
     def finished(self) -> bool:
         """Whether nothing more can happen, or the end of the run is reached."""
         return self.now_ms >= self.end_ms or not self._something_is_due()

@@ -17,6 +17,11 @@ def script_line(at_ms: int, command: Command) -> str:
     return timeline_line(at_ms, command.NAME, command.wire())
 
 
+def given_by_hand(simulation: Simulation) -> list[tuple[int, Command]]:
+    """List the commands given by hand, each with the moment at which it takes effect, in ms since the start."""
+    return [(one.when_ms, one.command) for one in simulation.journal.by_hand()]
+
+
 def recorded(simulation: Simulation) -> str:
     """The YAML of the scenario with every command given by hand in its timeline; it replays to the same log."""
     codes = {id(refusal.command): refusal.error.code for refusal in simulation.refusals}

@@ -17,7 +17,7 @@ from engine.views.explain.jobs import why_job
 from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
 from engine.views.explain.preparation import why_preparation
-from engine.views.explain.subject import about_task
+from engine.views.explain.subject import explain
 from engine.views.explain.tasks import why_task
 from tests.properties.runs import play, random_scenario
 
@@ -27,7 +27,7 @@ MOMENTS = 8
 def all_answers(simulation):
     world = simulation.world
     for task in range(world.tasks.length):
-        yield from about_task(world, task, simulation.now_ms)
+        yield from explain(simulation, "task", task)
     for node in range(world.nodes.length):
         yield why_node(world, node)
         for job in world.jobs:

@@ -6,7 +6,7 @@ import pytest
 
 from engine.autoscale import FormulaError
 from engine.views.explain.autoscale import why_targets
-from engine.views.explain.subject import about_pool
+from engine.views.explain.subject import explain
 from engine.views.pages.autoscale import dry_run, scale_page
 from tests.builders import a_job, do, run_to, simulation
 from tests.views.explaining import why_job_says, why_pool_says, why_task_says
@@ -75,9 +75,9 @@ def test_as_84_the_next_evaluation_can_change_what_is_said_of_the_pool():
         "Its targets come from its autoscale formula. [RSZ-1]",
         "Next: the pool's formula is evaluated at 08:05:00 [AS-84]",
     ]
-    assert len(about_pool(sim.world, "p")) == 2
+    assert len(explain(sim, "pool", "p")) == 2
     do(sim, "disablePoolAutoScale", poolId="p")
-    assert len(about_pool(sim.world, "p")) == 1
+    assert len(explain(sim, "pool", "p")) == 1
 
 
 def test_as_89_a_pool_that_is_deleted_is_not_evaluated_again():

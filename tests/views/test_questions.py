@@ -8,7 +8,7 @@ import pytest
 
 from engine import Simulation
 from engine.views.explain.expected import expected
-from engine.views.explain.subject import about_job, about_node, about_pool, about_task
+from engine.views.explain.subject import explain
 from tests.builders import a_job, a_line, a_pool, a_task, do, node_row, run, run_to, simulation, some_tasks, task_row
 
 RULE = re.compile(r"\[[A-Z]+-\d+\]$")
@@ -26,19 +26,19 @@ def answers(about):
 
 
 def of_task(sim, task="t1", job="j"):
-    return answers(about_task(sim.world, task_row(sim, task, job), sim.now_ms))
+    return answers(explain(sim, "task", task_row(sim, task, job)))
 
 
 def of_node(sim, index=0, job="j"):
-    return answers(about_node(sim.world, node_row(sim, index), job))
+    return answers(explain(sim, "node", node_row(sim, index), job))
 
 
 def of_job(sim, job="j"):
-    return answers(about_job(sim.world, job))
+    return answers(explain(sim, "job", job))
 
 
 def of_pool(sim, pool="p"):
-    return answers(about_pool(sim.world, pool))
+    return answers(explain(sim, "pool", pool))
 
 
 def test_why_is_this_task_waiting():

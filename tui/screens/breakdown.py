@@ -35,7 +35,7 @@ class Breakdown:
 
     def _meet(self, error: Exception) -> None:
         simulation = self._session.simulation
-        broken_ms = simulation.world.now_ms
+        broken_ms = simulation.entry_ms
         told = len(self._recorder.told)
         self._recorder.rescue()
         said = "\n".join(self._recorder.told[told:]) or "Nothing has been done by hand that is not saved."

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.base.errors import Position
-    from engine.state.pools import AutoScaleRun
-    from engine.views.pages.autoscale import Sampled, ScalePage
+    from engine.views.pages.autoscale import AutoScaleRun, Sampled, ScalePage
     from engine.views.pages.jobs import PoolRow
     from tui.viewmodels.glyphs import GlyphSet
     from tui.viewmodels.session import Session

@@ -44,7 +44,7 @@ def files_of(session: Session, subject: Subject | None) -> FilesAt | str:
 
 def _files_of_node(session: Session, node: int) -> FilesAt:
     """The start task's errors if they are why nothing runs there, else the directory of the job in focus."""
-    if session.simulation.world.nodes.state_of(node) is NodeState.START_TASK_FAILED:
+    if session.nodes().state_of(node) is NodeState.START_TASK_FAILED:
         return output_at(node, STARTUP, has_failed=True)
     return FilesAt(node, job_directory(session.job_id) if session.job_id else "")
 

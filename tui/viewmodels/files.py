@@ -45,8 +45,9 @@ class FilesModel:
     def __init__(self, session: Session, place: FilesAt) -> None:
         """The tree is opened at this place."""
         self.session = session
-        record = session.simulation.world.nodes[place.node]
-        self.title = session.text(f"Files on node {fmt.node_name(record.position, record.id)}")
+        nodes = session.nodes()
+        name = fmt.node_name(nodes.position_of(place.node), nodes.id_of(place.node))
+        self.title = session.text(f"Files on node {name}")
         self.page = FilePage(session.simulation, place.node)
         self.tree = TreeModel(self.page, session.glyphs)
         self.text = TextModel(session.glyphs.cursor)

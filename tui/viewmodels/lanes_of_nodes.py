@@ -150,7 +150,7 @@ class NodeRows(RowsByNode):
     def _named(self, tasks: Sequence[int]) -> str:
         """The first of these tasks by their ids, and how many more they are."""
         page = self.session.tasks(self.session.job_id)
-        named = [page.id_of(task) for task in tasks if page.was_added(task)][:_MOST_NAMED]
+        named = [page.id_of(task) for task in tasks if page.has(task)][:_MOST_NAMED]
         left = len(tasks) - len(named)
         if not named:
             return "one task that is added later" if left == 1 else f"{left} tasks that are added later"

@@ -80,8 +80,8 @@ class Trials:
             without, _ = _course(simulation, (), until_ms)
         refused = tuple((command, error) for command, error in zip(commands, errors, strict=True) if error is not None)
         self._session.noted()
-        nodes = simulation.world.nodes
-        leaving = tuple(f"n{nodes[node].position}" for node in sorted(given.leaving - without.leaving))
+        nodes = self._session.nodes()
+        leaving = tuple(f"n{nodes.position_of(node)}" for node in sorted(given.leaving - without.leaving))
         return Trial(until_ms, is_end, len(commands), refused, without.tally, given.tally, leaving, given.mistake)
 
 
@@ -102,7 +102,7 @@ def _course(
             if simulation.finished:
                 simulation.finish()
         except Exception as error:  # whatever it is: the run is as it was, and the sheet tells
-            mistake = Mistake(f"{type(error).__name__}: {error}", simulation.world.now_ms)
+            mistake = Mistake(f"{type(error).__name__}: {error}", simulation.entry_ms)
         is_end = simulation.finished and mistake is None
         course = _Course(simulation.now_ms, is_end, _tally(simulation, mark), _leaving(simulation, mark), mistake)
     return course, errors

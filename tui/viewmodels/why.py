@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.views.explain.expected import Expected, expected
 from engine.views.explain.explanation import NOTHING, earliest
-from engine.views.explain.subject import about_job, about_node, about_pool, about_schedule, about_task
+from engine.views.explain.subject import explain
 from tui import format as fmt
 from tui.viewmodels.text import Line, Role, Span, line, wrapped
 
@@ -23,20 +23,9 @@ _BARS_FROM = 60  # cells: a narrower sheet needs them for the words
 
 
 def answers_to(session: Session, kind: Kind, key: int | str, view: str) -> list[Explanation]:
-    """What is to be said about a node or task (by row number), the others (by id), as seen from a view."""
-    world = session.simulation.world
-    match kind:
-        case "task":
-            return about_task(world, int(key), session.now_ms)
-        case "node":
-            found = about_node(world, int(key), session.job_id)
-            return found[::-1] if view == "preparation" else found
-        case "job":
-            return about_job(world, str(key))
-        case "job schedule":
-            return about_schedule(world, str(key), session.now_ms)
-        case "pool":
-            return about_pool(world, str(key))
+    """Explain a node or task (by row number), or anything else (by id), as seen from a view."""
+    found = explain(session.simulation, kind, key, session.job_id)
+    return found[::-1] if kind == "node" and view == "preparation" else found
 
 
 def expected_of(session: Session, kind: Kind, key: int | str) -> Expected | None:

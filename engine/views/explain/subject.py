@@ -1,4 +1,4 @@
-"""What there is to be said about whatever somebody points at."""
+"""The answers to every question that a task, node, job, job schedule or pool raises."""
 
 from __future__ import annotations
 
@@ -15,27 +15,46 @@ from engine.views.explain.preparation import why_preparation
 from engine.views.explain.tasks import why_task
 
 if TYPE_CHECKING:
+    from engine import Simulation
     from engine.views.explain.explanation import Explanation
     from engine.world.world import World
 
 
-def about_task(world: World, task: int, now_ms: int) -> list[Explanation]:
-    """Why a task is in its state at ``now_ms``, why it went to its node, and why it runs again, if it does."""
+def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "") -> list[Explanation]:
+    """Answer the questions about one thing at this moment; return nothing while there is none of this id.
+
+    Args:
+        simulation: The run.
+        kind: "task", "node", "job", "job schedule" or "pool".
+        key: The row number of a task or node; the id of anything else.
+        job_id: The job whose preparation is explained beside the state of a node.
+    """
+    world = simulation.world
+    match kind:
+        case "task":
+            return _task(world, int(key), simulation.now_ms)
+        case "node":
+            job = world.jobs.find(job_id)
+            preparation = [] if job is None or not job.has_prep else [why_preparation(world, job, int(key))]
+            return [why_node(world, int(key)), *preparation]
+        case "job":
+            return _job(world, str(key))
+        case "job schedule":
+            schedule = world.job_schedules.find(str(key))
+            return [] if schedule is None else [why_schedule(world, schedule, simulation.now_ms)]
+        case _:
+            return _pool(world, str(key))
+
+
+def _task(world: World, task: int, now_ms: int) -> list[Explanation]:
+    """Explain a task's state, the choice of its node, and why it runs again if it does."""
     state = why_task(world, task, now_ms)
     more = (why_there(world, task, state.next_change), why_again(world, task, state.next_change))
     return [state, *(each for each in more if each is not None)]
 
 
-def about_node(world: World, node: int, job_id: str) -> list[Explanation]:
-    """Why a node is in its state, and how preparation of this job stands there if it has one."""
-    job = world.jobs.find(job_id)
-    if job is None or not job.has_prep:
-        return [why_node(world, node)]
-    return [why_node(world, node), why_preparation(world, job, node)]
-
-
-def about_job(world: World, job_id: str) -> list[Explanation]:
-    """Why a job has not ended, or has, and why its counts differ; nothing while there is none of this id."""
+def _job(world: World, job_id: str) -> list[Explanation]:
+    """Explain a job's state, and its approximate counts while they differ from the exact ones."""
     job = world.jobs.find(job_id)
     if job is None:
         return []
@@ -44,14 +63,8 @@ def about_job(world: World, job_id: str) -> list[Explanation]:
     return [state] if counts is None else [state, counts]
 
 
-def about_schedule(world: World, schedule_id: str, now_ms: int) -> list[Explanation]:
-    """Why a job schedule makes no job at ``now_ms``, or has ended; nothing while there is none of this id."""
-    schedule = world.job_schedules.find(schedule_id)
-    return [] if schedule is None else [why_schedule(world, schedule, now_ms)]
-
-
-def about_pool(world: World, pool_id: str) -> list[Explanation]:
-    """Why a pool has the nodes that it has, and the targets; nothing while there is none of this id."""
+def _pool(world: World, pool_id: str) -> list[Explanation]:
+    """Explain the nodes and the targets of a pool."""
     pool = world.pools.find(pool_id)
     if pool is None:
         return []

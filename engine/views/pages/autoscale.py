@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import BatchError
 from engine.rules import autoscaling, pool_samples
 from engine.specs.commands import EnablePoolAutoScale
+from engine.state.pools import AutoScaleRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine import Simulation
-    from engine.state.pools import AutoScaleRun
+
+__all__ = ["AutoScaleRun", "Sampled", "ScalePage", "dry_run", "refusal_of", "scale_page"]
 
 
 class Sampled(NamedTuple):

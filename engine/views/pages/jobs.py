@@ -97,6 +97,12 @@ def pool_ids(simulation: Simulation) -> list[str]:
     return [pool.id for pool in simulation.world.pools.present()]
 
 
+def row_of_job(simulation: Simulation, job_id: str) -> int | None:
+    """Return the row number of the job with this id; None while there is none."""
+    job = simulation.world.jobs.find(job_id)
+    return None if job is None else job.row
+
+
 def has_preparation(simulation: Simulation, job_id: str) -> bool:
     """Whether there is a job of this id that has a preparation task."""
     job = simulation.world.jobs.find(job_id)

@@ -179,17 +179,13 @@ class TaskPage:
         return None if job is None else self._simulation.world.tasks.find(job.row, task_id)
 
     def has(self, task: int) -> bool:
-        """Whether there is a task of this row, of whatever job."""
+        """Return whether a task of any job has this row at this moment; a recording knows of later ones."""
         return task < self._simulation.world.tasks.length
 
     def job_and_id(self, task: int) -> tuple[str, str]:
         """The ids of the task's job and of the task."""
         world = self._simulation.world
         return world.jobs[world.tasks.block_of(task).job].id, world.tasks.task_id(task)
-
-    def was_added(self, task: int) -> bool:
-        """Whether there is a task of this number, of whatever job, at this moment; a recording knows of later ones."""
-        return task < self._simulation.world.tasks.length
 
     def id_of(self, task: int) -> str:
         """The task's id."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.views.pages.jobs import row_of_job
 from engine.views.phases import approximate_counts
 from engine.views.stories import JobStory
 from engine.views.waiting import job_waits_for
@@ -132,9 +133,9 @@ class JobThing(Thing):
         return columns(parts(self.session, job_wire(self.session.simulation, self.name) or {}, _PARTS), cells)
 
     def _timeline(self, cells: int) -> Sequence[Line]:
-        job = self.session.simulation.world.jobs.find(self.name)
+        job = row_of_job(self.session.simulation, self.name)
         assert job is not None
-        stays = [Stay(*each[:2], JOB[each.state]) for each in self.session.story(JobStory, job.row).stays()]
+        stays = [Stay(*each[:2], JOB[each.state]) for each in self.session.story(JobStory, job).stays()]
         opens = link("Open the timeline", "go('show', 'timeline')", Role.KEY)
         return [
             line(opens, Span(" of the nodes on which it runs.", Role.DIM)),

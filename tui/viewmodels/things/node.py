@@ -46,7 +46,7 @@ class NodeThing(Thing):
     @property
     def is_there(self) -> bool:
         """Whether the node has appeared."""
-        return self._node < self.session.simulation.world.nodes.length
+        return self.session.nodes().has(self._node)
 
     @property
     def name(self) -> str:

@@ -57,7 +57,7 @@ class TaskThing(Thing):
     @property
     def is_there(self) -> bool:
         """Whether the task has been added."""
-        return self._task < self.session.simulation.world.tasks.length
+        return self._page.has(self._task)
 
     @property
     def name(self) -> str:
