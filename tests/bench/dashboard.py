@@ -23,7 +23,7 @@ from tests.bench.one import peak_bytes
 from tests.bench.stage import ROW, Stage, is_quiet, percentile
 from tests.bench.terminal import Terminal
 from tests.bench.workloads import Workload
-from tui.app import Dashboard, calm_collector
+from tui.app.dashboard import Dashboard, calm_collector
 from tui.panes.blade import Blade
 from tui.panes.watch import Watch
 from tui.viewmodels.lenses import Lens

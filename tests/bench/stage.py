@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from engine import Simulation
-    from tui.app import Dashboard
+    from tui.app.dashboard import Dashboard
 
 ROW = "{:<58} {:>9} {:>9}  {}"
 

@@ -11,7 +11,7 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.specs.commands import CreatePool
 from tui.cli import main
-from tui.sample_transcript import SCENARIO, JobPrepReleaseSample
+from tui.cli.sample import SCENARIO, JobPrepReleaseSample
 
 NODE = r"tvm-\d{10}_%d-\d{8}t\d{6}z"
 CONTENTS = r"""Contents of shared\\job_prep_and_release.txt on (?P<node{0}>{1}):

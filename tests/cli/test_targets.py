@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.targets import FileLines, StreamLines, TargetError, TreeTarget, lines_target
+from tui.saving.targets import FileLines, StreamLines, TargetError, TreeTarget, lines_target
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="devices, modes and links of POSIX")
 

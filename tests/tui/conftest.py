@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine import Simulation, load_scenario
-from tui.app import Dashboard
-from tui.settings import Settings, Source
+from tui.app.dashboard import Dashboard
+from tui.settings.values import Settings, Source
 from tui.viewmodels.session import Session
 
 SCENARIOS = Path(__file__).parent / "scenarios"

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from engine import Simulation, load_scenario
-from tui.app import Dashboard
+from tui.app.dashboard import Dashboard
 
 PICTURE = Path(__file__).parents[2] / "tui" / "dashboard.svg"
 SCENARIO = Path(__file__).parent / "scenarios" / "forty-nodes.yaml"

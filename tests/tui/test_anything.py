@@ -13,12 +13,12 @@ from engine import Simulation, load_scenario
 from engine.views.recording import recorded
 from tests.tui.conftest import simulation_at
 from tests.tui.test_keys import arrived
-from tui.app import Dashboard
-from tui.keymap import contexts, keys_of
-from tui.options import OPTIONS
+from tui.app.dashboard import Dashboard
 from tui.panes.blade import Blade
 from tui.screens.breakdown import Breakdown
-from tui.settings import Settings, Source
+from tui.settings.keymap import contexts, keys_of
+from tui.settings.options import OPTIONS
+from tui.settings.values import Settings, Source
 from tui.widgets.node_map import NodeMap
 
 STEPS = 40

@@ -8,7 +8,7 @@ from engine import Simulation, load_scenario
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.app import Dashboard
+from tui.app.dashboard import Dashboard
 from tui.viewmodels.attention import AttentionModel
 from tui.viewmodels.session import Session
 from tui.viewmodels.subject import Subject

@@ -11,7 +11,7 @@ import pytest
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.targets import TargetError, write_new
+from tui.saving.targets import TargetError, write_new
 from tui.viewmodels.export import as_csv
 from tui.viewmodels.instances import PreparationModel
 

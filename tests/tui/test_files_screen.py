@@ -9,8 +9,8 @@ from textual import events
 
 from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive
-from tui.keymap import keys_of
-from tui.screens.files import Files
+from tui.dialogs.files import Files
+from tui.settings.keymap import keys_of
 from tui.viewmodels.text import plain
 from tui.widgets.file_tree import FileTree
 from tui.widgets.text_view import TextView

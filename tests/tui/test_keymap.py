@@ -6,8 +6,8 @@ import pytest
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.keymap import Keymap, contexts, key_name, keys_of, meets
-from tui.settings import Settings
+from tui.settings.keymap import Keymap, contexts, key_name, keys_of, meets
+from tui.settings.values import Settings
 from tui.viewmodels.tabs import TABS
 
 # A pane may give one of the deck's keys another meaning, and a sheet one of those of all sheets.

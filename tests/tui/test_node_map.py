@@ -11,7 +11,7 @@ from engine.views.pages.instances import Hook, HookStatus
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.app import Dashboard
+from tui.app.dashboard import Dashboard
 from tui.viewmodels.glyphs import JOB, NODE, GlyphSet, hook_glyph, job_glyph, task_glyph
 from tui.viewmodels.legend import laid_out
 from tui.viewmodels.lenses import LENSES, Lens

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from tui.pacer import SPEEDS, Pacer
+from tui.playback.pacer import SPEEDS, Pacer
 
 
 class Wall:

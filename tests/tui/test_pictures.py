@@ -8,9 +8,9 @@ import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.conftest import simulation_at
-from tui.app import Dashboard
-from tui.options import ANSI, CONTRAST
-from tui.settings import Settings
+from tui.app.dashboard import Dashboard
+from tui.settings.options import ANSI, CONTRAST
+from tui.settings.values import Settings
 from tui.viewmodels.tabs import TABS
 
 LATER_S = 330

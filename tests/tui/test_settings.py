@@ -7,10 +7,10 @@ import pytest
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui import app as tui_app
-from tui.options import OPTIONS
-from tui.settings import Settings, Source
-from tui.settings_file import SettingsFile
+from tui.app import dashboard as tui_app
+from tui.settings.file import SettingsFile
+from tui.settings.options import OPTIONS
+from tui.settings.values import Settings, Source
 from tui.viewmodels.tabs import VIEW_NAMES
 from tui.viewmodels.tasks import TasksModel
 

@@ -6,10 +6,10 @@ import tomllib
 
 import pytest
 
-from tui.options import OPTIONS
-from tui.settings import Settings
-from tui.settings_file import SettingsFile
-from tui.targets import TargetError
+from tui.saving.targets import TargetError
+from tui.settings.file import SettingsFile
+from tui.settings.options import OPTIONS
+from tui.settings.values import Settings
 
 VIEWS = ("nodes", "tasks", "watch")
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.options import OPTIONS
-from tui.settings import Settings, Source
+from tui.settings.options import OPTIONS
+from tui.settings.values import Settings, Source
 from tui.viewmodels.settings_rows import entries, entry_lines, next_value
 from tui.viewmodels.text import plain
 

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.cli import cli
+from tui.cli.commands import cli
 
 SAVED = "story.yaml"
 KEYS = {".": "full_stop"}

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.tui.test_timeline import model_of
-from tui import palette
-from tui.targets import NewLines, TargetError
+from tui.saving.targets import NewLines, TargetError
 from tui.viewmodels.timeline_svg import Paint, drawn
+from tui.widgets import palette
 
 LATER_S = 330
 SVG = "{http://www.w3.org/2000/svg}"

@@ -8,8 +8,8 @@ import pytest
 
 from tests.tui.screen_text import text_of
 from tests.tui.test_keys import arrived
-from tui.pacer import Pacer
 from tui.panes.view import View
+from tui.playback.pacer import Pacer
 
 
 @pytest.mark.parametrize("view", "1356789")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.messages import ShowView
 from tui.viewmodels.attention import AttentionModel
 from tui.widgets.choices import Choices
-from tui.widgets.title import entitle
+from tui.widgets.messages import ShowView
+from tui.widgets.redraw import set_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ class Attention(Choices):
         self.mark = self._model.session.glyphs.cursor
         count = len(self._model.concerns)
         title = "Needs attention" if self.outer_size.width >= _TITLE_CELLS else "Attention"
-        entitle(self, f"{title} ({count})" if count else title)
+        set_title(self, f"{title} ({count})" if count else title)
         room = self.outer_size.width - self.gutter.width - self.styles.scrollbar_size_vertical
         self.show(self._model.lines(max(_FEWEST_CELLS, room - self.MARK_CELLS)))
 

@@ -11,9 +11,8 @@ from tui.viewmodels.details import block_lines
 from tui.viewmodels.text import Line, Span, between, cut
 from tui.widgets.lines import LinesView
 from tui.widgets.page import PageView
-from tui.widgets.resized import Resized
+from tui.widgets.redraw import ResizeFilter, set_title
 from tui.widgets.table import Table
-from tui.widgets.title import entitle
 
 _BLANK: Line = (Span(" "),)
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.lists import RowsModel
 
 
-class Blade(Resized, View):
+class Blade(ResizeFilter, View):
     """One of the lists, full screen."""
 
     hints: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -101,7 +100,7 @@ class Blade(Resized, View):
     def _look_at_row(self) -> None:
         table = self.table
         shown = f" {self.model.count:,}" if self.model.count else ""
-        entitle(table, f"{self.model.title}{shown}")
+        set_title(table, f"{self.model.title}{shown}")
         key = table.key
         if key is not None and self.model.kind is not None:
             self._cursor = self.model.identity_of(key)
@@ -133,7 +132,7 @@ class Blade(Resized, View):
 
     def on_resize(self, event: events.Resize) -> None:
         """Details may have come or gone."""
-        if self.has_other_size(event):
+        if self.has_new_size(event):
             self.call_after_refresh(self.look)
 
     def focus_first(self) -> None:

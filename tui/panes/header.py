@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
-from tui.messages import GoTo, ShowView
 from tui.viewmodels.header import Transport, breadcrumb, breadcrumb_at, scrubber, scrubber_ms, tab_at, tab_line
 from tui.widgets.lines import LinesView
+from tui.widgets.messages import GoTo, ShowView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

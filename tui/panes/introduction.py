@@ -10,7 +10,7 @@ from tui.widgets.lines import LinesView
 if TYPE_CHECKING:
     from textual import events
 
-    from tui.keymap import Keymap
+    from tui.settings.keymap import Keymap
 
 _SAID = (
     ("time.play", "lets time go by, and stops it"),

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from textual.containers import Vertical
 
-from tui.screens.picker import Pick, Picker
+from tui.dialogs.picker import Pick, Picker
 from tui.viewmodels.lenses import LENSES
 from tui.viewmodels.node_map import NodeMapModel
 from tui.viewmodels.text import cut
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
-from tui.widgets.title import entitle
+from tui.widgets.redraw import set_title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,7 @@ class MapPane(Vertical):
         is_low = self.size.height < _LOW
         self.query_one(Legend).look(1 if is_low else 2)
         self._describe(is_low=is_low)
-        entitle(self, self._model.title(self.size.width))
+        set_title(self, self._model.title(self.size.width))
 
     def _describe(self, *, is_low: bool) -> None:
         described = self.query_one("#described", LinesView)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.messages import OpenSubject
 from tui.widgets.choices import Choices
-from tui.widgets.title import entitle
+from tui.widgets.messages import OpenSubject
+from tui.widgets.redraw import set_title
 
 if TYPE_CHECKING:
     from tui.viewmodels.session import Session
@@ -38,7 +38,7 @@ class Pinned(Choices):
         self.display = count > 0
         if not count:
             return
-        entitle(self, f"Pinned ({count})", "p unpins")
+        set_title(self, f"Pinned ({count})", "p unpins")
         most = _MOST_LINES if self.screen.has_class("-tall") else _FEWER_LINES
         height = min(count, most) + self.gutter.height
         if self.styles.height is None or self.styles.height.value != height:

@@ -10,8 +10,7 @@ from tui.viewmodels.things import thing_of
 from tui.viewmodels.things.thing import tab_at, tab_bar
 from tui.widgets.lines import LinesView
 from tui.widgets.page import PageView
-from tui.widgets.resized import Resized
-from tui.widgets.title import entitle
+from tui.widgets.redraw import ResizeFilter, set_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +39,7 @@ class _Tabs(LinesView):
             self.post_message(PageView.Turned(number - self._present))
 
 
-class ThingPane(Resized, View):
+class ThingPane(ResizeFilter, View):
     """A node, pool, job or task, full screen."""
 
     hints: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -109,7 +108,7 @@ class ThingPane(Resized, View):
         lines = thing.head(head.size.width - 2)
         head.styles.height = len(lines)
         head.show([_in_set((Span(" "), *each), text) for each in lines])
-        entitle(page, f"{thing.title}: {thing.tabs[self.page]}")
+        set_title(page, f"{thing.title}: {thing.tabs[self.page]}")
         page.subject = thing.subject if thing.is_there else None
         cells = max(20, page.size.width - PageView.MARGIN - 1)
         shown = [_in_set(cut(each, cells), text) for each in thing.lines(self.page, cells)]
@@ -125,7 +124,7 @@ class ThingPane(Resized, View):
 
     def on_resize(self, event: events.Resize) -> None:
         """There is more or less room."""
-        if self.has_other_size(event):
+        if self.has_new_size(event):
             self.call_after_refresh(self.look)
 
     def focus_first(self) -> None:

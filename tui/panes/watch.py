@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from textual.containers import Container
 
 from engine.base.terms import JobState
-from tui.messages import ShowView
 from tui.panes.attention import Attention
 from tui.panes.map import MapPane
 from tui.panes.pinned import Pinned
@@ -23,9 +22,10 @@ from tui.viewmodels.pools import PoolsModel
 from tui.viewmodels.tasks import TasksModel
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
+from tui.widgets.messages import ShowView
 from tui.widgets.node_map import NodeMap
+from tui.widgets.redraw import set_title
 from tui.widgets.table import Table
-from tui.widgets.title import entitle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,7 +111,7 @@ class Watch(View):
         """Bring every pane up to date."""
         session = self._session
         rail = self.query_one("#rail", LinesView)
-        entitle(rail, phase_rail.title(session), phase_rail.subtitle(session))
+        set_title(rail, phase_rail.title(session), phase_rail.subtitle(session))
         rail.show(phase_rail.rail(session, rail.size.width, rail.size.height))
         self._map.look()
         self.query_one(Pinned).look()
@@ -131,7 +131,7 @@ class Watch(View):
         table.model = model
         table.look()
         opens = f"{'6' if model is self._preparation else '7'} open"
-        entitle(table, f"{model.title}, {model.of_all()}", "   ".join(filter(None, (model.spread(), opens))))
+        set_title(table, f"{model.title}, {model.of_all()}", "   ".join(filter(None, (model.spread(), opens))))
 
     def _look_at_events(self) -> None:
         recent = self.query_one("#recent", LinesView)
@@ -156,7 +156,7 @@ class Watch(View):
             model.refresh()
             key = subject.key if isinstance(subject.key, int) else model.row_of(subject.key)
             blocks = [] if key is None else list(model.details(key))
-        entitle(about, "Details")
+        set_title(about, "Details")
         text = self._session.text
         lines = block_lines(blocks, max(10, about.size.width - 1))
         about.show([tuple(span._replace(text=text(span.text)) for span in each) for each in lines])

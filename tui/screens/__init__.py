@@ -1,1 +1,1 @@
-"""Screens: the deck with its views, and what opens above it."""
+"""The main screen and the controllers behind its keys."""

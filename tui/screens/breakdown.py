@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tui.screens.sheet import Sheet
+from tui.dialogs.sheet import Sheet
 from tui.viewmodels.text import Line, Role, Span, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tui.recorder import Recorder
+    from tui.saving.recorder import Recorder
     from tui.screens.deck import Deck
     from tui.viewmodels.session import Session
 

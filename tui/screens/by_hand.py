@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding
 
 from engine.specs.commands import EvaluatePoolAutoScale
-from tui.screens.actions import ActionSheet
-from tui.screens.autoscale import Autoscale, FormulaEditor
-from tui.targets import TargetError
+from tui.dialogs.actions import ActionSheet
+from tui.dialogs.autoscale import Autoscale, FormulaEditor
+from tui.saving.targets import TargetError
 from tui.viewmodels.actions import Action, actions_for
 from tui.viewmodels.events import what
 from tui.viewmodels.subject import Subject
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.specs.commands import Command
-    from tui.recorder import Recorder
+    from tui.saving.recorder import Recorder
     from tui.screens.deck import Deck
     from tui.viewmodels.session import Session
 

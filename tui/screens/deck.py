@@ -8,14 +8,12 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import ContentSwitcher
 
-from tui.keymap import Keymap
-from tui.messages import Answered, Dismissed, GoTo, GoToFailure, OpenOneOf, OpenSubject, ShowView, Typed
+from tui.dialogs.modal import Modal
 from tui.panes.attention import Attention
 from tui.panes.blade import Blade
 from tui.panes.header import Header
 from tui.panes.introduction import Introduction
 from tui.panes.pinned import Pinned
-from tui.panes.prompt import Prompt
 from tui.panes.thing import ThingPane
 from tui.panes.timeline import Timeline
 from tui.panes.watch import Watch
@@ -23,12 +21,12 @@ from tui.screens.breakdown import Breakdown
 from tui.screens.by_hand import ByHand
 from tui.screens.event_log import EventLog
 from tui.screens.listing import Listing
-from tui.screens.modal import Modal
 from tui.screens.navigation import Navigation
 from tui.screens.places import Places
 from tui.screens.playback import Playback
 from tui.screens.search import Search
 from tui.screens.telling import Telling
+from tui.settings.keymap import Keymap
 from tui.viewmodels.events import EventsModel
 from tui.viewmodels.header import of_use, too_small
 from tui.viewmodels.instances import InstancesModel
@@ -36,8 +34,19 @@ from tui.viewmodels.subject import Subject
 from tui.viewmodels.tabs import TABS, Tab
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
+from tui.widgets.messages import (
+    Answered,
+    Dismissed,
+    GoTo,
+    GoToFailure,
+    OpenOneOf,
+    OpenSubject,
+    ShowView,
+    Typed,
+)
 from tui.widgets.node_map import NodeMap
 from tui.widgets.page import PageView
+from tui.widgets.prompt import Prompt
 from tui.widgets.table import Table
 from tui.widgets.timeline import TimelineGrid
 
@@ -47,8 +56,8 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.recorder import Recorder
-    from tui.settings import Settings
+    from tui.saving.recorder import Recorder
+    from tui.settings.values import Settings
     from tui.viewmodels.session import Session
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from tui import palette
-from tui.targets import NewLines, TargetError
+from tui.saving.targets import NewLines, TargetError
 from tui.viewmodels.timeline_svg import Paint, drawn
+from tui.widgets import palette
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.nearest import nearest
 from tui.panes.blade import Blade
-from tui.panes.prompt import Prompt
+from tui.settings.nearest import nearest
 from tui.viewmodels.filters import column_of, field_name
 from tui.viewmodels.focus import focus_on
 from tui.viewmodels.go_line import VIEWS, asked_columns, completions, find, line_hint, not_found
+from tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from tui.screens.deck import Deck

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
 
+from tui.dialogs.columns import ColumnChooser
 from tui.panes.blade import Blade
-from tui.panes.prompt import Prompt
-from tui.screens.columns import ColumnChooser
 from tui.viewmodels.filters import filter_hint
+from tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from tui.screens.deck import Deck

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding
 from textual.widgets import ContentSwitcher
 
+from tui.dialogs.picker import Pick, Picker
 from tui.panes.blade import Blade
 from tui.panes.thing import ThingPane
 from tui.panes.watch import Watch
 from tui.screens.go_line import GoLine
-from tui.screens.picker import Pick, Picker
 from tui.viewmodels.focus import focus_on
 from tui.viewmodels.tabs import TABS
 from tui.viewmodels.trail import Place, Trail
 
 if TYPE_CHECKING:
     from tui.screens.deck import Deck
-    from tui.settings import Settings
+    from tui.settings.values import Settings
     from tui.viewmodels.lists import RowsModel
     from tui.viewmodels.session import Session
     from tui.viewmodels.subject import Subject

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding
 
 from engine.views.pages.jobs import job_ids, pool_ids
+from tui.dialogs.jump import Jump, Target
+from tui.dialogs.picker import Pick, Picker
+from tui.dialogs.sheet import Sheet
 from tui.panes.blade import Blade
 from tui.panes.thing import ThingPane
 from tui.panes.watch import Watch
-from tui.screens.jump import Jump, Target
-from tui.screens.picker import Pick, Picker
-from tui.screens.sheet import Sheet
 from tui.viewmodels.bookmarks import Bookmarks, compare_lines
 from tui.viewmodels.focus import focus_on
 from tui.viewmodels.instances import InstancesModel

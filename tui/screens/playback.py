@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding
 
 from tui import format as fmt
-from tui.pacer import FASTEST, Pacer
 from tui.panes.timeline import Timeline
+from tui.playback.pacer import FASTEST, Pacer
 from tui.viewmodels.header import Transport
 from tui.viewmodels.notices import Notices
 

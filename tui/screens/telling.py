@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
 
+from tui.dialogs.files import Files
+from tui.dialogs.help import HelpScreen
+from tui.dialogs.sheet import Sheet
+from tui.dialogs.why import Ways, Why
 from tui.panes.blade import Blade
 from tui.panes.thing import ThingPane
 from tui.panes.timeline import Timeline
+from tui.saving.targets import TargetError, write_new
 from tui.screens.drawing import Drawing
-from tui.screens.files import Files
-from tui.screens.help import HelpScreen
-from tui.screens.sheet import Sheet
-from tui.screens.why import Ways, Why
-from tui.targets import TargetError, write_new
 from tui.viewmodels.describe import describe
 from tui.viewmodels.details import block_lines
 from tui.viewmodels.export import as_csv

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.nearest import nearest
+from tui.settings.nearest import nearest
 from tui.viewmodels.text import Line, Role, Span, line
 
 if TYPE_CHECKING:

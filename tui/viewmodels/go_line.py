@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.pages.job_schedules import schedule_ids
 from engine.views.pages.jobs import job_ids, pool_ids
-from tui.nearest import nearest
-from tui.pacer import SPEEDS
+from tui.playback.pacer import SPEEDS
+from tui.settings.nearest import nearest
 from tui.viewmodels.filters import column_of, field_name
 from tui.viewmodels.job_schedules import JobSchedulesModel
 from tui.viewmodels.jobs import JobsModel

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from tui.options import OPTIONS, Value
-from tui.settings import Source
+from tui.settings.options import OPTIONS, Value
+from tui.settings.values import Source
 from tui.viewmodels.text import Line, Role, Span, fit, line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tui.settings import Settings, ViewValue
+    from tui.settings.values import Settings, ViewValue
 
 _NAME_CELLS, _VALUE_CELLS, _SOURCE_CELLS = 24, 16, 14
 

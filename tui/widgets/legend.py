@@ -9,9 +9,9 @@ from textual.scroll_view import ScrollView
 
 from tui.viewmodels.legend import Entry, laid_out, legend_line
 from tui.viewmodels.subject import Subject
-from tui.widgets.height import set_lines
 from tui.widgets.lines import strip_of
 from tui.widgets.node_map import NodeMap
+from tui.widgets.redraw import set_line_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ class Legend(ScrollView):
         if (entries, self._model.only) == (self._entries, self._drawn_only):
             return
         self._entries, self._drawn_only = entries, self._model.only
-        set_lines(self, lines)
+        set_line_count(self, lines)
         self.refresh()
 
     def render_line(self, y: int) -> Strip:

@@ -10,11 +10,11 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui import palette
-from tui.options import DARK, THEME_NAMES
+from tui.settings.options import DARK, THEME_NAMES
 from tui.viewmodels.glyphs import to_ascii
 from tui.viewmodels.text import Role, width
-from tui.widgets.height import set_lines
+from tui.widgets import palette
+from tui.widgets.redraw import set_line_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ class LinesView(ScrollView):
             return
         self.set_reactive(LinesView.lines, new)
         if len(old) != len(new):
-            set_lines(self, len(new))
+            set_line_count(self, len(new))
             self.refresh()
             return
         top, height = self.scroll_offset.y, self.size.height

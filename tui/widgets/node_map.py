@@ -8,14 +8,13 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.scroll_view import ScrollView
 
-from tui import palette
-from tui.messages import OpenSubject
 from tui.viewmodels.node_map import LABEL_CELLS, Grid, NodeMapModel, grid
 from tui.viewmodels.subject import Subject
 from tui.viewmodels.text import Role, Span, cut
-from tui.widgets.height import set_lines
+from tui.widgets import palette
 from tui.widgets.lines import strip_of
-from tui.widgets.resized import Resized
+from tui.widgets.messages import OpenSubject
+from tui.widgets.redraw import ResizeFilter, set_line_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text import Line
 
 
-class NodeMap(Resized, ScrollView):
+class NodeMap(ResizeFilter, ScrollView):
     """One cell for each node of the pool in focus."""
 
     can_focus = True
@@ -83,7 +82,7 @@ class NodeMap(Resized, ScrollView):
         """Look at the model again and draw what has changed."""
         self.model.refresh()
         self.cursor = min(self.cursor, max(0, len(self.model.nodes) - 1))
-        set_lines(self, -(-len(self.model.nodes) // self._grid.nodes_in_line))
+        set_line_count(self, -(-len(self.model.nodes) // self._grid.nodes_in_line))
         drawn = [self._line(y) for y in range(self.size.height)]
         if drawn != self._drawn:
             self._drawn = drawn
@@ -117,9 +116,9 @@ class NodeMap(Resized, ScrollView):
 
     def on_resize(self, event: events.Resize) -> None:
         """More or fewer nodes fit into a row."""
-        if self.has_other_size(event):
+        if self.has_new_size(event):
             self._draw_anew()
-            set_lines(self, -(-len(self.model.nodes) // self._grid.nodes_in_line))
+            set_line_count(self, -(-len(self.model.nodes) // self._grid.nodes_in_line))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Other rows are seen."""

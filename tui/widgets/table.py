@@ -10,12 +10,11 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.scroll_view import ScrollView
 
-from tui.messages import GoToFailure
+from tui.playback.yielding import way_of
 from tui.viewmodels.text import Role, Span, fit, heading, wrapped
-from tui.way import way_of
-from tui.widgets.height import set_lines
 from tui.widgets.lines import strip_of
-from tui.widgets.resized import Resized
+from tui.widgets.messages import GoToFailure
+from tui.widgets.redraw import ResizeFilter, set_line_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +31,7 @@ _HEADER = -1  # the header's number among the rows
 _PROGRESS_S = 0.1
 
 
-class Table(Resized, ScrollView):
+class Table(ResizeFilter, ScrollView):
     """Rows under a header. The cursor stays with its row while the order changes."""
 
     can_focus = True
@@ -114,7 +113,7 @@ class Table(Resized, ScrollView):
 
     def _show_rows(self) -> None:
         self._find_cursor()
-        set_lines(self, self.model.count + _HEADER_LINES)
+        set_line_count(self, self.model.count + _HEADER_LINES)
         if self.follows:
             self._follow()
         self._draw_changes()
@@ -229,10 +228,10 @@ class Table(Resized, ScrollView):
 
     def on_resize(self, event: events.Resize) -> None:
         """Other columns may fit now."""
-        if not self.has_other_size(event):
+        if not self.has_new_size(event):
             return
         self._shown.clear()
-        set_lines(self, self.model.count + _HEADER_LINES)
+        set_line_count(self, self.model.count + _HEADER_LINES)
         self._keep_in_view()
         self.refresh()
 

@@ -9,15 +9,13 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.scroll_view import ScrollView
 
-from tui.messages import GoTo, OpenOneOf
+from tui.playback.yielding import way_of
 from tui.viewmodels.pool_band import BAND
 from tui.viewmodels.text import Role, Span, cut
 from tui.viewmodels.timeline import LABEL_CELLS
-from tui.way import way_of
-from tui.widgets.height import set_lines
 from tui.widgets.lines import strip_of
-from tui.widgets.resized import Resized
-from tui.widgets.title import entitle
+from tui.widgets.messages import GoTo, OpenOneOf
+from tui.widgets.redraw import ResizeFilter, set_line_count, set_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +36,7 @@ _WHEEL_COLUMNS = 4
 _PROGRESS_S = 0.1
 
 
-class TimelineGrid(Resized, ScrollView):
+class TimelineGrid(ResizeFilter, ScrollView):
     """One line for each row, one cell for each stretch of time. The cursor stays with its row."""
 
     can_focus = True
@@ -105,7 +103,7 @@ class TimelineGrid(Resized, ScrollView):
 
     def tell_progress(self, text: str) -> None:
         """Say below the rows how far something is; an empty text when it is over."""
-        entitle(self, self.model.session.text(self.model.title()), text)
+        set_title(self, self.model.session.text(self.model.title()), text)
 
     async def _catch_up(self) -> None:
         """Read and sort on, with time for keys in between, and show how far it is."""
@@ -128,8 +126,8 @@ class TimelineGrid(Resized, ScrollView):
         self._key = keys[self._at] if keys else self._key
 
     def _show(self) -> None:
-        entitle(self, self.model.session.text(self.model.title()))
-        set_lines(self, len(self.model.keys) + self.size.height - self._rows_seen)
+        set_title(self, self.model.session.text(self.model.title()))
+        set_line_count(self, len(self.model.keys) + self.size.height - self._rows_seen)
         drawn = self._lines()
         changed = [y for y, each in enumerate(drawn) if y >= len(self._drawn) or each != self._drawn[y]]
         self._drawn = drawn
@@ -179,7 +177,7 @@ class TimelineGrid(Resized, ScrollView):
 
     def on_resize(self, event: events.Resize) -> None:
         """More or fewer columns fit."""
-        if self.has_other_size(event):
+        if self.has_new_size(event):
             self._drawn = []
             self.look()
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-from tui.options import OPTIONS
-from tui.settings import Settings, take
-from tui.targets import FileLines, TargetError
+from tui.saving.targets import FileLines, TargetError
+from tui.settings.options import OPTIONS
+from tui.settings.values import Settings, take
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping

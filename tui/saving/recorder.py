@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.views.recording import given_by_hand, recorded
-from tui.targets import FileLines, TargetError
+from tui.saving.targets import FileLines, TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

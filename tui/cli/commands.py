@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui import __version__
-from tui.options import THEME_NAMES
+from tui.settings.options import THEME_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +46,7 @@ def _complete_scenario(_context: click.Context, _parameter: click.Parameter, inc
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.version_option(package_name="batchdeck", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Simulate Azure Batch: pools, jobs, tasks, job preparation and release, in simulated time.
@@ -110,10 +109,10 @@ def run(
     """
     from engine import Simulation
     from engine.views import node_files, report
-    from tui import output as show
-    from tui.progress import RunProgress
-    from tui.replay import replay
-    from tui.targets import STDOUT, TreeTarget, lines_target
+    from tui.cli import output as show
+    from tui.cli.progress import RunProgress
+    from tui.cli.replay import replay
+    from tui.saving.targets import STDOUT, TreeTarget, lines_target
 
     if events == STDOUT and output == "json":
         raise click.UsageError("--events - and --output json both want stdout; give --events a file.")
@@ -184,7 +183,7 @@ def open_dashboard(
     pace = None if speed is None else _speed(speed)
     at_ms = 0 if at is None else _time(at, loaded, "--at")
     from engine import Simulation
-    from tui.app import show_dashboard
+    from tui.app.dashboard import show_dashboard
 
     simulation = Simulation(loaded, seed=seed)
     return show_dashboard(simulation, at_ms=at_ms, speed=pace, plays=not paused, theme=theme, ascii_only=ascii_only)
@@ -262,7 +261,7 @@ def sample(yes: bool) -> int:
     Two nodes, a job with preparation and release tasks, eight tasks. At the end it asks whether to delete the job and
     the pool: anything but n or no means yes.
     """
-    from tui.sample_transcript import play
+    from tui.cli.sample import play
 
     with _results():
         play(answer_yes=yes)
@@ -289,7 +288,7 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
       batchdeck autoscale formula.txt --samples samples.json
       echo '$TargetDedicatedNodes = time().hour < 18 ? 8 : 1;' | batchdeck autoscale - --at 2026-01-05T20:00:00Z
     """
-    from tui.autoscale_command import FormulaFailed, results
+    from tui.cli.autoscale import FormulaFailed, results
 
     try:
         text = results(formula, samples, at)
@@ -355,7 +354,7 @@ def _counted(count: int, noun: str) -> str:
 @contextmanager
 def _results() -> Iterator[None]:
     """What is printed inside is the result: a reader who leaves early is no mistake, a full disk is one."""
-    from tui.targets import TargetError
+    from tui.saving.targets import TargetError
 
     try:
         yield
@@ -367,7 +366,7 @@ def _results() -> Iterator[None]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; without ``arguments``, those of the process."""
-    from tui.targets import TargetError
+    from tui.saving.targets import TargetError
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -8,8 +8,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 
-from tui.screens.modal import Modal
-from tui.screens.sheet import Page
+from tui.dialogs.modal import Modal
+from tui.dialogs.sheet import Page
 from tui.viewmodels.help import key_lines, page_lines
 
 if TYPE_CHECKING:

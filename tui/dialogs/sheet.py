@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 
-from tui.screens.modal import Modal
+from tui.dialogs.modal import Modal
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from engine.specs.commands import Command
-from tui.screens.action_form import ActionForm
-from tui.screens.modal import Modal
+from tui.dialogs.action_form import ActionForm
+from tui.dialogs.modal import Modal
 from tui.viewmodels.actions import Action
 from tui.viewmodels.consequences import PAST, by_the_rules
 from tui.viewmodels.text import Line, Role, Span, line

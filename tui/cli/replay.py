@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine import Simulation
-    from tui.progress import RunProgress
-    from tui.targets import LinesTarget
+    from tui.cli.progress import RunProgress
+    from tui.saving.targets import LinesTarget
 
 SLICE_EVENTS = 5_000  # about a tenth of a second
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
 
-from tui.screens.sheet import Sheet
+from tui.dialogs.sheet import Sheet
 from tui.viewmodels.why import next_change, plain_text, why_lines
 
 if TYPE_CHECKING:

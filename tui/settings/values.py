@@ -6,8 +6,8 @@ from copy import deepcopy
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tui.nearest import nearest
-from tui.options import OPTIONS, Value
+from tui.settings.nearest import nearest
+from tui.settings.options import OPTIONS, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,20 +14,20 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.filter import Monochrome, NoColor
 
-from tui import palette
-from tui.endings import told_by_signals
-from tui.keyboard import Keyboard
-from tui.options import NO_COLOUR, OPTIONS, Value
-from tui.recorder import Recorder
+from tui.app.keyboard import Keyboard
+from tui.app.signals import told_by_signals
+from tui.dialogs.settings import SettingsScreen
+from tui.playback.yielding import Way
+from tui.saving.recorder import Recorder
+from tui.saving.targets import TargetError
 from tui.screens.deck import Deck
-from tui.screens.settings import SettingsScreen
-from tui.settings import Settings, Source
-from tui.settings_file import SettingsFile
-from tui.targets import TargetError
+from tui.settings.file import SettingsFile
+from tui.settings.options import NO_COLOUR, OPTIONS, Value
+from tui.settings.values import Settings, Source
 from tui.viewmodels.glyphs import GlyphSet
 from tui.viewmodels.session import Session
 from tui.viewmodels.tabs import TABS, VIEW_NAMES
-from tui.way import Way
+from tui.widgets import palette
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,7 +96,7 @@ class Dashboard(App[None]):
     """The dashboard of a simulation."""
 
     TITLE = "batchdeck"
-    CSS_PATH = "styles/deck.tcss"
+    CSS_PATH = "../styles/deck.tcss"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "leave", "quit", show=False, id="interrupt"),

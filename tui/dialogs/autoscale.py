@@ -11,8 +11,8 @@ from textual.widgets import TextArea
 
 from engine.specs.commands import Command, EnablePoolAutoScale, EvaluatePoolAutoScale
 from engine.views.pages.autoscale import scale_page
-from tui.screens.modal import Modal
-from tui.screens.sheet import Sheet
+from tui.dialogs.modal import Modal
+from tui.dialogs.sheet import Sheet
 from tui.viewmodels.autoscale import FIRST_FORMULA, Trial, autoscale_lines, try_out
 from tui.viewmodels.consequences import PAST
 from tui.widgets.lines import LinesView

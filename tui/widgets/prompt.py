@@ -8,10 +8,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from tui.messages import Answered, Dismissed, Typed
 from tui.viewmodels.header import hints
 from tui.viewmodels.text import Role, Span, common_beginning, cut, width
 from tui.widgets.lines import LinesView
+from tui.widgets.messages import Answered, Dismissed, Typed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
 
-from tui.screens.modal import Modal
+from tui.dialogs.modal import Modal
 from tui.viewmodels.jumping import letters_for
 from tui.viewmodels.text import Role, Span
 from tui.widgets.lines import LinesView

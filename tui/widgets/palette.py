@@ -8,7 +8,7 @@ from rich.color import Color
 from rich.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
 
-from tui.options import ANSI, CONTRAST, DARK, LIGHT, NO_COLOUR, THEME_NAMES
+from tui.settings.options import ANSI, CONTRAST, DARK, LIGHT, NO_COLOUR, THEME_NAMES
 from tui.viewmodels.text import Role, Span
 
 _CATEGORIES = (

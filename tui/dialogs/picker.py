@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 
-from tui.screens.modal import Modal
+from tui.dialogs.modal import Modal
 from tui.viewmodels.text import Line, Role, Span, line
 from tui.widgets.choices import Choices
 

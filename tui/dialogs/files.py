@@ -10,23 +10,23 @@ from textual.containers import Container, Horizontal
 from textual.content import Content
 
 from engine.base.paths import name_of
-from tui.messages import Answered, Dismissed, Typed
-from tui.panes.prompt import Prompt
-from tui.screens.help import HelpScreen
-from tui.screens.modal import Modal
-from tui.targets import TargetError, write_new
+from tui.dialogs.help import HelpScreen
+from tui.dialogs.modal import Modal
+from tui.saving.targets import TargetError, write_new
 from tui.viewmodels.files import HELP_TEXT, FilesModel
 from tui.viewmodels.help import Page
 from tui.widgets.file_tree import FileTree
 from tui.widgets.lines import LinesView
+from tui.widgets.messages import Answered, Dismissed, Typed
+from tui.widgets.prompt import Prompt
 from tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.keymap import Keymap
     from tui.screens.playback import Playback
+    from tui.settings.keymap import Keymap
     from tui.viewmodels.file_places import FilesAt
     from tui.viewmodels.session import Session
 

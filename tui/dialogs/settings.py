@@ -8,8 +8,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 
-from tui.pacer import SPEEDS
-from tui.screens.modal import Modal
+from tui.dialogs.modal import Modal
+from tui.playback.pacer import SPEEDS
 from tui.viewmodels.settings_rows import Entry, entries, entry_lines, next_value
 from tui.viewmodels.text import Role, Span, line, wrapped
 from tui.widgets.choices import Choices
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.app import Dashboard
+    from tui.app.dashboard import Dashboard
 
 _SPEEDS = tuple(speed or 0.0 for speed in SPEEDS)
 _SAID_LINES = 2

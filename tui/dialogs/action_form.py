@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Input
 
 from engine.specs.commands import Command
-from tui.screens.modal import Modal
+from tui.dialogs.modal import Modal
 from tui.viewmodels.actions import Action, first_problem
 from tui.viewmodels.consequences import as_tried, by_the_rules, problem_lines
 from tui.viewmodels.text import Line, Role, Span, line

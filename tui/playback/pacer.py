@@ -1,7 +1,7 @@
 """Makes simulated time go by, in slices on the loop that also reads the keys.
 
-A slice is a few milliseconds of wall time, followed by a real sleep, see ``tui.way``. While nothing plays there is
-no task, no timer and no work at all.
+A slice is a few milliseconds of wall time, followed by a real sleep, see ``tui.playback.yielding``. While nothing
+plays there is no task, no timer and no work at all.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from tui.way import Way
+from tui.playback.yielding import Way
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -1,0 +1,1 @@
+"""The Textual application: its start and end, keyboard input and signals."""

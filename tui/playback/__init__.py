@@ -1,0 +1,1 @@
+"""Playing a simulation on the event loop that also reads the keyboard."""

@@ -1,0 +1,53 @@
+"""Helpers that keep Textual from drawing or laying out more than has changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.scroll_view import ScrollView
+
+
+def set_title(widget: Widget, title: str, subtitle: str | None = None) -> None:
+    """Set the title in a widget's border, without markup, and the subtitle if one is given.
+
+    Assigning a title redraws the whole widget, so an unchanged one is not assigned again.
+    """
+    if widget.border_title != Content(title).markup:
+        widget.border_title = Content(title)
+    if subtitle is not None and widget.border_subtitle != Content(subtitle).markup:
+        widget.border_subtitle = Content(subtitle)
+
+
+def set_line_count(widget: ScrollView, lines: int) -> None:
+    """Set the number of lines that a widget scrolls over.
+
+    The screen is laid out again only if the scrollbar appears or disappears.
+    """
+    size = Size(widget.size.width, lines)
+    if widget.virtual_size == size:
+        return
+    has_scrollbar = widget.show_vertical_scrollbar
+    if widget.styles.auto_dimensions or has_scrollbar != (lines > widget.size.height):
+        widget.virtual_size = size
+        return
+    widget.set_reactive(Widget.virtual_size, size)
+    if has_scrollbar:
+        widget.vertical_scrollbar.window_virtual_size = lines
+        widget.scroll_y = widget.validate_scroll_y(widget.scroll_y)
+
+
+class ResizeFilter:
+    """A mixin that tells a new size from the resize event that Textual also sends when a widget is shown again."""
+
+    _last_size: Size | None = None
+
+    def has_new_size(self, event: events.Resize) -> bool:
+        """Return whether the size differs from that of the last resize event."""
+        is_new, self._last_size = event.size != self._last_size, event.size
+        return is_new
