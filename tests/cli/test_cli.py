@@ -208,8 +208,33 @@ def test_headless_commands_do_not_load_the_screen(small):
 
 
 def start(*call, **streams):
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    """Start the command as a shell does, without what a test run or a container sets for Python."""
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
+    environment["PYTHONPATH"] = str(ROOT)
     return subprocess.Popen([*COMMAND, *call], env=environment, stderr=subprocess.PIPE, text=True, **streams)
+
+
+@pytest.fixture
+def with_results(small, tmp_path):
+    """The files for the commands that print results."""
+    small(HELD)
+    (tmp_path / "formula.txt").write_text("$TargetDedicatedNodes = 1;")
+
+
+with_every_command = pytest.mark.parametrize(
+    "call",
+    [
+        "run small.yaml --events - --quiet",
+        "run small.yaml --output json",
+        "run small.yaml",
+        "check small.yaml",
+        "autoscale formula.txt",
+        "scenarios",
+        "schema",
+        "sample --yes",
+        "--help",
+    ],
+)
 
 
 def test_a_place_that_cannot_be_written_is_told_before_the_run(small, capsys):
@@ -221,23 +246,61 @@ def test_a_place_that_cannot_be_written_is_told_before_the_run(small, capsys):
 
 
 @needs_posix
-@pytest.mark.parametrize("call", [["--events", "-", "--quiet"], ["--output", "json"], []])
-def test_a_reader_that_leaves_changes_nothing_but_what_it_reads(small, call):
+@pytest.mark.usefixtures("with_results")
+@with_every_command
+def test_a_reader_that_leaves_changes_nothing_but_what_it_reads(call):
     reading, writing = os.pipe()
     os.close(reading)
-    process = start("run", small(HELD), *call, stdout=writing)
+    process = start(*call.split(), stdout=writing)
     os.close(writing)
     _, err = process.communicate()
     assert (process.returncode, err) == (0, "")
 
 
+@needs_posix
+@pytest.mark.parametrize(("lines", "status"), [(HELD, 0), (BROKEN, 1)])
+def test_the_status_is_that_of_the_run_when_the_reader_has_seen_enough(small, lines, status):
+    with start("run", small(lines), "--events", "-", "--quiet", stdout=subprocess.PIPE) as process:
+        assert json.loads(process.stdout.readline())["seq"] == 1
+        process.stdout.close()
+        assert (process.wait(), process.stderr.read()) == (status, "")
+
+
+@needs_posix
+def test_both_streams_may_lose_their_reader(small):
+    reading, writing = os.pipe()
+    os.close(reading)
+    call = [*COMMAND, "run", small(BROKEN), "--events", "-"]
+    process = subprocess.Popen(call, env={"PYTHONPATH": str(ROOT)}, stdout=writing, stderr=writing)
+    os.close(writing)
+    assert process.wait() == 1
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("call", [["--events", "-", "--quiet"], ["--output", "json"], []])
-def test_a_full_disk_behind_stdout_is_a_sentence_and_status_1(small, call):
+@pytest.mark.usefixtures("with_results")
+@with_every_command
+def test_a_full_disk_behind_stdout_is_a_sentence_and_status_1(call):
     with open("/dev/full", "w") as full:
-        process = start("run", small(HELD), *call, stdout=full)
+        process = start(*call.split(), stdout=full)
         _, err = process.communicate()
     assert (process.returncode, err) == (1, "Error: cannot write standard output: No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_stdout_leaves_no_half_written_file(small, tmp_path):
+    with open("/dev/full", "w") as full:
+        process = start("run", small(), "--events", "-", "--files", "nodes", stdout=full)
+        process.communicate()
+    assert os.listdir(tmp_path) == ["small.yaml"]
+
+
+@needs_posix
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_stream_that_the_caller_has_closed_counts_as_the_null_device(small, closed):
+    shell = f'exec "$@" {closed}>&-'
+    call = ["sh", "-c", shell, "sh", *COMMAND, "run", small(HELD), "--output", "json"]
+    process = subprocess.run(call, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, check=True)
+    assert (process.stdout == b"", process.stderr) == (closed == 1, b"")
 
 
 @needs_posix

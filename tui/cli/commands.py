@@ -8,16 +8,14 @@ once.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shlex
 import shutil
 import sys
 import textwrap
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -25,7 +23,7 @@ import click
 from tui.settings.options import THEME_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from click.shell_completion import CompletionItem
 
@@ -135,12 +133,11 @@ def run(
             if target is not None:
                 target.keep()
     summary = report.summary(simulation)
-    with _results():
-        if output == "json":
-            show.write_state(simulation, sys.stdout.buffer)
-        elif not quiet:
-            to_stderr = events == STDOUT
-            click.echo(show.summary_text(summary, show.console(to_stderr=to_stderr)), err=to_stderr)
+    if output == "json":
+        show.write_state(simulation, sys.stdout.buffer)
+    elif not quiet:
+        to_stderr = events == STDOUT
+        click.echo(show.summary_text(summary, show.console(to_stderr=to_stderr)), err=to_stderr)
     return DONE if summary.as_expected else FAILED
 
 
@@ -210,8 +207,7 @@ def check(scenarios: tuple[str, ...]) -> int:
             verdict, status = str(error), WRONG
         else:
             verdict = f"{name}: ok, {_contents(loaded)}"
-        with _results():
-            click.echo(verdict)
+        click.echo(verdict)
     return status
 
 
@@ -228,10 +224,9 @@ def scenarios() -> int:
     width = max(map(len, names)) + 2
     # A terminal breaks long lines in the middle of words; a pipe gets a line for each scenario.
     columns = max(shutil.get_terminal_size().columns, width + 30) if sys.stdout.isatty() else sys.maxsize
-    with _results():
-        for name in names:
-            line = f"{name:<{width}}{load_scenario(name).description}"
-            click.echo(textwrap.fill(line, columns, subsequent_indent=" " * width))
+    for name in names:
+        line = f"{name:<{width}}{load_scenario(name).description}"
+        click.echo(textwrap.fill(line, columns, subsequent_indent=" " * width))
     return DONE
 
 
@@ -248,8 +243,7 @@ def schema() -> int:
     """
     from engine.scenario.schema import schema as scenario_schema
 
-    with _results():
-        click.echo(json.dumps(scenario_schema(), indent=2))
+    click.echo(json.dumps(scenario_schema(), indent=2))
     return DONE
 
 
@@ -263,8 +257,7 @@ def sample(yes: bool) -> int:
     """
     from tui.cli.sample import play
 
-    with _results():
-        play(answer_yes=yes)
+    play(answer_yes=yes)
     return DONE
 
 
@@ -295,8 +288,7 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
     except FormulaFailed as failure:
         click.echo(str(failure), err=True)
         return FAILED
-    with _results():
-        click.echo(text)
+    click.echo(text)
     return DONE
 
 
@@ -351,28 +343,21 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else plural}"
 
 
-@contextmanager
-def _results() -> Iterator[None]:
-    """What is printed inside is the result: a reader who leaves early is no mistake, a full disk is one."""
-    from tui.saving.targets import TargetError
-
-    try:
-        yield
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it exits
-        if not isinstance(error, BrokenPipeError):
-            raise TargetError(Path("standard output"), error.strerror or str(error)) from None
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; without ``arguments``, those of the process."""
+    from tui.saving.targets import standard_streams
+
+    with standard_streams():
+        return _status(arguments)
+
+
+def _status(arguments: Sequence[str] | None) -> int:
     from tui.saving.targets import TargetError
 
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal of another alphabet shows ? rather than nothing
     try:
-        return cli.main(arguments, prog_name="batchdeck", standalone_mode=False) or DONE
+        status: int = cli.main(arguments, prog_name="batchdeck", standalone_mode=False) or DONE
+        sys.stdout.flush()
+        return status
     except click.ClickException as error:
         error.show()
         return error.exit_code

@@ -1,22 +1,25 @@
-"""Where a run writes its files: whole under the name that was asked for, or not at all.
+"""Output files, which appear complete under their final name or not at all, and the standard streams.
 
-A target is opened before the run, so that a bad place is told at once, and takes its name at the
-end, so that nobody ever reads half of it.
+A target is opened before the run, so that a place that cannot be written is reported at once. It gets its name at the
+end, so that nobody reads half of it.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import TYPE_CHECKING, BinaryIO, Self, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from types import TracebackType
+
+    from _typeshed import ReadableBuffer
 
 STDOUT = "-"
 
@@ -144,9 +147,9 @@ def write_new(path: Path, text: str) -> None:
 
 
 class StreamLines(LinesTarget):
-    """Standard output, a pipe or a device: lines go out as they come and cannot be taken back.
+    """A pipe or a device, standard output included: written lines cannot be taken back.
 
-    When the reader has seen enough, the rest is not written; the run goes on, so that its exit status is true.
+    Lines are dropped once the reader has closed its end; the run continues, so that its exit status is right.
     """
 
     def __init__(self, path: Path, stream: BinaryIO) -> None:
@@ -167,13 +170,66 @@ class StreamLines(LinesTarget):
             raise TargetError(self.path, _reason(error)) from None
 
     def keep(self) -> None:
-        """Every line is out already."""
+        """Do nothing: every line is out already."""
 
     def discard(self) -> None:
-        """Every line is out already; what is not standard output is closed."""
+        """Close the stream, unless it is standard output."""
         if self._stream is not sys.stdout.buffer:
             with suppress(OSError):
                 self._stream.close()
+
+
+@contextmanager
+def standard_streams() -> Iterator[None]:
+    """Replace ``sys.stdout`` and ``sys.stderr`` by streams on which a failed write neither repeats nor goes unnoticed.
+
+    Python keeps what it could not write and fails again when it exits, with a message of its own and status 120. Inside
+    this block a reader that closes its pipe is no error: the rest of the output is dropped. Any other failure to write
+    results raises TargetError once; on standard error there is nobody to tell. Streams of terminals stay as they are,
+    and so do those that a caller has put in their place. A closed stream counts as the null device.
+    """
+    before = sys.stdout, sys.stderr
+    sys.stdout = _guarded(sys.stdout, sys.__stdout__, is_result=True)
+    sys.stderr = _guarded(sys.stderr, sys.__stderr__, is_result=False)
+    try:
+        yield
+    finally:
+        with suppress(OSError, TargetError):  # after an error that has been reported
+            sys.stdout.flush()
+        sys.stdout, sys.stderr = before
+
+
+def _guarded(stream: TextIO | None, original: TextIO | None, *, is_result: bool) -> TextIO:
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")
+    errors = "replace"  # where the encoding lacks a character, ? is better than nothing
+    if stream is not original or stream.isatty():
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=errors)
+        return stream
+    stream.flush()
+    buffer = io.BufferedWriter(_GuardedFile(stream.fileno(), is_result=is_result))
+    return io.TextIOWrapper(buffer, encoding=stream.encoding, errors=errors, line_buffering=not is_result)
+
+
+class _GuardedFile(io.FileIO):
+    """A file descriptor that accepts and drops everything after its first failed write."""
+
+    def __init__(self, descriptor: int, *, is_result: bool) -> None:
+        super().__init__(descriptor, "w", closefd=False)
+        self._is_result = is_result
+        self._is_lost = False
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write ``data`` as far as possible. Raises TargetError for the first failure but a closed pipe."""
+        if not self._is_lost:
+            try:
+                return super().write(data)
+            except OSError as error:
+                self._is_lost = True
+                if self._is_result and not isinstance(error, BrokenPipeError):
+                    raise TargetError(Path("standard output"), _reason(error)) from None
+        return memoryview(data).nbytes
 
 
 def lines_target(name: str) -> LinesTarget:
