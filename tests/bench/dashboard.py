@@ -26,8 +26,8 @@ from tests.bench.workloads import Workload
 from tui.app.dashboard import Dashboard, calm_collector
 from tui.panes.blade import Blade
 from tui.panes.watch import Watch
-from tui.viewmodels.lenses import Lens
-from tui.viewmodels.tabs import TABS
+from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.node_map.lenses import Lens
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
 

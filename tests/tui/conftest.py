@@ -9,7 +9,7 @@ import pytest
 from engine import Simulation, load_scenario
 from tui.app.dashboard import Dashboard
 from tui.settings.values import Settings, Source
-from tui.viewmodels.session import Session
+from tui.viewmodels.session.session import Session
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 

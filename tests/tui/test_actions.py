@@ -11,16 +11,15 @@ from engine.base.errors import BrokenInvariant
 from engine.views.recording import recorded
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.actions import actions_for, script_of
-from tui.viewmodels.consequences import by_the_rules
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.text import plain
-from tui.viewmodels.trial import Trials, heading, refusal_lines, trial_lines, whose
+from tui.viewmodels.actions.consequences import by_the_rules
+from tui.viewmodels.actions.menu import actions_for, script_of
+from tui.viewmodels.actions.trial import Trials, heading, refusal_lines, trial_lines, whose
+from tui.viewmodels.text.styled import ItemRef, plain
 from tui.widgets.buttons import Buttons
 
 LATER_S = 330
-NODES = [Subject("node", number) for number in range(6)]
-RISK = Subject("job", "risk")
+NODES = [ItemRef("node", number) for number in range(6)]
+RISK = ItemRef("job", "risk")
 
 
 def action(session, command, *subjects):
@@ -42,7 +41,7 @@ def test_actions_say_what_follows_and_how_it_is_recorded(session_at):
     assert reboot.commands(terminate)[0].node_reboot_option == "terminate"
 
 
-@pytest.mark.parametrize("subject", [NODES[0], Subject("task", 3), RISK, Subject("pool", "shared")])
+@pytest.mark.parametrize("subject", [NODES[0], ItemRef("task", 3), RISK, ItemRef("pool", "shared")])
 def test_every_choice_of_every_action_is_a_command(session_at, subject):
     for act in actions_for(session_at(LATER_S), [subject]):
         if not act.opens_formula:
@@ -71,16 +70,16 @@ def test_the_verbs_of_each_kind(session_at):
         *("rebootNode", "reimageNode", "disableNodeScheduling", "enableNodeScheduling", "removeNodes"),
         *("deallocateNode", "createNodeUser", "deleteNodeUser", "uploadNodeLogs", "failNode", "failNode"),
     ]
-    assert verbs(Subject("task", 3)) == ["terminateTask", "reactivateTask", "deleteTask"]
+    assert verbs(ItemRef("task", 3)) == ["terminateTask", "reactivateTask", "deleteTask"]
     assert verbs(RISK) == ["terminateJob", "disableJob", "enableJob", "updateJob", "addTasks", "deleteJob"]
-    assert verbs(Subject("pool", "shared")) == [
+    assert verbs(ItemRef("pool", "shared")) == [
         *("resizePool", "stopPoolResize", "enablePoolAutoScale", "capacity", "storageOutage", "deletePool")
     ]
 
 
 def test_a_pool_that_scales_itself_is_evaluated_and_switched_off(session_at):
     session = session_at(LATER_S, "a-day-of-autoscaling")
-    acts = actions_for(session, [Subject("pool", session.pool_id)])
+    acts = actions_for(session, [ItemRef("pool", session.pool_id)])
     assert [act.command for act in acts if "AutoScale" in act.command] == [
         *("evaluatePoolAutoScale", "enablePoolAutoScale", "disablePoolAutoScale")
     ]
@@ -131,7 +130,7 @@ def test_what_a_reboot_touches_now_is_added_up(session_at):
 
 def test_a_shrinking_pool_names_the_nodes_that_go(session_at):
     session = session_at(LATER_S)
-    resize = action(session, "resizePool", Subject("pool", "shared"))
+    resize = action(session, "resizePool", ItemRef("pool", "shared"))
     trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "3"}))
     assert len(trial.leaving) == 2
     assert contains([plain(each) for each in trial_lines(session, trial, 80)], f"that go: {', '.join(trial.leaving)}")
@@ -213,8 +212,8 @@ def test_equal_refusals_are_told_once_with_a_count(session_at):
 def test_a_trial_that_stops_early_says_so(session_at, monkeypatch):
     session = session_at(LATER_S)
     assert heading(session, tried(session, action(session, "terminateJob", RISK))).endswith("the end of the run")
-    monkeypatch.setattr("tui.viewmodels.trial._MOST_ENTRIES", 20)
-    monkeypatch.setattr("tui.viewmodels.trial._SLICE", 8)
+    monkeypatch.setattr("tui.viewmodels.actions.trial._MOST_ENTRIES", 20)
+    monkeypatch.setattr("tui.viewmodels.actions.trial._SLICE", 8)
     assert heading(session, tried(session, action(session, "rebootNode", NODES[0]))).endswith("the next 20 events")
 
 
@@ -280,10 +279,10 @@ def test_several_nodes_are_removed_only_after_their_number_was_typed(dashboard_a
 
 def test_what_cannot_be_undone_is_not_done_by_enter_alone(dashboard_at):
     app = dashboard_at(LATER_S)
-    drive(app, "5", "a", *choose(app.session, "deleteTask", Subject("task", 3)), "enter", "enter", "enter")
+    drive(app, "5", "a", *choose(app.session, "deleteTask", ItemRef("task", 3)), "enter", "enter", "enter")
     assert app.session.simulation.journal.by_hand() == []
     app = dashboard_at(LATER_S)
-    drive(app, "5", "a", *choose(app.session, "deleteTask", Subject("task", 3)), "left", "enter")
+    drive(app, "5", "a", *choose(app.session, "deleteTask", ItemRef("task", 3)), "left", "enter")
     assert [one.command.NAME for one in app.session.simulation.journal.by_hand()] == ["deleteTask"]
 
 
@@ -390,14 +389,14 @@ def test_what_cannot_be_marked_says_so(dashboard_at):
 
 
 def test_pool_22_an_upgrade_is_offered_where_there_is_a_version_to_upgrade(session_at):
-    pool = Subject("pool", "classic")
+    pool = ItemRef("pool", "classic")
     before, meanwhile = (session_at(seconds, "os-upgrade-by-domains") for seconds in (280, 310))
     assert action(before, "upgradePoolOS", pool).unavailable == ""
     assert action(meanwhile, "upgradePoolOS", pool).unavailable == "another upgrade is under way"
-    assert "upgradePoolOS" not in [each.command for each in actions_for(before, [Subject("pool", "modern")])]
+    assert "upgradePoolOS" not in [each.command for each in actions_for(before, [ItemRef("pool", "modern")])]
 
 
-@pytest.mark.parametrize("subject", [NODES[0], Subject("task", 39), RISK, Subject("pool", "shared")])
+@pytest.mark.parametrize("subject", [NODES[0], ItemRef("task", 39), RISK, ItemRef("pool", "shared")])
 def test_whatever_is_done_by_hand_replays_to_the_same_log(session_at, subject, tmp_path):
     titles = [act.title for act in actions_for(session_at(LATER_S), [subject]) if not act.opens_formula]
     for number, title in enumerate(titles):

@@ -9,10 +9,9 @@ from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simul
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.attention import AttentionModel
-from tui.viewmodels.session import Session
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.text import plain, width
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.watch.attention import AttentionModel
 
 BROKEN_S = 30
 
@@ -36,7 +35,7 @@ def test_a_node_that_has_gone_wrong_is_listed_with_the_time_and_its_name(state, 
     model, lines = listed(broken(state))
     assert lines[0] == f"! 1 node: {said} since 08:01:20  n1"
     assert model.place(0) == ("nodes", 1)
-    assert model.subjects(0) == [Subject("node", 1)]
+    assert model.subjects(0) == [ItemRef("node", 1)]
 
 
 def test_a_failed_start_task_is_listed():
@@ -48,7 +47,7 @@ def test_a_failed_start_task_is_listed():
     assert lines[at + 1] == "  no tasks come here: reboot or reimage"
     assert any("none runs" in each for each in lines)
     number = next(number for number, concern in enumerate(model.concerns) if concern.kind == "node")
-    assert model.subjects(number) == [Subject("node", node) for node in range(4)]
+    assert model.subjects(number) == [ItemRef("node", node) for node in range(4)]
 
 
 def test_a_pool_that_no_job_uses_yet_is_listed_by_its_name():
@@ -59,7 +58,7 @@ def test_a_pool_that_no_job_uses_yet_is_listed_by_its_name():
     model, lines = listed(sim)
     assert lines[0] == "✗ pool risk, resize: AccountCoreQuotaReached"
     assert model.place(0) == ("pools", None)
-    assert model.subjects(0) == [Subject("pool", "risk")]
+    assert model.subjects(0) == [ItemRef("pool", "risk")]
 
 
 def test_a_resize_that_fell_short_and_a_formula_that_fails_are_of_the_pool():
@@ -68,7 +67,7 @@ def test_a_resize_that_fell_short_and_a_formula_that_fails_are_of_the_pool():
     model, lines = listed(sim)
     assert lines[0].startswith("✗ resize: AccountCoreQuotaReached")
     assert model.place(0) == ("pools", None)
-    assert model.subjects(0) == [Subject("pool", "p")]
+    assert model.subjects(0) == [ItemRef("pool", "p")]
     pool = {"id": "p", "vmSize": "standard_d2s_v3", "enableAutoScale": True}
     pool["autoScaleFormula"] = "$TargetDedicatedNodes = 1 / ($CurrentDedicatedNodes - 0);"
     failing = simulation(a_job(), pool=pool)
@@ -93,7 +92,7 @@ def test_a_job_that_waits_is_listed(more, said):
     model, lines = listed(sim)
     assert lines[0] == said
     assert model.place(0) == ("jobs", None)
-    assert model.subjects(0) == [Subject("job", "j")]
+    assert model.subjects(0) == [ItemRef("job", "j")]
 
 
 def test_a_job_that_is_about_to_run_needs_no_attention():
@@ -145,7 +144,7 @@ def test_an_action_on_a_group_is_for_all_of_it_and_m_marks_all():
         app, "tab", "tab", "down", "up", "a", note, "escape", "m", marks, "m", marks, "w", note, "escape", "enter", view
     )
     assert contains(seen[0], "Act on 4 nodes")
-    assert seen[1] == [Subject("node", node) for node in range(4)]
+    assert seen[1] == [ItemRef("node", node) for node in range(4)]
     assert seen[2] == []
     assert contains(seen[3], "Why")
     assert seen[4] == "nodes"

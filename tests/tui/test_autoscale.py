@@ -8,12 +8,11 @@ from engine import Simulation, load_scenario
 from engine.base.errors import Position
 from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.actions import actions_for
-from tui.viewmodels.autoscale import FIRST_FORMULA, autoscale_lines, try_out
-from tui.viewmodels.formula import around, coloured, numbered
-from tui.viewmodels.pools import PoolsModel
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.text import Role, plain, width
+from tui.viewmodels.actions.menu import actions_for
+from tui.viewmodels.autoscale.formula import around, coloured, numbered
+from tui.viewmodels.autoscale.overview import FIRST_FORMULA, autoscale_lines, try_out
+from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.text.styled import ItemRef, Role, plain, width
 
 DAY, NEVER = "a-day-of-autoscaling", "a-formula-that-never-grows"
 MORNING_S, FAILING_S, GROWN_S = 36_600, 700, 2_400
@@ -110,7 +109,7 @@ def test_the_pool_blade_tells_the_last_evaluation_and_the_next(session_at):
 
 def test_what_can_be_done_to_a_pool_that_scales_itself(session_at):
     actions = {
-        action.command: action for action in actions_for(session_at(GROWN_S, NEVER), [Subject("pool", "elastic")])
+        action.command: action for action in actions_for(session_at(GROWN_S, NEVER), [ItemRef("pool", "elastic")])
     }
     assert actions["resizePool"].unavailable == "autoscale sets the targets"
     often = actions["enablePoolAutoScale"]
@@ -119,14 +118,14 @@ def test_what_can_be_done_to_a_pool_that_scales_itself(session_at):
     with pytest.raises(ValueError, match="Minutes: 'soon' is no whole number"):
         often.commands(answers={name: "soon"})
     assert "disablePoolAutoScale" in actions
-    plain_pool = {action.command: action for action in actions_for(session_at(330), [Subject("pool", "shared")])}
+    plain_pool = {action.command: action for action in actions_for(session_at(330), [ItemRef("pool", "shared")])}
     assert plain_pool["enablePoolAutoScale"].opens_formula
     assert "disablePoolAutoScale" not in plain_pool
 
 
 def test_as_87_the_editor_opens_from_the_action_sheet_and_asks_the_service(dashboard_at):
     app, seen = dashboard_at(GROWN_S, NEVER), []
-    verbs = [each.command for each in actions_for(app.session, [Subject("pool", "elastic")])]
+    verbs = [each.command for each in actions_for(app.session, [ItemRef("pool", "elastic")])]
     down = ["down"] * verbs.index("evaluatePoolAutoScale")
     drive(
         app,

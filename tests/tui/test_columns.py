@@ -8,18 +8,18 @@ import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 from tests.tui.test_keys import drive
-from tui.viewmodels.columns import Column, layout
-from tui.viewmodels.details import block_lines
-from tui.viewmodels.events import EventsModel
-from tui.viewmodels.instances import PreparationModel, ReleaseModel
-from tui.viewmodels.job_schedules import JobSchedulesModel
-from tui.viewmodels.jobs import JobsModel
-from tui.viewmodels.links import links_of_hook
-from tui.viewmodels.nodes import NodesModel
-from tui.viewmodels.pools import PoolsModel
-from tui.viewmodels.session import Session
-from tui.viewmodels.tasks import TasksModel
-from tui.viewmodels.text import plain
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.lists.columns import Column, layout
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.lists.job_schedules import JobSchedulesModel
+from tui.viewmodels.lists.jobs import JobsModel
+from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.session.links import links_of_hook
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.blocks import block_lines
+from tui.viewmodels.text.styled import plain
 
 LATER_S = 330
 HOOK = ("Node", "State", "Result", "Start time", "End time", "Exit code")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.describe import describe
-from tui.viewmodels.header import Transport
+from tui.viewmodels.frame.header import Transport
+from tui.viewmodels.watch.screen_reader import describe
 
 STILL = Transport(is_playing=False, speed=60, is_finished=False)
 

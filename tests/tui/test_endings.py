@@ -45,7 +45,7 @@ simulation.world.calendar.run = breaks
 """
 
 DRAWS_WRONG = """
-from tui.viewmodels.jobs import JobsModel
+from tui.viewmodels.lists.jobs import JobsModel
 def breaks(*_):
     raise RuntimeError("no rows")
 JobsModel.order = breaks

@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.screen_text import after, text_of
-from tui.viewmodels import phase_rail
-from tui.viewmodels.header import scrubber, scrubber_ms
-from tui.viewmodels.session import Session
-from tui.viewmodels.text import plain, width
+from tui.viewmodels.frame.header import scrubber, scrubber_ms
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.styled import plain, width
+from tui.viewmodels.watch import phase_rail
 
 PREPARING_S, WORKING_S, LAST_S, RELEASING_S, END_S = 70, 330, 420, 460, 1000
 

@@ -11,8 +11,8 @@ from engine.specs import commands as c
 from engine.views.pages.event_folds import EventFolds
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.events import EventsModel
-from tui.viewmodels.subject import Subject
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.text.styled import ItemRef
 
 LATER_S = 330
 
@@ -146,5 +146,5 @@ def test_a_command_leads_to_what_it_names(dashboard_at):
     app = dashboard_at(LATER_S)
     seen = []
     drive(app, *("A", "down", "enter", "enter", "X", "enter"), lambda app: seen.append(app.screen.subject))
-    assert seen == [Subject("job", "risk")]
+    assert seen == [ItemRef("job", "risk")]
     assert app.session.job_id == "risk"

@@ -12,8 +12,8 @@ import pytest
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.saving.targets import TargetError, write_new
-from tui.viewmodels.export import as_csv
-from tui.viewmodels.instances import PreparationModel
+from tui.viewmodels.lists.instances import PreparationModel
+from tui.viewmodels.lists.rows import as_csv
 
 LATER_S = 330
 

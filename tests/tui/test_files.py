@@ -7,18 +7,17 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.views.pages.files import Cause, Fate
 from tests.builders import a_job, a_line, a_task, simulation
-from tui import format as fmt
-from tui.viewmodels.events import EventsModel
-from tui.viewmodels.file_fates import sentence, short
-from tui.viewmodels.file_places import FilesAt, files_of
-from tui.viewmodels.files import FilesModel
-from tui.viewmodels.instances import PreparationModel, ReleaseModel
-from tui.viewmodels.jobs import JobsModel
-from tui.viewmodels.nodes import NodesModel
-from tui.viewmodels.session import Session
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.tasks import TasksModel
-from tui.viewmodels.text import plain, width
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.files.browser import FilesModel
+from tui.viewmodels.files.locations import FilesAt, files_of
+from tui.viewmodels.files.retention import sentence, short
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.lists.jobs import JobsModel
+from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.styled import ItemRef, plain, width
 
 READ = "output-to-read"
 JOB = "workitems/risk/job-1"
@@ -82,7 +81,7 @@ def test_rows_lead_to_the_files_of_what_they_show(session_at, model_type, places
 def test_a_failed_task_leads_to_what_it_said_of_its_failure():
     session = Session(simulation(a_job("risk", tasks=[a_task("t1", 5, exit_code=1)])))
     session.simulation.run_until(600_000)
-    assert files_of(session, Subject("task", 0)) == FilesAt(0, f"{JOB}/t1/stderr.txt")
+    assert files_of(session, ItemRef("task", 0)) == FilesAt(0, f"{JOB}/t1/stderr.txt")
 
 
 def test_where_nothing_has_run_the_node_is_shown():
@@ -92,7 +91,7 @@ def test_where_nothing_has_run_the_node_is_shown():
     model.with_all = True
     model.refresh()
     assert model.files_of(model.key(0)) == FilesAt(0, JOB)
-    assert files_of(session, Subject("node", 0)) == FilesAt(0, JOB)
+    assert files_of(session, ItemRef("node", 0)) == FilesAt(0, JOB)
     assert isinstance(files_of(session, None), str)
 
 
@@ -105,7 +104,7 @@ def test_a_node_whose_start_task_failed_leads_to_its_errors():
     }
     session = Session(simulation(a_job("risk"), pool=pool))
     session.simulation.run_until(600_000)
-    model = FilesModel(session, files_of(session, Subject("node", 0)))
+    model = FilesModel(session, files_of(session, ItemRef("node", 0)))
     assert (model.tree.path, said(model)) == ("startup/stderr.txt", ["1 no such package"])
 
 
@@ -361,7 +360,7 @@ def test_every_scenario_shows_the_files_of_every_node_at_its_end():
         run.run_until(run.end_ms)
         session = Session(run)
         for node in range(len(run.world.nodes.state)):
-            model = FilesModel(session, files_of(session, Subject("node", node)))
+            model = FilesModel(session, files_of(session, ItemRef("node", node)))
             for at in range(len(model.tree.rows)):
                 model.tree.move_to(at)
                 model.look()

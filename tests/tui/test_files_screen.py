@@ -11,7 +11,7 @@ from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive
 from tui.dialogs.files import Files
 from tui.settings.keymap import keys_of
-from tui.viewmodels.text import plain
+from tui.viewmodels.text.styled import plain
 from tui.widgets.file_tree import FileTree
 from tui.widgets.text_view import TextView
 

@@ -6,10 +6,18 @@ import pytest
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.filters import Term, column_of, field_name, filter_hint, parse_filter, passes, quantity
-from tui.viewmodels.tabs import TABS
-from tui.viewmodels.tasks import TasksModel
-from tui.viewmodels.text import Role, plain
+from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.lists.filters import (
+    Term,
+    column_of,
+    field_name,
+    filter_hint,
+    parse_filter,
+    passes,
+    quantity,
+)
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.text.styled import Role, plain
 
 LATER_S = 330
 COLUMNS = ("", "Task", "State", "Start time", "End time", "Exit code", "Retries", "Age in state")

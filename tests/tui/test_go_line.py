@@ -6,8 +6,8 @@ import pytest
 
 from tests.tui.screen_text import text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.go_line import asked_columns, completions, find, not_found
-from tui.viewmodels.text import common_beginning
+from tui.viewmodels.frame.go_line import asked_columns, completions, find, not_found
+from tui.viewmodels.text.styled import common_beginning
 
 LATER_S = 330
 COLUMNS = ("", "Task", "State", "Retry count", "Node")

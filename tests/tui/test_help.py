@@ -6,12 +6,12 @@ import pytest
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.column_help import _SAID, _SAID_OF, said_of
-from tui.viewmodels.columns import Column
-from tui.viewmodels.glyphs import NODE, GlyphSet
-from tui.viewmodels.help import Page, key_lines, page_lines
-from tui.viewmodels.tabs import TABS
-from tui.viewmodels.text import Role, plain, width
+from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.lists.column_help import _SAID, _SAID_OF, said_of
+from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.sheets.help import Page, key_lines, page_lines
+from tui.viewmodels.text.glyphs import NODE, GlyphSet
+from tui.viewmodels.text.styled import Role, plain, width
 
 LATER_S = 330
 COLUMNS = (Column("", 1), Column("Node", 10), Column("Focus job", 10, is_derived=True))

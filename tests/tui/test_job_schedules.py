@@ -7,14 +7,13 @@ import pytest
 from tests.tui.screen_text import text_of
 from tests.tui.test_keys import drive
 from tests.tui.test_models import rows, texts
-from tui.viewmodels.actions import actions_for
-from tui.viewmodels.details import block_lines
-from tui.viewmodels.header import tab_at, tab_line
-from tui.viewmodels.job_schedules import JobSchedulesModel
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.tabs import TABS
-from tui.viewmodels.text import plain
-from tui.viewmodels.why import answers_to
+from tui.viewmodels.actions.menu import actions_for
+from tui.viewmodels.frame.header import tab_at, tab_line
+from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.lists.job_schedules import JobSchedulesModel
+from tui.viewmodels.sheets.why import answers_to
+from tui.viewmodels.text.blocks import block_lines
+from tui.viewmodels.text.styled import ItemRef, plain
 
 OVERRUN, BY_HAND, POOLS = "nightly-schedule-overruns", "job-schedules-by-hand", "one-pool-per-scheduled-job"
 HOUR_S = 3600
@@ -73,20 +72,20 @@ def test_without_schedules_the_blade_says_what_would_make_one(session_at):
     ],
 )
 def test_js_6_what_can_be_done_in_which_state(session_at, seconds, schedule, possible):
-    actions = actions_for(session_at(seconds, BY_HAND), [Subject("job schedule", schedule)])
+    actions = actions_for(session_at(seconds, BY_HAND), [ItemRef("job schedule", schedule)])
     assert [action.title.split()[0] for action in actions if not action.unavailable] == possible
     assert all(action.title.endswith(schedule) for action in actions)
 
 
 def test_js_8_what_would_follow_is_told_first(session_at):
-    prices = [Subject("job schedule", "prices")]
+    prices = [ItemRef("job schedule", "prices")]
     told = {action.title: action.effects for action in actions_for(session_at(HOUR_S + 5, BY_HAND), prices)}
     assert told["Terminate prices"] == ("no more jobs", "prices:job-3 is terminated: TerminateJobSchedule (JS-8)")
     assert told["Delete prices"] == ("3 jobs go with it, tasks and files too (JS-8)",)
 
 
 def test_a_schedule_that_is_gone_offers_nothing(session_at):
-    assert actions_for(session_at(300), [Subject("job schedule", "nobody")]) == []
+    assert actions_for(session_at(300), [ItemRef("job schedule", "nobody")]) == []
 
 
 def test_w_is_about_the_schedule_under_the_cursor(session_at):

@@ -8,7 +8,7 @@ from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.settings.keymap import Keymap, contexts, key_name, keys_of, meets
 from tui.settings.values import Settings
-from tui.viewmodels.tabs import TABS
+from tui.viewmodels.frame.tabs import TABS
 
 # A pane may give one of the deck's keys another meaning, and a sheet one of those of all sheets.
 _OVERRIDDEN = {

@@ -11,7 +11,7 @@ from textual.actions import parse
 
 from engine import Simulation, load_scenario
 from tests.tui.screen_text import after, contains, text_of
-from tui.viewmodels.tabs import TABS
+from tui.viewmodels.frame.tabs import TABS
 from tui.widgets.table import Table
 
 LATER_S = 330
@@ -414,8 +414,8 @@ def test_the_way_to_another_moment_is_stopped_without_leaving(dashboard_at, key)
 
 
 def test_a_long_list_is_filtered_in_between_and_shown_when_it_is_done(dashboard_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.lists.AT_ONCE", 5)
-    monkeypatch.setattr("tui.viewmodels.arranging._PIECE", 3)
+    monkeypatch.setattr("tui.viewmodels.lists.rows.AT_ONCE", 5)
+    monkeypatch.setattr("tui.viewmodels.lists.sorting._PIECE", 3)
     app = dashboard_at(LATER_S)
 
     async def run():

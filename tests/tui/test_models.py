@@ -6,20 +6,20 @@ import pytest
 
 from engine.views.pages.instances import HookStatus
 from tests.builders import READY_S, a_job, a_line, a_pool, mpi_pool, run_to, simulation, together
-from tui.viewmodels import phase_rail
-from tui.viewmodels.attention import AttentionModel
-from tui.viewmodels.details import block_lines
-from tui.viewmodels.events import EventsModel
-from tui.viewmodels.header import Transport, breadcrumb, of_use, scrubber, scrubber_ms
-from tui.viewmodels.instances import PreparationModel, ReleaseModel
-from tui.viewmodels.jobs import JobsModel
-from tui.viewmodels.lenses import Lens
-from tui.viewmodels.node_map import NodeMapModel, grid
-from tui.viewmodels.nodes import NodesModel
-from tui.viewmodels.pools import PoolsModel
-from tui.viewmodels.session import Session
-from tui.viewmodels.tasks import TasksModel
-from tui.viewmodels.text import plain, width
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.frame.header import Transport, breadcrumb, of_use, scrubber, scrubber_ms
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.lists.jobs import JobsModel
+from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.node_map.cells import NodeMapModel, grid
+from tui.viewmodels.node_map.lenses import Lens
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.blocks import block_lines
+from tui.viewmodels.text.styled import plain, width
+from tui.viewmodels.watch import phase_rail
+from tui.viewmodels.watch.attention import AttentionModel
 
 PREPARING_S, WORKING_S, LATER_S, END_S = 70, 200, 330, 100_000
 MODELS = [PreparationModel, ReleaseModel, NodesModel, TasksModel, JobsModel, PoolsModel, EventsModel]
@@ -312,9 +312,9 @@ def test_a_long_list_is_arranged_piece_by_piece_to_the_same_rows(
     at_once = TasksModel(session)
     at_once.filter_text, at_once.sort_column, at_once.is_descending = filter_text, sort, is_descending
     at_once.refresh()
-    monkeypatch.setattr("tui.viewmodels.lists.AT_ONCE", 5)
-    monkeypatch.setattr("tui.viewmodels.arranging._PIECE", 7)
-    monkeypatch.setattr("tui.viewmodels.arranging._SAMPLES", 4)
+    monkeypatch.setattr("tui.viewmodels.lists.rows.AT_ONCE", 5)
+    monkeypatch.setattr("tui.viewmodels.lists.sorting._PIECE", 7)
+    monkeypatch.setattr("tui.viewmodels.lists.sorting._SAMPLES", 4)
     pieces = TasksModel(session)
     pieces.filter_text, pieces.sort_column, pieces.is_descending = filter_text, sort, is_descending
     pieces.refresh()

@@ -12,13 +12,12 @@ from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
-from tui.viewmodels.glyphs import JOB, NODE, GlyphSet, hook_glyph, job_glyph, task_glyph
-from tui.viewmodels.legend import laid_out
-from tui.viewmodels.lenses import LENSES, Lens
-from tui.viewmodels.node_map import LABEL_CELLS, Grid, NodeMapModel, grid
-from tui.viewmodels.session import Session
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.text import Role, plain, width
+from tui.viewmodels.node_map.cells import LABEL_CELLS, Grid, NodeMapModel, grid
+from tui.viewmodels.node_map.legend import laid_out
+from tui.viewmodels.node_map.lenses import LENSES, Lens
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.glyphs import JOB, NODE, GlyphSet, hook_glyph, job_glyph, task_glyph
+from tui.viewmodels.text.styled import ItemRef, Role, plain, width
 from tui.widgets.legend import Legend
 from tui.widgets.node_map import NodeMap
 
@@ -213,7 +212,7 @@ def test_in_half_cells_each_node_has_its_own_colour(hundred):
     layout = Grid(10, 1, 2)
     spans = [span for number in range(5) for span in model.row(number, layout, None)[1:]]
     assert sum(len(span.text) * (2 if span.ground is not None else 1) for span in spans) == 95
-    model.session.marks[Subject("node", 13)] = None
+    model.session.marks[ItemRef("node", 13)] = None
     assert plain(model.row(0, layout, None))[LABEL_CELLS:] == "▀▀▀*▀▀▀▀▀▀"
     with_cursor = model.row(0, layout, 17)
     assert next(span for span in with_cursor if span.is_fill).text == "◉"
@@ -275,7 +274,7 @@ def test_a_line_of_the_legend_dims_the_others_and_marks_its_nodes(dashboard_at):
 
     drive(app, "tab", "right", "left", "enter", roles, "m", marks, "a", note, "escape", "escape", roles, "u", marks)
     assert seen[0] == 5
-    assert seen[1] == [Subject("node", 1)]
+    assert seen[1] == [ItemRef("node", 1)]
     assert contains(seen[2], "Act on this node")
     assert seen[3] == 0
     assert seen[4] == []

@@ -12,8 +12,8 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.specs import commands as c
 from tests.tui.screen_text import contains, text_of
-from tui.viewmodels.notices import Notices
-from tui.viewmodels.session import Session
+from tui.viewmodels.frame.notices import Notices
+from tui.viewmodels.session.session import Session
 
 
 def told(session, *seconds, speed=60):

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from tui.playback.pacer import SPEEDS, Pacer
+from tui.playback.pacer import Pacer
+from tui.settings.options import SPEEDS
 
 
 class Wall:

@@ -11,7 +11,7 @@ from tests.tui.conftest import simulation_at
 from tui.app.dashboard import Dashboard
 from tui.settings.options import ANSI, CONTRAST
 from tui.settings.values import Settings
-from tui.viewmodels.tabs import TABS
+from tui.viewmodels.frame.tabs import TABS
 
 LATER_S = 330
 SIZES = [(120, 40), (80, 24)]

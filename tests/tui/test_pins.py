@@ -6,15 +6,15 @@ import pytest
 
 from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.text import plain, width
+from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.watch.pins import drop_unknown_pins, pin_lines, toggle_pin
 
 LATER_S = 330
 
 
 def texts(session, cells=70):
-    session.pins.refresh()
-    return [plain(each) for _, each in session.pins.lines(cells)]
+    drop_unknown_pins(session)
+    return [plain(each) for _, each in pin_lines(session, cells)]
 
 
 def back(session, seconds):
@@ -27,23 +27,23 @@ def test_a_node_a_job_and_a_task_are_told_in_a_line_each(session_at):
     session = session_at(LATER_S)
     tasks = session.tasks("risk")
     failed = tasks.failed()[0]
-    for subject in (Subject("node", 1), Subject("job", "risk"), Subject("task", failed)):
-        assert session.pins.turn(subject)
+    for subject in (ItemRef("node", 1), ItemRef("job", "risk"), ItemRef("task", failed)):
+        assert toggle_pin(session, subject)
     node, job, task = texts(session)
     assert node.startswith(("✗ n1", ". n1"))
     assert "failed" in node
     assert job == "◉ risk  active  tasks 24/40 ✗2"
     assert tasks.id_of(failed) in task
     assert "exit 1" in task
-    assert all(width([span]) <= 30 for _, each in session.pins.lines(30) for span in each)
-    assert not session.pins.turn(Subject("job", "risk"))
+    assert all(width([span]) <= 30 for _, each in pin_lines(session, 30) for span in each)
+    assert not toggle_pin(session, ItemRef("job", "risk"))
     assert len(texts(session)) == 2
 
 
 def test_pins_go_along_through_time(session_at):
     session = session_at(LATER_S)
-    session.pins.turn(Subject("node", 5))
-    session.pins.turn(Subject("job", "risk"))
+    toggle_pin(session, ItemRef("node", 5))
+    toggle_pin(session, ItemRef("job", "risk"))
     assert "left the pool" in texts(session)[0]
     back(session, 100)
     assert "running" in texts(session)[0]
@@ -55,8 +55,8 @@ def test_pins_go_along_through_time(session_at):
 
 def test_what_is_not_known_any_more_is_dropped(session_at):
     session = session_at(LATER_S)
-    session.pins.turn(Subject("node", 5))
-    session.pins.turn(Subject("job", "risk"))
+    toggle_pin(session, ItemRef("node", 5))
+    toggle_pin(session, ItemRef("job", "risk"))
     back(session, 1)
     assert len(texts(session)) == 2
     session.simulation.branch()
@@ -66,8 +66,8 @@ def test_what_is_not_known_any_more_is_dropped(session_at):
 
 def test_a_row_that_is_another_node_in_a_branch_is_not_what_was_pinned(session_at):
     session = session_at(LATER_S)
-    session.pins.turn(Subject("node", 2))
-    session.pins._identities[Subject("node", 2)] = "another"
+    toggle_pin(session, ItemRef("node", 2))
+    session.pins[ItemRef("node", 2)] = "another"
     assert texts(session) == []
 
 

@@ -6,12 +6,11 @@ import pytest
 
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.actions import actions_for
-from tui.viewmodels.bookmarks import Bookmarks, compare_lines
-from tui.viewmodels.jumping import letters_for
-from tui.viewmodels.links import links_of
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.text import plain, width
+from tui.viewmodels.actions.menu import actions_for
+from tui.viewmodels.events.bookmarks import Bookmarks, compare_lines
+from tui.viewmodels.frame.tabs import letters_for
+from tui.viewmodels.session.links import links_of
+from tui.viewmodels.text.styled import ItemRef, plain, width
 
 LATER_S = 330
 
@@ -148,11 +147,11 @@ def test_the_newest_moment_can_be_compared_with_from_the_past(session_at):
 @pytest.mark.parametrize(
     ("subject", "links"),
     [
-        (Subject("node", 0), ["p pool shared", "j job risk", "t task deal-25 of risk", "t task deal-26 of risk"]),
-        (Subject("task", 24), ["j job risk", "n node n0", "p pool shared"]),
-        (Subject("task", 39), ["j job risk", "p pool shared"]),
-        (Subject("job", "risk"), ["p pool shared"]),
-        (Subject("pool", "shared"), ["j job risk"]),
+        (ItemRef("node", 0), ["p pool shared", "j job risk", "t task deal-25 of risk", "t task deal-26 of risk"]),
+        (ItemRef("task", 24), ["j job risk", "n node n0", "p pool shared"]),
+        (ItemRef("task", 39), ["j job risk", "p pool shared"]),
+        (ItemRef("job", "risk"), ["p pool shared"]),
+        (ItemRef("pool", "shared"), ["j job risk"]),
     ],
 )
 def test_what_belongs_to_a_row_is_a_letter_away(session_at, subject, links):
@@ -170,7 +169,7 @@ def test_g_goes_from_a_node_to_its_task_and_back_to_its_node(dashboard_at):
     assert [view for view, _ in seen] == ["tasks", "nodes", "jobs", "pools"]
     assert seen[0][1].kind == "task"
     assert seen[1][1].kind == "node"
-    assert seen[3][1] == Subject("pool", "shared")
+    assert seen[3][1] == ItemRef("pool", "shared")
 
 
 def test_another_job_and_pool_are_chosen_for_the_focus(dashboard_at):
@@ -203,7 +202,7 @@ def test_esc_leaves_a_picker_without_going_anywhere(dashboard_at):
 
 
 def add_tasks(session, **answers):
-    (action,) = (each for each in actions_for(session, [Subject("job", "risk")]) if each.command == "addTasks")
+    (action,) = (each for each in actions_for(session, [ItemRef("job", "risk")]) if each.command == "addTasks")
     return action.commands(answers={**action.defaults, **answers})[0].tasks
 
 

@@ -11,8 +11,8 @@ from tui.app import dashboard as tui_app
 from tui.settings.file import SettingsFile
 from tui.settings.options import OPTIONS
 from tui.settings.values import Settings, Source
-from tui.viewmodels.tabs import VIEW_NAMES
-from tui.viewmodels.tasks import TasksModel
+from tui.viewmodels.frame.tabs import VIEW_NAMES
+from tui.viewmodels.lists.tasks import TasksModel
 
 LATER_S = 330
 

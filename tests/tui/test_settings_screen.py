@@ -8,8 +8,8 @@ from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.settings.options import OPTIONS
 from tui.settings.values import Settings, Source
-from tui.viewmodels.settings_rows import entries, entry_lines, next_value
-from tui.viewmodels.text import plain
+from tui.viewmodels.sheets.settings import entries, entry_lines, next_value
+from tui.viewmodels.text.styled import plain
 
 LATER_S = 330
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from tests.builders import a_job, a_pool, a_task, do, node_row, run_to, simulation
-from tui.viewmodels.actions import actions_for
-from tui.viewmodels.details import block_lines
-from tui.viewmodels.nodes import NodesModel
-from tui.viewmodels.pools import PoolsModel
-from tui.viewmodels.session import Session
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.tasks import TasksModel
-from tui.viewmodels.text import plain
+from tui.viewmodels.actions.menu import actions_for
+from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.blocks import block_lines
+from tui.viewmodels.text.styled import ItemRef, plain
 
 PACKAGED = {
     "applications": [{"id": "pricer", "versions": ["1", "2"], "defaultVersion": "2", "size": "1 GB"}],
@@ -89,7 +88,7 @@ def test_a_user_is_added_and_deleted_by_hand():
     run_to(sim, minutes=3)
     session, node = Session(sim), node_row(sim)
     for title, there in (("Add a user to log in to n0", True), ("Delete a user from n0", False)):
-        (action,) = (each for each in actions_for(session, [Subject("node", node)]) if each.title == title)
+        (action,) = (each for each in actions_for(session, [ItemRef("node", node)]) if each.title == title)
         for command in action.commands():
             sim.submit(command)
         session.noted()

@@ -8,10 +8,23 @@ import pytest
 from rich.cells import cell_len
 
 from engine.views.pages.instances import Hook, HookStatus
-from tui import format as fmt
-from tui.viewmodels import glyphs
-from tui.viewmodels.columns import Column, layout
-from tui.viewmodels.text import Role, Span, bar, between, clip, cut, fit, heading, line, plain, width, wrapped
+from tui.viewmodels.lists.columns import Column, layout
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text import glyphs
+from tui.viewmodels.text.styled import (
+    Role,
+    Span,
+    bar,
+    between,
+    clip,
+    cut,
+    fit,
+    heading,
+    line,
+    plain,
+    width,
+    wrapped,
+)
 
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 

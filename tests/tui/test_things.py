@@ -9,16 +9,15 @@ import pytest
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.focus import focus_on
-from tui.viewmodels.session import Session
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.text import plain, width
-from tui.viewmodels.things import THINGS, thing_of
-from tui.viewmodels.things.thing import tab_at, tab_bar
-from tui.viewmodels.trail import Place, Trail
+from tui.viewmodels.detail_pages import THINGS, thing_of
+from tui.viewmodels.detail_pages.page import tab_at, tab_bar
+from tui.viewmodels.session.focus import focus_on
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.session.visited import Place, Trail
+from tui.viewmodels.text.styled import ItemRef, plain, width
 
 LATER_S = 330
-NODE, POOL, JOB, TASK = Subject("node", 1), Subject("pool", "shared"), Subject("job", "risk"), Subject("task", 24)
+NODE, POOL, JOB, TASK = ItemRef("node", 1), ItemRef("pool", "shared"), ItemRef("job", "risk"), ItemRef("task", 24)
 SUBJECTS = [NODE, POOL, JOB, TASK]
 
 
@@ -58,7 +57,7 @@ def test_every_page_has_something_to_say_at_every_moment_and_width(session_at, s
 
 def test_what_is_not_there_yet_says_so(session_at):
     session = session_at(0)
-    thing = the(session, Subject("node", 3))
+    thing = the(session, ItemRef("node", 3))
     assert not thing.is_there
     assert plain(thing.lines(0, 80)[0]) == "Node to come is not there yet at 08:00:00."
 
@@ -81,14 +80,14 @@ def test_time_goes_back_and_the_page_with_it(session_at):
 
 def test_a_node_tells_how_each_job_stands_there(session_at):
     assert page(session_at(LATER_S), NODE, "Jobs on this node")[1] == "risk ✗ failed 0 . not needed until reimaged"
-    assert Subject("job", "risk") in links(session_at(LATER_S), NODE, "Jobs on this node")
+    assert ItemRef("job", "risk") in links(session_at(LATER_S), NODE, "Jobs on this node")
 
 
 def test_a_node_tells_its_start_task():
     start = a_line(20, exit_code=3, command="install", maxTaskRetryCount=1, waitForSuccess=True)
     sim = simulation(pool=a_pool(startTask=start))
     run_to(sim, minutes=5)
-    told = page(Session(sim), Subject("node", 0), "Start task", 76)
+    told = page(Session(sim), ItemRef("node", 0), "Start task", 76)
     assert "Command line install" in told
     assert "Max task retry count 1" in told
     assert told[told.index("Execution information") + 1 :][:5] == [
@@ -103,13 +102,13 @@ def test_a_node_tells_its_start_task():
 def test_a_node_tells_its_last_tasks_newest_first():
     sim = simulation(a_job(tasks=[a_task("t1", 10), a_task("t2", 10, 4), a_task("t3", 60)]))
     run_to(sim, seconds=READY_S + 30)
-    told = page(Session(sim), Subject("node", 0), "Recent tasks")
+    told = page(Session(sim), ItemRef("node", 0), "Recent tasks")
     assert [each.split()[1] for each in told[1:]] == ["t3", "t2", "t1"]
     assert told[2] == "✗ t2 j failed 08:01:01 08:01:12 4"
 
 
 def test_the_history_of_a_node_has_a_bar_for_each_state_and_every_change(session_at):
-    told = page(session_at(LATER_S, "nodes-fail-and-recover"), Subject("node", 0), "History")
+    told = page(session_at(LATER_S, "nodes-fail-and-recover"), ItemRef("node", 0), "History")
     at = told.index("Changes, newest first")
     states = {each.split()[1] for each in told[1:at]}
     assert states == {each.split()[2] for each in told[at + 1 :]}
@@ -119,10 +118,10 @@ def test_the_history_of_a_node_has_a_bar_for_each_state_and_every_change(session
 def test_a_node_that_has_left_says_what_is_kept_of_it(session_at):
     session = session_at(LATER_S)
     gone = next(node for node in range(9) if session.simulation.world.nodes.state_of(node) is None)
-    assert head(session, Subject("node", gone)) == [
+    assert head(session, ItemRef("node", gone)) == [
         "∅ left the pool at 08:03:20. Its record is kept; its files are not."
     ]
-    assert page(session, Subject("node", gone), "Files") == ["The node has left its pool, and its files with it."]
+    assert page(session, ItemRef("node", gone), "Files") == ["The node has left its pool, and its files with it."]
 
 
 # --- a pool
@@ -133,7 +132,7 @@ def test_a_pool_tells_how_it_scales(session_at):
     told = page(session_at(LATER_S), POOL, "Scale")
     assert f"Dedicated {pool.current_dedicated} of {pool.target_dedicated}" in told
     assert "Resize timeout 00:15:00" in told
-    with_formula = page(session_at(30_000, "a-day-of-autoscaling"), Subject("pool", "elastic"), "Scale")
+    with_formula = page(session_at(30_000, "a-day-of-autoscaling"), ItemRef("pool", "elastic"), "Scale")
     assert contains(with_formula, "Evaluate formula", "Formula", "Last evaluation")
 
 
@@ -173,7 +172,7 @@ def test_the_lists_of_a_job_lead_to_the_views_and_to_each_row(session_at):
     found = links(session_at(LATER_S), JOB, "Tasks")
     assert found[0] == "go('show', 'tasks')"
     assert found[1].kind == "task"
-    assert links(session_at(LATER_S), JOB, "Preparation tasks")[1] == Subject("node", 1)
+    assert links(session_at(LATER_S), JOB, "Preparation tasks")[1] == ItemRef("node", 1)
 
 
 def test_the_properties_of_a_job_have_their_parts():
@@ -183,7 +182,7 @@ def test_the_properties_of_a_job_have_their_parts():
     }
     sim = simulation(a_job(prep=a_line(5), release=a_line(5), **more))
     run_to(sim, seconds=1)
-    told = page(Session(sim), Subject("job", "j"), "Properties", 60)
+    told = page(Session(sim), ItemRef("job", "j"), "Properties", 60)
     parts = [
         "General",
         "Constraints",
@@ -202,7 +201,7 @@ def test_a_job_says_in_a_phrase_what_it_waits_for(session_at):
     assert head(session_at(LATER_S), JOB)[0].endswith("tasks to end")
     sim = simulation(a_job(), pool=a_pool(nodes=0))
     run_to(sim, minutes=1)
-    assert head(Session(sim), Subject("job", "j"))[0].endswith("waits for nodes")
+    assert head(Session(sim), ItemRef("job", "j"))[0].endswith("waits for nodes")
 
 
 # --- a task
@@ -211,17 +210,17 @@ def test_a_job_says_in_a_phrase_what_it_waits_for(session_at):
 def test_the_strip_has_the_stages_with_times():
     sim = simulation(a_job(tasks=[a_task("t1", 20)], prep=a_line(9)))
     run_to(sim, seconds=READY_S + 60)
-    stages, times = head(Session(sim), Subject("task", 0))
+    stages, times = head(Session(sim), ItemRef("task", 0))
     assert stages == "◌ active → ◔ preparing → ◉ running → ✓ completed"
     assert times == "08:00:00 00:00:50 08:00:50 00:00:10 08:01:00 00:00:21 08:01:21"
 
 
 def test_a_task_tells_each_attempt(session_at):
-    told = page(session_at(200, "retries-and-exit-conditions"), Subject("task", 1), "Attempts")
+    told = page(session_at(200, "retries-and-exit-conditions"), ItemRef("task", 1), "Attempts")
     assert [each.split()[0] for each in told[1:]] == ["1", "2", "3"]
     assert told[1].endswith("08:01:30 08:01:51 139 active again 08:01:30 00:00:21 RETRY-5")
     assert told[3].endswith("139 FailureExitCode 08:02:12 00:00:21 RETRY-9")
-    narrow = page(session_at(200, "retries-and-exit-conditions"), Subject("task", 1), "Attempts", 76)
+    narrow = page(session_at(200, "retries-and-exit-conditions"), ItemRef("task", 1), "Attempts", 76)
     assert narrow[3].endswith("139 FailureExitCode")
 
 
@@ -229,10 +228,10 @@ def test_dependencies_in_both_directions(session_at):
     session = session_at(300, "pipeline-with-dependencies")
     world = session.simulation.world
     child = next(task for task in range(world.tasks.length) if world.tasks.spec(task).depends_on)
-    told = page(session, Subject("task", child), "Dependencies")
+    told = page(session, ItemRef("task", child), "Dependencies")
     assert told.index("Who depends on this") > told.index("Depends on") + 1
-    parent = next(each for each in links(session, Subject("task", child), "Dependencies") if each.kind == "task")
-    assert Subject("task", child) in links(session, parent, "Dependencies")
+    parent = next(each for each in links(session, ItemRef("task", child), "Dependencies") if each.kind == "task")
+    assert ItemRef("task", child) in links(session, parent, "Dependencies")
 
 
 def test_without_dependencies_it_says_so(session_at):
@@ -340,7 +339,7 @@ def test_another_focus_opens_the_blade_of_that_job(dashboard_at):
     app = dashboard_at(400, "shared-pool-two-jobs")
     seen = []
     drive(app, "4", "enter", "J", "2", lambda app: seen.append(place(app)))
-    assert seen == [("thing", Subject("job", "credit"), 0)]
+    assert seen == [("thing", ItemRef("job", "credit"), 0)]
 
 
 def test_a_blade_follows_time_without_stopping_it(dashboard_at):

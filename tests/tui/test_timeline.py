@@ -10,10 +10,9 @@ from textual import events
 from engine.specs.commands import RemoveNodes
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.glyphs import GlyphSet
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.text import plain, width
-from tui.viewmodels.timeline import LABEL_CELLS, STEPS_MS, TimelineModel
+from tui.viewmodels.text.glyphs import GlyphSet
+from tui.viewmodels.text.styled import ItemRef, plain, width
+from tui.viewmodels.timeline.timeline import LABEL_CELLS, STEPS_MS, TimelineModel
 
 LATER_S, CELLS = 330, 100
 
@@ -191,8 +190,8 @@ def test_rows_of_tasks_jobs_and_hook_tasks_have_orders_of_their_own(session_at):
 
 
 def test_many_rows_are_sorted_in_pieces_and_a_long_log_is_read_in_pieces(session_at, monkeypatch):
-    monkeypatch.setattr("tui.viewmodels.timeline._PIECE", 4)
-    monkeypatch.setattr("tui.viewmodels.lane_order._AT_ONCE", 3)
+    monkeypatch.setattr("tui.viewmodels.timeline.timeline._PIECE", 4)
+    monkeypatch.setattr("tui.viewmodels.timeline.order._AT_ONCE", 3)
     session = session_at(LATER_S, ascii_only=True)
     model = model_of(session)
     model.order.next_sort()
@@ -314,11 +313,11 @@ def test_the_cursor_comes_along_when_somebody_goes_to_another_moment(dashboard_a
 
 def test_what_is_asked_about_where_nothing_was_yet(session_at):
     model = model_of(session_at(LATER_S))
-    assert model.asked(0) == Subject("node", 0)
+    assert model.asked(0) == ItemRef("node", 0)
     model.cursor_ms = 0
-    assert model.asked(0) == Subject("pool", "shared")
+    assert model.asked(0) == ItemRef("pool", "shared")
     model.cursor_ms = 200_000
-    assert model.asked(5) == Subject("node", 5)
+    assert model.asked(5) == ItemRef("node", 5)
 
 
 def test_what_was_there_can_be_opened(session_at):

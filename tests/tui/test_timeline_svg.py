@@ -10,7 +10,7 @@ import pytest
 
 from tests.tui.test_timeline import model_of
 from tui.saving.targets import NewLines, TargetError
-from tui.viewmodels.timeline_svg import Paint, drawn
+from tui.viewmodels.timeline.svg import Paint, drawn
 from tui.widgets import palette
 
 LATER_S = 330

@@ -10,8 +10,8 @@ from engine.base.errors import BrokenInvariant
 from engine.views.explain.explanation import Next
 from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.text import plain, width
-from tui.viewmodels.why import answers_to, expected_of, next_change, plain_text, why_lines
+from tui.viewmodels.sheets.why import answers_to, expected_of, next_change, plain_text, why_lines
+from tui.viewmodels.text.styled import plain, width
 
 LATER_S = 330
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine.views.task_environment import task_environment
 from tests.builders import a_job, a_task, do, run_to, simulation, task_row
-from tui.viewmodels.session import Session
-from tui.viewmodels.tasks import TasksModel
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.session.session import Session
 
 
 def test_task_17_the_variables_of_a_task_can_be_read_its_own_and_the_services():

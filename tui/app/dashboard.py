@@ -24,9 +24,9 @@ from tui.screens.deck import Deck
 from tui.settings.file import SettingsFile
 from tui.settings.options import NO_COLOUR, OPTIONS, Value
 from tui.settings.values import Settings, Source
-from tui.viewmodels.glyphs import GlyphSet
-from tui.viewmodels.session import Session
-from tui.viewmodels.tabs import TABS, VIEW_NAMES
+from tui.viewmodels.frame.tabs import TABS, VIEW_NAMES
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.text.glyphs import GlyphSet
 from tui.widgets import palette
 
 if TYPE_CHECKING:

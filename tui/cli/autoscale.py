@@ -19,7 +19,7 @@ from engine.scenario.model import DEFAULT_START
 from engine.scenario.times import parse_time
 from engine.scenario.wording import nearest
 from engine.specs import draws
-from tui.viewmodels.formula import around
+from tui.viewmodels.autoscale.formula import around
 
 _STDIN = "-"
 _KEYS = ("now", "variables", "samples")

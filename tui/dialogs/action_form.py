@@ -11,10 +11,10 @@ from textual.widgets import Input
 
 from engine.specs.commands import Command
 from tui.dialogs.modal import Modal
-from tui.viewmodels.actions import Action, first_problem
-from tui.viewmodels.consequences import as_tried, by_the_rules, problem_lines
-from tui.viewmodels.text import Line, Role, Span, line
-from tui.viewmodels.verbs.verb import LASTING
+from tui.viewmodels.actions.action import LASTING
+from tui.viewmodels.actions.consequences import as_tried, by_the_rules, problem_lines
+from tui.viewmodels.actions.menu import Action, first_problem
+from tui.viewmodels.text.styled import Line, Role, Span, line
 from tui.widgets.buttons import Buttons
 from tui.widgets.choices import Choices
 from tui.widgets.lines import LinesView
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from tui.viewmodels.session import Session
-    from tui.viewmodels.trial import Trials
+    from tui.viewmodels.actions.trial import Trials
+    from tui.viewmodels.session.session import Session
 
 _LABEL_CELLS = 18
 _FRAME_LINES = 4  # the border, and a line of the deck above and below it

@@ -11,10 +11,10 @@ from textual.content import Content
 from engine.specs.commands import Command
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.modal import Modal
-from tui.viewmodels.actions import Action
-from tui.viewmodels.consequences import PAST, by_the_rules
-from tui.viewmodels.text import Line, Role, Span, line
-from tui.viewmodels.trial import Trials
+from tui.viewmodels.actions.consequences import PAST, by_the_rules
+from tui.viewmodels.actions.menu import Action
+from tui.viewmodels.actions.trial import Trials
+from tui.viewmodels.text.styled import Line, Role, Span, line
 from tui.widgets.choices import Choices
 from tui.widgets.lines import LinesView
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.session.session import Session
 
 
 class ActionSheet(Modal[list[Command] | Action | None]):

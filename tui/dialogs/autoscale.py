@@ -13,8 +13,8 @@ from engine.specs.commands import Command, EnablePoolAutoScale, EvaluatePoolAuto
 from engine.views.pages.autoscale import scale_page
 from tui.dialogs.modal import Modal
 from tui.dialogs.sheet import Sheet
-from tui.viewmodels.autoscale import FIRST_FORMULA, Trial, autoscale_lines, try_out
-from tui.viewmodels.consequences import PAST
+from tui.viewmodels.actions.consequences import PAST
+from tui.viewmodels.autoscale.overview import FIRST_FORMULA, Trial, autoscale_lines, try_out
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.session.session import Session
 
 
 class Autoscale(Sheet):

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from tui.dialogs.modal import Modal
-from tui.viewmodels.text import Line, Role, Span, line
+from tui.viewmodels.text.styled import Line, Role, Span, line
 from tui.widgets.choices import Choices
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from tui.viewmodels.lists import RowsModel
+    from tui.viewmodels.lists.rows import RowsModel
 
 
 class ColumnChooser(Modal[None]):

@@ -13,8 +13,8 @@ from engine.base.paths import name_of
 from tui.dialogs.help import HelpScreen
 from tui.dialogs.modal import Modal
 from tui.saving.targets import TargetError, write_new
-from tui.viewmodels.files import HELP_TEXT, FilesModel
-from tui.viewmodels.help import Page
+from tui.viewmodels.files.browser import HELP_TEXT, FilesModel
+from tui.viewmodels.sheets.help import Page
 from tui.widgets.file_tree import FileTree
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import Answered, Dismissed, Typed
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from tui.screens.playback import Playback
     from tui.settings.keymap import Keymap
-    from tui.viewmodels.file_places import FilesAt
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.files.locations import FilesAt
+    from tui.viewmodels.session.session import Session
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 

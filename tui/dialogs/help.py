@@ -10,15 +10,15 @@ from textual.content import Content
 
 from tui.dialogs.modal import Modal
 from tui.dialogs.sheet import Page
-from tui.viewmodels.help import key_lines, page_lines
+from tui.viewmodels.sheets.help import key_lines, page_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
 
-    from tui.viewmodels.glyphs import GlyphSet
-    from tui.viewmodels.help import Page as About
+    from tui.viewmodels.sheets.help import Page as About
+    from tui.viewmodels.text.glyphs import GlyphSet
 
 
 class HelpScreen(Modal[None]):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 
 from tui.dialogs.modal import Modal
-from tui.viewmodels.jumping import letters_for
-from tui.viewmodels.text import Role, Span
+from tui.viewmodels.frame.tabs import letters_for
+from tui.viewmodels.text.styled import Role, Span
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from tui.dialogs.modal import Modal
-from tui.playback.pacer import SPEEDS
-from tui.viewmodels.settings_rows import Entry, entries, entry_lines, next_value
-from tui.viewmodels.text import Role, Span, line, wrapped
+from tui.settings.options import SPEEDS
+from tui.viewmodels.sheets.settings import Entry, entries, entry_lines, next_value
+from tui.viewmodels.text.styled import Role, Span, line, wrapped
 from tui.widgets.choices import Choices
 from tui.widgets.lines import LinesView
 

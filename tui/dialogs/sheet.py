@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual.geometry import Region
     from textual.strip import Strip
 
-    from tui.viewmodels.text import Line
+    from tui.viewmodels.text.styled import Line
 
 
 class Page(LinesView):

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 
 from tui.dialogs.sheet import Sheet
-from tui.viewmodels.why import next_change, plain_text, why_lines
+from tui.viewmodels.sheets.why import next_change, plain_text, why_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.views.explain.expected import Expected
     from engine.views.explain.explanation import Explanation
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.session.session import Session
 
 
 class Ways(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.viewmodels.attention import AttentionModel
+from tui.viewmodels.watch.attention import AttentionModel
 from tui.widgets.choices import Choices
 from tui.widgets.messages import ShowView
 from tui.widgets.redraw import set_title
@@ -12,8 +12,8 @@ from tui.widgets.redraw import set_title
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tui.viewmodels.session import Session
-    from tui.viewmodels.subject import Subject
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import ItemRef
 
 _FEWEST_CELLS = 10
 _TITLE_CELLS = 28
@@ -28,12 +28,12 @@ class Attention(Choices):
         self._model = AttentionModel(session)
 
     @property
-    def subjects(self) -> Sequence[Subject]:
+    def subjects(self) -> Sequence[ItemRef]:
         """All that is in the group under the cursor."""
         return self._model.subjects(self.number)
 
     @property
-    def subject(self) -> Subject | None:
+    def subject(self) -> ItemRef | None:
         """The first of them."""
         return next(iter(self.subjects), None)
 

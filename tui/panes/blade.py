@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.containers import Horizontal
 
 from tui.panes.view import View
-from tui.viewmodels.details import block_lines
-from tui.viewmodels.text import Line, Span, between, cut
+from tui.viewmodels.text.blocks import block_lines
+from tui.viewmodels.text.styled import Line, Span, between, cut
 from tui.widgets.lines import LinesView
 from tui.widgets.page import PageView
 from tui.widgets.redraw import ResizeFilter, set_title
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.viewmodels.lists import RowsModel
+    from tui.viewmodels.lists.rows import RowsModel
 
 
 class Blade(ResizeFilter, View):

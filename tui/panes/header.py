@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
-from tui.viewmodels.header import Transport, breadcrumb, breadcrumb_at, scrubber, scrubber_ms, tab_at, tab_line
+from tui.viewmodels.frame.header import Transport, breadcrumb, breadcrumb_at, scrubber, scrubber_ms, tab_at, tab_line
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import GoTo, ShowView
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.viewmodels.session import Session
-    from tui.viewmodels.tabs import Tab
+    from tui.viewmodels.frame.tabs import Tab
+    from tui.viewmodels.session.session import Session
 
 
 class _Breadcrumb(LinesView):

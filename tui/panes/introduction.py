@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.viewmodels.text import Role, Span, fit, line
+from tui.viewmodels.text.styled import Role, Span, fit, line
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:

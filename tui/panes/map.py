@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from textual.containers import Vertical
 
 from tui.dialogs.picker import Pick, Picker
-from tui.viewmodels.lenses import LENSES
-from tui.viewmodels.node_map import NodeMapModel
-from tui.viewmodels.text import cut
+from tui.viewmodels.node_map.cells import NodeMapModel
+from tui.viewmodels.node_map.lenses import LENSES
+from tui.viewmodels.text.styled import cut
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.node_map import NodeMap
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.session.session import Session
 
 _LOW = 10  # lines of the pane: with fewer, all but one line of the legend are the map's
 

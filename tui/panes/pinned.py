@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui.viewmodels.watch.pins import drop_unknown_pins, pin_lines
 from tui.widgets.choices import Choices
 from tui.widgets.messages import OpenSubject
 from tui.widgets.redraw import set_title
 
 if TYPE_CHECKING:
-    from tui.viewmodels.session import Session
-    from tui.viewmodels.subject import Subject
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import ItemRef
 
 _MOST_LINES, _FEWER_LINES = 4, 2  # where lines are few
 
@@ -24,17 +25,16 @@ class Pinned(Choices):
         self._session = session
 
     @property
-    def subject(self) -> Subject | None:
+    def subject(self) -> ItemRef | None:
         """What is under the cursor."""
-        pinned = self._session.pins.subjects
+        pinned = list(self._session.pins)
         return pinned[self.number] if 0 <= self.number < len(pinned) else None
 
     def look(self) -> None:
         """Bring the lines up to date."""
-        pins = self._session.pins
-        pins.refresh()
+        drop_unknown_pins(self._session)
         self.mark = self._session.glyphs.cursor
-        count = len(pins.subjects)
+        count = len(self._session.pins)
         self.display = count > 0
         if not count:
             return
@@ -43,7 +43,7 @@ class Pinned(Choices):
         height = min(count, most) + self.gutter.height
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
-        self.show(pins.lines(max(1, self.size.width - self.MARK_CELLS)))
+        self.show(pin_lines(self._session, max(1, self.size.width - self.MARK_CELLS)))
 
     def on_show(self) -> None:
         """It has come to the screen: now it is known how wide it is."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from tui.panes.view import View
-from tui.viewmodels.text import Line, Span, cut
-from tui.viewmodels.things import thing_of
-from tui.viewmodels.things.thing import tab_at, tab_bar
+from tui.viewmodels.detail_pages import thing_of
+from tui.viewmodels.detail_pages.page import tab_at, tab_bar
+from tui.viewmodels.text.styled import Line, Span, cut
 from tui.widgets.lines import LinesView
 from tui.widgets.page import PageView
 from tui.widgets.redraw import ResizeFilter, set_title
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.viewmodels.session import Session
-    from tui.viewmodels.subject import Subject
-    from tui.viewmodels.things.thing import Thing
+    from tui.viewmodels.detail_pages.page import Thing
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import ItemRef
 
 
 class _Tabs(LinesView):
@@ -63,7 +63,7 @@ class ThingPane(ResizeFilter, View):
         yield LinesView(id="thing-head")
         yield PageView(self._session.glyphs.cursor, id="thing-page")
 
-    def open(self, subject: Subject, page: int = 0) -> None:
+    def open(self, subject: ItemRef, page: int = 0) -> None:
         """Show this thing from now on, at one of its pages."""
         if self._thing is None or self._thing.subject != subject:
             self._thing = thing_of(self._session, subject)
@@ -73,7 +73,7 @@ class ThingPane(ResizeFilter, View):
         self.page, self._is_new = page, True
 
     @property
-    def subject(self) -> Subject | None:
+    def subject(self) -> ItemRef | None:
         """The thing that is shown."""
         return None if self._thing is None else self._thing.subject
 

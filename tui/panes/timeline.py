@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui.panes.view import View
-from tui.viewmodels.timeline import TimelineModel
+from tui.viewmodels.timeline.timeline import TimelineModel
 from tui.widgets.timeline import TimelineGrid
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from tui.viewmodels.session import Session
-    from tui.viewmodels.subject import Subject
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import ItemRef
 
 HELP = (
     "Rows are the nodes of the pool in focus, the tasks of the job in focus, the jobs, or that job's preparation or "
@@ -73,7 +73,7 @@ class Timeline(View):
         return self.grid.moment_ms
 
     @property
-    def asked(self) -> Subject | None:
+    def asked(self) -> ItemRef | None:
         """What is to be explained about the cell under the cursor."""
         return self.grid.asked
 

@@ -11,15 +11,15 @@ from tui.panes.attention import Attention
 from tui.panes.map import MapPane
 from tui.panes.pinned import Pinned
 from tui.panes.view import View
-from tui.viewmodels import phase_rail
-from tui.viewmodels.details import block_lines
-from tui.viewmodels.estimates import HELP as HOW_ESTIMATED
-from tui.viewmodels.events import EventsModel
-from tui.viewmodels.instances import PreparationModel, ReleaseModel
-from tui.viewmodels.jobs import JobsModel
-from tui.viewmodels.nodes import NodesModel
-from tui.viewmodels.pools import PoolsModel
-from tui.viewmodels.tasks import TasksModel
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.lists.jobs import JobsModel
+from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.text.blocks import block_lines
+from tui.viewmodels.watch import phase_rail
+from tui.viewmodels.watch.estimates import HELP as HOW_ESTIMATED
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import ShowView
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from tui.viewmodels.instances import InstancesModel
-    from tui.viewmodels.lists import RowsModel
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.lists.instances import InstancesModel
+    from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.session.session import Session
 
 HELP = (
     "The three bars say how far the job in focus is: on how many nodes it has prepared, how many tasks are done, "

@@ -11,12 +11,10 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from tui.playback.yielding import Way
+from tui.settings.options import SPEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-
-# Simulated seconds per wall second; None is as fast as it can.
-SPEEDS: tuple[float | None, ...] = (0.1, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, None)
 
 FASTEST = 1_000_000.0
 

@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tui.dialogs.sheet import Sheet
-from tui.viewmodels.text import Line, Role, Span, wrapped
+from tui.viewmodels.text.styled import Line, Role, Span, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tui.saving.recorder import Recorder
     from tui.screens.deck import Deck
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.session.session import Session
 
 
 class Breakdown:

@@ -11,10 +11,10 @@ from engine.specs.commands import EvaluatePoolAutoScale
 from tui.dialogs.actions import ActionSheet
 from tui.dialogs.autoscale import Autoscale, FormulaEditor
 from tui.saving.targets import TargetError
-from tui.viewmodels.actions import Action, actions_for
-from tui.viewmodels.events import what
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.trial import refusal_lines
+from tui.viewmodels.actions.menu import Action, actions_for
+from tui.viewmodels.actions.trial import refusal_lines
+from tui.viewmodels.events.event_list import what
+from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.specs.commands import Command
     from tui.saving.recorder import Recorder
     from tui.screens.deck import Deck
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.session.session import Session
 
 _MOST_MARKED = 10_000
 
@@ -99,9 +99,9 @@ class ByHand:
 
     def act_on_job(self) -> None:
         """Do something to the job in focus."""
-        self.offer([Subject("job", self._session.job_id)] if self._session.job_id else [])
+        self.offer([ItemRef("job", self._session.job_id)] if self._session.job_id else [])
 
-    def offer(self, subjects: Sequence[Subject]) -> None:
+    def offer(self, subjects: Sequence[ItemRef]) -> None:
         """Show what can be done to these, all of one kind."""
         self._deck.playback.stand_still()
         actions = actions_for(self._session, subjects)

@@ -27,11 +27,11 @@ from tui.screens.playback import Playback
 from tui.screens.search import Search
 from tui.screens.telling import Telling
 from tui.settings.keymap import Keymap
-from tui.viewmodels.events import EventsModel
-from tui.viewmodels.header import of_use, too_small
-from tui.viewmodels.instances import InstancesModel
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.tabs import TABS, Tab
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.frame.header import of_use, too_small
+from tui.viewmodels.frame.tabs import TABS, Tab
+from tui.viewmodels.lists.instances import InstancesModel
+from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.legend import Legend
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import (
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from tui.saving.recorder import Recorder
     from tui.settings.values import Settings
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.session.session import Session
 
 
 _WITH_SUBJECTS = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, Pinned)
@@ -165,22 +165,22 @@ class Deck(Screen[None]):
         return shown
 
     @property
-    def under_cursor(self) -> Subject | None:
+    def under_cursor(self) -> ItemRef | None:
         """What is under the cursor; None where that is nothing to act on."""
         focused = self.focused
         return focused.subject if isinstance(focused, _WITH_SUBJECTS) else None
 
     @property
-    def group_under_cursor(self) -> Sequence[Subject]:
+    def group_under_cursor(self) -> Sequence[ItemRef]:
         """All that is under the cursor: a group where that is one."""
         if isinstance(self.focused, Attention | Legend):
             return self.focused.subjects
         return [self.under_cursor] if self.under_cursor is not None else []
 
     @property
-    def subject(self) -> Subject | None:
+    def subject(self) -> ItemRef | None:
         """What is under the cursor, else the job in focus."""
-        return self.under_cursor or (Subject("job", self.session.job_id) if self.session.job_id else None)
+        return self.under_cursor or (ItemRef("job", self.session.job_id) if self.session.job_id else None)
 
     def look(self) -> None:
         """Bring everything on the screen up to date."""

@@ -6,14 +6,14 @@ import time
 from typing import TYPE_CHECKING
 
 from tui.saving.targets import NewLines, TargetError
-from tui.viewmodels.timeline_svg import Paint, drawn
+from tui.viewmodels.timeline.svg import Paint, drawn
 from tui.widgets import palette
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tui.screens.deck import Deck
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.session.session import Session
     from tui.widgets.timeline import TimelineGrid
 
 _MOST_ROWS = 20_000

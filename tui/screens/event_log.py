@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding
 
 from tui.panes.blade import Blade
-from tui.viewmodels.events import EventsModel
-from tui.viewmodels.subject import Kind, Subject
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.text.styled import ItemRef, Kind
 
 if TYPE_CHECKING:
     from tui.screens.deck import Deck
-    from tui.viewmodels.event_places import Place
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.events.destinations import Place
+    from tui.viewmodels.session.session import Session
 
 
 # What has a blade of its own; the other events are looked at in a list.
@@ -78,4 +78,4 @@ class EventLog:
         if kind is None or place.row is None:
             self._deck.navigation.show_row(place.view, place.row)
         else:
-            self._deck.navigation.open(Subject(kind, place.row))
+            self._deck.navigation.open(ItemRef(kind, place.row))

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from tui.panes.blade import Blade
 from tui.settings.nearest import nearest
-from tui.viewmodels.filters import column_of, field_name
-from tui.viewmodels.focus import focus_on
-from tui.viewmodels.go_line import VIEWS, asked_columns, completions, find, line_hint, not_found
+from tui.viewmodels.frame.go_line import VIEWS, asked_columns, completions, find, line_hint, not_found
+from tui.viewmodels.lists.filters import column_of, field_name
+from tui.viewmodels.session.focus import focus_on
 from tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from tui.screens.deck import Deck
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.session.session import Session
 
 
 class GoLine:

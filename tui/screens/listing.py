@@ -8,12 +8,12 @@ from textual.binding import Binding
 
 from tui.dialogs.columns import ColumnChooser
 from tui.panes.blade import Blade
-from tui.viewmodels.filters import filter_hint
+from tui.viewmodels.lists.filters import filter_hint
 from tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from tui.screens.deck import Deck
-    from tui.viewmodels.lists import RowsModel
+    from tui.viewmodels.lists.rows import RowsModel
 
 
 class Listing:

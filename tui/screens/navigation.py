@@ -12,16 +12,16 @@ from tui.panes.blade import Blade
 from tui.panes.thing import ThingPane
 from tui.panes.watch import Watch
 from tui.screens.go_line import GoLine
-from tui.viewmodels.focus import focus_on
-from tui.viewmodels.tabs import TABS
-from tui.viewmodels.trail import Place, Trail
+from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.session.focus import focus_on
+from tui.viewmodels.session.visited import Place, Trail
 
 if TYPE_CHECKING:
     from tui.screens.deck import Deck
     from tui.settings.values import Settings
-    from tui.viewmodels.lists import RowsModel
-    from tui.viewmodels.session import Session
-    from tui.viewmodels.subject import Subject
+    from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import ItemRef
 
 
 class Navigation:
@@ -77,7 +77,7 @@ class Navigation:
             if key is not None:
                 view.table.move_to_key(key)
 
-    def open(self, subject: Subject, page: int = 0) -> None:
+    def open(self, subject: ItemRef, page: int = 0) -> None:
         """Open the blade of a thing; its job or pool comes into focus."""
         here = self._here
         focus_on(self._session, subject)
@@ -86,7 +86,7 @@ class Navigation:
             self._trail.visit(here, there)
         self._go_to_place(there)
 
-    def follow(self, leads_to: Subject | str) -> None:
+    def follow(self, leads_to: ItemRef | str) -> None:
         """Follow a link: to the blade of a thing, or to what an action does for the thing that is shown."""
         if not isinstance(leads_to, str):
             self.open(leads_to)

@@ -13,22 +13,22 @@ from tui.dialogs.sheet import Sheet
 from tui.panes.blade import Blade
 from tui.panes.thing import ThingPane
 from tui.panes.watch import Watch
-from tui.viewmodels.bookmarks import Bookmarks, compare_lines
-from tui.viewmodels.focus import focus_on
-from tui.viewmodels.instances import InstancesModel
-from tui.viewmodels.links import links_of, links_of_hook
-from tui.viewmodels.pins import PINNED
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.tabs import TABS
+from tui.viewmodels.events.bookmarks import Bookmarks, compare_lines
+from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.lists.instances import InstancesModel
+from tui.viewmodels.session.focus import focus_on
+from tui.viewmodels.session.links import links_of, links_of_hook
+from tui.viewmodels.text.styled import ItemRef
+from tui.viewmodels.watch.pins import PINNED, toggle_pin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tui.screens.deck import Deck
-    from tui.viewmodels.lane_rows import There
-    from tui.viewmodels.links import Link
-    from tui.viewmodels.session import Session
-    from tui.viewmodels.subject import Kind
+    from tui.viewmodels.session.links import Link
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import Kind
+    from tui.viewmodels.timeline.rows import There
 
 _DIGITS = "123456789"
 _LISTS: dict[Kind, str] = {
@@ -129,15 +129,15 @@ class Places:
         """Another job in focus."""
         jobs = job_ids(self._session.simulation)
         picks = [Pick(_DIGITS[at : at + 1], job_id) for at, job_id in enumerate(jobs)]
-        self._pick("Job in focus", picks, lambda at: self._focus(Subject("job", jobs[at])), "There is no job yet.")
+        self._pick("Job in focus", picks, lambda at: self._focus(ItemRef("job", jobs[at])), "There is no job yet.")
 
     def choose_pool(self) -> None:
         """Another pool in focus."""
         pools = pool_ids(self._session.simulation)
         picks = [Pick(_DIGITS[at : at + 1], pool_id) for at, pool_id in enumerate(pools)]
-        self._pick("Pool in focus", picks, lambda at: self._focus(Subject("pool", pools[at])), "There is no pool yet.")
+        self._pick("Pool in focus", picks, lambda at: self._focus(ItemRef("pool", pools[at])), "There is no pool yet.")
 
-    def _focus(self, subject: Subject) -> None:
+    def _focus(self, subject: ItemRef) -> None:
         """Bring it into focus; where the blade of another job or pool is open, open that of this one."""
         focus_on(self._session, subject)
         view = self._deck.view
@@ -162,12 +162,12 @@ class Places:
         if subject is None or subject.kind not in PINNED:
             self._deck.say("p pins a node, a job or a task: put the cursor on one.")
             return
-        is_pinned = self._session.pins.turn(subject)
+        is_pinned = toggle_pin(self._session, subject)
         if not isinstance(self._deck.view, Watch):
             self._deck.say("Pinned to the Watch view." if is_pinned else "Unpinned.")
         self._deck.look()
 
-    def _go(self, subject: Subject) -> None:
+    def _go(self, subject: ItemRef) -> None:
         """From a blade to a blade, from a list to the row of a list."""
         navigation = self._deck.navigation
         if isinstance(self._deck.view, ThingPane):

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
 
-from tui import format as fmt
 from tui.panes.timeline import Timeline
 from tui.playback.pacer import FASTEST, Pacer
-from tui.viewmodels.header import Transport
-from tui.viewmodels.notices import Notices
+from tui.viewmodels.frame.header import Transport
+from tui.viewmodels.frame.notices import Notices
+from tui.viewmodels.text import format as fmt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tui.screens.deck import Deck
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.session.session import Session
 
 # While time goes by, a view is drawn anew when nine times what that took has passed: one part drawing in ten.
 _REST = 9

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tui.screens.deck import Deck
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.session.session import Session
 
 _SLICE_S = 0.02
 _EVENTS_BETWEEN_LOOKS = 32

@@ -17,15 +17,14 @@ from tui.panes.thing import ThingPane
 from tui.panes.timeline import Timeline
 from tui.saving.targets import TargetError, write_new
 from tui.screens.drawing import Drawing
-from tui.viewmodels.describe import describe
-from tui.viewmodels.details import block_lines
-from tui.viewmodels.export import as_csv
-from tui.viewmodels.file_places import files_of
-from tui.viewmodels.help import Page
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.text import line, wrapped
-from tui.viewmodels.why import answers_to, expected_of
-from tui.viewmodels.wire import as_json, wire_of
+from tui.viewmodels.files.locations import files_of
+from tui.viewmodels.lists.rows import as_csv
+from tui.viewmodels.session.rest_body import as_json, wire_of
+from tui.viewmodels.sheets.help import Page
+from tui.viewmodels.sheets.why import answers_to, expected_of
+from tui.viewmodels.text.blocks import block_lines
+from tui.viewmodels.text.styled import ItemRef, line, wrapped
+from tui.viewmodels.watch.screen_reader import describe
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from tui.panes.thing import ThingPane
     from tui.panes.watch import Watch
     from tui.screens.deck import Deck
-    from tui.viewmodels.lists import RowsModel
-    from tui.viewmodels.session import Session
+    from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.session.session import Session
 
 
 _MOST_EXPORTED = 100_000
@@ -80,7 +79,7 @@ class Telling:
         shown, subject = self._deck.view, self._deck.subject
         view = shown.id or ""
         if view in ("nodes", "pools") and (subject is None or subject.kind == "job"):
-            subject = Subject("pool", self._session.pool_id)
+            subject = ItemRef("pool", self._session.pool_id)
         when_ms = self._session.now_ms
         if isinstance(shown, Timeline):
             subject, view = shown.asked or subject, shown.asked_as
@@ -101,10 +100,10 @@ class Telling:
         )
         self._deck.app.push_screen(Why(self._session, answers, when_ms, ways))
 
-    def _expected_at(self, when_ms: int, subject: Subject) -> Expected | None:
+    def _expected_at(self, when_ms: int, subject: ItemRef) -> Expected | None:
         return expected_of(self._session, *subject) if when_ms == self._session.now_ms else None
 
-    def _act_at(self, when_ms: int, subject: Subject) -> None:
+    def _act_at(self, when_ms: int, subject: ItemRef) -> None:
         """Go on from a moment, and do something to what was asked about."""
 
         def act() -> None:

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.scroll_view import ScrollView
 
-from tui.viewmodels.text import Role, Span
+from tui.viewmodels.text.styled import Role, Span
 from tui.widgets.lines import strip_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 
-from tui.viewmodels.text import Role, Span
+from tui.viewmodels.text.styled import Role, Span
 from tui.widgets.lines import strip_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from tui.viewmodels.text import Line
+    from tui.viewmodels.text.styled import Line
 
 
 class Choices(ScrollView):

@@ -9,14 +9,14 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 
-from tui.viewmodels.text import Role, Span
+from tui.viewmodels.text.styled import Role, Span
 from tui.widgets.lines import strip_of
 
 if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from tui.viewmodels.file_tree import TreeModel
+    from tui.viewmodels.files.file_tree import TreeModel
 
 _POINTER_CELLS = 2
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.scroll_view import ScrollView
 
-from tui.viewmodels.legend import Entry, laid_out, legend_line
-from tui.viewmodels.subject import Subject
+from tui.viewmodels.node_map.legend import Entry, laid_out, legend_line
+from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.lines import strip_of
 from tui.widgets.node_map import NodeMap
 from tui.widgets.redraw import set_line_count
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from tui.viewmodels.glyphs import Glyph
-    from tui.viewmodels.node_map import NodeMapModel
+    from tui.viewmodels.node_map.cells import NodeMapModel
+    from tui.viewmodels.text.glyphs import Glyph
 
 
 class Legend(ScrollView):
@@ -49,14 +49,14 @@ class Legend(ScrollView):
         return next(found, next(iter(self._entries), None))
 
     @property
-    def subjects(self) -> Sequence[Subject]:
+    def subjects(self) -> Sequence[ItemRef]:
         """All nodes that are drawn like the entry under the cursor."""
         if self.entry is None:
             return ()
-        return [Subject("node", node) for node in self._model.nodes_like(self.entry.glyph)]
+        return [ItemRef("node", node) for node in self._model.nodes_like(self.entry.glyph)]
 
     @property
-    def subject(self) -> Subject | None:
+    def subject(self) -> ItemRef | None:
         """The first of them."""
         return next(iter(self.subjects), None)
 

@@ -11,15 +11,15 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui.settings.options import DARK, THEME_NAMES
-from tui.viewmodels.glyphs import to_ascii
-from tui.viewmodels.text import Role, width
+from tui.viewmodels.text.glyphs import to_ascii
+from tui.viewmodels.text.styled import Role, width
 from tui.widgets import palette
 from tui.widgets.redraw import set_line_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tui.viewmodels.text import Line
+    from tui.viewmodels.text.styled import Line
 
 
 def strip_of(widget: ScrollView, spans: Line, *, is_cursor: bool = False) -> Strip:

@@ -9,8 +9,8 @@ from textual.message import Message
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tui.viewmodels.lane_rows import There
-    from tui.viewmodels.subject import Subject
+    from tui.viewmodels.text.styled import ItemRef
+    from tui.viewmodels.timeline.rows import There
 
 
 class ShowView(Message):
@@ -53,7 +53,7 @@ class OpenOneOf(Message):
 class OpenSubject(Message):
     """Go to a node, task, job or pool."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: ItemRef) -> None:
         """Which one."""
         super().__init__()
         self.subject = subject

@@ -8,9 +8,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.scroll_view import ScrollView
 
-from tui.viewmodels.node_map import LABEL_CELLS, Grid, NodeMapModel, grid
-from tui.viewmodels.subject import Subject
-from tui.viewmodels.text import Role, Span, cut
+from tui.viewmodels.node_map.cells import LABEL_CELLS, Grid, NodeMapModel, grid
+from tui.viewmodels.text.styled import ItemRef, Role, Span, cut
 from tui.widgets import palette
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import OpenSubject
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from tui.viewmodels.text import Line
+    from tui.viewmodels.text.styled import Line
 
 
 class NodeMap(ResizeFilter, ScrollView):
@@ -56,7 +55,7 @@ class NodeMap(ResizeFilter, ScrollView):
         self.cursor = 0
         self._drawn: list[Line] = []
         # While the mouse is held down: where that began, and what was marked before.
-        self._held: tuple[int, dict[Subject, None]] | None = None
+        self._held: tuple[int, dict[ItemRef, None]] | None = None
 
     @property
     def key(self) -> int | None:
@@ -65,12 +64,12 @@ class NodeMap(ResizeFilter, ScrollView):
         return nodes[self.cursor] if self.cursor < len(nodes) else None
 
     @property
-    def subject(self) -> Subject | None:
+    def subject(self) -> ItemRef | None:
         """The node under the cursor."""
-        return None if self.key is None else Subject("node", self.key)
+        return None if self.key is None else ItemRef("node", self.key)
 
     @property
-    def subjects(self) -> Sequence[Subject]:
+    def subjects(self) -> Sequence[ItemRef]:
         """The same as a group of its own."""
         return () if self.subject is None else (self.subject,)
 
@@ -196,7 +195,7 @@ class NodeMap(ResizeFilter, ScrollView):
         first, marks = self._held
         if index == first and self.model.session.marks == marks:
             return
-        self.model.session.marks = marks | dict.fromkeys(Subject("node", node) for node in self._between(first, index))
+        self.model.session.marks = marks | dict.fromkeys(ItemRef("node", node) for node in self._between(first, index))
         self._draw_anew()
 
     def _between(self, one: int, other: int) -> list[int]:

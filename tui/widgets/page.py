@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui.viewmodels.text import Role, Span, width
+from tui.viewmodels.text.styled import Role, Span, width
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from textual import events
 
-    from tui.viewmodels.subject import Subject
-    from tui.viewmodels.text import Line
+    from tui.viewmodels.text.styled import ItemRef, Line
 
 
 class _Link(NamedTuple):
@@ -24,7 +23,7 @@ class _Link(NamedTuple):
 
     y: int
     at: int
-    leads_to: Subject | str
+    leads_to: ItemRef | str
 
 
 class PageView(LinesView):
@@ -48,7 +47,7 @@ class PageView(LinesView):
     class Followed(Message):
         """A link is followed."""
 
-        def __init__(self, leads_to: Subject | str) -> None:
+        def __init__(self, leads_to: ItemRef | str) -> None:
             """To a subject, or to what an action of the deck does."""
             super().__init__()
             self.leads_to = leads_to
@@ -68,10 +67,10 @@ class PageView(LinesView):
         self._page: Sequence[Line] = ()
         self._links: list[_Link] = []
         self._at = 0
-        self.subject: Subject | None = None
+        self.subject: ItemRef | None = None
 
     @property
-    def link(self) -> Subject | str | None:
+    def link(self) -> ItemRef | str | None:
         """Where Enter leads; None on a page without links."""
         return self._links[self._at].leads_to if self._links else None
 

@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
 
 from tui.settings.options import ANSI, CONTRAST, DARK, LIGHT, NO_COLOUR, THEME_NAMES
-from tui.viewmodels.text import Role, Span
+from tui.viewmodels.text.styled import Role, Span
 
 _CATEGORIES = (
     Role.QUIET,

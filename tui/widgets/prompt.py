@@ -8,8 +8,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
-from tui.viewmodels.header import hints
-from tui.viewmodels.text import Role, Span, common_beginning, cut, width
+from tui.viewmodels.frame.header import hints
+from tui.viewmodels.text.styled import Role, Span, common_beginning, cut, width
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import Answered, Dismissed, Typed
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from tui.viewmodels.text import Line
+    from tui.viewmodels.text.styled import Line
 
 
 class _Entry(Input):

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 
 from tui.playback.yielding import way_of
-from tui.viewmodels.text import Role, Span, fit, heading, wrapped
+from tui.viewmodels.text.styled import Role, Span, fit, heading, wrapped
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import GoToFailure
 from tui.widgets.redraw import ResizeFilter, set_line_count
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from tui.viewmodels.lists import RowsModel
-    from tui.viewmodels.subject import Subject
-    from tui.viewmodels.text import Line
+    from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.text.styled import ItemRef, Line
 
 _HEADER_LINES = 1
 _HEADER = -1  # the header's number among the rows
@@ -89,7 +88,7 @@ class Table(ResizeFilter, ScrollView):
         return self._key
 
     @property
-    def subject(self) -> Subject | None:
+    def subject(self) -> ItemRef | None:
         """What is acted on in the row under the cursor."""
         return None if self._key is None else self.model.subject_of(self._key)
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from textual import events
     from textual.strip import Strip
 
-    from tui.viewmodels.file_text import TextModel
-    from tui.viewmodels.files import FilesModel
-    from tui.viewmodels.text import Line
+    from tui.viewmodels.files.browser import FilesModel
+    from tui.viewmodels.files.file_text import TextModel
+    from tui.viewmodels.text.styled import Line
 
 _WHEEL_ROWS = 3
 

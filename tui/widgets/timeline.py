@@ -10,9 +10,9 @@ from textual.geometry import Region
 from textual.scroll_view import ScrollView
 
 from tui.playback.yielding import way_of
-from tui.viewmodels.pool_band import BAND
-from tui.viewmodels.text import Role, Span, cut
-from tui.viewmodels.timeline import LABEL_CELLS
+from tui.viewmodels.text.styled import Role, Span, cut
+from tui.viewmodels.timeline.pool_band import BAND
+from tui.viewmodels.timeline.timeline import LABEL_CELLS
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import GoTo, OpenOneOf
 from tui.widgets.redraw import ResizeFilter, set_line_count, set_title
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from textual.strip import Strip
     from textual.worker import Worker
 
-    from tui.viewmodels.subject import Subject
-    from tui.viewmodels.text import Line
-    from tui.viewmodels.timeline import TimelineModel
+    from tui.viewmodels.text.styled import ItemRef, Line
+    from tui.viewmodels.timeline.timeline import TimelineModel
 
 _AXIS_LINES = 1
 _TOLD_LINES = 2  # what the cell was, and the legend
@@ -72,12 +71,12 @@ class TimelineGrid(ResizeFilter, ScrollView):
         self._catching_up: Worker[None] | None = None
 
     @property
-    def subject(self) -> Subject | None:
+    def subject(self) -> ItemRef | None:
         """What the row under the cursor is about."""
         return self.model.subject(self._at)
 
     @property
-    def asked(self) -> Subject | None:
+    def asked(self) -> ItemRef | None:
         """What is to be explained about the cell under the cursor."""
         return self.model.asked(self._at)
 

@@ -1,0 +1,1 @@
+"""The actions on nodes, pools, jobs and tasks: menu, forms, consequences and trials."""

@@ -1,0 +1,87 @@
+"""Cases: what is acted on, as the verbs see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engine.base.terms import JobState
+from engine.base.units import format_utc
+from engine.views.pages.autoscale import scale_page
+from engine.views.pages.instances import HookStatus
+from tui.viewmodels.actions.on_jobs import JOB, JOB_SCHEDULE, TASK
+from tui.viewmodels.actions.on_nodes import NODE, NodeCase
+from tui.viewmodels.actions.on_pools import POOL, PoolCase
+
+if TYPE_CHECKING:
+    from tui.viewmodels.actions.action import Body, Verb
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import ItemRef, Kind
+
+VERBS: dict[Kind, tuple[Verb[Any], ...]] = {
+    "node": NODE,
+    "task": TASK,
+    "job": JOB,
+    "job schedule": JOB_SCHEDULE,
+    "pool": POOL,
+}
+
+
+class Case(NamedTuple):
+    """A subject as the verbs see it: what it is called, its part of a body, its row."""
+
+    name: str
+    body: Body
+    row: object
+    listed: object = None  # how it stands in the list of one command for all
+
+
+def case_of(session: Session, subject: ItemRef) -> Case | None:
+    """A subject's case; None where it is gone."""
+    match subject.kind:
+        case "node":
+            return _node_case(session, int(subject.key))
+        case "task":
+            task = session.tasks(session.job_id).row(int(subject.key))
+            return (
+                None if task.state is None else Case(task.task_id, {"jobId": task.job_id, "taskId": task.task_id}, task)
+            )
+        case "job":
+            job = session.job(str(subject.key))
+            return None if job is None else Case(job.job_id, {"jobId": job.job_id}, job)
+        case "job schedule":
+            one = session.schedule(str(subject.key))
+            return None if one is None else Case(one.schedule_id, {"jobScheduleId": one.schedule_id}, one)
+        case "pool":
+            pool = session.pool(str(subject.key))
+            if pool is None:
+                return None
+            scale = scale_page(session.simulation, pool.pool_id)
+            row = PoolCase(pool, None if scale is None else scale.interval_ms)
+            return Case(pool.pool_id, {"poolId": pool.pool_id}, row)
+
+
+def _goes_on(session: Session, job_id: str) -> bool:
+    """Whether a job may still need its preparation somewhere."""
+    job = session.job(job_id)
+    return job is not None and job.state not in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
+
+
+def _prepares_again(session: Session, job_id: str) -> bool:
+    """Whether a job asks for its preparation again after a reboot (PREP-16)."""
+    job = session.job(job_id)
+    prep = None if job is None else job.spec.job_preparation_task
+    return prep is not None and prep.rerun_on_node_reboot_after_success
+
+
+def _node_case(session: Session, node: int) -> Case | None:
+    page = session.nodes()
+    row = page.row(node)
+    if row.state is None:
+        return None
+    jobs = [job for job in page.jobs_on(node) if _goes_on(session, job.job_id)]
+    prepared = tuple(job.job_id for job in jobs if job.prep is HookStatus.SUCCEEDED)
+    again = tuple(job_id for job_id in prepared if _prepares_again(session, job_id))
+    barred = tuple(job.job_id for job in jobs if job.is_barred)
+    body = {"poolId": row.pool_id, "node": row.position}
+    began = format_utc(session.simulation.scenario.start, 0)
+    return Case(f"n{row.position}", body, NodeCase(row, prepared, again, barred, began), row.position)

@@ -1,0 +1,50 @@
+"""What the action sheet says of a verb: what is touched, what follows by the rules, what a trial has shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.viewmodels.actions.menu import script_of
+from tui.viewmodels.actions.trial import heading, trial_lines
+from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.specs.commands import Command
+    from tui.viewmodels.actions.menu import Action
+    from tui.viewmodels.actions.trial import Trial
+    from tui.viewmodels.session.session import Session
+
+PAST = "This is the past: press b to branch here, then it can be done."
+
+
+def by_the_rules(session: Session, action: Action, cells: int) -> list[Line]:
+    """What fits better, what is touched now, and what follows by the rules."""
+    lines: list[Line] = [()]
+    for better in action.better:
+        lines += [line(Span(each, Role.TRANSITION)) for each in wrapped(f"Better: {better.why}", cells)]
+    if action.unavailable:
+        said = f"Not now: {action.unavailable}. The service would refuse it."
+        return [*lines, *(line(Span(each, Role.FAILED)) for each in wrapped(said, cells))]
+    lines.append(line(Span("What would happen", Role.STRONG)))
+    if action.counts:
+        touched = f" {session.glyphs.dot} ".join(f"{label}: {number:,}" for label, number in action.counts)
+        lines += [line(Span(each, Role.DIM)) for each in wrapped(f"as of now   {touched}", cells)]
+    for effect in action.effects:
+        lines += [line(Span(each)) for each in wrapped(f"{session.glyphs.dot} {session.text(effect)}", cells)]
+    return lines
+
+
+def as_tried(session: Session, commands: Sequence[Command], trial: Trial, cells: int) -> list[Line]:
+    """What a trial of these commands has shown, and the lines that record them."""
+    lines: list[Line] = [(), line(Span(heading(session, trial), Role.STRONG)), *trial_lines(session, trial, cells)]
+    lines += [(), line(Span("Recorded as", Role.DIM))]
+    for script in script_of(commands, session.now_ms):
+        lines += [line(Span(each, Role.DERIVED)) for each in wrapped(script, cells)]
+    return lines
+
+
+def problem_lines(problem: str, cells: int) -> list[Line]:
+    """What is wrong with what was typed."""
+    return [(), *(line(Span(each, Role.FAILED)) for each in wrapped(problem, cells))]

@@ -1,0 +1,198 @@
+"""What can be done to nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from engine.base.terms import NodeState, SchedulingState
+from engine.views.pages.nodes import NodeRow
+from tui.viewmodels.actions.action import LASTING, Better, Field, Verb, options, yes_or_no
+
+_REACHABLE = (NodeState.IDLE, NodeState.RUNNING)
+_REPAIRABLE = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED)
+
+
+class NodeCase(NamedTuple):
+    """A node, and the jobs that matter when something is done to it."""
+
+    row: NodeRow
+    prepared: tuple[str, ...]
+    prepared_again: tuple[str, ...]  # those whose preparation a reboot repeats (PREP-16)
+    barred: tuple[str, ...]
+    began: str  # when the run began, as the service writes times
+
+
+def _reboot(case: NodeCase) -> Sequence[str]:
+    again = f"preparation runs again for {', '.join(case.prepared_again)} (PREP-16)" if case.prepared_again else ""
+    stays = [job_id for job_id in case.prepared if job_id not in case.prepared_again]
+    return (
+        "the start task runs again (START-2)" if case.row.start_task is not None else "",
+        again,
+        f"{', '.join(stays)} does not ask for another preparation (PREP-16)" if stays else "",
+        f"stays barred from {', '.join(case.barred)}: only a reimage clears that (PREP-9)" if case.barred else "",
+    )
+
+
+def _reimage(case: NodeCase) -> Sequence[str]:
+    return (
+        "all files on the node are lost",
+        "the start task runs again" if case.row.start_task is not None else "",
+        f"preparation runs again for {', '.join(case.prepared)} (PREP-18)" if case.prepared else "",
+        f"the bar from {', '.join(case.barred)} is cleared (PREP-9)" if case.barred else "",
+    )
+
+
+def _tasks(case: NodeCase) -> dict[str, int]:
+    return {"tasks touched": case.row.running_tasks + case.row.preparing_tasks}
+
+
+def _counts(case: NodeCase) -> dict[str, int]:
+    """What a reboot or reimage touches; what is the same in both."""
+    return {**_tasks(case), "start task runs again": int(case.row.start_task is not None)}
+
+
+def _reboot_counts(case: NodeCase) -> dict[str, int]:
+    return {
+        **_counts(case),
+        "preparation runs again": len(case.prepared_again),
+        "stays barred from a job": int(bool(case.barred)),
+    }
+
+
+def _reimage_counts(case: NodeCase) -> dict[str, int]:
+    return {**_counts(case), "preparation runs again": len(case.prepared), "bar is cleared": int(bool(case.barred))}
+
+
+def _reimage_instead(case: NodeCase) -> Better | None:
+    if case.barred:
+        return Better("reimageNode", "preparation failed for good: only a reimage clears the bar (PREP-9)")
+    if any(code == "DiskFull" for code, _, _ in case.row.errors):
+        return Better("reimageNode", "the disk is full: a reboot keeps the files, a reimage clears them (NODE-15)")
+    return None
+
+
+def _repair_instead(case: NodeCase) -> Better | None:
+    if case.row.state in _REPAIRABLE:
+        return Better("rebootNode", f"it is {case.row.state.wire} and takes no tasks anyway; a reboot may repair it")
+    return None
+
+
+def _no_login(case: NodeCase) -> str:
+    return "" if case.row.state in _REACHABLE else "only an idle or running node takes users"
+
+
+_REMOVAL = Field[NodeCase]("resizeTimeout", "Resize timeout", "PT15M; PT5M at least", lambda _: "PT15M")
+
+NODE: tuple[Verb[NodeCase], ...] = (
+    Verb(
+        "Reboot {}",
+        "rebootNode",
+        options("nodeRebootOption", keeps_data=True, verb="reboot"),
+        counts=_reboot_counts,
+        effects=_reboot,
+        better=_reimage_instead,
+    ),
+    Verb(
+        "Reimage {}",
+        "reimageNode",
+        options("nodeReimageOption", keeps_data=True, verb="reimage"),
+        counts=_reimage_counts,
+        effects=_reimage,
+    ),
+    Verb(
+        "Disable scheduling on {}",
+        "disableNodeScheduling",
+        options("nodeDisableSchedulingOption", keeps_data=False, verb="offline"),
+        counts=_tasks,
+        effects=lambda _: ("no new tasks come here; offline once nothing of a job runs (NOP-6)",),
+        unavailable=lambda case: "" if case.row.scheduling is SchedulingState.ENABLED else "it is disabled already",
+        better=_repair_instead,
+    ),
+    Verb(
+        "Enable scheduling on {}",
+        "enableNodeScheduling",
+        effects=lambda _: ("tasks come here again",),
+        unavailable=lambda case: "it is enabled already" if case.row.scheduling is SchedulingState.ENABLED else "",
+    ),
+    Verb(
+        "Remove {} from the pool",
+        "removeNodes",
+        options("nodeDeallocationOption", keeps_data=True, verb="remove"),
+        (_REMOVAL,),
+        counts=_tasks,
+        effects=lambda _: (
+            "the node leaves; its files are lost, its records stay",
+            "the pool's target becomes one less for each node (RSZ-8)",
+        ),
+        cannot_be_undone=True,
+        asks_for_count=True,
+        lists="nodeList",
+    ),
+    Verb(
+        "Deallocate {}",
+        "deallocateNode",
+        options("nodeDeallocateOption", keeps_data=True, verb="deallocate"),
+        counts=_tasks,
+        effects=lambda _: ("the VM is given back; files are lost",),
+        offered=lambda case: case.row.state is not NodeState.DEALLOCATED,
+    ),
+    Verb(
+        "Start {}",
+        "startNode",
+        effects=lambda _: ("it boots as if it were reimaged",),
+        offered=lambda case: case.row.state is NodeState.DEALLOCATED,
+    ),
+    Verb(
+        "Add a user to log in to {}",
+        "createNodeUser",
+        fields=(
+            Field("name", "Name", "letters and digits", lambda _: "operator"),
+            Field("isAdmin", "Administrator", "yes or no", lambda _: "yes", yes_or_no),
+            Field("password", "Password", "it is only simulated", lambda _: "only-simulated"),
+            Field("expiryTime", "Expires", "2026-01-06T08:00:00Z; a day from now if left empty"),
+        ),
+        effects=lambda _: ("the user can log in until then (NOP-9)",),
+        unavailable=_no_login,
+    ),
+    Verb(
+        "Delete a user from {}",
+        "deleteNodeUser",
+        fields=(Field("name", "Name", "who is to log in no more", lambda case: case.row.users[0]),),
+        effects=lambda case: (f"users now: {', '.join(case.row.users)}",),
+        unavailable=_no_login,
+        offered=lambda case: bool(case.row.users),
+    ),
+    Verb(
+        "Upload the service logs of {}",
+        "uploadNodeLogs",
+        fields=(
+            Field("containerUrl", "Container", "the URL of a container", lambda _: "https://account/logs"),
+            Field("startTime", "From", "2026-01-05T08:00:00Z", lambda case: case.began),
+        ),
+        effects=lambda _: ("three files go to the container; nothing else changes (NOP-11)",),
+    ),
+    Verb(
+        "Fault: make {} unusable",
+        "failNode",
+        LASTING,
+        adds={"state": "unusable"},
+        counts=_tasks,
+        effects=lambda _: ("its tasks are queued again elsewhere; only in the simulation",),
+    ),
+    Verb(
+        "Fault: cut {} off from Batch",
+        "failNode",
+        LASTING,
+        adds={"state": "unknown"},
+        counts=_tasks,
+        effects=lambda _: ("what runs there may go on unseen; only in the simulation",),
+    ),
+    Verb(
+        "Fault: preempt {}",
+        "evictNode",
+        counts=_tasks,
+        effects=lambda _: ("the VM is taken back (SPOT-3); only in the simulation",),
+        offered=lambda case: not case.row.is_dedicated,
+    ),
+)

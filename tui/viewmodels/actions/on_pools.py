@@ -1,0 +1,160 @@
+"""What can be done to pools, and to the region and the storage that they live on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from engine.base.terms import AllocationState
+from engine.base.units import MINUTE_MS, format_duration
+from engine.views.pages.jobs import PoolRow
+from tui.viewmodels.actions.action import LASTING, Better, Field, Verb, minutes, options, whole
+
+
+class PoolCase(NamedTuple):
+    """A pool, and how often it evaluates its formula; None where it has none."""
+
+    row: PoolRow
+    interval_ms: int | None
+
+
+def _is_steady(pool: PoolCase) -> bool:
+    return pool.row.allocation is AllocationState.STEADY
+
+
+def _resizing(pool: PoolCase) -> str:
+    if pool.interval_ms is not None:
+        return "autoscale sets the targets"
+    return "" if _is_steady(pool) else "the pool is being resized"
+
+
+def _leaves(pool: PoolCase) -> Sequence[str]:
+    nodes = sum(number for _, number in pool.row.node_counts)
+    jobs = len(pool.row.jobs)
+    return (
+        f"{nodes:,} node{' leaves' if nodes == 1 else 's leave'}",
+        f"{jobs:,} job{' stays' if jobs == 1 else 's stay'} without a pool",
+    )
+
+
+def _scales_itself(pool: PoolCase) -> bool:
+    return pool.interval_ms is not None
+
+
+def _upgraded(pool: PoolCase) -> str:
+    machine = pool.row.spec.cloud_service_configuration
+    if machine is None or machine.os_version == "*":
+        return "it has the newest version"
+    return "another upgrade is under way" if pool.row.is_upgrading else ""
+
+
+def _no_resize(pool: PoolCase) -> Better | None:
+    if pool.interval_ms is not None:
+        return Better("disablePoolAutoScale", "autoscale sets the targets: switch it off first (RSZ-1)")
+    return None if _is_steady(pool) else Better("stopPoolResize", "one resize at a time: stop this one first (RSZ-1)")
+
+
+POOL: tuple[Verb[PoolCase], ...] = (
+    Verb(
+        "Resize {}",
+        "resizePool",
+        options("nodeDeallocationOption", keeps_data=True, verb="remove"),
+        (
+            Field(
+                "targetDedicatedNodes",
+                "Dedicated nodes",
+                "the target",
+                lambda pool: str(pool.row.target_dedicated),
+                whole,
+            ),
+            Field("targetLowPriorityNodes", "Spot nodes", "the target", lambda pool: str(pool.row.target_spot), whole),
+            Field("resizeTimeout", "Resize timeout", "PT15M; PT5M at least", lambda _: "PT15M"),
+        ),
+        effects=lambda pool: (
+            f"it has {pool.row.current_dedicated:,} dedicated and {pool.row.current_spot:,} Spot nodes",
+            "broken nodes go first, then those on the way, idle ones, the least busy (RSZ-6)",
+        ),
+        unavailable=_resizing,
+        better=_no_resize,
+    ),
+    Verb(
+        "Stop resizing {}",
+        "stopPoolResize",
+        effects=lambda _: ("what has come or gone stays so, and the targets stay too (RSZ-9)",),
+        unavailable=lambda pool: "the pool is steady" if _is_steady(pool) else "",
+    ),
+    Verb(
+        "Enable autoscale of {}",
+        "enablePoolAutoScale",
+        effects=lambda _: (
+            "the editor opens: write a formula, see what it comes to, ctrl+s applies it (AS-84)",
+            "from then on the formula sets the targets",
+        ),
+        unavailable=lambda pool: "" if _is_steady(pool) else "the pool is being resized",
+        offered=lambda pool: not _scales_itself(pool),
+        opens_formula=True,
+    ),
+    Verb(
+        "Evaluate or set the formula of {}",
+        "evaluatePoolAutoScale",
+        effects=lambda _: (
+            "the editor opens and shows what the formula comes to; nothing changes until ctrl+s (AS-87)",
+        ),
+        offered=_scales_itself,
+        opens_formula=True,
+    ),
+    Verb(
+        "Change how often the formula of {} is evaluated",
+        "enablePoolAutoScale",
+        fields=(
+            Field(
+                "autoScaleEvaluationInterval",
+                "Minutes",
+                "5 to 10080",
+                lambda pool: str((pool.interval_ms or 0) // MINUTE_MS),
+                minutes,
+            ),
+        ),
+        effects=lambda pool: (
+            f"now every {format_duration(pool.interval_ms)}",
+            "the formula is evaluated at once, and from now on in this interval (AS-85)",
+        ),
+        offered=_scales_itself,
+    ),
+    Verb(
+        "Disable autoscale of {}",
+        "disablePoolAutoScale",
+        effects=lambda _: ("targets and nodes stay (AS-86)", "samples and history are forgotten (AS-52)"),
+        offered=_scales_itself,
+    ),
+    Verb(
+        "Upgrade the operating system of {} to the newest version",
+        "upgradePoolOS",
+        adds={"targetOSVersion": "*"},
+        effects=lambda _: ("a fifth of its nodes at a time is reinstalled, their tasks are requeued (POOL-22)",),
+        unavailable=_upgraded,
+        offered=lambda pool: pool.row.spec.cloud_service_configuration is not None,
+    ),
+    Verb(
+        "Fault: the region runs out of the node size of {}",
+        "capacity",
+        fields=(Field("nodes", "Nodes", "so many more of this size can be had", lambda _: "0", whole),),
+        body=lambda pool: {"vmSize": pool.row.vm_size},
+        effects=lambda _: ("later requests get no more than that (RSZ-12); only in the simulation",),
+    ),
+    Verb(
+        "Fault: storage does not answer",
+        "storageOutage",
+        LASTING,
+        body=lambda _: {},
+        effects=lambda _: ("downloads and uploads wait or fail; only in the simulation",),
+    ),
+    Verb(
+        "Delete {}",
+        "deletePool",
+        counts=lambda pool: {"slots in use": pool.row.used_slots},
+        effects=_leaves,
+        cannot_be_undone=True,
+        asks_for_id=True,
+    ),
+)

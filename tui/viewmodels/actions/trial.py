@@ -1,0 +1,207 @@
+"""A trial: what would follow, found out by doing it, going on for a while, and taking it back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.terms import NodeState
+from engine.views.tally import Columns, Measure, Tally, tally
+from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine import BatchError, Simulation
+    from engine.specs.commands import Command
+    from tui.viewmodels.session.session import Session
+
+# How far a trial goes, in entries of the log. It is played three times at most, in a quarter of a second all in all.
+_MOST_ENTRIES = 5_000
+_SLICE = 256
+_LABEL_CELLS = 36
+_MOST_TOLD = 3
+
+
+class Mistake(NamedTuple):
+    """A mistake of the engine that a trial has met: what it says, and when it happens."""
+
+    text: str
+    when_ms: int
+
+
+class _Course(NamedTuple):
+    """What happened in a part of a run."""
+
+    until_ms: int
+    is_end: bool  # nothing more happens after that
+    tally: Tally
+    leaving: frozenset[int]  # the nodes that began to leave their pool
+    mistake: Mistake | None = None
+
+
+class Trial(NamedTuple):
+    """What a trial has shown up to ``until_ms``, beside what happens without the commands."""
+
+    until_ms: int
+    is_end: bool  # nothing more happens after that
+    commands: int
+    refused: tuple[tuple[Command, BatchError], ...]
+    without: Tally
+    given: Tally
+    leaving: tuple[str, ...]  # the nodes that leave their pool because of the commands
+    mistake: Mistake | None
+
+    def differences(self) -> list[tuple[Measure, int, int]]:
+        """The measures that differ: without the commands, and with them."""
+        pairs = ((measure, self.without.counts[measure], self.given.counts[measure]) for measure in Measure)
+        return [(measure, before, after) for measure, before, after in pairs if before != after]
+
+
+class Trials:
+    """Trials from one moment; what happens without any command is found out once."""
+
+    def __init__(self, session: Session) -> None:
+        """From the present moment of the session."""
+        self._session = session
+        self._untouched: _Course | None = None
+
+    def of(self, commands: Sequence[Command]) -> Trial:
+        """What would follow from these commands."""
+        simulation = self._session.simulation
+        if self._untouched is None:
+            self._untouched, _ = _course(simulation, (), simulation.end_ms, _MOST_ENTRIES)
+        without = self._untouched
+        most_ms = simulation.end_ms if without.is_end else without.until_ms
+        given, errors = _course(simulation, commands, most_ms, _MOST_ENTRIES)
+        is_end = without.is_end and given.is_end
+        until_ms = max(given.until_ms, without.until_ms) if is_end else given.until_ms
+        if not is_end and until_ms < without.until_ms:
+            without, _ = _course(simulation, (), until_ms)
+        refused = tuple((command, error) for command, error in zip(commands, errors, strict=True) if error is not None)
+        self._session.noted()
+        nodes = self._session.nodes()
+        leaving = tuple(f"n{nodes.position_of(node)}" for node in sorted(given.leaving - without.leaving))
+        return Trial(until_ms, is_end, len(commands), refused, without.tally, given.tally, leaving, given.mistake)
+
+
+def _course(
+    simulation: Simulation, commands: Sequence[Command], until_ms: int, most_entries: int | None = None
+) -> tuple[_Course, list[BatchError | None]]:
+    """Give the commands and go on up to a moment, or until so much has happened; then it is taken back."""
+    errors: list[BatchError | None] = [None] * len(commands)
+    mistake = None
+    with simulation.trial():
+        log, mark = simulation.log, len(simulation.log)
+        most = None if most_entries is None else mark + most_entries
+        try:
+            if commands:
+                errors = simulation.submit_all(commands)
+            while (most is None or len(log) < most) and simulation.advance(until_ms, _SLICE):
+                pass
+            if simulation.finished:
+                simulation.finish()
+        except Exception as error:  # whatever it is: the run is as it was, and the sheet tells
+            mistake = Mistake(f"{type(error).__name__}: {error}", simulation.entry_ms)
+        is_end = simulation.finished and mistake is None
+        course = _Course(simulation.now_ms, is_end, _tally(simulation, mark), _leaving(simulation, mark), mistake)
+    return course, errors
+
+
+def _leaving(simulation: Simulation, mark: int) -> frozenset[int]:
+    """The nodes that began to leave their pool since this entry of the log."""
+    log = simulation.log
+    leave = {
+        number
+        for number, shape in enumerate(log.shapes)
+        if shape.event == "NodeStateChanged" and ("to", NodeState.LEAVING_POOL) in shape.fields
+    }
+    return frozenset(log.row_b[at] for at in range(mark, len(log)) if log.shape_of[at] in leave)
+
+
+def _tally(simulation: Simulation, mark: int) -> Tally:
+    log = simulation.log
+    return tally(simulation, Columns(log.when, log.shape_of, log.row_a, log.row_b), mark)
+
+
+def heading(session: Session, trial: Trial) -> str:
+    """How far a trial went, and why no further."""
+    until = f"Tried out up to {session.clock(trial.until_ms)}"
+    if trial.mistake is not None:
+        return until
+    return f"{until}, the end of the run" if trial.is_end else f"{until}: the next {_MOST_ENTRIES:,} events"
+
+
+def trial_lines(session: Session, trial: Trial, cells: int) -> list[Line]:
+    """What a trial has shown: refusals with their codes, what differs, when jobs would be completed."""
+    lines: list[Line] = []
+    if trial.mistake is not None:
+        when = session.clock(trial.mistake.when_ms)
+        said = f"{session.glyphs.bad} batchdeck makes a mistake at {when}: {trial.mistake.text}. The run is untouched."
+        lines += [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]
+    if trial.refused and trial.commands > 1:
+        changed = trial.commands - len(trial.refused)
+        lines.append(line(Span(f"{changed:,} of {trial.commands:,} change", Role.STRONG)))
+    for text in refusal_lines(trial.refused):
+        said = f"{session.glyphs.bad} {session.text(text)}"
+        lines += [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]
+    label_cells = min(_LABEL_CELLS, cells // 2)
+    for measure, before, after in trial.differences():
+        label = Span(f"  {measure.value:<{label_cells}}", Role.DIM)
+        lines.append(line(label, Span(f"{after:,}", Role.STRONG), Span(f"   without it {before:,}", Role.DIM)))
+    for job_id, else_at, completed_at in _completions(session, trial):
+        label = Span(f"  {job_id + ' completed':<{label_cells}}", Role.DIM)
+        lines.append(line(label, Span(completed_at, Role.STRONG), Span(f"   without it {else_at}", Role.DIM)))
+    if trial.leaving:
+        lines += [line(Span(each)) for each in wrapped(f"  nodes that go: {_some_of(trial.leaving)}", cells)]
+    if not lines:
+        lines.append(line(Span(f"  nothing is different{'' if trial.is_end else ' so far'}", Role.DIM)))
+    return lines
+
+
+def _some_of(names: Sequence[str]) -> str:
+    rest = len(names) - 3 * _MOST_TOLD
+    return ", ".join(names) if rest <= 0 else f"{', '.join(names[: 3 * _MOST_TOLD])} and {rest:,} more"
+
+
+def refusal_lines(refused: Sequence[tuple[Command, BatchError]]) -> list[str]:
+    """What the service refuses, with code and reason; what is refused for equal reasons is told once, with a count."""
+    names: dict[str, list[str]] = {}
+    counts: Counter[str] = Counter()
+    for command, error in refused:
+        why = f"{error.status} {error.code}. {reason(error)}".rstrip()
+        counts[why] += 1
+        names.setdefault(why, []).append(whose(command))
+    told = []
+    for why, number in counts.most_common(_MOST_TOLD):
+        some = ", ".join(names[why][:_MOST_TOLD]) + (" …" if number > _MOST_TOLD else "")
+        told.append(f"{some} refused: {why}" if number == 1 else f"{number:,} × refused ({some}): {why}")
+    rest = len(counts) - _MOST_TOLD
+    return [*told, f"and {rest:,} other reasons"] if rest > 0 else told
+
+
+def _completions(session: Session, trial: Trial) -> list[tuple[str, str, str]]:
+    """The jobs whose end differs."""
+    jobs = sorted(trial.without.completed_ms.keys() | trial.given.completed_ms.keys())
+    never = "never" if trial.is_end else "later"
+
+    def clock(when_ms: int | None) -> str:
+        return never if when_ms is None else session.clock(when_ms)
+
+    of_jobs = ((job, trial.without.completed_ms.get(job), trial.given.completed_ms.get(job)) for job in jobs)
+    pairs = ((job, clock(before), clock(after)) for job, before, after in of_jobs)
+    return [(job, before, after) for job, before, after in pairs if before != after]
+
+
+def whose(command: Command) -> str:
+    """What a command is about, as short as can be."""
+    wire = command.wire()
+    if "node" in wire:
+        return f"n{wire['node']}"
+    return next((str(wire[name]) for name in ("taskId", "jobId", "poolId") if name in wire), command.NAME)
+
+
+def reason(error: BatchError) -> str:
+    """Why the service refuses, in words."""
+    why = error.values.get("Reason", "")
+    return f"{error.message} {why[:1].upper()}{why[1:]}".strip()

@@ -1,0 +1,1 @@
+"""Autoscale: formulas, evaluations and their history."""

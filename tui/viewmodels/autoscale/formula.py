@@ -1,0 +1,93 @@
+"""An autoscale formula as lines: lightly coloured, numbered, and with a caret where it went wrong."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from engine.autoscale import METRICS, OPTION, TARGETS
+from tui.viewmodels.text.styled import Line, Role, Span, wrapped
+
+if TYPE_CHECKING:
+    from engine.base.errors import Position
+
+_PIECE = re.compile(
+    r"(?P<comment>//.*)"
+    r'|(?P<string>"[^"]*"?)'
+    r"|(?P<called>[A-Za-z_]\w*(?=\s*\())"
+    r"|(?P<name>\$?[A-Za-z_]\w*)"
+    r"|(?P<other>\s+|[0-9.]+|.)",
+    re.ASCII,
+)
+_ROLES = {"comment": Role.DIM, "string": Role.OK, "called": Role.DERIVED, "other": Role.PLAIN}
+_NUMBER_CELLS = 4
+
+
+def coloured(text: str) -> Line:
+    """One line of a formula: comments, strings, calls and the service's own names stand out."""
+    return tuple(Span(found[0], _role(found)) for found in _PIECE.finditer(printable(text)))
+
+
+def _role(found: re.Match[str]) -> Role:
+    kind = found.lastgroup or "other"
+    if kind == "name":
+        name = found[0]
+        return Role.KEY if name in METRICS or name in TARGETS or name == OPTION else Role.PLAIN
+    return _ROLES[kind]
+
+
+def printable(text: str) -> str:
+    """A line of which each character takes one place: what cannot be shown becomes a blank."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def around(text: str, position: Position, widest: int) -> tuple[str, int]:
+    """The part of a formula's line around a place, at most so many characters, and before which cell the place is."""
+    lines = text.split("\n")
+    line = printable(lines[position.line - 1].rstrip("\r")) if position.line <= len(lines) else ""
+    column = position.column - 1
+    first = max(0, column - widest // 2) if len(line) > widest else 0
+    return line[first : first + widest], cell_len(line[first:column]) + max(0, column - len(line))
+
+
+def numbered(text: str, cells: int, fault: tuple[Position, str] | None = None) -> list[Line]:
+    """A formula with line numbers, long lines going on below; at its fault a caret, and what is wrong."""
+    room = max(8, cells - _NUMBER_CELLS)
+    lines: list[Line] = []
+    for number, each in enumerate(text.rstrip().split("\n"), 1):
+        if fault is not None and fault[0].line == number:
+            lines += _faulty(text, number, fault, room)
+            continue
+        lead = f"{number:>{_NUMBER_CELLS - 1}} "
+        for piece in _broken(coloured(each.rstrip()), room):
+            lines.append((Span(lead, Role.DIM), *piece))
+            lead = " " * _NUMBER_CELLS
+    return lines
+
+
+def _broken(spans: Line, room: int) -> list[Line]:
+    """A line in pieces of at most so many cells."""
+    pieces: list[list[Span]] = [[]]
+    left = room
+    for span in spans:
+        for letter in span.text:
+            if cell_len(letter) > left:
+                pieces.append([])
+                left = room
+            left -= cell_len(letter)
+            if pieces[-1] and pieces[-1][-1].role is span.role:
+                pieces[-1][-1] = span._replace(text=pieces[-1][-1].text + letter)
+            else:
+                pieces[-1].append(span._replace(text=letter))
+    return [tuple(piece) for piece in pieces]
+
+
+def _faulty(text: str, number: int, fault: tuple[Position, str], room: int) -> list[Line]:
+    position, reason = fault
+    shown, at = around(text, position, room)
+    lead = Span(" " * _NUMBER_CELLS)
+    lines: list[Line] = [(Span(f"{number:>{_NUMBER_CELLS - 1}} ", Role.FAILED), *coloured(shown))]
+    lines.append((lead, Span(" " * at + "^", Role.FAILED)))
+    return lines + [(lead, Span(each, Role.FAILED)) for each in wrapped(reason, room)]

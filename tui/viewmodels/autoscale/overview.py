@@ -1,0 +1,226 @@
+"""How a pool scales itself: formula, last evaluation, history; and what a formula that is being written would do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.autoscale import FormulaError
+from engine.views.pages.autoscale import dry_run, refusal_of, scale_page
+from engine.views.pages.jobs import pool_row
+from tui.viewmodels.autoscale.formula import around, numbered
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.styled import Line, Role, Span, cut, line, width, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.base.errors import Position
+    from engine.views.pages.autoscale import AutoScaleRun, Sampled, ScalePage
+    from engine.views.pages.jobs import PoolRow
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.glyphs import GlyphSet
+
+# From so many cells on, formula and evaluation stand side by side.
+_WIDE = 96
+_MOST_ROWS = 12  # of the history
+_LABEL_CELLS = 9
+_SERVICE_ITEMS = 3  # of the results; the formula's own variables follow
+
+FIRST_FORMULA = """\
+// As many nodes as the queue needs, at most 10; a new pool has no samples yet.
+sampled = $PendingTasks.GetSamplePercent(TimeInterval_Minute * 3);
+waiting = sampled < 70 ? 1 : max($PendingTasks.GetSample(TimeInterval_Minute * 3));
+$TargetDedicatedNodes = min(10, ceil(waiting / $TaskSlotsPerNode));
+$NodeDeallocationOption = taskcompletion;
+"""
+
+
+def autoscale_lines(session: Session, pool_id: str, cells: int) -> list[Line]:
+    """All that is known of a pool's autoscale."""
+    pool = pool_row(session.simulation, pool_id)
+    if pool is None:
+        return [line("There is no pool yet, or it has been deleted.")]
+    page = scale_page(session.simulation, pool_id)
+    if page is None:
+        targets = f"Its targets, {pool.target_dedicated} dedicated and {pool.target_spot} Spot nodes, are set by hand."
+        ways = "e writes a formula, tries it out on the pool as it is, and switches autoscale on."
+        return [
+            line("Autoscale is off."),
+            *(line(Span(each, Role.DIM)) for text in (targets, ways) for each in wrapped(text, cells)),
+        ]
+    schedule, samples, history = _schedule(session, page, cells), _sampled(page.samples), _history(session, page, cells)
+    if cells < _WIDE:
+        lines = [*schedule, (), *_formula(page, cells), (), *_last(session, page, cells), (), *history, (), *samples]
+    else:
+        half = cells // 2 - 1
+        right = [*_last(session, page, half), (), *samples]
+        lines = [*schedule, (), *_beside(_formula(page, half), right, half), (), *history]
+    return [cut(each, cells) for each in lines]
+
+
+def _schedule(session: Session, page: ScalePage, cells: int) -> list[Line]:
+    waits = max(0, page.next_ms - session.now_ms)
+    text = (
+        f"The formula is evaluated every {fmt.span(page.interval_ms)},"
+        f" next at {session.clock(page.next_ms)}, in {fmt.span(waits)}."
+    )
+    return [line(Span(each, Role.DERIVED)) for each in wrapped(text, cells)]
+
+
+def _formula(page: ScalePage, cells: int) -> list[Line]:
+    error = page.runs[-1].error
+    fault = None if error is None else (error.position, error.reason)
+    return [line(Span("Formula", Role.STRONG)), *numbered(page.formula, cells, fault)]
+
+
+def _last(session: Session, page: ScalePage, cells: int) -> list[Line]:
+    run = page.runs[-1]
+    return [line(Span(f"Last evaluation, {session.clock(run.when_ms)}", Role.STRONG)), *_outcome(session, run, cells)]
+
+
+def _outcome(session: Session, run: AutoScaleRun, cells: int) -> list[Line]:
+    """Whether it succeeded, what it came to, and its variables."""
+    glyphs = session.glyphs
+    if run.error is None:
+        lines = [line(Span(f"{glyphs.good} succeeded", Role.OK))]
+        option = run.items[_SERVICE_ITEMS - 1][1]
+        rows = [
+            ("dedicated nodes", f"{run.current_dedicated} {glyphs.arrow} {run.target_dedicated}"),
+            ("Spot nodes", f"{run.current_spot} {glyphs.arrow} {run.target_spot}"),
+            ("nodes leave with", option),
+        ]
+    else:
+        said = f"{glyphs.bad} {run.error.code}. {run.error.position}: {run.error.reason}"
+        lines = [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]
+        rows = [("targets stay", f"{run.target_dedicated} dedicated, {run.target_spot} Spot")]
+    lines += _table(rows, Role.PLAIN)
+    own = run.items[_SERVICE_ITEMS:]
+    return [*lines, line(Span("Its variables", Role.DIM)), *_table(own, Role.DERIVED)] if own else lines
+
+
+def _sampled(samples: Sequence[Sampled]) -> list[Line]:
+    if not samples:
+        return [line(Span("No samples yet: one of each metric comes every 30 s.", Role.DIM))]
+    lines = [line(Span(f"Newest samples, {samples[0].number:,} of each", Role.DIM))]
+    return lines + _table([(each.name, f"{each.newest:g}") for each in samples], Role.PLAIN)
+
+
+def _table(rows: Sequence[tuple[str, str]], role: Role) -> list[Line]:
+    longest = max(len(name) for name, _ in rows)
+    return [
+        line(Span(f"  {name:<{longest}}  ", Role.DIM), Span(" ".join(text.splitlines()), role)) for name, text in rows
+    ]
+
+
+def _beside(left: Sequence[Line], right: Sequence[Line], cells: int) -> list[Line]:
+    """Two columns; the left one takes so many cells."""
+    lines = []
+    for at in range(max(len(left), len(right))):
+        begin = left[at] if at < len(left) else ()
+        end = right[at] if at < len(right) else ()
+        lines.append((*begin, Span(" " * (cells + 2 - width(begin))), *end))
+    return lines
+
+
+# -- history ---------------------------------------------------------------------------------------------------------
+
+
+def _history(session: Session, page: ScalePage, cells: int) -> list[Line]:
+    """Targets and nodes at each evaluation, as two rows of columns and as a table, newest first."""
+    runs = page.runs[-max(1, cells - _LABEL_CELLS) :]
+    most = max(max(_wanted(run), _present(run)) for run in runs)
+    glyphs = session.glyphs
+    failed = Span(glyphs.failure, Role.FAILED)
+    rows = {
+        "target": [failed if run.error else Span(_level(glyphs, _wanted(run), most), Role.KEY) for run in runs],
+        "nodes": [Span(_level(glyphs, _present(run), most), Role.RUNNING) for run in runs],
+    }
+    first, last = session.clock(runs[0].when_ms), session.clock(runs[-1].when_ms)
+    lines = [line(Span("History", Role.STRONG), Span(f"  {first} to {last}, most: {most}", Role.DIM))]
+    lines += [(Span(f"{name:<{_LABEL_CELLS}}", Role.DIM), *spans) for name, spans in rows.items()]
+    lines.append(line(Span(f"{'':<{_LABEL_CELLS}}time      dedicated   Spot     result", Role.DIM)))
+    return [*lines, *(_row(session, run) for run in reversed(runs[-_MOST_ROWS:]))]
+
+
+def _wanted(run: AutoScaleRun) -> int:
+    return run.target_dedicated + run.target_spot
+
+
+def _present(run: AutoScaleRun) -> int:
+    return run.current_dedicated + run.current_spot
+
+
+def _level(glyphs: GlyphSet, value: int, most: int) -> str:
+    """A column as high as its share of the most; whatever is not zero can be told from it."""
+    levels = glyphs.densities
+    return levels[-(-value * (len(levels) - 1) // most)] if value else glyphs.rest
+
+
+def _row(session: Session, run: AutoScaleRun) -> Line:
+    arrow = session.glyphs.arrow
+    dedicated = f"{run.current_dedicated} {arrow} {run.target_dedicated}"
+    spot = f"{run.current_spot} {arrow} {run.target_spot}" if run.current_spot or run.target_spot else ""
+    when = f"{session.clock(run.when_ms):<{_LABEL_CELLS}} {dedicated:<11} {spot:<8} "
+    if run.error is not None:
+        result = Span(run.error.code, Role.FAILED)
+    else:
+        own = ", ".join(f"{name} {text}" for name, text in run.items[_SERVICE_ITEMS:])
+        result = Span(" ".join(own.split()) or "succeeded", Role.DERIVED)
+    return line(" " * _LABEL_CELLS, when, result)
+
+
+# -- a formula that is being written ---------------------------------------------------------------------------------
+
+
+class Trial(NamedTuple):
+    """What a formula would come to: in lines, whether the service takes it, and where it goes wrong."""
+
+    lines: list[Line]
+    is_taken: bool
+    fault: Position | None
+
+
+def try_out(session: Session, pool_id: str, formula: str, cells: int) -> Trial:
+    """A formula evaluated on the pool as it is now; nothing changes (AS-87)."""
+    refused = refusal_of(session.simulation, pool_id, formula)
+    lines: list[Line] = []
+    if refused is not None:
+        said = f"{session.glyphs.bad} The service would refuse it now: {refused}"
+        lines = [*(line(Span(each, Role.FAILED)) for each in wrapped(said, cells)), ()]
+    try:
+        run = dry_run(session.simulation, pool_id, formula)
+    except FormulaError as error:
+        said = f"{session.glyphs.bad} The service refuses it: {error.code}."
+        return Trial(_fault(formula, said, error.position, error.reason, cells), False, error.position)
+    pool = pool_row(session.simulation, pool_id)
+    if run is None or pool is None:
+        return Trial(lines, False, None)
+    if run.error is not None:
+        said = f"{session.glyphs.bad} It would fail: {run.error.code}. The targets stay."
+        lines += _fault(formula, said, run.error.position, run.error.reason, cells)
+        own = run.items[_SERVICE_ITEMS:]
+        lines += [(), line(Span("Its variables until then", Role.DIM)), *_table(own, Role.DERIVED)] if own else []
+        return Trial(lines, refused is None, run.error.position)
+    page = scale_page(session.simulation, pool_id)
+    lines += [*_outcome(session, run, cells), *_change(pool, run, cells), ()]
+    return Trial([*lines, *_sampled(page.samples if page is not None else ())], refused is None, None)
+
+
+def _fault(formula: str, said: str, position: Position, reason: str, cells: int) -> list[Line]:
+    shown, at = around(formula, position, max(8, cells - 2))
+    return [
+        *(line(Span(each, Role.FAILED)) for each in wrapped(said, cells)),
+        *(line(each) for each in wrapped(f"{position}: {reason}", cells)),
+        line(Span(f"  {shown}", Role.DIM)),
+        line(Span(f"  {' ' * at}^", Role.FAILED)),
+    ]
+
+
+def _change(pool: PoolRow, run: AutoScaleRun, cells: int) -> list[Line]:
+    """What would follow from the targets that it sets."""
+    if (run.target_dedicated, run.target_spot) == (pool.target_dedicated, pool.target_spot):
+        said = "These are the targets that the pool has: no resize would begin (AS-80)."
+    else:
+        now = f"{pool.target_dedicated} dedicated and {pool.target_spot} Spot nodes"
+        said = f"The targets are {now} now: a resize would begin (AS-80)."
+    return [line(Span(each, Role.KEY)) for each in wrapped(said, cells)]

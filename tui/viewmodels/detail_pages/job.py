@@ -1,0 +1,144 @@
+"""The blade of a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.views.pages.jobs import row_of_job
+from engine.views.phases import approximate_counts
+from engine.views.stories import JobStory
+from engine.views.waiting import job_waits_for
+from engine.views.wire import job_wire
+from tui.viewmodels.detail_pages.layout import columns, listing, tabular
+from tui.viewmodels.detail_pages.page import Page, Thing
+from tui.viewmodels.detail_pages.states import Stay, state_history
+from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.properties import job as blocks
+from tui.viewmodels.properties.rest_fields import parts
+from tui.viewmodels.text.glyphs import JOB, glyph_of_job
+from tui.viewmodels.text.styled import Line, Role, Span, line, link
+from tui.viewmodels.watch.phase_rail import rail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.pages.jobs import JobRow
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import ItemRef
+
+_RAIL_LINES = 4
+_PARTS = (
+    "constraints",
+    "jobManagerTask",
+    "jobPreparationTask",
+    "jobReleaseTask",
+    "commonEnvironmentSettings",
+    "executionInfo",
+    "metadata",
+    "poolInfo",
+)
+
+
+class JobThing(Thing):
+    """A job, in focus while its blade is open."""
+
+    kind = "job"
+    view = "jobs"
+    help_text = (
+        "A job, page by page. Approximate task count is what the service counts: tasks that prepare count as running. "
+        "Beside it stand the exact numbers and the difference.\n"
+        "Tasks, Preparation tasks and Release tasks show the first rows; enter on the first line opens the list."
+    )
+
+    def __init__(self, session: Session, subject: ItemRef) -> None:
+        """The job of this id."""
+        super().__init__(session, subject)
+        self._tasks = TasksModel(session)
+        self._preparation = PreparationModel(session)
+        self._release = ReleaseModel(session)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is such a job now."""
+        return self.session.job(self.name) is not None
+
+    @property
+    def name(self) -> str:
+        """The job's id."""
+        return str(self.subject.key)
+
+    @property
+    def _row(self) -> JobRow:
+        found = self.session.job(self.name)
+        assert found is not None
+        return found
+
+    def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every thing
+        """State, pool, priority, what it waits for."""
+        job = self._row
+        glyph = glyph_of_job(job)
+        words = f"   priority {job.priority}   on pool {job.pool_id or 'none'}"
+        spans = [self.session.glyphs.span(glyph), Span(f" {glyph.name}", glyph.role), Span(words)]
+        waits = job_waits_for(job, self.session.pool(job.pool_id))
+        return [line(*spans, Span(f"   waits for {waits}" if waits else "", Role.DERIVED))]
+
+    def _pages(self) -> Sequence[Page]:
+        return (
+            ("Overview", self._overview),
+            ("Tasks", lambda cells: listing(self._tasks, "tasks", cells)),
+            ("Preparation tasks", lambda cells: listing(self._preparation, "preparation", cells)),
+            ("Release tasks", lambda cells: listing(self._release, "release", cells)),
+            ("Properties", self._properties),
+            ("Timeline", self._timeline),
+        )
+
+    def _overview(self, cells: int) -> Sequence[Line]:
+        job, session = self._row, self.session
+        shown = [blocks.general(session, job), blocks.execution(session, job), blocks.constraints(job)]
+        return [*rail(session, cells, _RAIL_LINES), (), *self._counts(cells), (), *columns(shown, cells)]
+
+    def _counts(self, cells: int) -> list[Line]:
+        tasks = self._row.phases.tasks
+        approximate = approximate_counts(tasks)
+        exact = {
+            "active": tasks.active,
+            "preparing": tasks.preparing,
+            "running": tasks.running,
+            "completed": tasks.succeeded + tasks.failed,
+            "succeeded": tasks.succeeded,
+            "failed": tasks.failed,
+        }
+        rows = []
+        for state, number in exact.items():
+            told = approximate.get(state)
+            differs = 0 if told is None else told - number
+            why = "tasks that prepare are counted as running (PREP-21)" if differs else ""
+            rows.append(
+                (
+                    Span(state),
+                    Span(
+                        f"{told:>11,}" if told is not None else f"{'–':>11}",
+                        Role.PLAIN if told is not None else Role.DIM,
+                    ),
+                    Span(f"{number:>9,}"),
+                    Span(f"{differs:>+10,}" if differs else f"{'0':>10}", Role.TRANSITION if differs else Role.DIM),
+                    Span(why, Role.DERIVED),
+                )
+            )
+        heading = line(Span("Approximate task count", Role.STRONG))
+        return [heading, *tabular(("State", "Approximate", "    Exact", "Difference", ""), rows, cells)]
+
+    def _properties(self, cells: int) -> Sequence[Line]:
+        return columns(parts(self.session, job_wire(self.session.simulation, self.name) or {}, _PARTS), cells)
+
+    def _timeline(self, cells: int) -> Sequence[Line]:
+        job = row_of_job(self.session.simulation, self.name)
+        assert job is not None
+        stays = [Stay(*each[:2], JOB[each.state]) for each in self.session.story(JobStory, job).stays()]
+        opens = link("Open the timeline", "go('show', 'timeline')", Role.KEY)
+        return [
+            line(opens, Span(" of the nodes on which it runs.", Role.DIM)),
+            (),
+            *state_history(self.session, stays, cells),
+        ]

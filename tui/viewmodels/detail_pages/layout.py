@@ -1,0 +1,70 @@
+"""Pages of blades: blocks in one column or two, small tables, and the first rows of a list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.viewmodels.text.blocks import block_lines
+from tui.viewmodels.text.styled import Line, Role, Span, beside, cut, fit, line, link, width
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.text.blocks import Block
+
+_TWO_COLUMNS_FROM = 96
+_GAP = 3
+_MOST_ROWS = 30
+
+
+def columns(blocks: Sequence[Block], cells: int) -> list[Line]:
+    """The blocks one below the other, or where there is room in two columns of about the same height."""
+    if cells < _TWO_COLUMNS_FROM or len(blocks) < 2:
+        return block_lines(blocks, cells)
+    half = (cells - _GAP) // 2
+    heights = [len(block_lines([block], half)) + 1 for block in blocks]
+    split = min(range(1, len(blocks)), key=lambda at: abs(sum(heights[:at]) - sum(heights[at:])))
+    return beside(block_lines(blocks[:split], half), block_lines(blocks[split:], half), half, _GAP)
+
+
+def tabular(names: Sequence[str], rows: Sequence[Sequence[Span]], cells: int) -> list[Line]:
+    """A small table: columns as wide as what is in them; a line that is too long is cut."""
+    table = [[Span(name, Role.DIM) for name in names], *rows]
+    wide = [max(width([row[at]]) for row in table) for at in range(len(names))]
+    lines = []
+    for row in table:
+        spans: list[Span] = []
+        for span, cells_wide in zip(row, wide, strict=True):
+            spans += [span, Span(" " * (cells_wide - width([span]) + 2))]
+        lines.append(cut(tuple(spans[:-1]), cells))
+    return lines
+
+
+def listing(model: RowsModel, view: str, cells: int) -> list[Line]:
+    """The first rows of a list as it is now, and the way to the list itself."""
+    model.refresh()
+    glyphs = model.session.glyphs
+    title = model.title
+    if not model.count:
+        return [line(Span(each, Role.DIM)) for each in model.empty()]
+    more = f", the first {_MOST_ROWS} of them here" if model.count > _MOST_ROWS else ""
+    lines = [
+        line(link(f"{title}: all {model.count:,}", f"go('show', '{view}')", Role.KEY), Span(more, Role.DIM)),
+        model.summary(),
+    ]
+    shown = model.layout(cells)
+    heads = [(model.columns[at], wide) for at, wide in shown]
+    lines.append(line(*(Span(fit(each.name, wide, right=each.is_right) + " ", Role.DIM) for each, wide in heads)))
+    for place in range(min(model.count, _MOST_ROWS)):
+        key = model.key(place)
+        row = model.cells(key)
+        spans = []
+        for at, wide in shown:
+            span = row[at]
+            text = fit(span.text, wide, right=model.columns[at].is_right).replace("…", glyphs.ellipsis)
+            if at == model.identity:
+                span = span._replace(leads_to=model.subject_of(key))
+            spans += [span._replace(text=text), Span(" ")]
+        lines.append(tuple(spans))
+    return [cut(each, cells) for each in lines]

@@ -1,0 +1,159 @@
+"""The blade of a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.views.pages.instances import HookStatus
+from engine.views.pages.tasks import TaskPage
+from engine.views.stories import NodeStory
+from engine.views.wire import node_settings
+from tui.viewmodels.detail_pages.layout import columns, tabular
+from tui.viewmodels.detail_pages.page import Page, Thing
+from tui.viewmodels.detail_pages.states import Stay, state_history
+from tui.viewmodels.properties import node as blocks
+from tui.viewmodels.properties.resources import node_blocks
+from tui.viewmodels.properties.rest_fields import block
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.glyphs import NODE, PREPARATION, RELEASE, glyph_of_task
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line, link
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.pages.nodes import JobOnNode
+
+_MOST_TASKS = 40
+
+
+class NodeThing(Thing):
+    """A node of whatever pool."""
+
+    kind = "node"
+    view = "nodes"
+    help_text = (
+        "A node, page by page. Jobs on this node tells for each job whether it has prepared here, how many of its "
+        "tasks were started, how release stands, and whether it is barred: no task of it comes here before a reimage.\n"
+        "History shows when the node was in which state; a bar is full wherever it was so at some time."
+    )
+
+    @property
+    def _node(self) -> int:
+        return int(self.subject.key)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the node has appeared."""
+        return self.session.nodes().has(self._node)
+
+    @property
+    def name(self) -> str:
+        """Index and shortened id."""
+        if not self.is_there:
+            return "to come"
+        node = self.session.nodes().row(self._node)
+        return f"n{node.position} {fmt.short_node(node.node_id)}"
+
+    @property
+    def identity(self) -> str:
+        """The node's id."""
+        return self.session.nodes().id_of(self._node) if self.is_there else ""
+
+    def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every thing
+        """State, slots, how it stands with the job in focus."""
+        node = self.session.nodes().row(self._node)
+        glyph = NODE[node.state]
+        if node.state is None:
+            said = f" left the pool at {self.session.clock(node.since_ms)}. Its record is kept; its files are not."
+            return [line(self.session.glyphs.span(glyph), Span(said, Role.DERIVED))]
+        since = f" since {self.session.clock(node.since_ms)}, {fmt.span(self.session.now_ms - node.since_ms)}"
+        parts = [self.session.glyphs.span(glyph), Span(f" {glyph.name}", glyph.role), Span(since, Role.DERIVED)]
+        slots = f"{node.used_slots} of {node.slots} slots in use"
+        return [line(*parts, Span(f"   scheduling {node.scheduling.wire}   {slots}"))]
+
+    def _pages(self) -> Sequence[Page]:
+        return (
+            ("Overview", self._overview),
+            ("Start task", self._start_task),
+            ("Jobs on this node", self._jobs),
+            ("Recent tasks", self._recent_tasks),
+            ("Files", self._files),
+            ("History", self._history),
+        )
+
+    def _overview(self, cells: int) -> Sequence[Line]:
+        page = self.session.nodes()
+        node = page.row(self._node)
+        return columns(
+            [
+                blocks.general(self.session, node),
+                *blocks.errors(node),
+                *blocks.running_tasks(page.tasks_on(self._node), _MOST_TASKS),
+                *(node_blocks(self.session, self._node) if node.state is not None else ()),
+            ],
+            cells,
+        )
+
+    def _start_task(self, cells: int) -> Sequence[Line]:
+        settings = node_settings(self.session.simulation, self._node).get("startTask")
+        if settings is None:
+            return [line(Span("The pool has no start task.", Role.DIM))]
+        execution = blocks.start_task(self.session, self.session.nodes().row(self._node))
+        execution = [each._replace(title="Execution information") for each in execution]
+        if not execution:
+            execution = [block(self.session, "It has not run since the last boot.", {})]
+        return columns([block(self.session, "Start task", settings), *execution], cells)
+
+    def _jobs(self, cells: int) -> Sequence[Line]:
+        started = self.session.story(NodeStory, self._node).tasks_started()
+        known = {job.job_id: job for job in self.session.nodes().jobs_on(self._node)}
+        names = [*known, *(job_id for job_id in started if job_id not in known)]
+        if not names:
+            return [line(Span("No job has been here yet.", Role.DIM))]
+        rows = [self._job_row(job_id, known.get(job_id), started.get(job_id, 0)) for job_id in names]
+        return tabular(("Job", "Preparation", "Tasks started", "Release", "Barred"), rows, cells)
+
+    def _job_row(self, job_id: str, job: JobOnNode | None, started: int) -> Sequence[Span]:
+        glyphs = self.session.glyphs
+        prep = PREPARATION[job.prep if job else HookStatus.NOT_NEEDED]
+        release = RELEASE[job.release if job else HookStatus.NOT_NEEDED]
+        return (
+            link(job_id, ItemRef("job", job_id)),
+            Span(f"{glyphs.of(prep)} {prep.name}", prep.role),
+            Span(f"{started:,}"),
+            Span(f"{glyphs.of(release)} {release.name}", release.role),
+            Span("until reimaged", Role.FAILED) if job and job.is_barred else Span("no"),
+        )
+
+    def _recent_tasks(self, cells: int) -> Sequence[Line]:
+        session, clock = self.session, self.session.clock
+        rows = []
+        for recent in session.story(NodeStory, self._node).recent_tasks():
+            task = TaskPage(session.simulation, "").row(recent.task)
+            glyph = glyph_of_task(task)
+            is_here = task.node == self._node
+            rows.append(
+                (
+                    session.glyphs.span(glyph),
+                    link(task.task_id, ItemRef("task", recent.task)),
+                    Span(task.job_id),
+                    Span(f"{glyph.name}{'' if is_here else ', elsewhere'}", glyph.role),
+                    Span(clock(task.start_ms)),
+                    Span(clock(task.end_ms)),
+                    Span(fmt.optional(task.exit_code), Role.FAILED if task.exit_code else Role.PLAIN),
+                )
+            )
+        if not rows:
+            return [line(Span("No task has run here yet, or all that did have been deleted.", Role.DIM))]
+        return tabular((" ", "Task", "Job", "State", "Start time", "End time", "Exit code"), rows, cells)
+
+    def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every page
+        if self.session.nodes().row(self._node).state is None:
+            return [line(Span("The node has left its pool, and its files with it.", Role.DIM))]
+        opens = link("Open the files on this node", "tell('files')", Role.KEY)
+        return [line(opens, Span(" as they are at this moment; f does so on every page.", Role.DIM))]
+
+    def _history(self, cells: int) -> Sequence[Line]:
+        stays = self.session.story(NodeStory, self._node).stays()
+        present = [Stay(each.begin_ms, each.end_ms, NODE[each.state]) for each in stays]
+        return state_history(self.session, present, cells)

@@ -1,0 +1,172 @@
+"""The blade of a pool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.base.terms import NodeState
+from engine.views.pages.autoscale import scale_page
+from engine.views.pool_history import PoolHistory
+from engine.views.wire import pool_wire
+from tui.viewmodels.autoscale.overview import autoscale_lines
+from tui.viewmodels.detail_pages.layout import columns, listing
+from tui.viewmodels.detail_pages.page import Page, Thing
+from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.properties import pool as blocks
+from tui.viewmodels.properties.resources import pool_blocks
+from tui.viewmodels.properties.rest_fields import block, parts
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.chart import Series, chart
+from tui.viewmodels.text.glyphs import NODE, pool_glyph
+from tui.viewmodels.text.styled import Line, Role, Span, line, link
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.pages.jobs import PoolRow
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import ItemRef
+
+# The properties that have pages of their own.
+_ELSEWHERE = ("startTask", "autoScaleFormula", "autoScaleRun", "resizeErrors")
+_PARTS = ("virtualMachineConfiguration", "applicationPackageReferences", "metadata")
+
+
+class PoolThing(Thing):
+    """A pool, in focus while its blade is open."""
+
+    kind = "pool"
+    view = "pools"
+    help_text = (
+        "A pool, page by page. Nodes shows the first of them, and leads to the list. Scale shows the targets, or the "
+        "formula with its last evaluation; S opens the editor.\n"
+        "Node counts has a curve for each state that nodes have been in, History one for the target, the current "
+        "number and the nodes that run tasks. All curves of a page have the same scale."
+    )
+
+    def __init__(self, session: Session, subject: ItemRef) -> None:
+        """The pool of this id."""
+        super().__init__(session, subject)
+        self._nodes_model = NodesModel(session)
+        self._history_read = PoolHistory(session.simulation, self.name)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is such a pool now."""
+        return self.session.pool(self.name) is not None
+
+    @property
+    def name(self) -> str:
+        """The pool's id."""
+        return str(self.subject.key)
+
+    @property
+    def _row(self) -> PoolRow:
+        found = self.session.pool(self.name)
+        assert found is not None
+        return found
+
+    def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every thing
+        """Allocation, numbers, slots, trouble."""
+        pool = self._row
+        glyph = pool_glyph(pool.state, pool.allocation)
+        target = pool.target_dedicated + pool.target_spot
+        words = f"   {pool.current_dedicated + pool.current_spot:,} of {target:,} nodes   {pool.vm_size}"
+        parts_ = [self.session.glyphs.span(glyph), Span(f" {glyph.name}", glyph.role), Span(words)]
+        used = blocks.utilisation(pool)
+        parts_.append(Span(f"   {used} of the slots in use" if used else "", Role.DERIVED))
+        if pool.resize_errors:
+            parts_.append(Span(f"   {self.session.glyphs.bad} {pool.resize_errors[0][0]}", Role.FAILED))
+        return [line(*parts_)]
+
+    def _pages(self) -> Sequence[Page]:
+        return (
+            ("Overview", self._overview),
+            ("Nodes", lambda cells: listing(self._nodes_model, "nodes", cells)),
+            ("Scale", self._scale),
+            ("Start task", self._start_task),
+            ("Properties", self._properties),
+            ("Node counts", self._node_counts),
+            ("History", self._history),
+        )
+
+    def _overview(self, cells: int) -> Sequence[Line]:
+        pool, session = self._row, self.session
+        return columns(
+            [
+                blocks.general(session, pool),
+                blocks.scale(pool),
+                *blocks.autoscale(session, pool),
+                *blocks.resize_errors(pool),
+                *blocks.nodes(pool),
+                *pool_blocks(pool.spec),
+                *blocks.network(pool),
+                *blocks.jobs(pool),
+            ],
+            cells,
+        )
+
+    def _scale(self, cells: int) -> Sequence[Line]:
+        pool = self._row
+        opens = link("Evaluate formula", "do('scale')", Role.KEY)
+        if scale_page(self.session.simulation, self.name) is not None:
+            return [
+                line(opens, Span(" opens the formula in an editor", Role.DIM)),
+                (),
+                *autoscale_lines(self.session, self.name, cells),
+            ]
+        fixed = [blocks.scale(pool), *blocks.resize_errors(pool)]
+        return [
+            *columns(fixed, cells),
+            (),
+            line(opens, Span(" writes one, and tries it out on the pool as it is", Role.DIM)),
+        ]
+
+    def _start_task(self, cells: int) -> Sequence[Line]:
+        settings = self._wire.get("startTask")
+        if settings is None:
+            return [line(Span("The pool has no start task.", Role.DIM))]
+        return columns([block(self.session, "Start task", settings)], cells)
+
+    def _properties(self, cells: int) -> Sequence[Line]:
+        body = {name: value for name, value in self._wire.items() if name not in _ELSEWHERE}
+        return columns(parts(self.session, body, _PARTS), cells)
+
+    @property
+    def _wire(self) -> dict[str, Any]:
+        return pool_wire(self.session.simulation, self.name) or {}
+
+    # -- over time -----------------------------------------------------------------------------------------------
+
+    def _node_counts(self, cells: int) -> Sequence[Line]:
+        present = dict(self._row.node_counts)
+        samples = self._history_read.samples()
+        seen = [state for state in NodeState if present.get(state) or any(each.states.get(state) for each in samples)]
+        series = [
+            Series(
+                NODE[state].name,
+                NODE[state].role,
+                [*(each.states.get(state, 0) for each in samples), present.get(state, 0)],
+            )
+            for state in seen
+        ]
+        return self._chart(series, cells, "The pool has had no nodes yet.")
+
+    def _history(self, cells: int) -> Sequence[Line]:
+        pool, samples = self._row, self._history_read.samples()
+        running = dict(pool.node_counts).get(NodeState.RUNNING, 0)
+        series = (
+            Series(
+                "target", Role.QUIET, [*(each.target for each in samples), pool.target_dedicated + pool.target_spot]
+            ),
+            Series("current", Role.OK, [*(each.nodes for each in samples), pool.nodes]),
+            Series("running", Role.RUNNING, [*(each.states.get(NodeState.RUNNING, 0) for each in samples), running]),
+        )
+        return self._chart(series, cells, "")
+
+    def _chart(self, series: Sequence[Series], cells: int, otherwise: str) -> Sequence[Line]:
+        if not series:
+            return [line(Span(otherwise, Role.DIM))]
+        clock, now_ms = self.session.clock, self.session.now_ms
+        said = f"nodes from the start until now, {fmt.span(now_ms)}"
+        return [line(Span(said, Role.DIM)), *chart(series, clock(0), clock(now_ms), self.session.glyphs, cells)]

@@ -1,0 +1,200 @@
+"""The blade of a task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.terms import TaskState
+from engine.views.dependencies import dependencies_of
+from engine.views.stories import TaskStory
+from engine.views.wire import task_settings
+from tui.viewmodels.detail_pages.layout import columns, tabular
+from tui.viewmodels.detail_pages.page import Page, Thing
+from tui.viewmodels.properties import task as blocks
+from tui.viewmodels.properties.resources import task_blocks
+from tui.viewmodels.properties.rest_fields import parts
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.blocks import block_lines
+from tui.viewmodels.text.glyphs import glyph_of_task, task_glyph
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, fit, line, link
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.pages.tasks import TaskPage, TaskRow
+    from engine.views.stories import Attempt
+    from tui.viewmodels.text.glyphs import Glyph
+
+_MOST_TASKS = 200  # of a kind of dependency
+_ALL_FROM, _FEW = 104, 6  # cells for all columns of the attempts; with fewer so many
+_PARTS = (
+    "constraints",
+    "resourceFiles",
+    "outputFiles",
+    "environmentSettings",
+    "exitConditions",
+    "multiInstanceSettings",
+)
+
+
+class TaskThing(Thing):
+    """A task of whatever job."""
+
+    kind = "task"
+    view = "tasks"
+    help_text = (
+        "A task, page by page. The strip above says when the task last came into each state, and how long it has been "
+        "in that state, all attempts together.\n"
+        "Attempts has a line for each time that the task was put on a node; Dependencies tells what it waits for, and "
+        "which tasks wait for it."
+    )
+
+    @property
+    def _task(self) -> int:
+        return int(self.subject.key)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the task has been added."""
+        return self._page.has(self._task)
+
+    @property
+    def name(self) -> str:
+        """The task's id."""
+        return self._page.id_of(self._task) if self.is_there else "to come"
+
+    @property
+    def _page(self) -> TaskPage:
+        return self.session.tasks(self.session.job_id)
+
+    @property
+    def _row(self) -> TaskRow:
+        return self._page.row(self._task)
+
+    # -- the strip -----------------------------------------------------------------------------------------------
+
+    def _head(self, cells: int) -> Sequence[Line]:
+        """The four stages: when the task came into each, and how long it was there."""
+        glyphs, clock = self.session.glyphs, self.session.clock
+        row, stays = self._row, self.session.story(TaskStory, self._task).stays()
+        stage_cells = max(12, (cells - 2) // len(TaskState))
+        names: list[Span] = [Span(" ")]
+        times: list[Span] = [Span(" ")]
+        for state in TaskState:
+            stay, is_present = stays.get(state), row.state is state
+            glyph = glyph_of_task(row) if is_present else _glyph(state)
+            role = glyph.role if stay is not None else Role.OFF
+            arrow = "" if state is TaskState.COMPLETED else glyphs.arrow
+            text = f"{glyphs.of(glyph)} {state.wire}"
+            names.append(Span(text, role, is_underlined=is_present))
+            names.append(Span(f" {arrow} ".ljust(stage_cells - len(text)), Role.DIM))
+            spent = "" if stay is None or state is TaskState.COMPLETED else fmt.span(stay.spent_ms)
+            entered = clock(stay.entered_ms) if stay is not None else ""
+            times.append(Span(fit(f" {entered} {spent}", stage_cells), Role.DERIVED))
+        return [tuple(names), tuple(times)]
+
+    # -- pages ---------------------------------------------------------------------------------------------------
+
+    def _pages(self) -> Sequence[Page]:
+        return (
+            ("Overview", self._overview),
+            ("Properties", self._properties),
+            ("Execution", self._execution),
+            ("Attempts", self._attempts),
+            ("Dependencies", self._dependencies),
+            ("Files on node", self._files),
+        )
+
+    def _overview(self, cells: int) -> Sequence[Line]:
+        session, row = self.session, self._row
+        return columns(
+            [
+                blocks.general(session, row),
+                blocks.execution(session, row),
+                *task_blocks(session, self._task),
+                *blocks.failure(row.failure),
+                *blocks.subtasks(session, self._page.subtasks(self._task)),
+            ],
+            cells,
+        )
+
+    def _properties(self, cells: int) -> Sequence[Line]:
+        return columns(parts(self.session, task_settings(self.session.simulation, self._task), _PARTS), cells)
+
+    def _execution(self, cells: int) -> Sequence[Line]:
+        session, row, page = self.session, self._row, self._page
+        shown = [blocks.execution(session, row), *blocks.failure(row.failure)]
+        more = [*blocks.subtasks(session, page.subtasks(self._task)), *blocks.environment(page.environment(self._task))]
+        return [*columns(shown, cells), *([(), *block_lines(more, cells)] if more else [])]
+
+    def _attempts(self, cells: int) -> Sequence[Line]:
+        attempts = self.session.story(TaskStory, self._task).attempts()
+        if not attempts:
+            return [line(Span("It has not been put on a node yet: w tells why.", Role.DIM))]
+        names = ["Attempt", "Node", "Started", "Ended", "Exit code", "Then", "On node since", "Took", "Rule"]
+        shown = len(names) if cells >= _ALL_FROM else _FEW
+        return tabular(names[:shown], [self._attempt(each)[:shown] for each in attempts], cells)
+
+    def _attempt(self, attempt: Attempt) -> Sequence[Span]:
+        clock, node = self.session.clock, self.session.nodes().row(attempt.node)
+        took_ms = None if attempt.start_ms is None else (attempt.end_ms or self.session.now_ms) - attempt.start_ms
+        then = {None: "", TaskState.ACTIVE: "active again", TaskState.COMPLETED: "completed"}.get(attempt.ended_as, "")
+        code = attempt.failure.code if attempt.failure else ""
+        return (
+            Span(str(attempt.number)),
+            link(f"n{node.position} {fmt.short_node(node.node_id)}", ItemRef("node", attempt.node)),
+            Span(clock(attempt.start_ms)),
+            Span(clock(attempt.end_ms)),
+            Span(fmt.optional(attempt.exit_code), Role.FAILED if attempt.exit_code else Role.PLAIN),
+            Span(code or then or "still there", Role.FAILED if code else Role.PLAIN),
+            Span(clock(attempt.placed_ms)),
+            Span(fmt.span(took_ms), Role.DERIVED),
+            Span(attempt.rule, Role.DIM),
+        )
+
+    def _dependencies(self, cells: int) -> Sequence[Line]:
+        found = dependencies_of(self.session.simulation, self._task)
+        if not found.is_used:
+            return [line(Span("The job does not use task dependencies.", Role.DIM))]
+        named = [each.task for each in found.parents[:_MOST_TASKS]]
+        lines: list[Line] = [line(Span("Depends on", Role.STRONG))]
+        rows = [
+            self._task_row(task)
+            if task is not None
+            else (Span(" "), Span(parent.task_id), Span("does not exist", Role.FAILED))
+            for parent, task in zip(found.parents, named, strict=False)
+        ]
+        rows += [
+            (
+                Span(" "),
+                Span(f"{each.low} to {each.high}"),
+                Span(f"{each.missing:,} not satisfied" if each.missing else "satisfied"),
+            )
+            for each in found.ranges
+        ]
+        lines += self._task_table(rows, "It depends on no other task.", cells)
+        lines += [(), line(Span("Who depends on this", Role.STRONG))]
+        lines += self._task_table(
+            [self._task_row(task) for task in found.children[:_MOST_TASKS]], "No task does.", cells
+        )
+        left_out = len(found.children) - _MOST_TASKS
+        return [*lines, line(Span(f"and {left_out:,} more", Role.DIM))] if left_out > 0 else lines
+
+    def _task_table(self, rows: Sequence[Sequence[Span]], otherwise: str, cells: int) -> list[Line]:
+        return tabular((" ", "Task", "State"), rows, cells) if rows else [line(Span(otherwise, Role.DIM))]
+
+    def _task_row(self, task: int) -> tuple[Span, Span, Span]:
+        row = self._page.row(task)
+        glyph = glyph_of_task(row)
+        return self.session.glyphs.span(glyph), link(row.task_id, ItemRef("task", task)), Span(glyph.name, glyph.role)
+
+    def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every page
+        node = self._row.node
+        if node is None:
+            return [line(Span("It has not come to a node yet, so it has no files.", Role.DIM))]
+        opens = link("Open the files on its node", "tell('files')", Role.KEY)
+        return [line(opens, Span(" as they are at this moment; f does so on every page.", Role.DIM))]
+
+
+def _glyph(state: TaskState) -> Glyph:
+    return task_glyph(state, None, is_blocked=False, awaits_retry=False, was_ended=False)

@@ -1,0 +1,1 @@
+"""The event list, the views that its events lead to, and bookmarked moments."""

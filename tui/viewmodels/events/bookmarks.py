@@ -1,0 +1,116 @@
+"""Moments and runs to come back to, and how they compare with the moment that is looked at."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.units import HOUR_MS
+from engine.views.tally import Columns, Measure, Tally, node_ms, parted_at, tally
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.text.styled import Line, Role, Span, fit, line, wrapped
+
+if TYPE_CHECKING:
+    from tui.viewmodels.session.session import Session
+
+_MOST_RUNS = 4
+_LABEL_CELLS = 36
+_NUMBER_CELLS = 14
+
+
+class Recording(NamedTuple):
+    """A run up to a moment."""
+
+    name: str
+    until_ms: int
+    columns: Columns
+
+    def stop(self) -> int:
+        """How many entries there are up to the moment."""
+        return bisect_right(self.columns.when, self.until_ms)
+
+
+class Bookmarks:
+    """What is remembered while the dashboard is open."""
+
+    def __init__(self, session: Session) -> None:
+        """Nothing is remembered yet."""
+        self._session = session
+        self.moments_ms: list[int] = []
+        self._runs: list[Recording] = []
+
+    def add(self) -> int:
+        """Remember the present moment; returns the number of its bookmark, from 1."""
+        now_ms = self._session.now_ms
+        if now_ms not in self.moments_ms:
+            self.moments_ms.append(now_ms)
+        return self.moments_ms.index(now_ms) + 1
+
+    def keep_run(self) -> None:
+        """Remember what is recorded, which a branch will forget."""
+        session = self._session
+        name = f"the run left at {session.clock(session.now_ms)}"
+        self._runs = [*self._runs, Recording(name, session.newest_ms, self._recorded())][-_MOST_RUNS:]
+
+    def _recorded(self) -> Columns:
+        return Columns(*self._session.simulation.log.recorded_columns(0))
+
+    def here(self) -> Recording:
+        """The run up to the moment that is looked at."""
+        return Recording("this moment", self._session.now_ms, self._recorded())
+
+    def others(self) -> list[Recording]:
+        """What the present moment can be compared with: bookmarks, the newest moment, runs that were left."""
+        session, columns = self._session, self._recorded()
+        moments = [
+            Recording(f"bookmark {number}, {session.clock(when_ms)}", when_ms, columns)
+            for number, when_ms in enumerate(self.moments_ms, 1)
+            if when_ms != session.now_ms and when_ms <= session.newest_ms
+        ]
+        if session.is_past:
+            moments.append(Recording("the newest moment", session.newest_ms, columns))
+        return [*moments, *self._runs]
+
+
+class _Read(NamedTuple):
+    tally: Tally
+    node_hours: float
+
+
+def _read(session: Session, run: Recording) -> _Read:
+    counted = tally(session.simulation, run.columns, 0, run.stop())
+    return _Read(counted, node_ms(session.simulation, run.columns, run.until_ms) / HOUR_MS)
+
+
+def compare_lines(session: Session, one: Recording, other: Recording, cells: int) -> list[Line]:
+    """A table of what both have come to, and where they part."""
+    left, right = _read(session, one), _read(session, other)
+    rows = [("up to", session.clock(one.until_ms), session.clock(other.until_ms))]
+    for measure in Measure:
+        counted = left.tally.counts[measure], right.tally.counts[measure]
+        if any(counted):
+            rows.append((measure.value, f"{counted[0]:,}", f"{counted[1]:,}"))
+    jobs = [*left.tally.completed_ms, *(job for job in right.tally.completed_ms if job not in left.tally.completed_ms)]
+    for job in jobs:
+        here, there = (session.clock(each.tally.completed_ms.get(job)) or "not yet" for each in (left, right))
+        rows.append((f"{job} completed", here, there))
+    rows.append(("node-hours", f"{left.node_hours:.2f}", f"{right.node_hours:.2f}"))
+    label_cells = min(_LABEL_CELLS, cells - 2 * _NUMBER_CELLS)
+    lines = [line(Span(f"{one.name} beside {other.name}", Role.STRONG)), ()]
+    for label, here, there in rows:
+        role = Role.PLAIN if here == there else Role.KEY
+        numbers = Span(fit(here, _NUMBER_CELLS, right=True) + fit(there, _NUMBER_CELLS, right=True), role)
+        lines.append(line(Span(fit(label, label_cells), Role.DIM), numbers))
+    return [*lines, (), *(line(each) for each in wrapped(_parting(session, one, other), cells))]
+
+
+def _parting(session: Session, one: Recording, other: Recording) -> str:
+    """The first event at which two runs part, in words."""
+    at = parted_at(one.columns, other.columns)
+    if at is None:
+        return "Both are moments of the same run."
+    when_ms = min(one.columns.when[at], other.columns.when[at])
+    said = f"They part at {session.clock(when_ms)}."
+    if at < session.events.count:
+        said += f" Here: {''.join(span.text for span in EventsModel(session).one_line(at))}."
+    return f"{said} There: {session.simulation.log.shapes[other.columns.shape_of[at]].event}."

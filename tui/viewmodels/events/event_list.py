@@ -1,0 +1,291 @@
+"""The blade Events: what happened, newest last."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any
+
+from engine.views.pages.event_folds import EventFolds
+from engine.views.pages.events import EventPage, EventRow
+from engine.views.wire import event_wire
+from tui.viewmodels.events.destinations import Place, place_of
+from tui.viewmodels.files.locations import FilesAt, files_of_event
+from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.filters import parse_filter
+from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.styled import ItemRef, Kind, Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from tui.viewmodels.session.session import Session
+
+# A filter looks at so many of the newest entries; there may be millions.
+_FILTERED = 20_000
+
+_KINDS = {
+    "PoolStateChanged": "pool",
+    "PoolAllocationStateChanged": "allocation",
+    "NodeStateChanged": "node",
+    "NodeSchedulingStateChanged": "scheduling",
+    "JobStateChanged": "job",
+    "JobScheduleStateChanged": "schedule",
+    "TaskStateChanged": "task",
+    "SubtaskStateChanged": "subtask",
+    "StartTaskStateChanged": "start task",
+    "JobPreparationTaskStateChanged": "preparation",
+    "JobReleaseTaskStateChanged": "release",
+    "PoolResizeStart": "resize",
+    "PoolResizeComplete": "resize",
+    "AutoScaleEvaluated": "autoscale",
+    "TaskScheduleFail": "task",
+    "CommandAccepted": "command",
+    "CommandRefused": "refused",
+    "FaultInjected": "fault",
+}
+_SUBJECTS: dict[str, Kind] = {"jobs": "job", "pools": "pool", "schedules": "job schedule"}
+_ROLES = {
+    "preparation": Role.PREPARING,
+    "release": Role.RELEASING,
+    "command": Role.KEY,
+    "refused": Role.FAILED,
+    "fault": Role.FAILED,
+}
+
+
+class EventsModel(RowsModel):
+    """The entries of the event log; tasks that were added together are one."""
+
+    title = "Events"
+    identity = 3
+    columns = (
+        Column("Time", 10),
+        Column("Kind", 11),
+        Column("Entity", 24, from_width=60),
+        Column("What", 22, stretch=True),
+        Column("Rule", 8, from_width=96),
+    )
+    help_text = (
+        "Everything that happened, in order. ! shows failures only. A filter looks at the newest 20,000 entries.\n"
+        "F follows the newest entry; moving up stops following. Enter opens what an entry is about, at that moment.\n"
+        "x folds entries that are alike; X shows what was done by hand in script form, and R saves it as a scenario."
+    )
+
+    def __init__(self, session: Session) -> None:
+        """An empty list; rows come with ``refresh``."""
+        super().__init__(session)
+        self._page: EventPage = session.events
+        self._folds = EventFolds(session.simulation)
+        self.is_folded = False
+        self.is_by_hand = False
+
+    def order(self) -> Sequence[int]:
+        """The entries up to now: all of them, what was done by hand, only failures, or folded."""
+        if self.is_by_hand:
+            return self._page.by_hand()
+        if self.only_failed:
+            return self._page.failures()
+        return self._folds.starts() if self._folds_now else range(self._page.count)
+
+    @property
+    def _folds_now(self) -> bool:
+        """A filter looks at single entries."""
+        return self.is_folded and not (self.is_by_hand or self.only_failed or self.filter_text)
+
+    def refresh(self) -> None:
+        """Look at the log again."""
+        rows = self.order()
+        if terms := parse_filter(self.filter_text):
+            looked_at = rows[-_FILTERED:]
+            self._rows = self._keep(terms, looked_at)
+        else:
+            self._rows = rows
+        self._hidden = len(rows) - len(self._rows)
+
+    def index_of(self, key: int) -> int | None:
+        """The place of an entry; None where it is not shown."""
+        rows = self._rows
+        if isinstance(rows, range):
+            return key if key in rows else None
+        at = bisect_right(rows, key) - 1  # they are in order; a fold stands for all that is in it
+        return at if at >= 0 and (rows[at] == key or self._folds_now) else None
+
+    def failed_rows(self) -> Container[int]:
+        """The entries that tell of a failure."""
+        return frozenset(self._page.failures())
+
+    def is_failed(self, key: int) -> bool:
+        """Whether an entry tells of a failure."""
+        return self._page.row(key).is_failure
+
+    def identity_of(self, key: int) -> str:
+        """All that a word of a filter can match."""
+        return " ".join(span.text for span in self.cells(key)[1:])
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        """Time, kind, whose event, what happened, rule."""
+        event = self._page.row(key)
+        kind = _KINDS.get(event.event, event.event)
+        if self._folds_now and (size := self._folds.stop(key) - key) > 1:
+            times = self.session.glyphs.times
+            said = ", ".join(f"{state} {times} {number:,}" for state, number in self._folds.states(key))
+            time = Span(self.session.clock(event.t_ms), Role.DIM)
+            return time, Span(kind, _ROLES.get(kind, Role.PLAIN)), Span(f"{times} {size:,}"), Span(said), Span("")
+        role = Role.FAILED if event.is_failure else _ROLES.get(kind, Role.PLAIN)
+        return (
+            Span(self.session.clock(event.t_ms), Role.DIM),
+            Span(kind, role),
+            Span(self.session.text(self._entity(event)), Role.PLAIN),
+            Span(self.session.text(self._what(key, event)), Role.FAILED if event.is_failure else Role.PLAIN),
+            Span(fmt.optional(event.fields.get("rule")), Role.DIM),
+        )
+
+    def _what(self, key: int, event: EventRow) -> str:
+        return (self._page.script_line(key) if self.is_by_hand else None) or what(event)
+
+    def wire(self, key: int) -> dict[str, Any] | None:
+        """An entry as a line of the event log."""
+        return event_wire(self.session.simulation, key)
+
+    def sentence(self, key: int) -> Line:
+        """An entry in words, where there is no room for its details."""
+        return line(*self.cells(key)[3:4])
+
+    def one_line(self, key: int) -> Line:
+        """An entry in one line, for the Watch view."""
+        time, kind, entity, said, _ = self.cells(key)
+        return line(time, " ", kind, " ", entity, " ", said)
+
+    def _entity(self, event: EventRow) -> str:
+        if event.tasks > 1:
+            return f"{event.tasks:,} tasks of {event.job_id}"
+        if event.task_id is not None:
+            subtask = event.fields.get("subtaskId")
+            return event.task_id if subtask is None else f"{event.task_id}, subtask {subtask}"
+        if event.node_id is not None:
+            return f"{event.job_id} on n{event.position}" if event.job_id is not None else f"n{event.position}"
+        named = event.job_id or event.schedule_id or event.pool_id
+        return named or f"{fmt.optional(event.fields.get('command'))} {_named(event)}".strip()
+
+    def place(self, key: int) -> Place | None:
+        """Where what an entry is about is looked at; None where that is nowhere."""
+        return place_of(self._page.row(key))
+
+    def files_of(self, key: int) -> FilesAt | str:
+        """Where the files are of what an entry tells."""
+        return files_of_event(self.session, self._page.row(key))
+
+    def subject_of(self, key: int) -> ItemRef | None:
+        """What an entry is about, as far as it belongs to the job and pool in focus."""
+        event = self._page.row(key)
+        if event.task is not None:
+            return ItemRef("task", event.task) if event.job_id == self.session.job_id else None
+        if event.node is not None:
+            return ItemRef("node", event.node) if event.pool_id == self.session.pool_id else None
+        place = place_of(event)
+        kind = None if place is None else _SUBJECTS.get(place.view)
+        return None if place is None or kind is None or place.row is None else ItemRef(kind, place.row)
+
+    def details(self, key: int) -> Sequence[Block]:
+        """All fields of an entry; of a fold what it is made of."""
+        event = self._page.row(key)
+        if self._folds_now and (stop := self._folds.stop(key)) - key > 1:
+            last_ms = self._page.when_ms(stop - 1)
+            times = (row("From", self.session.clock(event.t_ms)), row("To", self.session.clock(last_ms)))
+            states = tuple(row(state, f"{number:,}") for state, number in self._folds.states(key))
+            return [Block(f"{stop - key:,} × {event.event}", times), Block("Came to", states)]
+        subject = (
+            ("Pool", event.pool_id),
+            ("Node", event.node_id),
+            ("Job", event.job_id),
+            ("Task", event.task_id),
+        )
+        happened = [row(name, value) for name, value in subject if value is not None]
+        general = Block(event.event, (row("Number", event.seq), row("Time", self.session.clock(event.t_ms)), *happened))
+        fields = Block("Fields", tuple(row(name, _json(value)) for name, value in event.fields.items()))
+        script = self._page.script_line(key)
+        return [general, fields, *([] if script is None else [Block("Script line", (row("", script),))])]
+
+    def arrangement(self) -> Line:
+        """How the log is filtered, in words."""
+        if self.is_by_hand:
+            return line(Span("what was done by hand, in script form   R saves it as a scenario", Role.DIM))
+        failed = "   only failures" if self.only_failed else ""
+        failed += "   folded" if self._folds_now else ""
+        hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
+        return line(Span(f"in order of time   filter: {self.filter_text or 'none'}{failed}{hidden}", Role.DIM))
+
+    def empty(self) -> Sequence[str]:
+        """Why nothing is there."""
+        if self.is_by_hand:
+            return ("Nothing has been done by hand.", "a acts on what is under the cursor of another view.")
+        return ("Nothing has happened yet.", "Press space to let time go by, or . for one event.")
+
+
+def what(event: EventRow) -> str:
+    """What an event says beyond whose it is."""
+    fields = event.fields
+    words: list[str] = []
+    if event.event in ("CommandAccepted", "FaultInjected"):
+        body = fields.get("body")
+        return " ".join(f"{name} {_short(value)}" for name, value in body.items()) if isinstance(body, dict) else ""
+    if event.event in ("CommandRefused", "TaskScheduleFail"):
+        return f"{fields.get('code')}: {fields.get('message', '')}"
+    if event.event == "AutoScaleEvaluated":
+        return _evaluation(fields)
+    if "to" in fields:
+        old, new = fields.get("from"), fields["to"]
+        if new is None:
+            words.append(f"{old} → gone" if old else "gone")
+        else:
+            words.append(f"{old} → {new}" if old else f"{new}")
+    if event.task_id is not None and event.node_id is not None:
+        words.append(f"on n{event.position}")
+    if "exitCode" in fields and (fields["exitCode"] or fields.get("result") == "failure"):
+        words.append(f"exit {fields['exitCode']}")
+    failure = fields.get("failureInfo")
+    if isinstance(failure, dict) and failure.get("code") != "FailureExitCode":
+        words.append(str(failure.get("code")))
+    attempt = fields.get("attempt")
+    if isinstance(attempt, int) and attempt > 1:
+        words.append(f"try {attempt}")
+    if fields.get("reason"):
+        words.append(str(fields["reason"]))
+    if "targetDedicatedNodes" in fields:
+        words.append(f"{fields.get('currentDedicatedNodes')} of {fields['targetDedicatedNodes']} dedicated")
+    return " ".join(words)
+
+
+def _named(event: EventRow) -> str:
+    """What a command names, as short as can be."""
+    body = event.fields.get("body")
+    if not isinstance(body, dict):
+        return ""
+    if "node" in body:
+        return f"n{body['node']}"
+    return next((str(body[name]) for name in ("taskId", "jobId", "jobScheduleId", "poolId", "id") if name in body), "")
+
+
+def _json(value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+
+
+def _evaluation(fields: dict[str, object]) -> str:
+    error = fields.get("error")
+    if isinstance(error, dict):
+        said = f"{error['code']}: {error['values'][0]['value']}"
+    else:
+        said = ", ".join(
+            f"{fields[f'current{name}Nodes']} → {fields[f'target{name}Nodes']} {kind}"
+            for kind, name in (("dedicated", "Dedicated"), ("Spot", "LowPriority"))
+        )
+    return f"tried out: {said}" if "trial" in fields else said
+
+
+def _short(value: object) -> str:
+    if isinstance(value, dict | list):
+        return "{…}" if isinstance(value, dict) else f"[{len(value)}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)

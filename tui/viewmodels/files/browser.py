@@ -1,0 +1,241 @@
+"""The files on a node: the tree, and what is under its cursor as a text or as what there is to say of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len
+
+from engine.base.paths import name_of
+from engine.views.pages.files import Cause, FilePage
+from tui.viewmodels.files import retention
+from tui.viewmodels.files.file_text import TextModel
+from tui.viewmodels.files.file_tree import TreeModel
+from tui.viewmodels.files.locations import OUTPUTS
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.styled import Line, Role, Span, between, cut, line, width, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.pages.files import Fate, Item
+    from tui.viewmodels.files.locations import FilesAt
+    from tui.viewmodels.session.session import Session
+
+HELP_TEXT = (
+    "The files on a node at the moment that is looked at. The tree shows directories with all that is in them; enter "
+    "opens one, or reads the file under the cursor.\n"
+    "What a rule has deleted stays in the tree as gone, with the reason; enter looks back at what was in it just "
+    "before. Time may go by meanwhile: space runs and pauses, and with F the end of the file stays in view."
+)
+
+
+class _Memory(NamedTuple):
+    """What was below a directory just before it went, by path."""
+
+    fate: Fate
+    when_ms: int
+    items: dict[str, Item]
+    texts: dict[str, str]
+
+
+class FilesModel:
+    """One node's files as they are looked at."""
+
+    def __init__(self, session: Session, place: FilesAt) -> None:
+        """The tree is opened at this place."""
+        self.session = session
+        nodes = session.nodes()
+        name = fmt.node_name(nodes.position_of(place.node), nodes.id_of(place.node))
+        self.title = session.text(f"Files on node {name}")
+        self.page = FilePage(session.simulation, place.node)
+        self.tree = TreeModel(self.page, session.glyphs)
+        self.text = TextModel(session.glyphs.cursor)
+        self._memories: dict[str, _Memory] = {}
+        self._shown: tuple[str, int | None] = ("", None)  # the path that is read, and as of when if it is gone
+        self._lost: Item | None = None  # the file that was read, and is not there
+        self._info: Sequence[Span] = ()
+        self.tree.reveal(place.path)
+        gone = self.tree.item
+        if gone is not None and gone.gone is not None:
+            self.recall()
+            self.tree.reveal(place.path)
+        elif gone is not None and gone.path == place.path and gone.is_directory:
+            self.tree.open(gone.path)
+        self.look()
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    def refresh(self) -> bool:
+        """Time may have moved: look at the node again; returns whether anything but the time has changed."""
+        if not self.page.refresh():
+            return False
+        read = self._lost or self.tree.item
+        self._memories = {path: memory for path, memory in self._memories.items() if self._fate_of(path) == memory.fate}
+        self._hand_on_memories()
+        self.tree.refresh()
+        if read is not None and not read.is_directory:
+            self._read_on(read)
+        else:
+            self.look()
+        return True
+
+    def _read_on(self, file: Item) -> None:
+        """Read the same file again, if its directory has gone as it was before that; or say that it is not there."""
+        if self.page.item(file.path) is None and self.would_recall:
+            self._remember()
+        self.tree.reveal_again(file.path)
+        self.look()
+        if self.tree.path != file.path:
+            self._lost = file
+            self._tell_of_directory()
+
+    def _fate_of(self, path: str) -> Fate | None:
+        item = self.page.item(path)
+        return None if item is None else item.gone
+
+    def _hand_on_memories(self) -> None:
+        self.tree.remembered = {path: memory.items for path, memory in self._memories.items()}
+
+    def look(self) -> None:
+        """Show what is under the cursor of the tree."""
+        item = self.tree.item
+        self._info, self._lost = (), None
+        if item is None or item.is_directory:
+            self._shown = ("", None)
+            self._tell_of_directory()
+            return
+        text, as_of_ms = self._read(item)
+        is_other = self._shown[0] != item.path
+        self._shown = item.path, as_of_ms
+        self.text.show(text, is_other=is_other)
+        if not text:
+            self._info = [Span(each) for each in self._why_empty(item)]
+
+    def _read(self, item: Item) -> tuple[str, int | None]:
+        """The text of a file, and as of when if it is gone."""
+        if item.gone is None:
+            return self.page.read(item.path) or "", None
+        memory = self._memory_of(item.path)
+        return ("", None) if memory is None else (memory.texts.get(item.path, ""), memory.when_ms)
+
+    def _memory_of(self, path: str) -> _Memory | None:
+        found = (memory for above, memory in self._memories.items() if f"{path}/".startswith(f"{above}/"))
+        return next(found, None)
+
+    def _why_empty(self, item: Item) -> list[str]:
+        if item.size:
+            return ["It was downloaded: its size is known, its text is not."]
+        fates = self.page.fates(item.path)
+        is_running = any(fate.cause is Cause.RETENTION and fate.when_ms is None for fate in fates)
+        if is_running and name_of(item.path) in OUTPUTS:
+            return ["It is empty so far: what a process says stands here when the process has ended."]
+        if item.gone is not None:
+            return ["It was empty.", retention.sentence(self.session, item.gone)]
+        return ["It is empty."]
+
+    def _tell_of_directory(self) -> None:
+        """What there is to say where no file is read."""
+        self.text.show("", is_other=True)
+        item, session = self.tree.item, self.session
+        said = []
+        if self._lost is not None:
+            path, size = self._lost.path, fmt.size(self._lost.size)
+            said.append(Span(f"{path} is not there at {session.clock(session.now_ms)}. It had {size}.", Role.ALERT))
+        if item is None:
+            left_ms = self.page.left_ms
+            why = "" if left_ms is None else f" The node left the pool at {session.clock(left_ms)} (FILE-9)."
+            self._info = [
+                *said,
+                Span(f"There are no files.{why if self.page.is_known else ' The node is not there yet.'}"),
+            ]
+            return
+        said.append(Span(f"{item.path}/", Role.STRONG))
+        entries = len(self.page.children(item.path))
+        if item.gone is None:
+            said.append(Span(f"{entries:,} entr{'y' if entries == 1 else 'ies'}, {fmt.size(item.size)} in all"))
+        elif (memory := self._memory_of(item.path)) is None:
+            said.append(Span("It is gone. Enter looks back at what was in it."))
+        else:
+            is_known = any(path.startswith(f"{item.path}/") for path in memory.items)
+            what = "What was in it is shown as it was just before." if is_known else "There was nothing in it."
+            said.append(Span(f"It is gone. {what}"))
+        sentences = [retention.named(item.path), *(retention.sentence(session, each) for each in self._fates(item))]
+        self._info = [*said, *(Span(each) for each in sentences if each)]
+
+    def _fates(self, item: Item) -> list[Fate]:
+        return [item.gone] if item.gone is not None else self.page.fates(item.path)
+
+    # -- what has gone -------------------------------------------------------------------------------------------
+
+    @property
+    def would_recall(self) -> bool:
+        """Whether what is under the cursor is gone, and what was in it has not been looked at."""
+        item = self.tree.item
+        return item is not None and item.gone is not None and self._memory_of(item.path) is None
+
+    def recall(self) -> None:
+        """Look back at what was in the directory under the cursor just before it went, and open it."""
+        self._remember()
+        self.tree.open(self.tree.path)
+        self.look()
+
+    def _remember(self) -> None:
+        item = self.tree.item
+        if item is None or item.gone is None or item.gone.when_ms is None:
+            return
+        when_ms = max(0, item.gone.when_ms - 1)
+        with self.session.at(when_ms):
+            page = FilePage(self.session.simulation, self.page.node)
+            found = page.below(item.path)
+            texts = {each.path: page.read(each.path) or "" for each in found if not each.is_directory}
+        items = {each.path: each._replace(gone=item.gone) for each in found}
+        self._memories[item.path] = _Memory(item.gone, when_ms, items, texts)
+        self._hand_on_memories()
+        self.page.refresh()
+
+    # -- what is said --------------------------------------------------------------------------------------------
+
+    @property
+    def reads(self) -> str:
+        """The path of the file that is read; empty where there is none, or its text is not known."""
+        return "" if self._info else self._shown[0]
+
+    def rows(self) -> list[Line]:
+        """The rows of the window on the text, or what is said instead."""
+        info = self._info
+        if not info and self.text.total and not self.text.count:
+            info = [Span("No line passes the filter. Esc shows all lines.", Role.DIM)]
+        if not info:
+            return self.text.rows()
+        cells = max(8, self.text.cells - 1)
+        return [line(" ", span._replace(text=each)) for span in info for each in wrapped(span.text, cells)]
+
+    def heading(self, cells: int) -> Line:
+        """The path under the cursor, and what becomes of it."""
+        item = self.tree.item
+        if item is None:
+            return ()
+        fates = self._fates(item)
+        fate = Span(retention.short(self.session, fates[0]), Role.ALERT if item.gone else Role.DERIVED) if fates else ""
+        said = line(fate)
+        path = item.path + ("/" if item.is_directory else "")
+        room = max(0, cells - width(said) - 1)
+        if cell_len(path) > room:  # the end of a path tells more than its beginning
+            path = self.session.glyphs.ellipsis + path[len(path) - room + 1 :]
+        return between(line(Span(path, Role.STRONG)), said, cells)
+
+    def status(self, cells: int) -> Line:
+        """How the text is looked at."""
+        text, glyphs = self.text, self.session.glyphs
+        as_of_ms = self.session.now_ms if self._shown[1] is None else self._shown[1]
+        said = [f"as it was at {self.session.clock(as_of_ms)}"]
+        said += [] if self._shown[1] is None or self.tree.item is None else [fmt.size(self.tree.item.size)]
+        if self.reads:
+            of_all = f" of {text.total:,}" if text.count == text.total else f"; {text.count:,} of {text.total:,} shown"
+            said.append(f"line {text.first + 1:,}{of_all}" if text.count else "no line")
+            said += [f"match {text.match_number or '-'} of {len(text.found):,}"] if text.sought else []
+            said += [f"filter {text.filter_text}"] if text.filter_text else []
+            following = "on" if text.is_following else "held" if text.follows else "off"
+            said += [f"follow {following}", f"wrap {'on' if text.wraps else 'off'}"]
+        return cut(line(Span(f" {glyphs.dot} ".join(said), Role.DIM)), cells)

@@ -1,0 +1,65 @@
+"""Where the files are of what is under the cursor: which node, and which file is to be read first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.paths import STARTUP, job_directory, task_directory
+from engine.base.terms import NodeState, TaskResult
+from engine.views.node_traces import last_directory
+from tui.viewmodels.text.styled import ItemRef
+
+if TYPE_CHECKING:
+    from engine.views.pages.events import EventRow
+    from tui.viewmodels.session.session import Session
+
+OUTPUTS = "stdout.txt", "stderr.txt"
+_HOOKS = "JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged"
+
+
+class FilesAt(NamedTuple):
+    """Where files are looked at first: a node by its row number, and a path on it; empty is the root."""
+
+    node: int
+    path: str = ""
+
+
+def output_at(node: int, directory: str, *, has_failed: bool) -> FilesAt:
+    """The file to be read first in the directory of a process."""
+    return FilesAt(node, f"{directory}/{OUTPUTS[has_failed]}")
+
+
+def files_of(session: Session, subject: ItemRef | None) -> FilesAt | str:
+    """Where the files of a node or task are; else a sentence that says why there are none."""
+    if subject is not None and subject.kind == "node":
+        return _files_of_node(session, int(subject.key))
+    if subject is None or subject.kind != "task":
+        return "f shows files on a node: put the cursor on a node or task."
+    task = session.tasks(session.job_id).row(int(subject.key))
+    found = last_directory(session.simulation, task.task)
+    if found is None:
+        return f"{task.task_id} has not started on any node: it has no files."
+    return output_at(*found, has_failed=task.result is TaskResult.FAILURE)
+
+
+def _files_of_node(session: Session, node: int) -> FilesAt:
+    """The start task's errors if they are why nothing runs there, else the directory of the job in focus."""
+    if session.nodes().state_of(node) is NodeState.START_TASK_FAILED:
+        return output_at(node, STARTUP, has_failed=True)
+    return FilesAt(node, job_directory(session.job_id) if session.job_id else "")
+
+
+def files_of_event(session: Session, event: EventRow) -> FilesAt | str:
+    """Where the files are of whose event it is: a task's, a preparation's or release's, a start task's, a node's."""
+    if event.task is not None and event.tasks == 1:
+        if event.node is None or event.job_id is None or event.task_id is None:
+            return files_of(session, ItemRef("task", event.task))
+        return output_at(event.node, task_directory(event.job_id, event.task_id), has_failed=event.is_failure)
+    if event.node is None:
+        return files_of(session, None)
+    if event.event in _HOOKS and event.job_id is not None:
+        page = session.pages(event.job_id)[_HOOKS.index(event.event)]
+        return output_at(event.node, page.row(event.node).root_directory, has_failed=event.is_failure)
+    if event.event == "StartTaskStateChanged":
+        return output_at(event.node, STARTUP, has_failed=event.is_failure)
+    return files_of(session, ItemRef("node", event.node))

@@ -1,0 +1,86 @@
+"""What becomes of the files of a directory, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.paths import APPLICATIONS, MOUNTS, SHARED, STARTUP, VOLATILE, WORKITEMS
+from engine.views.pages.files import Cause, Fate
+from tui.viewmodels.text import format as fmt
+
+if TYPE_CHECKING:
+    from tui.viewmodels.session.session import Session
+
+_PAST = {
+    Cause.RETENTION: "Its retention time of {span} ended at {time} (FILE-7).",
+    Cause.TASK_DELETED: "Its task was deleted at {time} (TASK-14).",
+    Cause.JOB_DELETED: "Its job was deleted at {time} (JOB-16).",
+    Cause.REIMAGED: "The node was reimaged at {time} (NOP-12).",
+    Cause.DEALLOCATED: "The node was deallocated at {time} (NOP-12).",
+    Cause.PREEMPTED: "The node was preempted at {time} (SPOT-3).",
+    Cause.LEFT: "The node left the pool at {time}, and its files with it (FILE-9).",
+}
+_KNOWN = {
+    Cause.RETENTION: "It is deleted at {time}, {span} after its process ended (FILE-7).",
+    Cause.PREEMPTED: "The node is preempted at {time}, and all its files are lost (SPOT-7).",
+}
+_UNKNOWN = {
+    Cause.RETENTION: "It is deleted {span} after its process has ended (FILE-7).",
+    Cause.JOB_DELETED: "Its job is being deleted, and all directories of the job with it (JOB-16).",
+    Cause.REIMAGED: "The node is reimaged once its tasks have ended, and all its files are lost (NOP-12).",
+    Cause.DEALLOCATED: "The node is deallocated once its tasks have ended, and all its files are lost (NOP-12).",
+    Cause.LEFT: "The node leaves the pool once its tasks have ended, and all its files are lost (FILE-9).",
+}
+_SHORT_PAST = {
+    Cause.RETENTION: "retention ended",
+    Cause.TASK_DELETED: "task deleted",
+    Cause.JOB_DELETED: "job deleted",
+    Cause.REIMAGED: "node reimaged",
+    Cause.DEALLOCATED: "node deallocated",
+    Cause.PREEMPTED: "node preempted",
+    Cause.LEFT: "node left",
+}
+_SHORT_UNKNOWN = {
+    Cause.RETENTION: "goes {span} after its end",
+    Cause.JOB_DELETED: "goes with its job",
+    Cause.REIMAGED: "goes when the node is reimaged",
+    Cause.DEALLOCATED: "goes when the node is deallocated",
+    Cause.LEFT: "goes when the node leaves",
+}
+_JOB_SLASHES = 2  # workitems/<job>/job-1 (FILE-3)
+_NAMED = {
+    APPLICATIONS: "Application packages of the pool and of tasks, unpacked (APP-7).",
+    MOUNTS: "The file systems that the pool mounts (FILE-13).",
+    SHARED: "Every task may read and write here. Nothing is cleaned up while the node lives: what a job leaves here "
+    "its release task must remove (FILE-8).",
+    STARTUP: "The directory of the start task. Its wd is emptied whenever the start task begins (START-9).",
+    VOLATILE: "The service's own.",
+    WORKITEMS: "A directory for each job, and in it one for each of its processes. They go with their job (JOB-16).",
+}
+
+
+def named(path: str) -> str:
+    """What a directory is for: one of those that every node has, or a job's; empty for any other."""
+    is_of_job = path.startswith(f"{WORKITEMS}/") and path.count("/") == _JOB_SLASHES
+    return "The directory of a job. It goes when the job is deleted (JOB-16)." if is_of_job else _NAMED.get(path, "")
+
+
+def sentence(session: Session, fate: Fate) -> str:
+    """What takes a directory away, or has taken it."""
+    if fate.when_ms is None:
+        words = _UNKNOWN[fate.cause]
+    else:
+        words = (_PAST if fate.when_ms <= session.now_ms else _KNOWN)[fate.cause]
+    return _said(session, fate, words)
+
+
+def short(session: Session, fate: Fate) -> str:
+    """The same in a few words."""
+    if fate.when_ms is None:
+        return _said(session, fate, _SHORT_UNKNOWN[fate.cause])
+    is_past = fate.when_ms <= session.now_ms
+    return _said(session, fate, f"gone since {{time}}: {_SHORT_PAST[fate.cause]}" if is_past else "goes at {time}")
+
+
+def _said(session: Session, fate: Fate, words: str) -> str:
+    return words.format(time=session.clock(fate.when_ms), span=fmt.in_words(fate.retention_ms or 0))

@@ -1,0 +1,1 @@
+"""The lines around every view: header, tabs, go line and notices."""

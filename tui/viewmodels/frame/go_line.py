@@ -1,0 +1,133 @@
+"""The go line: what can be typed there, how it goes on, and what was probably meant."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.views.pages.job_schedules import schedule_ids
+from engine.views.pages.jobs import job_ids, pool_ids
+from tui.settings.nearest import nearest
+from tui.settings.options import SPEEDS
+from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.lists.filters import column_of, field_name
+from tui.viewmodels.lists.job_schedules import JobSchedulesModel
+from tui.viewmodels.lists.jobs import JobsModel
+from tui.viewmodels.lists.nodes import NodesModel
+from tui.viewmodels.lists.pools import PoolsModel
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.text.styled import Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.session.session import Session
+
+# Where an id is looked for, in this order.
+_SEARCHED: dict[str, type[RowsModel]] = {
+    "jobs": JobsModel,
+    "pools": PoolsModel,
+    "nodes": NodesModel,
+    "tasks": TasksModel,
+    "schedules": JobSchedulesModel,
+}
+VIEWS = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
+VERBS = ("time", "speed", "only", "filter", "sort", "columns")
+_NODE = re.compile(r"n(\d+)", re.IGNORECASE)
+_MOST_TASKS = 1000
+_MOST_OFFERED = 12
+
+
+class Found(NamedTuple):
+    """A row of a view that has an id."""
+
+    view: str
+    model: RowsModel
+    key: int
+
+
+def find(session: Session, identity: str) -> Found | None:
+    """What has this id, or is the node with this index (``n117``); else the first whose id contains it."""
+    index = _NODE.fullmatch(identity)
+    nodes = session.nodes().nodes()
+    if index and int(index[1]) < len(nodes):
+        return Found("nodes", NodesModel(session), nodes[int(index[1])])
+    found = []
+    for view, model_type in _SEARCHED.items():
+        model = model_type(session)
+        key = model.find(identity)
+        if key is not None:
+            found.append(Found(view, model, key))
+    exact = (each for each in found if each.model.identity_of(each.key).lower() == identity.lower())
+    return next(exact, next(iter(found), None))
+
+
+def not_found(session: Session, text: str) -> str:
+    """That there is no such thing, and what there is."""
+    return f"Nothing is called {text!r}{nearest(text.lower(), list(_words(session)))}."
+
+
+def _words(session: Session) -> Iterator[str]:
+    """Whatever can be typed first."""
+    yield from VIEWS
+    yield from VERBS
+    yield from _ids(session)
+
+
+def _ids(session: Session) -> Iterator[str]:
+    yield from job_ids(session.simulation)
+    yield from pool_ids(session.simulation)
+    yield from schedule_ids(session.simulation)
+    yield from (f"n{index}" for index in range(len(session.nodes().nodes())))
+    tasks = session.tasks(session.job_id)
+    yield from tasks.ids_of(tasks.order()[:_MOST_TASKS])
+
+
+def completions(session: Session, text: str, columns: Sequence[str] = ()) -> list[str]:
+    """What the text may become, at most a dozen; ``columns`` are those of the list that is shown, if there is one."""
+    verb, blank, rest = text.lower().lstrip().partition(" ")
+    if blank and verb in VERBS:
+        begun, wanted = _arguments(verb, rest, columns)
+        return [f"{verb} {begun}{each}" for each in wanted if each.startswith(rest[len(begun) :])][:_MOST_OFFERED]
+    begun = text.lower().lstrip()
+    words = dict.fromkeys(each for each in _words(session) if each.lower().startswith(begun))
+    return [f"{each} " if each in VERBS else each for each in islice(words, _MOST_OFFERED)]
+
+
+def _arguments(verb: str, rest: str, columns: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """What of the rest is settled, and what can follow it."""
+    names = [name.lower() for name in columns if name]
+    match verb:
+        case "time":
+            return "", ("end", "failure", "+5m", "-5m")
+        case "speed":
+            return "", [f"{speed:g}" if speed else "max" for speed in SPEEDS]
+        case "only":
+            return "", ("failed",)
+        case "sort":
+            return "", names
+        case "columns":
+            settled = rest[: max(rest.rfind("+"), rest.rfind("-")) + 1]
+            return settled, names if settled else [f"+{name}" for name in names]
+    return "", [f"{field_name(name)}:" for name in names]
+
+
+def asked_columns(text: str, columns: Sequence[str]) -> tuple[dict[str, bool], list[str]]:
+    """``+retry count -node`` as names of columns and whether they are to be shown, and what is no column."""
+    asked, unknown = {}, []
+    for sign, words in re.findall(r"([+-])([^+-]+)", text):
+        at = column_of(field_name(words), columns)
+        if at is None:
+            unknown.append(words.strip())
+        else:
+            asked[columns[at]] = sign == "+"
+    return asked, unknown
+
+
+def line_hint(text: str, offered: Sequence[str]) -> Line:
+    """What the text may become."""
+    if not offered:
+        return line(Span(" enter: looked for among all ids" if text.strip() else " ", Role.DIM))
+    return line(Span(" tab ", Role.KEY), Span("  ".join(each.strip() for each in offered), Role.DIM))

@@ -1,0 +1,230 @@
+"""The fixed lines: breadcrumb and transport, the scrubber, the tabs, the hints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import cell_len
+
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.glyphs import JOB
+from tui.viewmodels.text.styled import Line, Role, Span, between, width
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.frame.tabs import Tab
+    from tui.viewmodels.session.session import Session
+
+
+_WIDE = 100  # cells
+_MOST_HINTS = 8
+
+
+class Transport(NamedTuple):
+    """How time goes by at the moment."""
+
+    is_playing: bool
+    speed: float | None
+    is_finished: bool
+    way: str | None = None  # what is said while it is on the way to another moment
+
+
+def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -> Line:
+    """Where one is, and what time it is there."""
+    separator = Span(f" {session.glyphs.path} ", Role.DIM)
+    path = [span for text, _ in _path(session, cells) for span in (Span(text), separator)]
+    clock = _clock(session, transport, is_narrow=cells < _WIDE)
+    return between((Span(" "), *path, Span(title, Role.STRONG)), clock, cells)
+
+
+def _path(session: Session, cells: int) -> list[tuple[str, str]]:
+    """The way to what is shown: what it is called, and the view in which it is found."""
+    job = session.job(session.job_id)
+    if cells < _WIDE:
+        return [(f"{job.job_id} {JOB[job.state].name}", "jobs")] if job is not None else []
+    parts = [(session.simulation.scenario.name, "watch"), (session.pool_id, "pools"), (session.job_id, "jobs")]
+    return [(text, view) for text, view in parts if text]
+
+
+def breadcrumb_at(session: Session, cell: int, cells: int) -> str | None:
+    """The view to which the part of the breadcrumb under a cell leads; None beside them."""
+    at = 1
+    for text, view in _path(session, cells):
+        wide = cell_len(text)
+        if at <= cell < at + wide:
+            return view
+        at += wide + 3
+    return None
+
+
+def _clock(session: Session, transport: Transport, *, is_narrow: bool) -> Line:
+    now_ms = session.now_ms
+    start = session.simulation.scenario.start
+    moment = session.clock(now_ms) if is_narrow else fmt.date_and_clock(start, now_ms)
+    spans = [Span(moment, Role.STRONG), Span(" " if is_narrow else f"  +{fmt.span(now_ms)}   ")]
+    spans += [_state(session, transport), Span(" ")]
+    if not is_narrow:
+        spans.append(Span(f"  seed {session.simulation.seed} ", Role.DIM))
+    return tuple(spans)
+
+
+def _state(session: Session, transport: Transport) -> Span:
+    speed = fmt.speed_text(transport.speed)
+    if transport.way is not None:
+        return Span(f" {transport.way} ", Role.ALERT)
+    if session.is_past:
+        behind = fmt.span(session.newest_ms - session.now_ms)
+        return Span(f" PAST -{behind} ", Role.ALERT)
+    if transport.is_finished:
+        return Span("END", Role.STRONG)
+    return Span(f"RUN {speed}", Role.OK) if transport.is_playing else Span(f"PAUSED {speed}", Role.PREPARING)
+
+
+class _Scale(NamedTuple):
+    """What the scrubber stands for: its labels, the cells between them, and the time that these cover."""
+
+    first: str
+    last: str
+    cells: int
+    span_ms: int
+    planned_ms: int | None  # the last end that can be estimated
+
+
+def _scale(session: Session, cells: int) -> _Scale:
+    start = session.simulation.scenario.start
+    planned_ms = session.forecast().end_ms
+    span_ms = _span_ms(session, planned_ms)
+    first, last = f" {fmt.clock(start, 0)} ", f" {fmt.clock(start, span_ms)} "
+    if planned_ms is not None and cells >= _WIDE:
+        last = f" planned end {fmt.clock(start, planned_ms)} {last}"
+    return _Scale(first, last, cells - len(first) - len(last), span_ms, planned_ms)
+
+
+def _span_ms(session: Session, planned_ms: int | None) -> int:
+    """A little more than has been seen, and what is planned; at most the run."""
+    seen_ms = max(session.newest_ms, session.now_ms)
+    shown_ms = 600_000
+    while shown_ms * 3 < seen_ms * 4 or (planned_ms is not None and shown_ms < planned_ms):
+        shown_ms *= 2
+    return min(shown_ms, session.simulation.end_ms)
+
+
+def scrubber(session: Session, cells: int) -> Line:
+    """Density of events over the run, failures, what was done by hand, now, and how far it is planned."""
+    scale = _scale(session, cells)
+    bins, span_ms = scale.cells, max(1, scale.span_ms)
+    if bins < 8:
+        return ()
+    glyphs = session.glyphs
+    counts = session.events.density(bins, scale.span_ms)
+    top = max(count for count, _ in counts) or 1
+    now_bin = min(bins - 1, session.now_ms * bins // span_ms)
+    newest_bin = min(bins - 1, session.newest_ms * bins // span_ms)
+    planned_bin = bins if scale.planned_ms is None else scale.planned_ms * bins // span_ms
+    levels = len(glyphs.densities) - 1
+    marks: dict[int, Span] = {}
+    for when_ms in session.events.by_hand_ms():
+        marks[when_ms * bins // span_ms] = Span(glyphs.by_hand, Role.KEY)
+    marks[now_bin] = Span(glyphs.now, Role.STRONG)
+    spans = []
+    for at, (count, failures) in enumerate(counts):
+        if at in marks:
+            spans.append(marks[at])
+        elif failures:
+            spans.append(Span(glyphs.failure, Role.FAILED))
+        elif at < now_bin:
+            level = -(-count * levels // top)
+            spans.append(Span(glyphs.densities[level], Role.RUNNING))
+        elif at <= newest_bin:
+            spans.append(Span(glyphs.planned, Role.QUIET))
+        else:
+            spans.append(Span(glyphs.planned if at <= planned_bin else " ", Role.OFF))
+    return (Span(scale.first, Role.DIM), *_merged(spans), Span(scale.last, Role.DIM))
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for span in spans:
+        if merged and merged[-1][1:] == span[1:]:
+            merged[-1] = merged[-1]._replace(text=merged[-1].text + span.text)
+        else:
+            merged.append(span)
+    return merged
+
+
+def scrubber_ms(session: Session, cell: int, cells: int) -> int | None:
+    """The moment under a cell of the scrubber; None beside it."""
+    scale = _scale(session, cells)
+    at = cell - len(scale.first)
+    return at * scale.span_ms // scale.cells if 0 <= at < scale.cells else None
+
+
+def tab_line(tabs: Sequence[Tab], current: str, cells: int) -> Line:
+    """The views with their keys; the current one stands out."""
+    spans: list[Span] = [Span(" ")]
+    for tab, title in zip(tabs, _tab_titles(tabs, cells), strict=True):
+        is_current = tab.name == current
+        spans.append(Span(tab.key, Role.KEY))
+        spans.append(Span(f" {title.rstrip()} ", Role.STRONG if is_current else Role.DIM, False, is_current))
+        spans.append(Span(title[len(title.rstrip()) :]))
+    return tuple(spans)
+
+
+def _tab_titles(tabs: Sequence[Tab], cells: int) -> list[str]:
+    """The longest titles that fit beside one another, with whatever blank comes after each."""
+    forms = (
+        [f"{tab.title} " for tab in tabs],
+        [tab.title for tab in tabs],
+        [tab.short for tab in tabs],
+        [tab.short[:4] for tab in tabs],
+        [tab.short[:3] for tab in tabs],
+    )
+    return next((titles for titles in forms if sum(len(title) + 3 for title in titles) <= cells), forms[-1])
+
+
+def tab_at(tabs: Sequence[Tab], cell: int, cells: int) -> str | None:
+    """The view whose tab is under a cell."""
+    at = 1
+    for tab, title in zip(tabs, _tab_titles(tabs, cells), strict=True):
+        wide = len(tab.key) + len(title) + 2
+        if at <= cell < at + wide:
+            return tab.name
+        at += wide
+    return None
+
+
+def of_use(
+    here: Sequence[tuple[str, str]], transport: Transport, *, is_past: bool, is_low: bool
+) -> list[tuple[str, str]]:
+    """The ids of bindings that are of use now, and what they do in a word: at most eight, four on a low screen.
+
+    Those of the view, ``here``, stand between those of time and those that are always of use.
+    """
+    first = [("time.play", "pause" if transport.is_playing else "run"), ("time.step", "step")]
+    if transport.way is not None:
+        first.insert(0, ("go.out", "stay here"))
+    elif is_past:
+        first.insert(0, ("time.branch", "branch here"))
+    if is_low:
+        return [*first[:2], ("row.why", "why"), ("help", "help")]
+    last = [("row.why", "why"), ("row.act", "act"), ("help", "help")]
+    rest = [*here, ("time.slower time.faster", "speed"), ("time.back", "back"), ("time.go", "go to time")]
+    return [*first, *rest[: _MOST_HINTS - len(first) - len(last)], *last]
+
+
+def hints(pairs: Sequence[tuple[str, str]], cells: int) -> Line:
+    """Keys and what they do, as many as fit; the last one always."""
+    drawn = [(Span(key, Role.KEY), Span(f" {does}   ", Role.DIM)) for key, does in pairs]
+    room = cells + 2 - width(drawn[-1])
+    spans: list[Span] = [Span(" ")]
+    for pair in drawn[:-1]:
+        if width((*spans, *pair)) > room:
+            break
+        spans += pair
+    return (*spans, *drawn[-1])
+
+
+def too_small(cells: int, lines: int) -> list[Line]:
+    """What is said where nothing can be drawn."""
+    return [(Span(f" needs at least 60x16, has {cells}x{lines}", Role.ALERT),)]

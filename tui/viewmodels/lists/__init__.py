@@ -1,0 +1,1 @@
+"""The list pages: columns, filters and sorting, and the rows of each list."""

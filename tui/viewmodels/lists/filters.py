@@ -1,0 +1,112 @@
+"""The filter language.
+
+Words match ids, ``!word`` excludes. ``field:value`` asks for what a column says, ``field:!value`` for anything else,
+``field:>5m`` and ``field:<5m`` compare numbers, durations and times. All terms must hold.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from tui.settings.nearest import nearest
+from tui.viewmodels.text.styled import Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_FIELD = re.compile(r"(!?)([a-z]\w*):(.*)")
+_NUMBER = re.compile(r"[-+]?\$?(\d[\d,]*(?:\.\d+)?)%?(?= of \d|$)")
+_CLOCK = re.compile(r"([-+]?)(?:(\d\d)-(\d\d)[ t]|(\d+)d )?(\d{1,2}):(\d{2})(?::(\d{2}))?")
+_SPAN = re.compile(r"(?:pt?)?(?:(\d+)d)?t?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+_ALIASES = {"slots": ("runningtasks", "requiredslots"), "job": ("focusjob",), "retries": ("retrycount",)}
+_DAY_S = 86_400
+
+
+class Term(NamedTuple):
+    """One word of a filter."""
+
+    field: str  # empty: the id
+    operator: str  # "", "<" or ">"
+    value: str
+    is_excluded: bool
+
+
+def field_name(column: str) -> str:
+    """A column's name as a field: lower case, without blanks."""
+    return re.sub(r"\W", "", column.lower())
+
+
+def parse_filter(text: str) -> tuple[Term, ...]:
+    """The terms of a filter; every text is a filter."""
+    terms = []
+    for word in text.lower().split():
+        named = _FIELD.fullmatch(word)
+        bang, field, value = (named[1], named[2], named[3]) if named else ("", "", word)
+        is_excluded = bool(bang) or value.startswith("!")
+        value = value.removeprefix("!")
+        operator = value[:1] if field and value[:1] in ("<", ">") else ""
+        if value := value.removeprefix(operator):
+            terms.append(Term(field, operator, value, is_excluded))
+    return tuple(terms)
+
+
+def column_of(field: str, columns: Sequence[str]) -> int | None:
+    """The number of the column that a field names, in full or by how it begins; None where none is."""
+    fields = [field_name(name) for name in columns]
+    for wanted in (field, *_ALIASES.get(field, ())):
+        if wanted in fields:
+            return fields.index(wanted)
+        begun = [at for at, name in enumerate(fields) if name.startswith(wanted)]
+        if begun:
+            return begun[0]
+    return None
+
+
+def passes(term: Term, text: str) -> bool:
+    """Whether what a cell says is what a term asks for."""
+    return _says(term, text.strip().lower()) is not term.is_excluded
+
+
+def _says(term: Term, text: str) -> bool:
+    left, right = quantity(text), quantity(term.value)
+    if not term.operator:
+        return term.value in text if left is None or right is None else left == right
+    if left is None or right is None:
+        left_text, right_text = text, term.value
+        return bool(text) and (left_text < right_text if term.operator == "<" else left_text > right_text)
+    return left < right if term.operator == "<" else left > right
+
+
+def quantity(text: str) -> float | None:
+    """What can be compared: a number (``1,234``, ``3 of 4``, ``$0.12``), else a time or duration in seconds.
+
+    ``10:42``, ``00:41:50``, ``-00:03:12``, ``2d 03:04:05`` and ``01-06 10:42:17`` are as the lists show them; ``5m``,
+    ``1h30m``, ``45s`` and ``PT5M`` can be typed. None for anything else.
+    """
+    number = _NUMBER.match(text)
+    if number:
+        return float(number[1].replace(",", "")) * (-1 if text.startswith("-") else 1)
+    clock = _CLOCK.fullmatch(text)
+    if clock:
+        sign, month, day, days, hours, minutes, seconds = clock.groups()
+        whole_days = int(month) * 31 + int(day) if month else int(days or 0)  # in order, which is all that is asked
+        value = whole_days * _DAY_S + int(hours) * 3600 + int(minutes) * 60 + int(seconds or 0)
+        return -value if sign == "-" else value
+    span = _SPAN.fullmatch(text)
+    if span and any(span.groups()):
+        days, hours, minutes, seconds = (float(part or 0) for part in span.groups())
+        return days * _DAY_S + hours * 3600 + minutes * 60 + seconds
+    return None
+
+
+def filter_hint(text: str, columns: Sequence[str]) -> Line:
+    """What can be typed, or what is wrong with what has been."""
+    fields = [field_name(name) for name in columns if name]
+    for term in parse_filter(text):
+        if term.field and column_of(term.field, columns) is None:
+            return line(Span(f" No field {term.field}{nearest(term.field, fields)}.", Role.FAILED))
+    word = text.lower().split(" ")[-1].lstrip("!")
+    begun = [field for field in fields if word and field.startswith(word)]
+    language = [] if begun else [Span(" word  !word  field:value  field:!value  field:>5m ", Role.KEY)]
+    return line(*language, Span(f" fields: {' '.join(begun or fields)}", Role.DIM))

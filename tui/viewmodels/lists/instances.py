@@ -1,0 +1,330 @@
+"""The blades Preparation tasks and Release tasks: one line for each node."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from engine.base.terms import JobState
+from engine.specs.job import JobPreparationTask, JobReleaseTask
+from engine.views.durations import Durations
+from engine.views.node_files import hook_outputs
+from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
+from engine.views.stories import NodeStory, trigger_of
+from engine.views.wire import hook_wire
+from tui.viewmodels.files.locations import FilesAt, output_at
+from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.properties import instance as blocks
+from tui.viewmodels.properties.job import no_limit, yes
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.blocks import Block
+from tui.viewmodels.text.glyphs import NODE, hook_glyph
+from tui.viewmodels.text.styled import Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.session.session import Session
+
+_SHOWN = (
+    HookStatus.SUCCEEDED,
+    HookStatus.RUNNING,
+    HookStatus.RETRYING,
+    HookStatus.FAILED,
+    HookStatus.SUPERSEDED,
+    HookStatus.WILL_RUN,
+    HookStatus.SKIPPED,
+    HookStatus.GONE,
+)
+_FIRST = (
+    Column("", 1),
+    Column("Node", 12, stretch=True),
+    Column("State", 9, from_width=60),
+    Column("Result", 8, least=7),
+    Column("Start time", 10, least=8),
+    Column("End time", 10, least=8),
+    Column("Exit code", 9),
+)
+_EXTRA = (
+    Column("Pool", 12, is_extra=True),
+    Column("Failure category", 16, is_extra=True),
+    Column("Failure code", 20, is_extra=True),
+    Column("Runs", 4, is_extra=True, is_right=True, is_derived=True),
+    Column("Node state", 28, is_extra=True),
+)
+_BAR_CELLS = 8
+
+
+class InstancesModel(RowsModel):
+    """Preparation or release of the job in focus, node by node."""
+
+    hook: ClassVar[Hook]
+    kind = "node"
+
+    def __init__(self, session: Session) -> None:
+        """An empty list; rows come with ``refresh``."""
+        super().__init__(session)
+        self._page = self._new_page()
+        self._durations = Durations(session.simulation)
+
+    def spread(self) -> str:
+        """How long it took where it has succeeded: median, 95th percentile and the slowest; empty before that."""
+        spread = self._durations.spread(self._new_page())
+        if spread is None:
+            return ""
+        times = zip(("p50", "p95", "slowest"), spread, strict=True)
+        return "  ".join(f"{name} {fmt.span(ms).removeprefix('00:')}" for name, ms in times)
+
+    def of_all(self) -> str:
+        """How many nodes have a record, of all that the pool has."""
+        present = self._page.nodes_present()
+        return (
+            f"{self.count:,} of {present:,} node{'s' if present != 1 else ''}"
+            if self.count <= present
+            else f"{self.count:,}"
+        )
+
+    def _new_page(self) -> InstancePage:
+        preparation, release = self.session.pages(self.session.job_id)
+        return preparation if self.hook is Hook.PREPARATION else release
+
+    def order(self) -> Sequence[int]:
+        """Nodes with a record; with those without one after a key."""
+        self._page = self._new_page()
+        return self._page.order(with_all=self.with_all)
+
+    def is_failed(self, key: int) -> bool:
+        """Whether it failed on this node."""
+        return self._page.status_of(key) is HookStatus.FAILED
+
+    def identity_of(self, key: int) -> str:
+        """The node's id."""
+        return self._page.row(key).node_id
+
+    def _name(self, key: int) -> str:
+        return fmt.node_name(self._page.position_of(key), self._page.row(key).node_id)
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        """Glyph, node, state, result, times, exit code and, for preparation, retries."""
+        record = self._page.row(key)
+        clock = self.session.clock
+        glyph = hook_glyph(self.hook, record.status)
+        result = record.result.value if record.result else ""
+        duration_ms = None if record.start_ms is None else (record.end_ms or self.session.now_ms) - record.start_ms
+        node = NODE[record.node_state]
+        role = glyph.role if record.status in (HookStatus.FAILED, HookStatus.RETRYING) else Role.PLAIN
+        return (
+            self.session.glyphs.span(glyph),
+            Span(self.session.text(self._name(key)), role),
+            Span(record.state.wire if record.state else glyph.name, Role.PLAIN if record.state else Role.DERIVED),
+            Span(result, Role.FAILED if result == "failure" else Role.PLAIN),
+            Span(clock(record.start_ms)),
+            Span(clock(record.end_ms)),
+            Span(fmt.optional(record.exit_code), Role.FAILED if record.exit_code else Role.PLAIN),
+            *self._retries(record),
+            Span(self._duration(duration_ms), Role.DERIVED),
+            Span(record.pool_id),
+            Span(record.failure.category.value if record.failure else ""),
+            Span(record.failure.code if record.failure else "", Role.FAILED),
+            Span(str(record.runs)),
+            Span(node.name if record.gone_ms is None else f"{node.name} at {clock(record.gone_ms)}", node.role),
+            *self._more(record),
+        )
+
+    def _retries(self, record: InstanceRow) -> tuple[Span, ...]:  # noqa: ARG002  # release is not retried (REL-8)
+        return ()
+
+    def _more(self, record: InstanceRow) -> tuple[Span, ...]:  # noqa: ARG002  # only preparation has more
+        return ()
+
+    def _duration(self, duration_ms: int | None) -> str:
+        """A time, and a bar that is full at what 95 of 100 nodes take at most."""
+        if duration_ms is None:
+            return ""
+        most_ms = self._page.long_ms()
+        cells = min(_BAR_CELLS, -(-duration_ms * _BAR_CELLS // most_ms)) if most_ms else 0
+        return f"{fmt.span(duration_ms)} {self.session.glyphs.full * cells}"
+
+    def summary(self) -> Line:
+        """Counts by status."""
+        glyphs = self.session.glyphs
+        counts = self._page.counts()
+        spans: list[Span] = []
+        for status in _SHOWN:
+            if counts.get(status):
+                glyph = hook_glyph(self.hook, status)
+                spans += [glyphs.span(glyph), Span(f" {counts[status]:,} {glyph.name}   ")]
+        with_record = sum(counts.values()) - counts.get(HookStatus.GONE, 0) - counts.get(HookStatus.WILL_RUN, 0)
+        without = max(0, self._page.nodes_present() - with_record)
+        if self._page.definition() is not None and without:
+            spans.append(Span(f"{without:,} nodes without a record", Role.DIM))
+        return tuple(spans)
+
+    def footer(self) -> Sequence[Line]:
+        """The task as the job specifies it."""
+        task = self._page.definition()
+        if task is None:
+            return ()
+        return (line(Span("command line  ", Role.DIM), Span(task.command_line)), self._settings(task))
+
+    @abstractmethod
+    def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
+        """The settings that decide where and how often it runs."""
+
+    def files_of(self, key: int) -> FilesAt | str:
+        """The output of this task on the node; where it has not run, the node."""
+        record = self._page.row(key)
+        if record.state is None:
+            return super().files_of(key)
+        return output_at(key, record.root_directory, has_failed=self.is_failed(key))
+
+    def sentence(self, key: int) -> Line:
+        """What happened on a node, in one line."""
+        record = self._page.row(key)
+        words = [f"n{self._page.position_of(key)}", hook_glyph(self.hook, record.status).name]
+        if record.exit_code is not None:
+            words.append(f"exit {record.exit_code}")
+        if record.retry_count:
+            words.append(f"tried {record.retry_count + 1} times")
+        if record.is_barred:
+            words.append("barred from this job until reimaged")
+        if record.gone_ms is not None:
+            words.append(f"left the pool at {self.session.clock(record.gone_ms)}")
+        return line(Span(", ".join(words), Role.DERIVED))
+
+    def wire(self, key: int) -> dict[str, Any] | None:
+        """Preparation and release on a node as the service lists them (PREP-25)."""
+        return hook_wire(self.session.simulation, self.session.job_id, key)
+
+    def details(self, key: int) -> Sequence[Block]:
+        """Node, preparation, release, what follows from it, every run, the outputs."""
+        record, session = self._page.row(key), self.session
+        story = session.story(NodeStory, key)
+        is_release = self.hook is Hook.RELEASE
+        return [
+            blocks.node(session, record),
+            *(blocks.instance(session, page, key) for page in session.pages(session.job_id)),
+            *blocks.effect(session, record, story, session.job_id),
+            *blocks.runs(session, story.hook_runs(session.job_id, is_release=is_release)),
+            *blocks.files(hook_outputs(session.simulation, key, record.root_directory)),
+        ]
+
+
+class PreparationModel(InstancesModel):
+    """The blade Preparation tasks."""
+
+    title = "Preparation tasks"
+    hook = Hook.PREPARATION
+    columns = (
+        *_FIRST,
+        Column("Retries", 7, from_width=62),
+        Column("Duration", 17, from_width=100, is_derived=True),
+        *_EXTRA,
+        Column("Last retry time", 15, is_extra=True),
+        Column("Triggered by", 18, is_extra=True, is_derived=True),
+        Column("Barred", 14, is_extra=True, is_derived=True),
+    )
+    help_text = (
+        "One line for each node that was asked to prepare for the job in focus, nodes that have left included.\n"
+        "A node prepares when the first task of the job is assigned to it. Where preparation fails for good, the node "
+        "gets no task of this job until it is reimaged; other jobs still use it.\n"
+        "Status, duration, runs, what triggered it and whether the node is barred are derived; all else is what the "
+        "service reports. The bar of a duration is full at what 95 of 100 nodes take at most."
+    )
+
+    def __init__(self, session: Session) -> None:
+        """An empty list; rows come with ``refresh``."""
+        super().__init__(session)
+        self._triggers: tuple[object, dict[int, int | None]] = (None, {})
+
+    def _retries(self, record: InstanceRow) -> tuple[Span, ...]:
+        return (Span(str(record.retry_count) if record.retry_count else ""),)
+
+    def _more(self, record: InstanceRow) -> tuple[Span, ...]:
+        session = self.session
+        task = self._trigger(record.node) if self.shows("Triggered by") else None
+        return (
+            Span(session.clock(record.last_retry_ms)),
+            Span(session.tasks(session.job_id).id_of(task) if task is not None else "", Role.DERIVED),
+            Span("until reimaged" if record.is_barred else "", Role.FAILED),
+        )
+
+    def _trigger(self, node: int) -> int | None:
+        """The same at every moment that is looked at without going back; looked for once."""
+        session = self.session
+        asked = session.simulation.jumps, session.job_id
+        if self._triggers[0] != asked:
+            self._triggers = asked, {}
+        found = self._triggers[1]
+        if node not in found:
+            found[node] = trigger_of(session.simulation, session.job_id, node)
+        return found[node]
+
+    def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
+        assert isinstance(task, JobPreparationTask)
+        limits = task.constraints
+        return settings_line(
+            ("wait for success", yes(task.wait_for_success)),
+            ("rerun on node reboot", yes(task.rerun_on_node_reboot_after_success)),
+            ("max retries", no_limit(limits.max_task_retry_count)),
+            ("max wall-clock", fmt.span(limits.max_wall_clock_time) or "no limit"),
+            ("retention", fmt.span(limits.retention_time) or "no limit"),
+        )
+
+    def empty(self) -> Sequence[str]:
+        """Why no node has prepared."""
+        if not self.session.job_id:
+            return ("There is no job yet. Press space to let time go by, or . for one event.",)
+        if self._page.definition() is None:
+            return (
+                f"Job {self.session.job_id} has no job preparation task.",
+                "The service answers 409, JobPreparationTaskNotSpecified.",
+            )
+        return (
+            "No node has been asked to prepare: no task of this job has been assigned yet.",
+            "A node prepares before its first task of the job (PREP-3, PREP-4). w tells why none has come.",
+        )
+
+
+class ReleaseModel(InstancesModel):
+    """The blade Release tasks."""
+
+    title = "Release tasks"
+    hook = Hook.RELEASE
+    columns = (
+        *_FIRST,
+        Column("Duration", 17, from_width=90, is_derived=True),
+        *_EXTRA,
+    )
+    help_text = (
+        "One line for each node on which the job's release task ran.\n"
+        "It runs at the end of the job on each node that ran a task of it and prepared; it is not retried, and its "
+        "failure does not keep the job from completing. v shows the nodes without a record as well."
+    )
+
+    def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
+        assert isinstance(task, JobReleaseTask)
+        words = "runs where a task ran after preparation, unless reimaged (REL-3, REL-4)"
+        limits = settings_line(
+            ("max wall-clock", fmt.span(task.max_wall_clock_time) or "no limit"),
+            ("retention", fmt.span(task.retention_time) or "no limit"),
+        )
+        return (*limits, Span(words, Role.DERIVED))
+
+    def empty(self) -> Sequence[str]:
+        """Why release has not run anywhere."""
+        if not self.session.job_id:
+            return ("There is no job yet. Press space to let time go by, or . for one event.",)
+        if self._page.definition() is None:
+            return (f"Job {self.session.job_id} has no job release task.",)
+        if self._page.job_state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):
+            return ("Nothing to release: on no node had a task run after preparation completed (REL-3).",)
+        owed = self._page.counts().get(HookStatus.WILL_RUN, 0)
+        nodes = "1 node will run it." if owed == 1 else f"{owed:,} nodes will run it."
+        return ("Release tasks run when the job ends.", f"As things are, {nodes} v shows them; a offers Terminate.")
+
+
+def settings_line(*pairs: tuple[str, str]) -> Line:
+    """Settings with their names, side by side."""
+    return tuple(span for name, value in pairs for span in (Span(f"{name} ", Role.DIM), Span(f"{value}  ")))

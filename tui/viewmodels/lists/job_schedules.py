@@ -1,0 +1,173 @@
+"""The blade Job schedules: one line for each, with its last job and its next run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.views.pages.job_schedules import schedule_ids
+from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.glyphs import JOB, JOB_SCHEDULE
+from tui.viewmodels.text.styled import Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from engine.specs.job import JobSpecification
+    from engine.views.pages.job_schedules import JobScheduleRow
+    from tui.viewmodels.session.session import Session
+
+
+class JobSchedulesModel(RowsModel):
+    """Job schedules, oldest first."""
+
+    title = "Job schedules"
+    own_order = "age, oldest first"
+    kind = "job schedule"
+    columns = (
+        Column("", 1),
+        Column("Job schedule", 16, stretch=True),
+        Column("State", 11),
+        Column("Every", 11, from_width=90),
+        Column("Next run", 14),
+        Column("Jobs", 4, is_right=True),
+        Column("Missed", 6, is_right=True, is_derived=True),
+        Column("Recent job", 10),
+    )
+    help_text = (
+        "A schedule has one active job at a time. If it is still there when the next is due, that one waits, or is\n"
+        "missed once the start window is over: w tells how it stands.\n"
+        "Enter puts the recent job in focus and opens the Watch view."
+    )
+
+    def __init__(self, session: Session) -> None:
+        """An empty list; rows come with ``refresh``."""
+        super().__init__(session)
+        self._ids: list[str] = []
+
+    def order(self) -> Sequence[int]:
+        """The job schedules that have not been deleted."""
+        self._ids = schedule_ids(self.session.simulation)
+        return range(len(self._ids))
+
+    def identity_of(self, key: int) -> str:
+        """The schedule's id."""
+        return self._ids[key]
+
+    def recent_job(self, key: int) -> str:
+        """The id of the last job that a schedule has made; empty before the first."""
+        return self._row(key).recent_job
+
+    def _row(self, key: int) -> JobScheduleRow:
+        found = self.session.schedule(self._ids[key])
+        assert found is not None
+        return found
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        """Glyph, id, state, interval, next run, jobs, missed occurrences, the recent job with its glyph."""
+        schedule = self._row(key)
+        glyph = JOB_SCHEDULE[schedule.state]
+        job = JOB[schedule.recent_job_state]
+        run = schedule.recent_job.removeprefix(f"{schedule.schedule_id}:")
+        return (
+            self.session.glyphs.span(glyph),
+            Span(schedule.schedule_id),
+            Span(glyph.name, glyph.role),
+            Span(fmt.span(schedule.spec.schedule.recurrence_interval) or "once"),
+            Span(self.session.clock(schedule.next_run_ms)),
+            Span(f"{schedule.jobs_made:,}"),
+            Span(f"{schedule.missed:,}", Role.TRANSITION if schedule.missed else Role.DERIVED),
+            Span(f"{self.session.glyphs.of(job)} {run}", job.role) if run else Span(""),
+        )
+
+    def sentence(self, key: int) -> Line:
+        """A schedule in one line."""
+        schedule = self._row(key)
+        recent = f", {schedule.recent_job} {JOB[schedule.recent_job_state].name}" if schedule.recent_job else ""
+        missed = f", {schedule.missed:,} missed" if schedule.missed else ""
+        said = f"{schedule.schedule_id}, {JOB_SCHEDULE[schedule.state].name}{recent}{missed}"
+        return line(Span(said, Role.DERIVED))
+
+    def details(self, key: int) -> Sequence[Block]:
+        """General, schedule, jobs, what they are made of, execution."""
+        schedule = self._row(key)
+        glyph = JOB_SCHEDULE[schedule.state]
+        return (
+            Block(
+                "General",
+                (
+                    row("ID", schedule.schedule_id),
+                    row("Display name", schedule.spec.display_name),
+                    row("State", glyph.name, glyph.role),
+                    row("Since", self.session.clock(schedule.since_ms)),
+                    row("Previous state", schedule.previous.wire if schedule.previous is not None else None),
+                    row("Created", self.session.clock(schedule.created_ms)),
+                ),
+            ),
+            self._timing(schedule),
+            Block(
+                "Jobs",
+                (
+                    row("Made", f"{schedule.jobs_made:,}"),
+                    row("Not deleted", f"{schedule.jobs_left:,}"),
+                    row("Missed occurrences", f"{schedule.missed:,}", Role.DERIVED),
+                ),
+            ),
+            _specification(schedule.spec.job_specification, schedule.pool_id),
+            Block(
+                "Execution information",
+                (
+                    row("Next run time", self.session.clock(schedule.next_run_ms)),
+                    row("Recent job", schedule.recent_job),
+                    row("End time", self.session.clock(schedule.end_ms)),
+                ),
+            ),
+        )
+
+    def _timing(self, schedule: JobScheduleRow) -> Block:
+        timing = schedule.spec.schedule
+        until, after = timing.do_not_run_until, timing.do_not_run_after
+        return Block(
+            "Schedule",
+            (
+                row("Do not run until", _moment(until)),
+                row("Do not run after", _moment(after)),
+                row("Start window", fmt.span(timing.start_window) or "no limit"),
+                row("Recurrence interval", fmt.span(timing.recurrence_interval) or "none: one job"),
+            ),
+        )
+
+    def empty(self) -> Sequence[str]:
+        """Why there are no job schedules."""
+        return (
+            "There is no job schedule. A scenario adds one under jobSchedules, or with createJobSchedule.",
+            "Jobs that were added by themselves are in view 4.",
+        )
+
+
+def _moment(moment: datetime | None) -> str:
+    """A date and time of day, seconds only where there are any."""
+    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}".removesuffix(":00")
+
+
+def _specification(job: JobSpecification, pool_id: str) -> Block:
+    """What the jobs are made of, and who looks after them (JM-3)."""
+    auto_pool = job.pool_info.auto_pool_specification
+    pool = job.pool_info.pool_id if auto_pool is None else f"one for each {auto_pool.pool_lifetime_option.value}"
+    manager = job.job_manager_task
+    return Block(
+        "Job specification",
+        (
+            row("Priority", job.priority),
+            row("Pool", f"{pool}: {pool_id}" if pool_id else pool),
+            row("Job manager task", "none: others must fill its jobs" if manager is None else manager.command_line),
+            row(
+                "Preparation task", None if job.job_preparation_task is None else job.job_preparation_task.command_line
+            ),
+            row("Release task", None if job.job_release_task is None else job.job_release_task.command_line),
+            row("On all tasks complete", job.on_all_tasks_complete.value),
+        ),
+    )

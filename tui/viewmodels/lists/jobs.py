@@ -1,0 +1,132 @@
+"""The blade Jobs: one line for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.views.pages.instances import HookStatus
+from engine.views.pages.jobs import job_ids
+from engine.views.waiting import job_waits_for
+from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.properties import job as blocks
+from tui.viewmodels.text.blocks import Block
+from tui.viewmodels.text.glyphs import glyph_of_job
+from tui.viewmodels.text.styled import Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.pages.jobs import JobRow
+    from engine.views.phases import HookCounts
+    from tui.viewmodels.session.session import Session
+
+
+class JobsModel(RowsModel):
+    """Jobs, oldest first."""
+
+    title = "Jobs"
+    own_order = "age, oldest first"
+    kind = "job"
+    columns = (
+        Column("", 1),
+        Column("Job", 12, stretch=True),
+        Column("State", 11),
+        Column("Priority", 8, from_width=76, is_right=True),
+        Column("Pool", 12, from_width=66, least=9),
+        Column("Preparation", 12, least=11),
+        Column("Tasks", 22, least=13),
+        Column("Release", 10, from_width=60, least=9),
+        Column("Ended", 8, from_width=112),
+        Column("Started", 8, is_extra=True),
+        Column("Max parallel tasks", 18, is_extra=True, is_right=True),
+        Column("On all tasks complete", 21, is_extra=True),
+        Column("On task failure", 24, is_extra=True),
+        Column("Uses task dependencies", 22, is_extra=True),
+        Column("Allow task preemption", 21, is_extra=True),
+        Column("Termination reason", 22, is_extra=True),
+        Column("Previous state", 14, is_extra=True),
+        Column("Waiting for", 30, is_extra=True, is_derived=True),
+    )
+    help_text = (
+        "Preparation and Release show done of all, and failures after a cross. Tasks shows how many are active, "
+        "preparing, running and completed, those that have failed in brackets. Waiting for is derived.\n"
+        "Enter puts a job in focus and opens its blade; 1 watches it then."
+    )
+
+    def __init__(self, session: Session) -> None:
+        """An empty list; rows come with ``refresh``."""
+        super().__init__(session)
+        self._ids: list[str] = []
+
+    def order(self) -> Sequence[int]:
+        """The jobs that have not been deleted."""
+        self._ids = job_ids(self.session.simulation)
+        return range(len(self._ids))
+
+    def identity_of(self, key: int) -> str:
+        """The job's id."""
+        return self._ids[key]
+
+    def _row(self, key: int) -> JobRow:
+        found = self.session.job(self._ids[key])
+        assert found is not None
+        return found
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        """Glyph, id, state, priority, pool and the three phases."""
+        job = self._row(key)
+        glyph = glyph_of_job(job)
+        tasks = job.phases.tasks
+        failed = f" ({tasks.failed:,})" if tasks.failed else ""
+        return (
+            self.session.glyphs.span(glyph),
+            Span(job.job_id, Role.STRONG if job.job_id == self.session.job_id else Role.PLAIN),
+            Span(glyph.name, glyph.role),
+            Span(str(job.priority)),
+            Span(job.pool_id),
+            self._phase(job.phases.preparation),
+            Span(
+                f"{tasks.active:,}/{tasks.preparing:,}/{tasks.running:,}/{tasks.succeeded + tasks.failed:,}{failed}",
+                Role.FAILED if tasks.failed else Role.PLAIN,
+            ),
+            self._phase(job.phases.release),
+            Span(self.session.clock(job.end_ms)),
+            Span(self.session.clock(job.created_ms)),
+            Span(blocks.no_limit(job.max_parallel_tasks)),
+            Span(job.on_all_tasks_complete),
+            Span(job.spec.on_task_failure.value),
+            Span(blocks.yes(job.spec.uses_task_dependencies)),
+            Span(blocks.yes(job.is_preemptible)),
+            Span(job.terminate_reason or ""),
+            Span(job.previous.wire if job.previous is not None else ""),
+            Span(job_waits_for(job, self.session.pool(job.pool_id)), Role.DERIVED),
+        )
+
+    def _phase(self, counts: HookCounts) -> Span:
+        if not counts.is_specified:
+            return Span("none", Role.DIM)
+        done, failed = counts[HookStatus.SUCCEEDED] + counts[HookStatus.FAILED], counts[HookStatus.FAILED]
+        mark = f" {self.session.glyphs.bad}{failed:,}" if failed else ""
+        return Span(f"{done:,}/{counts.total:,}{mark}", Role.FAILED if failed else Role.PLAIN)
+
+    def sentence(self, key: int) -> Line:
+        """A job in one line."""
+        job = self._row(key)
+        return line(
+            Span(f"{job.job_id}, {glyph_of_job(job).name}, pool {job.pool_id}, priority {job.priority}", Role.DERIVED)
+        )
+
+    def details(self, key: int) -> Sequence[Block]:
+        """General, constraints, preparation, release, execution."""
+        job, session = self._row(key), self.session
+        return [
+            blocks.general(session, job),
+            blocks.constraints(job),
+            *blocks.hooks(job),
+            blocks.execution(session, job),
+        ]
+
+    def empty(self) -> Sequence[str]:
+        """Why there are no jobs."""
+        return ("There is no job yet, or all have been deleted.", "Press space to let time go by, or . for one event.")

@@ -1,0 +1,160 @@
+"""The blade Nodes: one line for each node of the pool in focus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.terms import AllocationState, SchedulingState
+from engine.views.pages.instances import HookStatus
+from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.properties import node as blocks
+from tui.viewmodels.properties.resources import node_blocks
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.blocks import Block
+from tui.viewmodels.text.glyphs import NODE, phase_glyph
+from tui.viewmodels.text.styled import Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.pages.nodes import NodeRow
+    from tui.viewmodels.session.session import Session
+
+_MOST_TASKS = 12
+
+
+class NodesModel(RowsModel):
+    """Compute nodes; trouble first, those that left the pool last."""
+
+    title = "Nodes"
+    kind = "node"
+    columns = (
+        Column("", 1),
+        Column("Node", 13, stretch=True),
+        Column("State", 20, least=12),
+        Column("Scheduling state", 16, from_width=60, least=10),
+        Column("Running tasks", 13, least=8),
+        Column("Focus job", 14, from_width=62, is_derived=True, least=11),
+        Column("Total tasks run", 15, from_width=70, is_right=True, least=11),
+        Column("Age in state", 12, from_width=104, is_derived=True),
+        Column("IP address", 11, from_width=116),
+        Column("Total successful tasks", 22, is_extra=True, is_right=True),
+        Column("State transition time", 21, is_extra=True),
+        Column("Last boot time", 14, is_extra=True),
+        Column("Allocation time", 15, is_extra=True),
+        Column("Node size", 16, is_extra=True),
+        Column("Dedicated", 9, is_extra=True),
+        Column("Start task", 26, is_extra=True),
+        Column("Errors", 24, is_extra=True),
+    )
+    help_text = (
+        "All nodes the pool in focus ever had. Running tasks counts task slots in use, of all slots of the node.\n"
+        "Focus job is derived: how the node stands with preparation and release of the job in focus.\n"
+        "A node with scheduling disabled takes no new tasks; it is offline once nothing of a job runs there."
+    )
+
+    def __init__(self, session: Session) -> None:
+        """An empty list; rows come with ``refresh``."""
+        super().__init__(session)
+        self._page = session.nodes()
+
+    def order(self) -> Sequence[int]:
+        """The nodes of the pool in focus."""
+        self._page = self.session.nodes()
+        return self._page.order()
+
+    def is_failed(self, key: int) -> bool:
+        """Whether a node is in trouble, or its preparation failed."""
+        return NODE[self._page.state_of(key)].role is Role.FAILED or self._page.hooks(key)[0] is HookStatus.FAILED
+
+    def identity_of(self, key: int) -> str:
+        """The node's id."""
+        return self._page.id_of(key)
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        """Glyph, node, state, scheduling, slots, phase of the focus job, counters."""
+        node = self._page.row(key)
+        glyph = NODE[node.state]
+        is_disabled = node.scheduling is SchedulingState.DISABLED
+        phase = phase_glyph(node.prep, node.release)
+        is_known = node.prep is not HookStatus.NOT_NEEDED
+        name = self.session.text(fmt.node_name(node.position, node.node_id))
+        return (
+            Span(self.session.glyphs.of(glyph), glyph.role, is_underlined=is_disabled),
+            Span(name, glyph.role if glyph.role is Role.FAILED else Role.PLAIN),
+            Span(glyph.name, glyph.role if glyph.role is not Role.QUIET else Role.PLAIN),
+            Span(
+                node.scheduling.wire if node.state is not None else "", Role.TRANSITION if is_disabled else Role.PLAIN
+            ),
+            Span(f"{node.used_slots} of {node.slots}" if node.state is not None else ""),
+            Span(f"{self.session.glyphs.of(phase)} {phase.name}" if is_known else "", phase.role),
+            Span(f"{node.total_run:,}"),
+            Span(fmt.span(self.session.now_ms - node.since_ms), Role.DERIVED),
+            Span(node.ip),
+            Span(f"{node.total_succeeded:,}"),
+            Span(self.session.clock(node.since_ms)),
+            Span(self.session.clock(node.boot_ms)),
+            Span(self.session.clock(node.allocation_ms)),
+            Span(node.vm_size),
+            Span("yes" if node.is_dedicated else "no, Spot"),
+            _start_task(node),
+            Span(", ".join(code for code, *_ in node.errors), Role.FAILED),
+        )
+
+    def summary(self) -> Line:
+        """Counts by state."""
+        counts = self._page.counts()
+        spans: list[Span] = []
+        for state, glyph in NODE.items():
+            if counts.get(state):
+                spans += [self.session.glyphs.span(glyph), Span(f" {counts[state]:,} {glyph.name}   ")]
+        return tuple(spans)
+
+    def sentence(self, key: int) -> Line:
+        """A node in one line."""
+        node = self._page.row(key)
+        parts = [f"n{node.position}", NODE[node.state].name, f"{node.used_slots}/{node.slots} slots"]
+        if node.prep is not HookStatus.NOT_NEEDED:
+            parts.append(phase_glyph(node.prep, node.release).name)
+        if node.scheduling is SchedulingState.DISABLED:
+            parts.append("scheduling disabled")
+        parts += [code for code, *_ in node.errors]
+        return line(Span(", ".join(parts), Role.DERIVED))
+
+    def details(self, key: int) -> Sequence[Block]:
+        """General, errors, start task, jobs and tasks on the node, what it has been brought."""
+        node, session = self._page.row(key), self.session
+        return [
+            blocks.general(session, node),
+            *blocks.errors(node),
+            *blocks.start_task(session, node),
+            *blocks.jobs(session, self._page.jobs_on(key)),
+            *blocks.running_tasks(self._page.tasks_on(key), _MOST_TASKS),
+            *(node_blocks(session, key) if node.state is not None else ()),
+        ]
+
+    def empty(self) -> Sequence[str]:
+        """Why the pool has no nodes."""
+        if not self.session.pool_id:
+            return ("There is no pool yet. Press space to let time go by, or . for one event.",)
+        pool = self.session.pool(self.session.pool_id)
+        if pool is None:
+            return (f"There is no pool {self.session.pool_id} any more.",)
+        target = pool.target_dedicated + pool.target_spot
+        if pool.allocation is not AllocationState.STEADY:
+            return (f"Pool {pool.pool_id} is resizing: 0 → {target:,} nodes. w tells when they come.",)
+        if target:
+            return (f"Pool {pool.pool_id} is steady at 0 of {target:,} nodes. w tells why.",)
+        why = "its formula says so" if pool.auto_scale else "its target is 0"
+        return (f"Pool {pool.pool_id} is steady at 0 nodes: {why}. w tells more, a resizes it.",)
+
+
+def _start_task(node: NodeRow) -> Span:
+    task = node.start_task
+    if task is None:
+        return Span("")
+    words = ["running" if task.running else "completed"]
+    words += [f"exit {task.exit_code}"] if task.exit_code is not None else []
+    words += [f"{task.retry_count} retries"] if task.retry_count else []
+    return Span(", ".join(words), Role.FAILED if task.failure else Role.PLAIN)

@@ -1,0 +1,133 @@
+"""The blade Pools: one line for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.views.pages.autoscale import scale_page
+from engine.views.pages.jobs import pool_ids
+from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.properties import pool as blocks
+from tui.viewmodels.properties.resources import pool_blocks
+from tui.viewmodels.text.blocks import Block
+from tui.viewmodels.text.glyphs import NODE, pool_glyph
+from tui.viewmodels.text.styled import Line, Role, Span, bar, line, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.pages.jobs import PoolRow
+    from tui.viewmodels.session.session import Session
+
+
+_BAR_CELLS = 10
+
+
+class PoolsModel(RowsModel):
+    """Pools, oldest first."""
+
+    title = "Pools"
+    own_order = "age, oldest first"
+    kind = "pool"
+    columns = (
+        Column("", 1),
+        Column("Pool", 11, stretch=True),
+        Column("State", 9, from_width=70, least=8),
+        Column("Allocation state", 16, least=10),
+        Column("Node size", 16, from_width=64, least=11),
+        Column("Dedicated", 9),
+        Column("Spot/low-priority", 17, least=5),
+        Column("Node counts", 20, from_width=62, is_derived=True, least=11),
+        Column("Utilisation", 15, from_width=92, is_derived=True),
+        Column("Cost", 9, from_width=110, is_right=True, is_derived=True),
+        Column("Autoscale", 9, is_extra=True),
+        Column("Task slots per node", 19, is_extra=True, is_right=True),
+        Column("Scheduling policy", 17, is_extra=True),
+        Column("Resize errors", 26, is_extra=True),
+        Column("Jobs", 24, is_extra=True, is_derived=True),
+    )
+    help_text = (
+        "Dedicated and Spot show current and target numbers of nodes. Node counts is derived: the signs of the nodes' "
+        "states in proportion to their numbers. Utilisation is the share of all slots that is in use.\n"
+        "Enter puts a pool in focus and opens its blade; 3 lists its nodes then.\n"
+        "S shows how a pool scales itself: formula, evaluations, and an editor."
+    )
+
+    def __init__(self, session: Session) -> None:
+        """An empty list; rows come with ``refresh``."""
+        super().__init__(session)
+        self._ids: list[str] = []
+
+    def order(self) -> Sequence[int]:
+        """The pools that have not been deleted."""
+        self._ids = pool_ids(self.session.simulation)
+        return range(len(self._ids))
+
+    def identity_of(self, key: int) -> str:
+        """The pool's id."""
+        return self._ids[key]
+
+    def _row(self, key: int) -> PoolRow:
+        found = self.session.pool(self._ids[key])
+        assert found is not None
+        return found
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        """Glyph, id, states, size, current and target numbers, slots, cost."""
+        pool = self._row(key)
+        glyph = pool_glyph(pool.state, pool.allocation)
+        allocation = pool.allocation.wire if pool.allocation is not None else ""
+        mark = f" {self.session.glyphs.bad}" if pool.resize_errors else ""
+        return (
+            self.session.glyphs.span(glyph),
+            Span(pool.pool_id, Role.STRONG if pool.pool_id == self.session.pool_id else Role.PLAIN),
+            Span(pool.state.wire if pool.state is not None else "deleted"),
+            Span(allocation + mark, Role.FAILED if mark else glyph.role),
+            Span(pool.vm_size),
+            Span(f"{pool.current_dedicated}/{pool.target_dedicated}"),
+            Span(f"{pool.current_spot}/{pool.target_spot}"),
+            self._counts(pool),
+            Span(f"{blocks.utilisation(pool):>4} of {pool.nodes * pool.slots:,}", Role.DERIVED),
+            Span(blocks.cost(self.session, pool), Role.DERIVED),
+            Span("on" if pool.auto_scale else "off"),
+            Span(str(pool.slots)),
+            Span(pool.fill),
+            Span(", ".join(code for code, *_ in pool.resize_errors), Role.FAILED),
+            Span(", ".join(pool.jobs), Role.DERIVED),
+        )
+
+    def _counts(self, pool: PoolRow) -> Span:
+        """The glyphs of the nodes' states in proportion to their numbers."""
+        parts = [(number, Role.PLAIN, self.session.glyphs.of(NODE[state])) for state, number in pool.node_counts]
+        is_failed = any(NODE[state].role is Role.FAILED for state, _ in pool.node_counts)
+        return Span(plain(bar(parts, _BAR_CELLS)), Role.FAILED if is_failed else Role.PLAIN)
+
+    def sentence(self, key: int) -> Line:
+        """A pool in one line."""
+        pool = self._row(key)
+        states = ", ".join(f"{number:,} {NODE[state].name}" for state, number in pool.node_counts)
+        page = scale_page(self.session.simulation, pool.pool_id)
+        again = f", evaluated at {self.session.clock(page.next_ms)} (S)" if page is not None else ""
+        counts = Span(f"{pool.pool_id}: {states or 'no nodes'}{again}", Role.DERIVED)
+        codes = ", ".join(code for code, *_ in pool.resize_errors)
+        return line(counts, *([Span(f"  resize: {codes}", Role.FAILED)] if codes else []))
+
+    def details(self, key: int) -> Sequence[Block]:
+        """General, scale, nodes, errors, start task, what nodes are brought, network, jobs."""
+        pool, session = self._row(key), self.session
+        return [
+            blocks.general(session, pool),
+            blocks.scale(pool),
+            *blocks.autoscale(session, pool),
+            *blocks.resize_errors(pool),
+            *blocks.nodes(pool),
+            *blocks.start_task(pool),
+            *pool_blocks(pool.spec),
+            *blocks.network(pool),
+            *blocks.jobs(pool),
+        ]
+
+    def empty(self) -> Sequence[str]:
+        """Why there are no pools."""
+        return ("There is no pool yet, or all have been deleted.", "Press space to let time go by, or . for one event.")

@@ -1,0 +1,317 @@
+"""Lists: which rows in which order, what their cells say, and what stands around them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from abc import ABC, abstractmethod
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tui.viewmodels.files.locations import files_of
+from tui.viewmodels.lists.columns import ColumnsModel
+from tui.viewmodels.lists.filters import Term, column_of, field_name, parse_filter, passes, quantity
+from tui.viewmodels.lists.sorting import Arranging
+from tui.viewmodels.session.rest_body import wire_of
+from tui.viewmodels.text.blocks import Block
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Mapping, Sequence
+
+    from tui.viewmodels.files.locations import FilesAt
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import Kind
+
+# So many rows are filtered and sorted before a key is looked at again; with more it is done piece by piece.
+AT_ONCE = 10_000
+_MOST_SEARCHED = 1000
+
+
+class RowsModel(ColumnsModel, ABC):
+    """The rows of one list. Rows are numbers that stay the same while the list is looked at."""
+
+    title: ClassVar[str]
+    help_text: ClassVar[str] = ""
+    kind: ClassVar[Kind | None] = None  # what can be acted on in a row
+    own_order: ClassVar[str] = "trouble first"  # in words
+
+    def __init__(self, session: Session) -> None:
+        """A list of this session's simulation; empty until ``refresh``."""
+        super().__init__()
+        self.session = session
+        self.filter_text = ""
+        self.only_failed = False
+        self.with_all = False
+        self.sort_column: str | None = None
+        self.is_descending = False
+        self.is_written_out = False  # every column is looked at
+        self._rows: Sequence[int] = ()
+        self._hidden = 0
+        self._arranging: Arranging | None = None
+        self._arranged: tuple[object, object] = (None, None)  # what ``_arranging`` is for, and of which moment
+
+    # -- to be said by each list ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def order(self) -> Sequence[int]:
+        """All rows as they are now, in the list's own order."""
+
+    @abstractmethod
+    def cells(self, key: int) -> tuple[Span, ...]:
+        """One span for each column."""
+
+    @abstractmethod
+    def identity_of(self, key: int) -> str:
+        """The id of a row, for filters and for copying."""
+
+    def identities_of(self, keys: Sequence[int]) -> Sequence[str]:
+        """The ids of many rows."""
+        return [self.identity_of(key) for key in keys]
+
+    @abstractmethod
+    def empty(self) -> Sequence[str]:
+        """Why there are no rows, and what would make some."""
+
+    def is_failed(self, key: int) -> bool:
+        """Whether a row is one of those that ``only failed`` shows."""
+        return any(span.role is Role.FAILED for span in self.cells(key))
+
+    def details(self, key: int) -> Sequence[Block]:
+        """What is known of a row."""
+        return [Block(self.identity_of(key), tuple(zip(self.column_names, self.cells(key), strict=True)))]
+
+    def summary(self) -> Line:
+        """A line of counts above the list."""
+        return ()
+
+    def footer(self) -> Sequence[Line]:
+        """Lines below the list: what its rows have in common."""
+        return ()
+
+    def sentence(self, key: int) -> Line:
+        """A row in one line, where there is no room for its details."""
+        return line(self.identity_of(key))
+
+    def sort_value(self, key: int, column: int) -> tuple[bool, float, str]:
+        """What a row is sorted by: empty cells last, numbers, times and durations by value."""
+        text = self.cells(key)[column].text.strip()
+        value = quantity(text.lower())
+        return (not text, 0.0, text) if value is None else (False, value, "")
+
+    def subject_of(self, key: int) -> ItemRef | None:
+        """What is acted on in a row, or asked about; None where that is nothing."""
+        if self.kind is None:
+            return None
+        return ItemRef(self.kind, key if self.kind in ("node", "task") else self.identity_of(key))
+
+    def wire(self, key: int) -> dict[str, Any] | None:
+        """A row as the service would answer it; None where there is no such thing at this moment."""
+        subject = self.subject_of(key)
+        return None if subject is None else wire_of(self.session, subject)
+
+    def files_of(self, key: int) -> FilesAt | str:
+        """Where the files of a row are; else a sentence that says why there are none."""
+        return files_of(self.session, self.subject_of(key))
+
+    # -- what all lists have in common ---------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Look at the simulation again: rows, order, filter."""
+        rows = self.order()
+        terms = parse_filter(self.filter_text)
+        if not (self.only_failed or terms or self.sort_column is not None):
+            self._arranging, self._arranged = None, (None, None)
+            self._rows, self._hidden = rows, 0
+            return
+        self._arrange_again(rows, terms)
+        if self._arranging is not None and len(rows) <= AT_ONCE:
+            while self._arranging.go_on():
+                pass
+        self._take_over()
+
+    def _arrange_again(self, rows: Sequence[int], terms: tuple[Term, ...]) -> None:
+        """Begin to filter and sort, unless that is being done for what is wanted, or was for this moment."""
+        session = self.session
+        wanted = (
+            (self.filter_text, self.only_failed, self.with_all, self.sort_column, self.is_descending),
+            (session.job_id, session.pool_id, session.simulation.jumps),
+        )
+        moment = session.simulation.log.count, session.now_ms
+        is_other = wanted != self._arranged[0]
+        if not is_other and (self.is_arranging or moment == self._arranged[1]):
+            return
+        if is_other:
+            self._rows, self._hidden = (), 0  # those of before are not what is asked for, or no longer there
+        self._arranged = wanted, moment
+        value = None if self.sort_column is None else self.sort_key(self.sort_column)
+        keep = partial(self._keep, terms) if terms or self.only_failed else None
+        self._arranging = Arranging(rows, keep, value, is_descending=self.is_descending)
+
+    def _take_over(self) -> None:
+        work = self._arranging
+        if work is not None and work.found is not None:
+            self._rows, self._hidden = work.found, work.total - len(work.found)
+
+    @property
+    def is_arranging(self) -> bool:
+        """Whether there is more to be filtered or sorted; what is shown is of before, or nothing."""
+        return self._arranging is not None and self._arranging.found is None
+
+    def arrange_some(self) -> bool:
+        """Filter or sort some more rows, for a few milliseconds; returns whether that was not the last of them."""
+        if self._arranging is None or not self.is_arranging:
+            return False
+        if self._arranging.go_on():
+            return True
+        self._take_over()
+        return False
+
+    def _keep(self, terms: tuple[Term, ...], rows: Sequence[int]) -> Sequence[int]:
+        """Those of the rows that pass, at first by what is cheap to ask."""
+        if self.only_failed:
+            rows = [row for row in rows if self.is_failed(row)]
+        for term in terms:
+            if not term.field:
+                found = zip(rows, self.identities_of(rows), strict=True)
+                rows = [row for row, identity in found if (term.value in identity.lower()) is not term.is_excluded]
+        asked = [(term, column_of(term.field, self.column_names)) for term in terms if term.field]
+        return [row for row in rows if self._says(row, asked)] if asked else rows
+
+    def _says(self, key: int, asked: Sequence[tuple[Term, int | None]]) -> bool:
+        """Whether the cells of a row say what is asked for; a column that there is not says nothing."""
+        cells = self.cells(key)
+        return all(column is not None and passes(term, cells[column].text) for term, column in asked)
+
+    def sort_key(self, name: str) -> Callable[[int], Any]:
+        """What the rows are sorted by for a column."""
+        column = self.column_names.index(name)
+        return lambda key: self.sort_value(key, column)
+
+    @property
+    def count(self) -> int:
+        """How many rows are shown."""
+        return len(self._rows)
+
+    @property
+    def hidden(self) -> int:
+        """How many rows the filter hides."""
+        return self._hidden
+
+    def key(self, index: int) -> int:
+        """The row at this place."""
+        return self._rows[index]
+
+    def index_of(self, key: int) -> int | None:
+        """The place of a row; None where it is not shown."""
+        try:
+            return self._rows.index(key)
+        except ValueError:
+            return None
+
+    def place_of(self, identity: str) -> int | None:
+        """The place of the row with this id; None where it is not among those that are looked at at once."""
+        identities = self.identities_of(self._rows[:AT_ONCE])
+        return next((at for at, each in enumerate(identities) if each == identity), None)
+
+    def row_of(self, identity: str) -> int | None:
+        """The row with this very id in a short list, as it is shown; None where there is none."""
+        return next((self.key(at) for at in range(self.count) if self.identity_of(self.key(at)) == identity), None)
+
+    def find(self, identity: str) -> int | None:
+        """The row with this id, else the first whose id contains it; None in a list too long to be looked through."""
+        self.filter_text = identity
+        self.refresh()
+        looked_at = map(self.key, range(min(self.count, _MOST_SEARCHED)))
+        exact = (key for key in looked_at if self.identity_of(key).lower() == identity.lower())
+        return next(exact, self.key(0) if self.count else None)
+
+    def failed_rows(self) -> Container[int] | None:
+        """The rows that have failed, where they are known; None where each must be asked."""
+        return None
+
+    def next_failed(self, at: int, by: int) -> int | None:
+        """The place of the next row that has failed, or with ``by`` -1 of the one before; None where none has."""
+        known = self.failed_rows()
+        has_failed = self.is_failed if known is None else known.__contains__
+        places = ((at + by * offset) % self.count for offset in range(1, self.count + 1))
+        return next((place for place in places if has_failed(self.key(place))), None)
+
+    def clear_filter(self) -> bool:
+        """Show all rows again; returns whether that changed anything."""
+        changed = bool(self.filter_text) or self.only_failed
+        self.filter_text, self.only_failed = "", False
+        return changed
+
+    def next_sort(self) -> None:
+        """Sort by the next column; after the last one, the list's own order."""
+        shown = self.shown_names()
+        names = [name for at, name in enumerate(self.column_names) if name in shown or (name and at == self.identity)]
+        at = names.index(self.sort_column) if self.sort_column in names else -1
+        self.sort_column = names[at + 1] if at + 1 < len(names) else None
+
+    def sort_by(self, name: str) -> None:
+        """Sort by a column; the same one again turns the order round."""
+        self.is_descending = not self.is_descending if self.sort_column == name else False
+        self.sort_column = name
+
+    def shows(self, name: str) -> bool:
+        """Whether anybody looks at a column whose cells take long to make: shown, sorted by or filtered."""
+        is_wanted = name == self.sort_column or field_name(name) in self.filter_text.lower()
+        return is_wanted or self.is_written_out or name in self.shown_names()
+
+    def remembered(self) -> dict[str, Any]:
+        """What was chosen for this list, and not left to it."""
+        chosen = self.chosen_columns
+        found = {
+            "columns": None if chosen is None else [each.name for each in self.named_columns if each.name in chosen],
+            "sort": self.sort_column,
+            "descending": self.is_descending,
+            "filter": self.filter_text,
+            "only_failed": self.only_failed,
+        }
+        return {name: value for name, value in found.items() if value not in (None, False, "")}
+
+    def recall(self, values: Mapping[str, Any]) -> None:
+        """Be arranged as it was, as far as there still are such columns."""
+        columns, sort = values.get("columns"), values.get("sort")
+        known = frozenset(column.name for column in self.named_columns)
+        self.chosen_columns = None if columns is None else known & frozenset(columns)
+        self.sort_column = sort if sort in self.column_names and sort else None
+        self.is_descending = values.get("descending", False)
+        self.filter_text = values.get("filter", "")
+        self.only_failed = values.get("only_failed", False)
+
+    def arrangement(self) -> Line:
+        """How the list is sorted and filtered, in words."""
+        order = self.own_order if self.sort_column is None else self.sort_column.lower()
+        turned = ", descending" if self.is_descending and self.sort_column else ""
+        shown = f"   filter: {self.filter_text or 'none'}"
+        failed = "   only failed" if self.only_failed else ""
+        hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
+        work = self._arranging
+        at_work = f"   {work.progress:.0%} looked through" if work is not None and self.is_arranging else ""
+        return line(Span(f"sorted by {order}{turned}{shown}{failed}{hidden}{at_work}", Role.DIM))
+
+    def nothing_shown(self) -> Sequence[str]:
+        """What an empty list says."""
+        if self.is_arranging:
+            return ("Looking through all rows ...",)
+        if self.hidden:
+            return (f"Nothing matches. Esc clears the filter, which hides {self.hidden:,} rows.",)
+        return self.empty()
+
+
+def as_csv(model: RowsModel) -> str:
+    """The text of the file; ids are whole, cells are as the list says them."""
+    named = [(at, column.name) for at, column in enumerate(model.columns) if column.name]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["id", *(name for _, name in named)])
+    model.is_written_out = True
+    for at in range(model.count):
+        key = model.key(at)
+        cells = model.cells(key)
+        writer.writerow([model.identity_of(key), *(cells[column].text.strip() for column, _ in named)])
+    model.is_written_out = False
+    return text.getvalue()

@@ -1,0 +1,178 @@
+"""The blade Tasks: one line for each task of the job in focus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.base.terms import TaskState
+from engine.views.waiting import task_waits_for
+from tui.viewmodels.lists.columns import Column
+from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.properties import task as blocks
+from tui.viewmodels.properties.resources import task_blocks
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.blocks import Block
+from tui.viewmodels.text.glyphs import TASK_GLYPHS, glyph_of_task
+from tui.viewmodels.text.styled import Line, Role, Span, line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Sequence
+
+    from tui.viewmodels.session.session import Session
+
+
+class TasksModel(RowsModel):
+    """Tasks; failed ones first, then those that run."""
+
+    title = "Tasks"
+    kind = "task"
+    columns = (
+        Column("", 1),
+        Column("Task", 14, stretch=True),
+        Column("State", 10, least=9),
+        Column("Result", 8, from_width=56, least=7),
+        Column("Node", 15, from_width=62, least=6),
+        Column("Created", 8, from_width=92),
+        Column("Start time", 10, least=8),
+        Column("End time", 10, from_width=60, least=8),
+        Column("Exit code", 9),
+        Column("Retries", 7, from_width=70),
+        Column("Requeues", 8, from_width=100),
+        Column("Duration", 9, from_width=112, is_derived=True),
+        Column("Required slots", 14, is_extra=True, is_right=True),
+        Column("Waiting for", 26, is_extra=True, is_derived=True),
+        Column("Attempts", 8, is_extra=True, is_right=True, is_derived=True),
+        Column("Depends on", 22, is_extra=True),
+        Column("Affinity", 22, is_extra=True),
+        Column("Failure category", 16, is_extra=True),
+        Column("Failure code", 20, is_extra=True),
+        Column("Command line", 24, is_extra=True),
+    )
+    help_text = (
+        "The tasks of the job in focus. A task is active while it waits, preparing while the job's preparation runs "
+        "on its node, then running, then completed.\nDuration, Attempts and Waiting for are derived."
+    )
+
+    def __init__(self, session: Session) -> None:
+        """An empty list; rows come with ``refresh``."""
+        super().__init__(session)
+        self._page = session.tasks(session.job_id)
+
+    def order(self) -> Sequence[int]:
+        """The tasks of the job in focus; only the failed ones where only they are asked for."""
+        self._page = self.session.tasks(self.session.job_id)
+        return self._page.failed() if self.only_failed else self._page.order()
+
+    def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` has left the others out
+        """Whether a task has failed."""
+        return True
+
+    def failed_rows(self) -> Container[int]:
+        """The tasks that have failed."""
+        return frozenset(self._page.failed())
+
+    def find(self, identity: str) -> int | None:
+        """The task with this id, however many there are; else as in any list."""
+        task = self.session.tasks(self.session.job_id).find(identity)
+        return super().find(identity) if task is None else task
+
+    def sort_key(self, name: str) -> Callable[[int], Any]:
+        """What the tasks are sorted by: for most columns what stands in the table."""
+        return self._page.sort_key(name) or super().sort_key(name)
+
+    def identity_of(self, key: int) -> str:
+        """The task's id."""
+        return self._page.id_of(key)
+
+    def identities_of(self, keys: Sequence[int]) -> Sequence[str]:
+        """The ids of many tasks."""
+        return self._page.ids_of(keys)
+
+    def cells(self, key: int) -> tuple[Span, ...]:
+        """Glyph, task, state, result, node, times, exit code, counters."""
+        task = self._page.row(key)
+        glyph = glyph_of_task(task)
+        clock = self.session.clock
+        is_failed = glyph.role is Role.FAILED
+        runs_ms = None
+        if task.start_ms is not None and task.state is not TaskState.ACTIVE:
+            runs_ms = (task.end_ms if task.end_ms is not None else self.session.now_ms) - task.start_ms
+        return (
+            self.session.glyphs.span(glyph),
+            Span(task.task_id, Role.FAILED if is_failed else Role.PLAIN),
+            Span(task.state.wire if task.state is not None else "deleted", Role.PLAIN),
+            Span(task.result.value if task.result else "", Role.FAILED if is_failed else Role.PLAIN),
+            Span(fmt.node_name(task.position, task.node_id) if task.node_id else ""),
+            Span(clock(task.created_ms)),
+            Span(clock(task.start_ms)),
+            Span(clock(task.end_ms)),
+            Span(fmt.optional(task.exit_code), Role.FAILED if task.exit_code else Role.PLAIN),
+            Span(str(task.retry_count) if task.retry_count else ""),
+            Span(str(task.requeue_count) if task.requeue_count else ""),
+            Span(fmt.span(runs_ms), Role.DERIVED),
+            Span(str(task.required_slots)),
+            Span(self._waits_for(key), Role.DERIVED),
+            Span(str(task.attempts)),
+            *map(Span, self._wishes(key)),
+            Span(task.failure.category.value if task.failure else ""),
+            Span(task.failure.code if task.failure else "", Role.FAILED),
+            Span(task.command_line),
+        )
+
+    def _waits_for(self, key: int) -> str:
+        return task_waits_for(self.session.simulation, key) if self.shows("Waiting for") else ""
+
+    def _wishes(self, key: int) -> tuple[str, str]:
+        """What it depends on, and the node that it would like."""
+        if not (self.shows("Depends on") or self.shows("Affinity")):
+            return "", ""
+        return self._page.wishes(key)
+
+    def summary(self) -> Line:
+        """Counts by state."""
+        job = self.session.job(self.session.job_id)
+        if job is None:
+            return ()
+        counts = job.phases.tasks
+        active, preparing, running, succeeded, failed, *_ = TASK_GLYPHS
+        numbers = (
+            (active, counts.active),
+            (preparing, counts.preparing),
+            (running, counts.running),
+            (succeeded, counts.succeeded),
+            (failed, counts.failed),
+        )
+        return tuple(
+            span
+            for glyph, number in numbers
+            if number
+            for span in (self.session.glyphs.span(glyph), Span(f" {number:,} {glyph.name}   "))
+        )
+
+    def sentence(self, key: int) -> Line:
+        """A task in one line."""
+        task = self._page.row(key)
+        words = [task.task_id, glyph_of_task(task).name]
+        if task.exit_code is not None:
+            words.append(f"exit {task.exit_code}")
+        if task.failure is not None:
+            words.append(task.failure.code)
+        return line(Span(", ".join(words), Role.DERIVED))
+
+    def details(self, key: int) -> Sequence[Block]:
+        """General, needs, execution, subtasks, failure, environment."""
+        task, session = self._page.row(key), self.session
+        return [
+            blocks.general(session, task),
+            *task_blocks(session, key),
+            blocks.execution(session, task),
+            *blocks.subtasks(session, self._page.subtasks(key)),
+            *blocks.failure(task.failure),
+            *blocks.environment(self._page.environment(key)),
+        ]
+
+    def empty(self) -> Sequence[str]:
+        """Why there are no tasks."""
+        if not self.session.job_id:
+            return ("There is no job yet. Press space to let time go by, or . for one event.",)
+        return (f"Job {self.session.job_id} has no tasks.", "a on view 4 can add some.")

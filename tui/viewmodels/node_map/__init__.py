@@ -1,0 +1,1 @@
+"""The node map: cells, lenses and legend."""

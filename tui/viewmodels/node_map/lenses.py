@@ -1,0 +1,111 @@
+"""Lenses: what the node map shows of each node, and the glyphs it has for that."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from engine.base.terms import NodeState
+from engine.base.units import HOUR_MS, MINUTE_MS
+from engine.views.pages.nodes import hooks_in, state_in
+from tui.viewmodels.text.glyphs import NODE, PREPARATION, RELEASE, Glyph, phase_glyph
+from tui.viewmodels.text.styled import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.pages.nodes import NodePage
+
+
+class Lens(Enum):
+    """What the map shows of each node; the value is what it is called."""
+
+    STATE = "node state"
+    PHASE = "job phase"
+    SLOTS = "slots in use"
+    AGE = "age in the state"
+    FAILURES = "failures so far"
+
+
+LENSES = tuple(Lens)
+FIRST_LENS = Lens.PHASE
+
+_MOST = 9  # failures, or tenths of the slots, that a digit can tell
+_AGES_MS = (HOUR_MS, 15 * MINUTE_MS, 5 * MINUTE_MS, MINUTE_MS)
+_AGES = (
+    Glyph("█", "#", Role.RUNNING, "an hour or longer"),
+    Glyph("▓", "=", Role.RUNNING, "15 to 60 minutes"),
+    Glyph("▒", "-", Role.RUNNING, "5 to 15 minutes"),
+    Glyph("░", ":", Role.RUNNING, "1 to 5 minutes"),
+    Glyph("·", ".", Role.QUIET, "less than a minute"),
+)
+_FAILURES = (
+    Glyph(".", ".", Role.QUIET, "no failure"),
+    Glyph("1", "1", Role.FAILED, "1 failure"),
+    *(Glyph(str(count), str(count), Role.FAILED, f"{count} failures") for count in range(2, _MOST)),
+    Glyph("9", "9", Role.FAILED, "9 or more failures"),
+)
+# Beside the symbols of preparation and release a node's state is told by its letter, which none of them has.
+_STATE_LETTERS = {state: glyph._replace(symbol=glyph.letter) for state, glyph in NODE.items()}
+_STATE_LETTERS[NodeState.PREEMPTED] = NODE[NodeState.PREEMPTED]._replace(symbol="e", letter="e")  # p is preparing
+_OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF)
+
+
+def facts_of(lens: Lens, page: NodePage, now_ms: int) -> Sequence[int]:
+    """What a lens looks at: a number for each of the page's nodes."""
+    match lens:
+        case Lens.PHASE:
+            return page.all_hooks()
+        case Lens.SLOTS:
+            return page.free_slots()
+        case Lens.AGE:
+            bounds = [now_ms - age_ms for age_ms in _AGES_MS]
+            return bytes([bisect_right(bounds, since_ms) for since_ms in page.all_since_ms()])
+        case Lens.FAILURES:
+            return bytes([count if count < _MOST else _MOST for count in page.failures()])
+        case Lens.STATE:
+            return bytes(len(page.nodes()))
+
+
+def glyph_for(lens: Lens, state: int, fact: int, slots: int) -> Glyph:
+    """How a node is drawn: its state, what the lens looks at, and how many slots a node of its pool has."""
+    node_state = state_in(state)
+    glyph = NODE[node_state]
+    if node_state is None:
+        return glyph
+    match lens:
+        case Lens.STATE:
+            return glyph
+        case Lens.SLOTS:
+            return _slots_glyph(slots - fact, slots, glyph)
+        case Lens.AGE:
+            return _AGES[fact]
+        case Lens.FAILURES:
+            return _FAILURES[fact]
+        case Lens.PHASE:
+            return _STATE_LETTERS[node_state] if glyph.role in _OUT_OF_PHASE else phase_glyph(*hooks_in(fact))
+
+
+def _slots_glyph(used: int, slots: int, state: Glyph) -> Glyph:
+    if used <= 0:
+        role = state.role if state.role is not Role.RUNNING else Role.QUIET
+        return Glyph(".", ".", role, f"no slot in use, {state.name}" if role is not Role.QUIET else "no slot in use")
+    if used >= slots:
+        return Glyph("#", "#", Role.RUNNING, "all slots in use")
+    tenths = used * 10 // slots if slots > _MOST else used
+    name = f"{used} in use" if slots <= _MOST else f"{tenths} tenths in use"
+    return Glyph(str(tenths), str(tenths), Role.RUNNING, name)
+
+
+_RANKS = {
+    glyph: rank
+    for rank, glyph in enumerate(
+        (*PREPARATION.values(), *RELEASE.values(), *NODE.values(), *_STATE_LETTERS.values(), *_AGES, *_FAILURES)
+    )
+}
+
+
+def rank_of(glyph: Glyph) -> tuple[bool, int, str]:
+    """The place of a glyph in a legend: trouble first, then as the tables have them."""
+    return glyph.role is not Role.FAILED, _RANKS.get(glyph, len(_RANKS)), glyph.name

@@ -1,0 +1,107 @@
+"""Blocks of a preparation or release task on a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.terms import SchedulingState, TaskResult
+from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
+from engine.views.stories import HookRun, NodeStory
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.glyphs import NODE, hook_glyph
+from tui.viewmodels.text.styled import ItemRef, Role, Span, link
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.session.session import Session
+
+
+def node(session: Session, record: InstanceRow) -> Block:
+    """The node, with its state now, or when it left."""
+    state = NODE[record.node_state]
+    left = "" if record.gone_ms is None else f" at {session.clock(record.gone_ms)}"
+    scheduling = "" if record.scheduling is SchedulingState.ENABLED else ", scheduling disabled"
+    return Block(
+        "Node",
+        (
+            ("ID", link(record.node_id, ItemRef("node", record.node))),
+            row("Index", record.position),
+            row("Pool", record.pool_id),
+            row("State", state.name + (left or scheduling), state.role),
+        ),
+    )
+
+
+def instance(session: Session, page: InstancePage, key: int) -> Block:
+    """What the service reports of one of the two tasks."""
+    record = page.row(key)
+    title = f"{page.hook.value} task"
+    glyph = hook_glyph(page.hook, record.status)
+    if record.state is None:
+        return Block(title, (row("Record", f"none: {glyph.name}", Role.DIM),))
+    clock = session.clock
+    took_ms = None if record.start_ms is None or record.end_ms is None else record.end_ms - record.start_ms
+    rows = [
+        row("State", record.state.wire),
+        row("Result", record.result.value if record.result else None, glyph.role),
+        row("Start time", clock(record.start_ms)),
+        row("End time", clock(record.end_ms)),
+        *([row("Duration", fmt.span(took_ms), Role.DERIVED)] if took_ms is not None else []),
+        row("Exit code", record.exit_code, Role.FAILED if record.exit_code else Role.PLAIN),
+    ]
+    if page.hook is Hook.PREPARATION:
+        retries = record.max_retries
+        limit = " of no limit" if retries == -1 else "" if retries is None else f" of {retries}"
+        rows.append(row("Retry count", f"{record.retry_count}{limit}"))
+        if record.last_retry_ms is not None:
+            rows.append(row("Last retry time", clock(record.last_retry_ms)))
+    rows.append(row("Runs so far", record.runs, Role.DERIVED))
+    if record.failure is not None:
+        rows += [
+            row("Category", record.failure.category.value),
+            row("Code", record.failure.code, Role.FAILED),
+            row("Message", record.failure.message),
+            *(row(name, value) for name, value in record.failure.details),
+        ]
+    rows.append(row("Task root directory", record.root_directory))
+    return Block(title, tuple(rows))
+
+
+def effect(session: Session, record: InstanceRow, story: NodeStory, job_id: str) -> list[Block]:
+    """What follows for the node, and which tasks went back to the queue; nothing where nothing does."""
+    glyphs = session.glyphs
+    said: list[Span] = []
+    if record.gone_ms is not None:
+        said.append(Span("The record is kept; the files are not.", Role.DERIVED))
+    elif record.is_barred:
+        said.append(Span(f"{glyphs.bad} barred from this job until reimaged (PREP-9)", Role.FAILED))
+        said.append(Span(f"{glyphs.good} still usable by other jobs", Role.OK))
+        tasks = session.tasks(job_id)
+        for task in dict.fromkeys(story.returned(job_id)):
+            if tasks.state_of(task) is not None:
+                said.append(link(f"{tasks.id_of(task)} went back to active (PREP-8)", ItemRef("task", task)))
+    elif record.status is HookStatus.SUPERSEDED:
+        said.append(Span("runs again before the job's next task here (PREP-15, PREP-16, PREP-18)", Role.TRANSITION))
+    return [Block("Effect", tuple(("", each) for each in said))] if said else []
+
+
+def runs(session: Session, found: list[HookRun]) -> list[Block]:
+    """Each run with its cause; nothing while there is none."""
+    rows = []
+    for run in found:
+        clock = session.clock
+        until = f"{session.glyphs.arrow} {clock(run.end_ms)}" if run.end_ms is not None else ""
+        said = " ".join(filter(None, [run.cause.value + ",", clock(run.start_ms), until]))
+        said += "" if run.exit_code is None else f", exit {run.exit_code}"
+        is_last = run is found[-1]
+        said += "" if run.end_ms is not None else ", running" if is_last else ", broken off or tried again"
+        role = Role.FAILED if run.result is TaskResult.FAILURE else Role.PLAIN
+        rows.append((str(run.number), Span(said, role)))
+    return [Block("Runs", tuple(rows))] if rows else []
+
+
+def files(outputs: Sequence[tuple[str, int]]) -> list[Block]:
+    """The two outputs with their sizes; nothing where they are not there."""
+    return [Block("Files (f opens)", tuple(row(name, f"{size:,} B") for name, size in outputs))] if outputs else []

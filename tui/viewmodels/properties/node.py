@@ -1,0 +1,98 @@
+"""Blocks of a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.glyphs import NODE, PREPARATION, RELEASE
+from tui.viewmodels.text.styled import ItemRef, Role, Span, link
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.pages.nodes import JobOnNode, NodeRow
+    from tui.viewmodels.session.session import Session
+
+
+def general(session: Session, node: NodeRow) -> Block:
+    """What the portal shows first of a node."""
+    glyph = NODE[node.state]
+    clock = session.clock
+    waits = f"{node.pending_operation} once its tasks are done" if node.pending_operation else ""
+    return Block(
+        "General",
+        (
+            row("ID", node.node_id),
+            row("Index", node.position),
+            ("Pool", link(node.pool_id, ItemRef("pool", node.pool_id))),
+            row("State", glyph.name, glyph.role),
+            row("State transition time", clock(node.since_ms)),
+            row("Scheduling state", node.scheduling.wire),
+            *([row("Waits for", waits)] if waits else []),
+            row("Node size", node.vm_size),
+            row("Dedicated", "yes" if node.is_dedicated else "no, Spot"),
+            row("Allocation time", clock(node.allocation_ms)),
+            row("Last boot time", clock(node.boot_ms)),
+            row("Boots", node.boots, Role.DERIVED),
+            row("Running tasks", node.running_tasks),
+            row("Preparing tasks", node.preparing_tasks, Role.DERIVED),
+            row("Running task slots", f"{node.used_slots} of {node.slots}"),
+            row("Total tasks run", node.total_run),
+            row("Total successful tasks", node.total_succeeded),
+            row("IP address", node.ip),
+        ),
+    )
+
+
+def errors(node: NodeRow) -> list[Block]:
+    """What is wrong with it, with code, message and values; nothing where nothing is."""
+    rows = []
+    for code, text, values in node.errors:
+        rows += [row(code, text, Role.FAILED), *(row(f"  {name}", value) for name, value in values)]
+    return [Block("Errors", tuple(rows))] if rows else []
+
+
+def start_task(session: Session, node: NodeRow) -> list[Block]:
+    """How the start task of the present boot is getting on; nothing where there is none."""
+    task = node.start_task
+    if task is None:
+        return []
+    clock = session.clock
+    rows = [
+        row("State", "running" if task.running else "completed"),
+        row("Result", task.result.value if task.result else None, Role.FAILED if task.failure else Role.PLAIN),
+        row("Start time", clock(task.start_ms)),
+        row("End time", None if task.running else clock(task.end_ms)),
+        row("Exit code", task.exit_code, Role.FAILED if task.exit_code else Role.PLAIN),
+        row("Retry count", task.retry_count),
+        *([row("Last retry time", clock(task.last_retry_ms))] if task.last_retry_ms is not None else []),
+    ]
+    if task.failure is not None:
+        rows += [
+            row("Category", task.failure.category.value),
+            row("Code", task.failure.code, Role.FAILED),
+            row("Message", task.failure.message),
+            *(row(name, value) for name, value in task.failure.details),
+        ]
+    return [Block("Start task", tuple(rows))]
+
+
+def jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
+    """How each job stands there; nothing where no job has been."""
+    rows = []
+    for job in on_node:
+        said = f"{session.glyphs.of(PREPARATION[job.prep])} {PREPARATION[job.prep].name}"
+        if job.has_released:
+            said += f", {session.glyphs.of(RELEASE[job.release])} {RELEASE[job.release].name}"
+        said += ", barred until reimaged" if job.is_barred else ""
+        rows.append((job.job_id, Span(said, PREPARATION[job.prep].role)))
+    return [Block("Jobs on this node", tuple(rows))] if rows else []
+
+
+def running_tasks(tasks: Sequence[tuple[int, str, str]], most: int) -> list[Block]:
+    """Rows, jobs and ids of what runs there; nothing where nothing does."""
+    rows = [(job_id, link(task_id, ItemRef("task", task))) for task, job_id, task_id in tasks[:most]]
+    if len(tasks) > most:
+        rows.append(("", Span(f"and {len(tasks) - most:,} more", Role.DIM)))
+    return [Block("Running tasks", tuple(rows))] if rows else []

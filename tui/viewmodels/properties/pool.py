@@ -1,0 +1,127 @@
+"""Blocks of a pool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.views.pages.autoscale import scale_page
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.glyphs import NODE
+from tui.viewmodels.text.styled import ItemRef, Role, Span, link
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.views.pages.jobs import NetworkRow, PoolRow
+    from tui.viewmodels.session.session import Session
+
+
+def cost(session: Session, pool: PoolRow) -> str:
+    """What the pool's nodes have cost so far."""
+    return f"${session.cost_usd(pool.pool_id):,.2f}"
+
+
+def utilisation(pool: PoolRow) -> str:
+    """The share of the slots of all nodes that is taken; empty without nodes."""
+    slots = pool.nodes * pool.slots
+    return f"{pool.used_slots / slots:.0%}" if slots else ""
+
+
+def general(session: Session, pool: PoolRow) -> Block:
+    """States, size and settings."""
+    return Block(
+        "General",
+        (
+            row("ID", pool.pool_id),
+            row("State", pool.state.wire if pool.state is not None else None),
+            row("Allocation state", pool.allocation.wire if pool.allocation is not None else None),
+            row("Since", session.clock(pool.allocation_since_ms)),
+            row("Node size", pool.vm_size),
+            row("Task slots per node", pool.slots),
+            row("Scheduling policy", pool.fill),
+            row("Created", session.clock(pool.created_ms)),
+            row("Utilisation", f"{pool.used_slots} of {pool.nodes * pool.slots} slots", Role.DERIVED),
+            row("Cost so far", cost(session, pool), Role.DERIVED),
+        ),
+    )
+
+
+def scale(pool: PoolRow) -> Block:
+    """Current and target numbers."""
+    return Block(
+        "Scale",
+        (
+            row("Dedicated", f"{pool.current_dedicated} of {pool.target_dedicated}"),
+            row("Spot/low-priority", f"{pool.current_spot} of {pool.target_spot}"),
+            row("Autoscale", "on" if pool.auto_scale else "off"),
+            *([] if pool.auto_scale else [row("Resize timeout", fmt.span(pool.spec.resize_timeout))]),
+        ),
+    )
+
+
+def autoscale(session: Session, pool: PoolRow) -> list[Block]:
+    """The last evaluation, and when the next one is; S tells the rest. Nothing where autoscale is off."""
+    page = scale_page(session.simulation, pool.pool_id)
+    if page is None:
+        return []
+    run = page.runs[-1]
+    if run.error is None:
+        result = row("Wanted", f"{run.target_dedicated} dedicated, {run.target_spot} Spot")
+    else:
+        result = row("Failed", f"{run.error.code}. {run.error.position}: {run.error.reason}", Role.FAILED)
+    clock = session.clock
+    rows = (row("Last evaluated", clock(run.when_ms)), result, row("Next", clock(page.next_ms)))
+    return [Block("Autoscale (S formula, history)", rows)]
+
+
+def resize_errors(pool: PoolRow) -> list[Block]:
+    """Code, message and values of each; nothing where there is none."""
+    rows = []
+    for code, message, values in pool.resize_errors:
+        rows += [row(code, message, Role.FAILED), *(row(f"  {name}", value) for name, value in values)]
+    return [Block("Resize errors", tuple(rows))] if rows else []
+
+
+def nodes(pool: PoolRow) -> list[Block]:
+    """Nodes by state; nothing where there are none."""
+    rows = tuple((NODE[state].name, Span(f"{number:,}", NODE[state].role)) for state, number in pool.node_counts)
+    return [Block("Nodes", rows)] if rows else []
+
+
+def start_task(pool: PoolRow) -> list[Block]:
+    """The start task; nothing where the pool has none."""
+    task = pool.start_task
+    if task is None:
+        return []
+    rows = (
+        row("Command line", task.command_line),
+        row("Wait for success", "yes" if task.wait_for_success else "no"),
+        row("Max retry count", task.max_task_retry_count),
+    )
+    return [Block("Start task", rows)]
+
+
+def jobs(pool: PoolRow) -> list[Block]:
+    """The jobs that run there; nothing where none does."""
+    rows = tuple(("", link(job_id, ItemRef("job", job_id))) for job_id in pool.jobs)
+    return [Block("Jobs", rows)] if rows else []
+
+
+def network(pool: PoolRow) -> list[Block]:
+    """How nodes are reached; nothing where the pool's body says nothing of it."""
+    return [] if pool.network is None else [Block("Network", tuple(_network_rows(pool.network)))]
+
+
+def _network_rows(network: NetworkRow) -> Iterator[tuple[str, Span]]:
+    yield row("Communication mode", network.communication)
+    if network.between_nodes is not None:
+        yield row("Ports between nodes", network.between_nodes)
+    if network.closed_ports:
+        yield row("Closed ports", ", ".join(map(str, network.closed_ports)), Role.FAILED)
+    if network.subnet_id is None:
+        return
+    yield row("Subnet", network.subnet_id)
+    if network.free_addresses is not None:
+        yield row("Free addresses", network.free_addresses, Role.PLAIN if network.free_addresses else Role.FAILED)
+    yield row("Load balancers", network.load_balancers, Role.DERIVED)

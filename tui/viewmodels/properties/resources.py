@@ -1,0 +1,70 @@
+"""Packages, images, files, certificates and users, as the details of pools, nodes and tasks show them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.views.supplies import node_supplies, task_needs
+from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.styled import Role, Span
+
+if TYPE_CHECKING:
+    from engine.specs.pool import PoolSpec
+    from engine.views.supplies import Supply
+    from tui.viewmodels.session.session import Session
+
+_GIB = 1024**3
+
+
+def pool_blocks(spec: PoolSpec) -> list[Block]:
+    """What the pool asks for on each of its nodes; nothing where it asks for nothing."""
+    rows = [
+        row("Application package", f"{reference.application_id} {reference.version or '(default version)'}")
+        for reference in spec.application_package_references
+    ]
+    machine = spec.virtual_machine_configuration
+    configuration = machine.container_configuration if machine is not None else None
+    if configuration is not None:
+        rows += [row("Container image", name) for name in configuration.container_image_names or ("none prefetched",)]
+    rows += [row("Certificate", reference.thumbprint) for reference in spec.certificate_references]
+    rows += [row("User account", f"{user.name}, {user.elevation_level.value}") for user in spec.user_accounts]
+    rows += [row("Mount", mount.given.relative_mount_path) for mount in spec.mount_configuration if mount.given]
+    return [Block("On each node", tuple(rows))] if rows else []
+
+
+def node_blocks(session: Session, node: int) -> list[Block]:
+    """The node's disk, what has been brought to it, and who can log in."""
+    found = node_supplies(session.simulation, node)
+    used, capacity = found.used_bytes / _GIB, found.capacity_bytes / _GIB
+    disk = Block("Disk", (row("Used", f"{used:,.1f} of {capacity:,.0f} GiB"),))
+    rows = [_supply(session, supply) for supply in found.supplies]
+    rows += [row("Certificate", thumbprint) for thumbprint in found.certificates]
+    if found.is_behind:
+        rows.append(row("Behind", "the pool has changed since: until the next boot (POOL-15)", Role.TRANSITION))
+    users = [row("Remote login", found.login_address)]
+    users += [row("User account", f"{name}, for tasks") for name in found.accounts]
+    for login in found.logins:
+        kind = "administrator" if login.is_admin else "user"
+        users.append(row(login.name, f"{kind} until {session.clock(login.expiry_ms)}"))
+    return [disk, *([Block("Brought to the node", tuple(rows))] if rows else []), Block("Users", tuple(users))]
+
+
+def _supply(session: Session, supply: Supply) -> tuple[str, Span]:
+    label = "Container image" if supply.is_image else "Application package"
+    whose = "of the pool" if supply.is_pools else "of tasks"
+    clock = session.clock(supply.ready_ms)
+    if supply.ready_ms > session.now_ms:
+        return row(label, f"{supply.name}, {whose}, there at {clock}", Role.TRANSITION)
+    return row(label, f"{supply.name}, {whose}, since {clock}")
+
+
+def task_blocks(session: Session, task: int) -> list[Block]:
+    """What the task asks for; nothing where it asks for nothing."""
+    needs = task_needs(session.simulation, task)
+    rows = [row("Application package", package) for package in needs.packages]
+    rows += [row("Container image", needs.image)] if needs.image is not None else []
+    rows += [row("Resource file", file) for file in needs.files]
+    rows += [row("User", needs.user)] if needs.user is not None else []
+    if needs.ready_ms is not None:
+        rows.append(row("All there", f"at {session.clock(needs.ready_ms)}: then the command starts", Role.TRANSITION))
+    return [Block("Needs", tuple(rows))] if rows else []

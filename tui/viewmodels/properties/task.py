@@ -1,0 +1,89 @@
+"""Blocks of a task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.terms import TaskResult
+from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.glyphs import glyph_of_task
+from tui.viewmodels.text.styled import ItemRef, Role, Span, link
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from engine.base.failures import FailureInfo
+    from engine.views.pages.tasks import SubtaskRow, TaskRow
+    from tui.viewmodels.session.session import Session
+
+
+def general(session: Session, task: TaskRow) -> Block:
+    """What it is."""
+    glyph = glyph_of_task(task)
+    return Block(
+        "General",
+        (
+            row("ID", task.task_id),
+            ("Job", link(task.job_id, ItemRef("job", task.job_id))),
+            row("State", glyph.name, glyph.role),
+            row("Command line", task.command_line),
+            row("Required slots", task.required_slots),
+            *((row("Number of instances", task.instances),) if task.instances else ()),
+            row("Created", session.clock(task.created_ms)),
+        ),
+    )
+
+
+def execution(session: Session, task: TaskRow) -> Block:
+    """What became of it."""
+    glyph = glyph_of_task(task)
+    clock = session.clock
+    on_node = None if task.node is None else ItemRef("node", task.node)
+    return Block(
+        "Execution",
+        (
+            ("Node", link(task.node_id, on_node)) if task.node_id else row("Node", None),
+            row("Start time", clock(task.start_ms)),
+            row("End time", clock(task.end_ms)),
+            row("Exit code", task.exit_code, Role.FAILED if task.exit_code else Role.PLAIN),
+            row("Result", task.result.value if task.result else None, glyph.role),
+            row("Retry count", task.retry_count),
+            *([row("Last retry time", clock(task.last_retry_ms))] if task.last_retry_ms is not None else []),
+            row("Requeue count", task.requeue_count),
+            *([row("Last requeue time", clock(task.last_requeue_ms))] if task.last_requeue_ms is not None else []),
+            row("Attempts", task.attempts, Role.DERIVED),
+        ),
+    )
+
+
+def failure(info: FailureInfo | None) -> list[Block]:
+    """Why it failed, with the service's category, code, message and details; nothing where it has not."""
+    if info is None:
+        return []
+    rows = (
+        row("Category", info.category.value),
+        row("Code", info.code, Role.FAILED),
+        row("Message", info.message),
+        *(row(name, value) for name, value in info.details),
+    )
+    return [Block("Failure information", rows)]
+
+
+def environment(variables: Mapping[str, str]) -> list[Block]:
+    """The variables of the process; nothing as long as it has none."""
+    rows = tuple(("", Span(f"{name}={variables[name]}")) for name in variables)
+    return [Block("Environment", rows)] if rows else []
+
+
+def subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
+    """The other instances of a multi-instance task; what there is to say of the primary is said of the task."""
+    clock = session.clock
+    rows = []
+    for each in found:
+        said = [each.state.wire, f"on n{each.position}"]
+        said += [f"since {clock(each.start_ms)}"] if each.start_ms is not None and each.end_ms is None else []
+        said += [f"until {clock(each.end_ms)}"] if each.end_ms is not None else []
+        said += [f"exit {each.exit_code}"] if each.exit_code is not None else []
+        has_failed = each.result is TaskResult.FAILURE
+        rows.append(row(str(each.number), ", ".join(said), Role.FAILED if has_failed else Role.PLAIN))
+    return [Block("Subtasks", tuple(rows))] if rows else []

@@ -1,0 +1,33 @@
+"""Whatever is under the cursor as the service would answer it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from engine.views import wire
+
+if TYPE_CHECKING:
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import ItemRef
+
+
+def wire_of(session: Session, subject: ItemRef) -> dict[str, Any] | None:
+    """The body of a subject; None while there is no such thing."""
+    simulation, key = session.simulation, subject.key
+    match subject.kind:
+        case "pool":
+            return wire.pool_wire(simulation, str(key))
+        case "job":
+            return wire.job_wire(simulation, str(key))
+        case "job schedule":
+            return wire.schedule_wire(simulation, str(key))
+        case "node":
+            return wire.node_wire(simulation, int(key))
+        case "task":
+            return wire.task_wire(simulation, int(key))
+
+
+def as_json(body: dict[str, Any]) -> str:
+    """The text of a body, to be read by people as well."""
+    return json.dumps(body, indent=2, ensure_ascii=False)

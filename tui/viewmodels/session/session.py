@@ -1,0 +1,237 @@
+"""The run on the screen: which job and pool are in focus, how it is drawn, and how far it has come."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from engine.views.forecast import Forecast, Forecaster
+from engine.views.pages.events import EventPage
+from engine.views.pages.instances import pages_of
+from engine.views.pages.job_schedules import last_job_like, schedule_row
+from engine.views.pages.jobs import (
+    cost_of_pool,
+    has_preparation,
+    is_unfinished,
+    job_ids,
+    job_row,
+    pool_ids,
+    pool_of_job,
+    pool_row,
+)
+from engine.views.pages.nodes import NodePage
+from engine.views.pages.tasks import TaskPage
+from engine.views.stories import Story
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.glyphs import GlyphSet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from engine import Simulation
+    from engine.views.pages.instances import InstancePage
+    from engine.views.pages.job_schedules import JobScheduleRow
+    from engine.views.pages.jobs import JobRow, PoolRow
+    from tui.viewmodels.text.styled import ItemRef
+
+
+_MOST_STORIES = 4
+StoryT = TypeVar("StoryT", bound=Story)
+
+
+class Session:
+    """A simulation and what its viewer has chosen. Whatever draws something reads it from here."""
+
+    def __init__(self, simulation: Simulation, *, ascii_only: bool = False) -> None:
+        """Look at a simulation; the first job and its pool are in focus once they exist."""
+        self.simulation = simulation
+        self.glyphs = GlyphSet(ascii_only=ascii_only)
+        self.time_format = "clock"  # or "elapsed", "relative"
+        self.events = EventPage(simulation)
+        self.newest_ms = simulation.now_ms
+        self.pins: dict[ItemRef, str] = {}  # with the id of each, in the order in which they were pinned
+        self.marks: dict[ItemRef, None] = {}  # in the order in which they were marked
+        self._job_id = ""
+        self._pool_id = ""
+        self._moment = (-1, -1, -1, False)
+        self._pages: dict[str, tuple[InstancePage, InstancePage]] = {}
+        self._jobs: dict[str, JobRow | None] = {}
+        self._pools: dict[str, PoolRow | None] = {}
+        self._costs: dict[str, float] = {}
+        self._schedules: dict[str, JobScheduleRow | None] = {}
+        self._tasks = TaskPage(simulation, "")
+        self._nodes: NodePage | None = None
+        self._first_job: str | None = None
+        self._forecaster: Forecaster | None = None
+        self._forecast: Forecast | None = None
+        self._stories: dict[tuple[object, int], Story] = {}
+
+    @property
+    def now_ms(self) -> int:
+        """The moment that is looked at, in ms since the start."""
+        return self.simulation.now_ms
+
+    @property
+    def is_past(self) -> bool:
+        """Whether more has been recorded after the moment that is looked at."""
+        return self.simulation.is_past
+
+    def noted(self) -> None:
+        """Time may have moved: remember how far the run has come, forget what was looked up for the moment before."""
+        simulation = self.simulation
+        moment = simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past
+        if moment == self._moment:
+            return
+        self._moment = moment
+        kept = self.job_id  # its pages know what has not changed since they were looked at last
+        self._pages = {job_id: pages for job_id, pages in self._pages.items() if job_id == kept}
+        self._first_job = self._forecast = None
+        self._jobs.clear()
+        self._pools.clear()
+        self._costs.clear()
+        self._schedules.clear()
+        self.newest_ms = max(self.newest_ms, self.now_ms) if self.is_past else self.now_ms
+
+    @contextmanager
+    def at(self, when_ms: int) -> Iterator[None]:
+        """Look at another moment for a while."""
+        here_ms = self.now_ms
+        if when_ms == here_ms:
+            yield
+            return
+        self.noted()
+        self.simulation.seek(when_ms)
+        try:
+            self.noted()
+            yield
+        finally:
+            self.simulation.seek(here_ms)
+            self.noted()
+
+    # -- focus ---------------------------------------------------------------------------------------------------
+
+    @property
+    def job_id(self) -> str:
+        """The job in focus; until one is chosen, the pool's first, those with a preparation task ahead of others.
+
+        Where a schedule has made that one, it is the last that it has made.
+        """
+        if not self._job_id and self._first_job is None:
+            self._first_job = self._first_job_here()
+        return self._job_id or self._first_job or ""
+
+    def _first_job_here(self) -> str:
+        jobs = job_ids(self.simulation)
+        here = [job for job in jobs if pool_of_job(self.simulation, job) == self._pool_id] if self._pool_id else jobs
+        prepared = (job for job in here if has_preparation(self.simulation, job))
+        return last_job_like(self.simulation, next(prepared, next(iter(here or jobs), "")))
+
+    @property
+    def pool_id(self) -> str:
+        """The pool in focus: the chosen one, or that of the job in focus. Empty while there is none."""
+        if self._pool_id:
+            return self._pool_id
+        return pool_of_job(self.simulation, self.job_id) or next(iter(pool_ids(self.simulation)), "")
+
+    def focus_job(self, job_id: str) -> None:
+        """Follow this job, and its pool with it."""
+        self._job_id = job_id
+        self._pool_id = pool_of_job(self.simulation, job_id)
+
+    def focus_pool(self, pool_id: str) -> None:
+        """Follow this pool, and its first job unless the one in focus runs there."""
+        self._pool_id = pool_id
+        self._first_job = None
+        if pool_of_job(self.simulation, self._job_id) != pool_id:
+            self._job_id = ""
+
+    @property
+    def focus(self) -> tuple[str, str]:
+        """The job and the pool that have been chosen, each empty where none has."""
+        return self._job_id, self._pool_id
+
+    @focus.setter
+    def focus(self, chosen: tuple[str, str]) -> None:
+        self._job_id, self._pool_id = chosen
+        self._first_job = None
+
+    # -- looked up once for each moment --------------------------------------------------------------------------
+
+    def pages(self, job_id: str) -> tuple[InstancePage, InstancePage]:
+        """Preparation and release of a job."""
+        found = self._pages.get(job_id)
+        if found is None:
+            found = self._pages[job_id] = pages_of(self.simulation, job_id)
+        return found
+
+    def job(self, job_id: str) -> JobRow | None:
+        """A job's row; None while there is no job of this id."""
+        if job_id not in self._jobs:
+            self._jobs[job_id] = job_row(self.simulation, *self.pages(job_id))
+        return self._jobs[job_id]
+
+    def is_unfinished(self, job_id: str) -> bool:
+        """Whether there is a job of this id that is not completed."""
+        return is_unfinished(self.simulation, job_id)
+
+    def pool(self, pool_id: str) -> PoolRow | None:
+        """A pool's row; None while there is no pool of this id."""
+        if pool_id not in self._pools:
+            self._pools[pool_id] = pool_row(self.simulation, pool_id)
+        return self._pools[pool_id]
+
+    def cost_usd(self, pool_id: str) -> float:
+        """What a pool's nodes have cost so far, in US dollars."""
+        if pool_id not in self._costs:
+            self._costs[pool_id] = cost_of_pool(self.simulation, pool_id)
+        return self._costs[pool_id]
+
+    def schedule(self, schedule_id: str) -> JobScheduleRow | None:
+        """A job schedule's row; None while there is none of this id."""
+        if schedule_id not in self._schedules:
+            self._schedules[schedule_id] = schedule_row(self.simulation, schedule_id)
+        return self._schedules[schedule_id]
+
+    def nodes(self) -> NodePage:
+        """The nodes of the pool in focus, and how they stand with the job in focus."""
+        pages = self.pages(self.job_id)
+        if self._nodes is None or not self._nodes.is_of(self.pool_id, *pages):
+            self._nodes = NodePage(self.simulation, self.pool_id, *pages)
+        return self._nodes
+
+    def tasks(self, job_id: str) -> TaskPage:
+        """The tasks of a job. What is known of those of the last one asked for is kept."""
+        if self._tasks.job_id != job_id:
+            self._tasks = TaskPage(self.simulation, job_id)
+        return self._tasks
+
+    def forecast(self) -> Forecast:
+        """When the job in focus and its phases end, as far as that can be estimated."""
+        pages, tasks = self.pages(self.job_id), self.tasks(self.job_id)
+        if self._forecaster is None or not self._forecaster.is_of(tasks, *pages):
+            self._forecaster = Forecaster(self.simulation, tasks, *pages)
+            self._forecast = None
+        if self._forecast is None:
+            self._forecast = self._forecaster.look()
+        return self._forecast
+
+    def story(self, kind: Callable[[Simulation, int], StoryT], row: int) -> StoryT:
+        """What the log tells of one thing; of the last few asked for what was read is kept."""
+        found = self._stories.pop((kind, row), None)
+        story = kind(self.simulation, row) if found is None else found
+        self._stories[kind, row] = story
+        while len(self._stories) > _MOST_STORIES:
+            del self._stories[next(iter(self._stories))]
+        return cast("StoryT", story)
+
+    # -- words ---------------------------------------------------------------------------------------------------
+
+    def clock(self, ms: int | None) -> str:
+        """A moment as the lists show it."""
+        if ms is None or self.time_format == "clock":
+            return fmt.clock(self.simulation.scenario.start, ms)
+        return fmt.signed_span(ms - self.now_ms) if self.time_format == "relative" else fmt.span(ms)
+
+    def text(self, text: str) -> str:
+        """Text in the characters of the chosen set."""
+        return self.glyphs.text(text)

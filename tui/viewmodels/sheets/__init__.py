@@ -1,0 +1,1 @@
+"""The sheets that open above a view: help, settings and why."""

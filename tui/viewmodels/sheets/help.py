@@ -1,0 +1,107 @@
+"""The help: keys, and a page about each view: its columns, the states as they are drawn now, what is derived."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.terms import NodeState
+from tui.viewmodels.lists.column_help import said_of
+from tui.viewmodels.text.glyphs import JOB, JOB_SCHEDULE, NODE, POOL_GLYPHS, PREPARATION, RELEASE, TASK_GLYPHS
+from tui.viewmodels.text.styled import Line, Role, Span, fit, line, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tui.viewmodels.lists.columns import Column
+    from tui.viewmodels.text.glyphs import Glyph, GlyphSet
+
+_TABLES: dict[str, Iterable[Glyph]] = {
+    "Nodes": NODE.values(),
+    "Preparation tasks": PREPARATION.values(),
+    "Release tasks": RELEASE.values(),
+    "Tasks": TASK_GLYPHS,
+    "Jobs": JOB.values(),
+    "Pools": POOL_GLYPHS,
+    "Job schedules": JOB_SCHEDULE.values(),
+}
+_FIRST = {"Watch": ("Preparation tasks", "Release tasks", "Nodes"), "Timeline": ("Nodes", "Preparation tasks", "Tasks")}
+_REMARKS = {
+    NODE[state]: remark
+    for state, remark in {
+        NodeState.CREATING: "the machine is obtained, and has not joined yet",
+        NodeState.WAITING_FOR_START_TASK: "the start task runs, tasks must wait",
+        NodeState.START_TASK_FAILED: "reboot, reimage, or mend the start task",
+        NodeState.RUNNING: "a digit in the lens of slots: so many are in use",
+        NodeState.REIMAGING: "clears what bars the node from a job",
+        NodeState.OFFLINE: "scheduling is disabled and nothing runs",
+        NodeState.PREEMPTED: "Spot nodes only",
+        NodeState.UNKNOWN: "contact is lost",
+    }.items()
+}
+_ENTRY_CELLS = 26
+_KEY_CELLS = 12
+
+
+class Page(NamedTuple):
+    """What the help says of a view: its title, a text, the columns of its list."""
+
+    title: str
+    text: str
+    columns: Sequence[Column] = ()
+
+
+def key_lines(here: Sequence[tuple[str, str]], everywhere: Sequence[tuple[str, str]], cells: int) -> list[Line]:
+    """The keys of the focused pane, and those that work everywhere."""
+    lines: list[Line] = []
+    for title, pairs in (("Keys here", here), ("Keys everywhere", everywhere)):
+        if pairs:
+            lines += [(), line(Span(title, Role.STRONG))] if lines else [line(Span(title, Role.STRONG))]
+        for key, does in pairs:
+            lines += _beside(Span(key, Role.KEY), _KEY_CELLS, does, cells)
+    return lines
+
+
+def page_lines(page: Page, glyphs: GlyphSet, cells: int) -> list[Line]:
+    """What the view shows, each of its columns, its states first and then all others."""
+    lines = [line(glyphs.text(each)) for each in wrapped(page.text, cells)]
+    if any(column.name for column in page.columns):
+        lines += [
+            (),
+            line(Span("Columns", Role.STRONG), Span("   in italics: derived, ours", Role.DIM)),
+        ]
+        name_cells = max(len(column.name) for column in page.columns) + 2
+        for column in page.columns:
+            lines += _column_lines(page.title, column, glyphs, (name_cells, cells)) if column.name else []
+    first = _FIRST.get(page.title, (page.title,))
+    for title in sorted(_TABLES, key=lambda each: first.index(each) if each in first else len(first)):
+        lines += [(), line(Span(title, Role.STRONG)), *_states(_TABLES[title], glyphs, cells, has_room=title in first)]
+    return lines
+
+
+def _column_lines(title: str, column: Column, glyphs: GlyphSet, cells: tuple[int, int]) -> list[Line]:
+    name_cells, all_cells = cells
+    name = Span(column.name, Role.DERIVED if column.is_derived else Role.PLAIN)
+    return _beside(name, name_cells, glyphs.text(said_of(title, column.name)), all_cells)
+
+
+def _beside(name: Span, name_cells: int, said: str, cells: int) -> list[Line]:
+    """A name, and beside it what is said, in as many lines as that takes."""
+    first, *rest = wrapped(said, max(10, cells - name_cells))
+    return [
+        line(name._replace(text=fit(name.text, name_cells)), first),
+        *(line(" " * name_cells, each) for each in rest),
+    ]
+
+
+def _states(table: Iterable[Glyph], glyphs: GlyphSet, cells: int, *, has_room: bool) -> list[Line]:
+    """Each state with its glyph; in the view's own tables one a line, with a remark where there is one."""
+    entries = [(glyphs.span(glyph), Span(" " + fit(glyph.name, _ENTRY_CELLS - 2))) for glyph in table]
+    if has_room and any(glyph in _REMARKS for glyph in table):
+        rest = cells - _ENTRY_CELLS
+        return [
+            (*entry, Span(fit(_REMARKS.get(glyph, ""), rest), Role.DIM))
+            for entry, glyph in zip(entries, table, strict=True)
+        ]
+    columns = max(1, cells // _ENTRY_CELLS)
+    rows = -(-len(entries) // columns)
+    return [tuple(span for entry in entries[at::rows] for span in entry) for at in range(rows)]

@@ -1,0 +1,101 @@
+"""The settings as lines: what can be chosen, where each value comes from, how views were left, which keys there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from tui.settings.options import OPTIONS, Value
+from tui.settings.values import Source
+from tui.viewmodels.text.styled import Line, Role, Span, fit, line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from tui.settings.values import Settings, ViewValue
+
+_NAME_CELLS, _VALUE_CELLS, _SOURCE_CELLS = 24, 16, 14
+
+
+class Entry(NamedTuple):
+    """A line of the settings: what it is of, its value and where that comes from, and what it is for."""
+
+    kind: Literal["option", "view", "key"]
+    name: str
+    value: str
+    source: str
+    said: str
+
+
+def entries(settings: Settings, keys: Iterable[tuple[str, str, str]]) -> list[Entry]:
+    """Options, views that were left otherwise than they open, keys; of these id, key and what it does are given."""
+    found = [_option(settings, name) for name in OPTIONS]
+    found += [
+        Entry(
+            "view",
+            view,
+            _told(values),
+            "as it was left",
+            "; ".join(f"{name} {_value(values[name])}" for name in values),
+        )
+        for view, values in sorted(settings.views.items())
+        if values
+    ]
+    for identity, key, does in keys:
+        source = Source.FILE if identity in settings.keys else Source.DEFAULT
+        found.append(Entry("key", identity, key, source.value, does))
+    return found
+
+
+def _option(settings: Settings, name: str) -> Entry:
+    option = OPTIONS[name]
+    said = f"{option.said} ({option.choice})"
+    return Entry("option", name, _value(settings.value(name)), settings.source(name).value, said)
+
+
+def _told(values: Mapping[str, ViewValue]) -> str:
+    return ", ".join(values)
+
+
+def _value(value: ViewValue) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(value)
+    return f"{value:g}" if isinstance(value, int | float) else value
+
+
+_HEADINGS = {
+    "option": "Options",
+    "view": "Views: how each opens",
+    "key": "Keys",
+}
+
+
+def entry_lines(found: Sequence[Entry], cells: int) -> list[tuple[int, Line]]:
+    """A line for each, with its number, below headings."""
+    lines: list[tuple[int, Line]] = []
+    kind = ""
+    for number, entry in enumerate(found):
+        if entry.kind != kind:
+            kind = entry.kind
+            lines += [(-1, ())] if lines else []
+            lines.append((-1, line(Span(_HEADINGS[kind], Role.STRONG))))
+        rest = max(0, cells - _NAME_CELLS - _VALUE_CELLS - _SOURCE_CELLS - 3)
+        is_default = entry.source == Source.DEFAULT.value
+        spans = [
+            Span(fit(entry.name, _NAME_CELLS) + " "),
+            Span(fit(entry.value, _VALUE_CELLS) + " ", Role.KEY),
+            Span(fit(entry.source, _SOURCE_CELLS) + " ", Role.DIM if is_default else Role.PLAIN),
+            Span(fit(entry.said, rest), Role.DIM),
+        ]
+        lines.append((number, line(*spans)))
+    return lines
+
+
+def next_value(name: str, value: Value, by: int, speeds: Sequence[float]) -> Value:
+    """The value that comes after this one, or before it, of an option; round again at the end."""
+    option = OPTIONS[name]
+    values: Sequence[Value] = option.values or ((False, True) if isinstance(option.default, bool) else speeds)
+    if value not in values:
+        return option.default
+    return values[(list(values).index(value) + by) % len(values)]

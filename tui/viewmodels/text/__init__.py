@@ -1,0 +1,1 @@
+"""Building blocks of every view: lines with roles, glyphs of states, blocks of properties, charts."""

@@ -1,0 +1,42 @@
+"""Blocks of properties, and their text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MOST_LABEL = 22
+
+
+class Block(NamedTuple):
+    """Details under a heading: label and value of each property."""
+
+    title: str
+    rows: tuple[tuple[str, Span], ...]
+
+
+def row(label: str, value: object, role: Role = Role.PLAIN) -> tuple[str, Span]:
+    """A property of a block; None is shown as a dash."""
+    return label, Span("–" if value is None or value == "" else str(value), role if value is not None else Role.DIM)
+
+
+def block_lines(blocks: Iterable[Block], cells: int) -> list[Line]:
+    """The blocks one below the other; long values go on in the next line."""
+    lines: list[Line] = []
+    for block in blocks:
+        if lines:
+            lines.append(())
+        lines.append(line(Span(block.title, Role.STRONG)))
+        longest = max((len(label) for label, _ in block.rows), default=0)
+        label_cells = min(longest, _MOST_LABEL, cells // 2)
+        for label, value in block.rows:
+            indent = label_cells + 2 if longest else 2
+            heading = f"{label} ".ljust(indent)
+            texts = wrapped(value.text, max(8, cells - len(heading)))
+            lines.append(line(Span(heading, Role.DIM), value._replace(text=texts[0])))
+            lines += [line(" " * indent, value._replace(text=rest)) for rest in texts[1:]]
+    return lines

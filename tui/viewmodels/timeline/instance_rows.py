@@ -1,0 +1,161 @@
+"""Preparation and release of the job in focus over time, node by node."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from engine.views.pages.instances import Hook, HookStatus
+from engine.views.planned import planned_hook_end_ms
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.glyphs import Glyph
+from tui.viewmodels.text.styled import Line, Role, Span, line
+from tui.viewmodels.timeline.rows import (
+    FAILED,
+    NEVER_MS,
+    NOTHING,
+    PREPARING,
+    RELEASING,
+    RETRYING,
+    SUCCEEDED,
+    Columns,
+    RowsByNode,
+    Sort,
+    There,
+    filled,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engine.views.lanes import HookRun, Lanes
+    from engine.views.pages.instances import InstancePage
+    from tui.viewmodels.session.session import Session
+
+_STOPPED = Glyph("⊘", "t", Role.OFF, "stopped by the node")
+
+
+class HookRows(RowsByNode):
+    """Preparation or release of the job in focus, on each node where it has run."""
+
+    sorts = (Sort.TROUBLE, Sort.NUMBER, Sort.FIRST_START)
+    hook: ClassVar[Hook]
+    _page: InstancePage
+
+    def __init__(self, session: Session, lanes: Lanes) -> None:
+        """Nothing has been looked at yet."""
+        super().__init__(session, lanes)
+        self._look()
+
+    def _look(self) -> None:
+        self._page = self.session.pages(self.session.job_id)[self.hook is Hook.RELEASE]
+
+    @property
+    def whose(self) -> str:
+        """The job in focus."""
+        return self.session.job_id
+
+    def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:
+        """Trouble first, as in the list of preparation or release tasks, or by the nodes' numbers."""
+        self._look()
+        found = self._page.order()
+        if only_failed:
+            found = list(takewhile(lambda node: self._page.status_of(node) is HookStatus.FAILED, found))
+        return sorted(found) if sort is Sort.NUMBER else found
+
+    def value(self, sort: Sort) -> Callable[[int], Any] | None:
+        """First start."""
+
+        def first_start(node: int) -> int:
+            runs = self._runs(node)
+            return runs[0].begin_ms if runs else NEVER_MS
+
+        return first_start if sort is Sort.FIRST_START else None
+
+    def _runs(self, node: int) -> Sequence[HookRun]:
+        return self.lanes.hook_runs(self.hook, self._page.job_id, node)
+
+    def cells(self, key: int, columns: Columns) -> list[Glyph]:
+        """Each try, and how it ended; an end always shows, a failure above all."""
+        marks: list[tuple[int, Glyph]] = []
+        ends: dict[int, Glyph] = {}
+        for run in self._runs(key):
+            begins = columns.column_at(run.begin_ms)
+            if marks and marks[-1][0] > begins:  # the try before ended in the same column
+                marks.pop()
+            marks.append((begins, self._glyph(run)))
+            if run.end_ms is not None:
+                column = columns.column_at(run.end_ms)
+                marks.append((column + 1, NOTHING))
+                if ends.get(column) is not FAILED:
+                    ends[column] = _end_glyph(run)
+        cells = filled(columns.begun(self.known_ms()), marks)
+        for column, glyph in ends.items():
+            if 0 <= column < len(cells):
+                cells[column] = glyph
+        return cells
+
+    def _glyph(self, run: HookRun) -> Glyph:
+        if self.hook is Hook.RELEASE:
+            return RELEASING
+        return RETRYING if run.is_retry else PREPARING
+
+    def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
+        """The last end or start that lies within the cell."""
+        moments = [each for run in self._runs(key) for each in (run.begin_ms, run.end_ms) if each is not None]
+        return max((each for each in moments if begin_ms <= each < end_ms), default=begin_ms)
+
+    def told(self, key: int, when_ms: int) -> Line:
+        """The try of that moment, or the last one before it, with its times."""
+        clock = self.session.clock
+        begun = [run for run in self._runs(key) if run.begin_ms <= when_ms]
+        if not begun:
+            return line(Span("has not begun", Role.DIM))
+        run, tries = begun[-1], len(begun)
+        has_ended = run.end_ms is not None and run.end_ms <= when_ms
+        glyph = _end_glyph(run) if has_ended else self._glyph(run)
+        words = f"  try {tries}, began {clock(run.begin_ms)}" if tries > 1 else f"  began {clock(run.begin_ms)}"
+        if run.end_ms is not None and has_ended:
+            words += f", ended {clock(run.end_ms)} after {fmt.span(run.end_ms - run.begin_ms)}"
+        return line(Span(glyph.name, glyph.role), Span(words))
+
+    def there(self, key: int, when_ms: int) -> list[There]:
+        """The preparation or release task; the node as long as there is none."""
+        if any(run.begin_ms <= when_ms for run in self._runs(key)):
+            return [There(f"{self.view} on {self.label(key)}", self.subject(key), self.view)]
+        return [There(f"node {self.label(key)}", self.subject(key))] if self.lanes.lane(key).has_begun(when_ms) else []
+
+    def planned_ms(self, key: int) -> int | None:
+        """When this try is planned to end."""
+        return planned_hook_end_ms(self.session.simulation, self.hook, self._page.job_id, key)
+
+    def estimated_ms(self, key: int) -> int | None:
+        """The end of this try."""
+        return self.planned_ms(key)
+
+    def is_over(self, key: int) -> bool:
+        """Whether it does not run; after a reboot another try may come."""
+        runs = self._runs(key)
+        return not runs or runs[-1].end_ms is not None
+
+
+def _end_glyph(run: HookRun) -> Glyph:
+    return _STOPPED if run.has_failed is None else FAILED if run.has_failed else SUCCEEDED
+
+
+class PreparationRows(HookRows):
+    """The preparation tasks."""
+
+    name = "preparation tasks"
+    view = "preparation"
+    hook = Hook.PREPARATION
+    legend = (PREPARING, RETRYING, SUCCEEDED, FAILED, _STOPPED)
+
+
+class ReleaseRows(HookRows):
+    """The release tasks."""
+
+    name = "release tasks"
+    view = "release"
+    hook = Hook.RELEASE
+    legend = (RELEASING, SUCCEEDED, FAILED, _STOPPED)

@@ -1,0 +1,92 @@
+"""The jobs of the account over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.base.terms import JobState
+from engine.views.pages.jobs import job_ids
+from tui.viewmodels.text.glyphs import JOB, Glyph
+from tui.viewmodels.text.styled import ItemRef, Line, Span, line
+from tui.viewmodels.timeline.rows import NOTHING, Columns, LaneRows, Sort, There, filled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engine.views.lanes import Lanes
+    from tui.viewmodels.session.session import Session
+
+
+class JobRows(LaneRows):
+    """The jobs of the account, deleted ones not among them."""
+
+    name = "jobs"
+    legend = tuple(glyph for state, glyph in JOB.items() if state is not None)
+    sorts = (Sort.NUMBER, Sort.TROUBLE)
+
+    def __init__(self, session: Session, lanes: Lanes) -> None:
+        """Nothing has been looked at yet."""
+        super().__init__(session, lanes)
+        self._ids: list[str] = []
+
+    @property
+    def whose(self) -> str:
+        """They are all there are."""
+        return ""
+
+    def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # trouble is sorted by value
+        """Oldest first; those with a failed task."""
+        self._ids = job_ids(self.session.simulation)
+        rows = range(len(self._ids))
+        return [row for row in rows if self._failed(row)] if only_failed else rows
+
+    def _failed(self, row: int) -> int:
+        job = self.session.job(self._ids[row])
+        return 0 if job is None else job.phases.tasks.failed
+
+    def value(self, sort: Sort) -> Callable[[int], Any] | None:
+        """Most failed tasks first."""
+        return (lambda row: -self._failed(row)) if sort is Sort.TROUBLE else None
+
+    def value_text(self, key: int, sort: Sort) -> str:
+        """How many tasks have failed."""
+        return f"{self._failed(key):,} failed" if sort is Sort.TROUBLE else ""
+
+    def label(self, key: int) -> str:
+        """The job's id."""
+        return self._ids[key]
+
+    def cells(self, key: int, columns: Columns) -> list[Glyph]:
+        """The state at the end of each column."""
+        stretches = self.lanes.job(self._ids[key])
+        marks = [(columns.column_at(each.begin_ms), JOB[each.state]) for each in stretches]
+        return filled(columns.begun(self.known_ms()), marks)
+
+    def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
+        """When the job's state changed, if it did in this cell."""
+        changes = [each.begin_ms for each in self.lanes.job(self._ids[key]) if begin_ms <= each.begin_ms < end_ms]
+        return changes[-1] if changes else begin_ms
+
+    def told(self, key: int, when_ms: int) -> Line:
+        """The job's state, and since when."""
+        begun = [each for each in self.lanes.job(self._ids[key]) if each.begin_ms <= when_ms]
+        glyph = JOB[begun[-1].state] if begun else NOTHING
+        since = f" since {self.session.clock(begun[-1].begin_ms)}" if begun else "not added yet"
+        return line(Span(glyph.name, glyph.role), Span(since))
+
+    def subject(self, key: int) -> ItemRef:
+        """The job."""
+        return ItemRef("job", self._ids[key])
+
+    def there(self, key: int, when_ms: int) -> list[There]:  # noqa: ARG002  # those that are not there have no row
+        """The job."""
+        return [There(f"job {self.label(key)}", self.subject(key))]
+
+    def estimated_ms(self, key: int) -> int | None:
+        """When the job in focus will have ended; nothing is known of the others."""
+        return self.session.forecast().job_ms if self._ids[key] == self.session.job_id else None
+
+    def is_over(self, key: int) -> bool:
+        """Whether the job is completed."""
+        stretches = self.lanes.job(self._ids[key])
+        return bool(stretches) and stretches[-1].state is JobState.COMPLETED

@@ -1,0 +1,100 @@
+"""The lines of the timeline's rows: cells, what is planned after them, the cursor. What has not changed is kept."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from tui.viewmodels.text.styled import Line, Role, Span
+
+if TYPE_CHECKING:
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.glyphs import Glyph, GlyphSet
+    from tui.viewmodels.timeline.rows import Columns, LaneRows
+
+_MOST_KEPT = 500
+
+
+class Ahead(NamedTuple):
+    """How many cells follow the recorded ones: planned ones, estimated ones, and those of which nothing is known."""
+
+    planned: int
+    estimated: int
+    blank: int
+
+
+def ahead(rows: LaneRows, key: int, columns: Columns, recorded: int) -> Ahead:
+    """What comes after the cells that are recorded: as far as it is planned, then as far as is estimated.
+
+    Nothing comes where a row is over or has not been read yet; without an estimate nothing ends.
+    """
+    rest, session = columns.number - recorded, rows.session
+    is_finished = session.simulation.finished and not session.is_past
+    if is_finished or not rows.is_read(key) or rows.is_over(key):
+        return Ahead(0, 0, rest)
+    planned_ms, estimated_ms = (None, None) if session.is_past else (rows.planned_ms(key), rows.estimated_ms(key))
+    until_ms = [each for each in (planned_ms, estimated_ms) if each is not None]
+    planned = 0 if planned_ms is None else max(0, min(rest, columns.column_at(planned_ms) + 1 - recorded))
+    known = rest if estimated_ms is None else max(0, min(rest, columns.column_at(max(until_ms)) + 1 - recorded))
+    return Ahead(planned, known - planned, rest - known)
+
+
+class LaneLines:
+    """Draws rows, and keeps what it has drawn."""
+
+    def __init__(self, session: Session) -> None:
+        """Nothing drawn yet, in the glyphs of this session."""
+        self._session = session
+        self._kept: dict[tuple[str, int], tuple[object, Line]] = {}
+
+    @property
+    def _glyphs(self) -> GlyphSet:
+        return self._session.glyphs
+
+    def line(self, name: str, key: int, label: Span, cells: list[Glyph], after: Ahead, cursor: int | None) -> Line:
+        """A row of the kind with this name; ``cursor`` is the column under the cursor, if it is in this row."""
+        drawn = label, cells, after, cursor, self._glyphs.ascii_only
+        kept = self._kept.get((name, key))
+        if kept is not None and kept[0] == drawn:
+            return kept[1]
+        if len(self._kept) > _MOST_KEPT:
+            self._kept.clear()
+        spans = _merged([label, *self._cells(cells, cursor), *self._after(after, len(cells), cursor)])
+        self._kept[name, key] = drawn, spans
+        return spans
+
+    def _cells(self, cells: list[Glyph], cursor: int | None) -> list[Span]:
+        if cursor is None or cursor >= len(cells):
+            return self._runs(cells)
+        under = Span(cells[cursor].letter, Role.CURSOR, is_fill=True)  # a letter: a block would hide the cursor
+        return [*self._runs(cells[:cursor]), under, *self._runs(cells[cursor + 1 :])]
+
+    def _runs(self, cells: list[Glyph]) -> list[Span]:
+        return [Span(self._glyphs.of(glyph) * len(list(run)), glyph.role) for glyph, run in groupby(cells)]
+
+    def _after(self, after: Ahead, recorded: int, cursor: int | None) -> list[Span]:
+        parts = [(self._glyphs.known, Role.RUNNING), (self._glyphs.planned, Role.OFF), (" ", Role.OFF)]
+        spans: list[Span] = []
+        begin = recorded
+        for (mark, role), number in zip(parts, after, strict=True):
+            if cursor is not None and begin <= cursor < begin + number:
+                left = cursor - begin
+                spans += [Span(mark * left, role), Span(" ", Role.CURSOR, is_fill=True)]
+                spans.append(Span(mark * (number - left - 1), role))
+            else:
+                spans.append(Span(mark * number, role))
+            begin += number
+        return spans
+
+
+def _merged(spans: list[Span]) -> Line:
+    """The label, then the others, those of one role in one."""
+    merged = spans[:1]
+    for span in spans[1:]:
+        if not span.text:
+            continue
+        if len(merged) > 1 and merged[-1][1:] == span[1:]:
+            merged[-1] = span._replace(text=merged[-1].text + span.text)
+        else:
+            merged.append(span)
+    return tuple(merged)

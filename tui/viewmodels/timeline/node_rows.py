@@ -1,0 +1,203 @@
+"""The nodes of the pool in focus over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.views.lane import Doing
+from engine.views.pages.instances import Hook
+from engine.views.pages.jobs import pool_of_job
+from engine.views.planned import planned_end_ms
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.glyphs import NODE, Glyph
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
+from tui.viewmodels.timeline.rows import (
+    FAILED,
+    NEVER_MS,
+    NOTHING,
+    PREPARING,
+    RELEASING,
+    RETRYING,
+    RUNNING,
+    Columns,
+    RowsByNode,
+    Sort,
+    There,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from engine.views.lane import Lane, Stretch
+    from engine.views.lanes import Lanes
+    from engine.views.pages.nodes import NodePage
+    from tui.viewmodels.session.session import Session
+
+_IDLE = Glyph("·", ".", Role.QUIET, "idle")
+_BARRED = Glyph("×", "x", Role.OFF, "barred")
+_TASK_BEGINS = Glyph("▌", "|", Role.RUNNING, "begins")
+_CHANGING = Glyph("◔", "s", Role.TRANSITION, "changes")
+_DOING = {
+    Doing.ABSENT: NOTHING,
+    Doing.IDLE: _IDLE,
+    Doing.BARRED: _BARRED,
+    Doing.PREPARING: PREPARING,
+    Doing.RETRYING: RETRYING,
+    Doing.WORKING: RUNNING,
+    Doing.RELEASING: RELEASING,
+    Doing.FAILED: FAILED,
+}
+_HOOK_OF = {
+    Doing.PREPARING: (Hook.PREPARATION, "preparation"),
+    Doing.RETRYING: (Hook.PREPARATION, "preparation"),
+    Doing.RELEASING: (Hook.RELEASE, "release"),
+}
+_MOST_NAMED = 4
+_MOST_CACHED = 500  # rows
+
+
+class NodeRows(RowsByNode):
+    """The nodes of the pool in focus."""
+
+    name = "nodes"
+    legend = (PREPARING, RETRYING, FAILED, _BARRED, RUNNING, _TASK_BEGINS, RELEASING, _CHANGING, _IDLE)
+    sorts = (Sort.NUMBER, Sort.FIRST_START, Sort.BUSY, Sort.TROUBLE)
+    _page: NodePage
+
+    def __init__(self, session: Session, lanes: Lanes) -> None:
+        """Nothing is remembered yet."""
+        super().__init__(session, lanes)
+        self._page = session.nodes()
+        # Columns that are over do not change any more: the first one remembered, and what filled it and those after it.
+        self._over: dict[int, tuple[int, list[Glyph]]] = {}
+        self._valid = (0, 0)
+
+    @property
+    def whose(self) -> str:
+        """The pool in focus."""
+        return self.session.pool_id
+
+    def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # the rest is sorted by value
+        """In the order in which the nodes appeared."""
+        self._page = self.session.nodes()
+        nodes = self._page.nodes()
+        return self.lanes.failed_among(nodes) if only_failed else nodes
+
+    def value(self, sort: Sort) -> Callable[[int], Any] | None:
+        """First start, share, trouble; the busiest nodes and those with most failures first."""
+        totals, until_ms = self.lanes.totals, self.known_ms()
+
+        def first_start(node: int) -> int:
+            when_ms = totals.first_work_ms(node)
+            return NEVER_MS if when_ms is None else when_ms
+
+        values: dict[Sort, Callable[[int], Any]] = {
+            Sort.FIRST_START: first_start,
+            Sort.BUSY: lambda node: -totals.busy_share(node, until_ms),
+            Sort.TROUBLE: lambda node: (-totals.failures.get(node, 0), -totals.retries.get(node, 0)),
+        }
+        return values.get(sort)
+
+    def value_text(self, key: int, sort: Sort) -> str:
+        """First start, share or trouble of a node."""
+        totals = self.lanes.totals
+        match sort:
+            case Sort.FIRST_START:
+                return f"first task {self.session.clock(totals.first_work_ms(key))}"
+            case Sort.BUSY:
+                return f"busy {totals.busy_share(key, self.known_ms()):.0%}"
+            case Sort.TROUBLE:
+                return f"{totals.failures.get(key, 0)} failed, {totals.retries.get(key, 0)} retried"
+            case _:
+                return ""
+
+    def cells(self, key: int, columns: Columns) -> list[Glyph]:
+        """What the node did; columns that are over are remembered."""
+        valid = self.lanes.version, columns.step_ms
+        if valid != self._valid or len(self._over) > _MOST_CACHED:
+            self._over.clear()
+            self._valid = valid
+        lane = self.lanes.lane(key)
+        known_ms = self.known_ms(key)
+        stop = columns.first + columns.begun(known_ms)
+        first, over = self._over.get(key, (columns.first, []))
+        if not first <= columns.first <= first + len(over):
+            first, over = columns.first, []
+        new = range(first + len(over), min(stop, known_ms // columns.step_ms))
+        over += [_glyph(lane, column, columns.step_ms) for column in new]
+        self._over[key] = first, over
+        shown = over[columns.first - first : stop - first]
+        return shown + [_glyph(lane, at, columns.step_ms) for at in range(columns.first + len(shown), stop)]
+
+    def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
+        """When what the cell shows began."""
+        return max(begin_ms, self.lanes.lane(key).shown(begin_ms, end_ms).begin_ms)
+
+    def told(self, key: int, when_ms: int) -> Line:
+        """What the node did, since when, for how long."""
+        lane = self.lanes.lane(key)
+        stretch = lane.at(when_ms)
+        glyph = _stretch_glyph(stretch)
+        until_ms = lane.until_ms(when_ms)
+        lasted = fmt.span((self.recorded_ms if until_ms is None else until_ms) - stretch.begin_ms)
+        since = f" since {self.session.clock(stretch.begin_ms)}, {lasted}{'' if until_ms else ' so far'}"
+        words = [] if stretch.doing is Doing.ABSENT else [Span(since)]
+        if stretch.doing is Doing.WORKING:
+            words.append(Span(f": {self._named(self.lanes.tasks_at(key, when_ms))}", Role.STRONG))
+        return line(Span(glyph.name or "not in the pool", glyph.role if glyph.name else Role.DIM), *words)
+
+    def _named(self, tasks: Sequence[int]) -> str:
+        """The first of these tasks by their ids, and how many more they are."""
+        page = self.session.tasks(self.session.job_id)
+        named = [page.id_of(task) for task in tasks if page.has(task)][:_MOST_NAMED]
+        left = len(tasks) - len(named)
+        if not named:
+            return "one task that is added later" if left == 1 else f"{left} tasks that are added later"
+        return ", ".join(named) + (f" and {left} more" if left else "")
+
+    def there(self, key: int, when_ms: int) -> list[There]:
+        """The tasks that ran there, or preparation or release of the job in focus, and the node."""
+        lane = self.lanes.lane(key)
+        if not lane.has_begun(when_ms):
+            return []
+        doing, page, found = lane.at(when_ms).doing, self.session.tasks(self.session.job_id), []
+        if doing is Doing.WORKING:
+            found = [
+                There(f"task {page.id_of(task)}", ItemRef("task", task)) for task in self.lanes.tasks_at(key, when_ms)
+            ]
+        elif doing in _HOOK_OF:
+            hook, view = _HOOK_OF[doing]
+            runs = self.lanes.hook_runs(hook, self.session.job_id, key)
+            if any(run.begin_ms <= when_ms and (run.end_ms is None or when_ms < run.end_ms) for run in runs):
+                found = [There(f"{view} on {self.label(key)}", self.subject(key), view)]
+        return [*found, There(f"node {self.label(key)}", self.subject(key))]
+
+    def planned_ms(self, key: int) -> int | None:
+        """When what runs there is planned to end."""
+        return planned_end_ms(self.session.simulation, key)
+
+    def estimated_ms(self, key: int) -> int | None:  # noqa: ARG002  # they all work for the job in focus
+        """When the job in focus will have ended, if it runs on this pool."""
+        session = self.session
+        is_here = pool_of_job(session.simulation, session.job_id) == session.pool_id
+        return session.forecast().end_ms if is_here else None
+
+    def is_over(self, key: int) -> bool:
+        """Whether the node has left its pool."""
+        return self.lanes.lane(key).has_left
+
+    def is_read(self, key: int) -> bool:
+        """Whether the node's lane has been read."""
+        return self.lanes.unread_from_ms(key) is None
+
+
+def _glyph(lane: Lane, column: int, step_ms: int) -> Glyph:
+    begin_ms, end_ms = column * step_ms, (column + 1) * step_ms
+    stretch = lane.shown(begin_ms, end_ms)
+    if stretch.doing is Doing.WORKING and lane.tasks_begun(begin_ms, end_ms) == 1:
+        return _TASK_BEGINS
+    return _stretch_glyph(stretch)
+
+
+def _stretch_glyph(stretch: Stretch) -> Glyph:
+    return NODE[stretch.state] if stretch.doing is Doing.CHANGING else _DOING[stretch.doing]

@@ -1,0 +1,80 @@
+"""The order of the timeline's rows. Many rows are sorted piece by piece, so that a key shows in between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.viewmodels.lists.sorting import Arranging
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.timeline.rows import LaneRows, Sort
+
+_AT_ONCE = 2000  # so many rows are sorted before a key is looked at again
+
+
+class LaneOrder:
+    """In which order the rows of one kind stand, and whether only some of them."""
+
+    def __init__(self, rows: LaneRows) -> None:
+        """These rows as they stand by themselves."""
+        self._rows = rows
+        self.sort: Sort = rows.sorts[0]
+        self.is_turned = False
+        self.keys: Sequence[int] = ()
+        self._arranging: Arranging | None = None
+        self._arranged: tuple[object, object] = (None, None)  # what ``_arranging`` is for, and of which moment
+
+    def next_sort(self) -> None:
+        """By the next thing there is to sort by, and then by the first one again."""
+        sorts = self._rows.sorts
+        self.sort = sorts[(sorts.index(self.sort) + 1) % len(sorts)]
+        self.is_turned = False
+
+    def refresh(self, *, only_failed: bool) -> None:
+        """Look at the simulation again. What takes long is gone on with by ``go_on``."""
+        rows = self._rows
+        found, value = rows.order(self.sort, only_failed=only_failed), rows.value(self.sort)
+        if value is None and not self.is_turned:
+            self._arranging, self._arranged = None, (None, None)
+            self.keys = found
+            return
+        session = rows.session
+        wanted = self.sort, self.is_turned, only_failed, session.job_id, session.pool_id, session.simulation.jumps
+        moment = session.simulation.log.count, session.now_ms, rows.lanes.progress, rows.lanes.version
+        if wanted != self._arranged[0]:
+            self.keys = ()  # those of before are not what is asked for, or no longer there
+        elif self.is_arranging or moment == self._arranged[1]:
+            return
+        self._arranged = wanted, moment
+        self._arranging = Arranging(found, None, value, is_descending=self.is_turned)
+        while len(found) <= _AT_ONCE and self.go_on():
+            pass
+
+    @property
+    def is_arranging(self) -> bool:
+        """Whether there is more to be sorted; what is shown is of before, or nothing."""
+        return self._arranging is not None and self._arranging.found is None
+
+    def go_on(self) -> bool:
+        """Sort some more rows, for a few milliseconds; returns whether that was not the last of them."""
+        if self._arranging is None or not self.is_arranging:
+            return False
+        if self._arranging.go_on():
+            return True
+        found = self._arranging.found or []
+        is_in_order = self._rows.value(self.sort) is None
+        self.keys = found[::-1] if self.is_turned and is_in_order else found
+        return False
+
+    def index_of(self, key: int) -> int | None:
+        """The place of a row; None where it is not shown."""
+        try:
+            return self.keys.index(key)
+        except ValueError:
+            return None
+
+    def told(self, arrow: str) -> str:
+        """The order in words."""
+        return f"by {self.sort.value}{arrow if self.is_turned else ''}"

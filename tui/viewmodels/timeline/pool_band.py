@@ -1,0 +1,78 @@
+"""The band below the rows of the timeline: nodes, running tasks and nodes that prepare, of the pool in focus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.viewmodels.text.styled import Line, Role, Span, fit
+
+if TYPE_CHECKING:
+    from engine.views.counts_over_time import CountsOverTime, Peak
+    from engine.views.lanes import Lanes
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.timeline.rows import Columns
+
+_NEVER_MS = 1 << 62
+BAND = (("nodes", Role.QUIET), ("running", Role.RUNNING), ("preparing", Role.PREPARING))
+
+
+class PoolBand:
+    """Three lines of small bars: each column as high as what there was at most in its time."""
+
+    def __init__(self, session: Session, lanes: Lanes) -> None:
+        """Of the pool in focus."""
+        self._session = session
+        self._lanes = lanes
+        self._peaks: dict[tuple[int, int], Peak] = {}  # line and column -> what is known of it
+        self._tops: dict[int, Peak] = {}
+        self._valid: object = None
+
+    def values(self, columns: Columns, known_ms: int) -> list[list[int]]:
+        """For each line the highest number in each column that has begun in what is known."""
+        valid = self._session.pool_id, self._lanes.version, columns.step_ms
+        if valid != self._valid:
+            self._peaks.clear()
+            self._tops.clear()
+            self._valid = valid
+        found = []
+        for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
+            line = []
+            for column in range(columns.first, columns.first + columns.begun(known_ms)):
+                line.append(self._peak(counts, number, column, columns.step_ms))
+            found.append(line)
+        return found
+
+    def _peak(self, counts: CountsOverTime, number: int, column: int, step_ms: int) -> int:
+        known = self._peaks.get((number, column))
+        value, known = counts.highest(column * step_ms, (column + 1) * step_ms, known)
+        self._peaks[number, column] = known
+        return value
+
+    def tops(self) -> list[int]:
+        """For each line the highest number in all that has been read."""
+        found = []
+        for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
+            top, self._tops[number] = counts.highest(0, _NEVER_MS, self._tops.get(number))
+            found.append(top)
+        return found
+
+    def numbers(self, when_ms: int) -> list[int]:
+        """For each line what it was at a moment."""
+        return [counts.at(when_ms) for counts in self._lanes.in_pool(self._session.pool_id)]
+
+    def lines(self, columns: Columns, known_ms: int, when_ms: int | None, label_cells: int) -> list[Line]:
+        """The lines; at the right of each what it was at a moment, if that is known."""
+        densities = self._session.glyphs.densities
+        levels = len(densities) - 1
+        lines: list[Line] = []
+        is_known = when_ms is not None and when_ms <= known_ms
+        numbers = [f" {number:,}" if is_known else "" for number in self.numbers(when_ms or 0)]
+        values = self.values(columns, known_ms)
+        for (name, role), line, top, number in zip(BAND, values, self.tops(), numbers, strict=True):
+            bars = "".join(densities[-(-value * levels // max(1, top))] for value in line)
+            bars = bars[: max(0, columns.number - len(number))]
+            rest = columns.number - len(bars) - len(number)
+            lines.append(
+                (Span(fit(name, label_cells), Role.DIM), Span(bars, role), Span(number, Role.STRONG), Span(" " * rest))
+            )
+        return lines

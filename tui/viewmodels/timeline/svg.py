@@ -1,0 +1,157 @@
+"""The timeline as a picture: the columns that are shown, of all rows. It is made row by row."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+from xml.sax.saxutils import escape
+
+from tui.viewmodels.text.styled import Role, fit
+from tui.viewmodels.timeline.lines import ahead
+from tui.viewmodels.timeline.pool_band import BAND
+from tui.viewmodels.timeline.rows import NOTHING, RUNNING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tui.viewmodels.text.glyphs import Glyph
+    from tui.viewmodels.timeline.timeline import TimelineModel
+
+_CELL, _LINE, _BAR = 8, 16, 12  # pixels: how wide a column, how high a row, and what is drawn in it
+_LETTER = 7.3  # how wide a letter of a label is at most
+_MARGIN = 12
+_HEAD_LINES, _FOOT_LINES = 3, 6
+_MOST_LABEL = 40  # letters
+
+
+class Paint(NamedTuple):
+    """The colours of a picture, as #rrggbb."""
+
+    ground: str
+    colours: Mapping[Role, str]
+    on_colours: Mapping[Role, str]  # of a letter on a cell
+
+
+def drawn(model: TimelineModel, paint: Paint) -> Iterator[list[str]]:
+    """The lines of the file, some at a time; an empty list is time for something else."""
+    yield from _Picture(model, paint).pieces()
+
+
+class _Picture:
+    def __init__(self, model: TimelineModel, paint: Paint) -> None:
+        self._model = model
+        self._paint = paint
+        self._keys: Sequence[int] = model.keys
+        self._columns = model.columns
+        self._label_cells = 10
+        self._y = 0
+
+    def pieces(self) -> Iterator[list[str]]:
+        labels = []
+        for at, key in enumerate(self._keys):
+            labels.append(self._model.rows.label(key))
+            if not at % 1000:
+                yield []
+        self._label_cells = min(_MOST_LABEL, max(map(len, ["preparing", *labels])))
+        yield self._head()
+        for key, label in zip(self._keys, labels, strict=True):
+            while not self._model.rows.is_read(key):
+                self._model.go_on(())
+                yield []
+            yield self._row(key, label)
+        yield [*self._band(), *self._legend(), "</svg>"]
+
+    def _x(self, column: float) -> float:
+        return round(_MARGIN + (self._label_cells + 1) * _LETTER + column * _CELL, 1)
+
+    def _head(self) -> list[str]:
+        model, columns, paint = self._model, self._columns, self._paint
+        wide = self._x(columns.number) + 8 * _LETTER + _MARGIN
+        high = (len(self._keys) + _HEAD_LINES + _FOOT_LINES) * _LINE + 2 * _MARGIN
+        colours = [f".{role.name.lower()}{{fill:{colour}}}" for role, colour in paint.colours.items()]
+        letters = [f".on-{role.name.lower()}{{fill:{colour}}}" for role, colour in paint.on_colours.items()]
+        lines = [f".line-{role.name.lower()}{{stroke:{colour}}}" for role, colour in paint.colours.items()]
+        self._y = _MARGIN + _HEAD_LINES * _LINE
+        session = model.session
+        title = f"{session.simulation.scenario.name} at {session.clock(session.now_ms)}: {model.title()}"
+        now = columns.column_at(session.now_ms)
+        found = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:g}" height="{high}" viewBox="0 0 {wide:g} {high}"'
+            ' font-family="monospace" font-size="12">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{''.join([*colours, *letters, *lines])}text{{white-space:pre}}</style>",
+            f'<rect width="100%" height="100%" fill="{paint.ground}"/>',
+            self._text(_MARGIN, _MARGIN + _LINE - 4, Role.STRONG, title),
+        ]
+        found += [self._text(self._x(at), self._y - 6, Role.DIM, time) for at, time in model.ticks()]
+        if 0 <= now < columns.number:
+            x, bottom = self._x(now + 0.5), self._y + len(self._keys) * _LINE
+            found.append(f'<path class="line-dim" stroke-width="1" d="M{x:g} {self._y - 4}V{bottom}"/>')
+        return found
+
+    def _text(self, x: float, y: float, role: Role, text: str) -> str:
+        return f'<text class="{role.name.lower()}" x="{x:g}" y="{y:g}">{escape(text)}</text>'
+
+    def _row(self, key: int, label: str) -> list[str]:
+        model, columns, top = self._model, self._columns, self._y
+        self._y += _LINE
+        found = [self._text(_MARGIN, top + _BAR, Role.PLAIN, fit(label, self._label_cells).rstrip())]
+        cells = model.rows.cells(key, columns)
+        column, before = 0, NOTHING
+        for glyph, run in groupby(cells):
+            number = len(list(run))
+            if glyph is not NOTHING:
+                goes_on = glyph is RUNNING and before.role is glyph.role
+                found += self._cells(glyph, column, number, top)[: 1 if goes_on else 2]
+            column, before = column + number, glyph
+        after = ahead(model.rows, key, columns, len(cells))
+        middle, begin, end = top + _LINE // 2, self._x(column), self._x(column + after.planned)
+        if after.planned:
+            found.append(f'<path class="line-running" stroke-width="2" d="M{begin:g} {middle}H{end:g}"/>')
+        if after.estimated:
+            last = self._x(column + after.planned + after.estimated)
+            found.append(f'<path class="line-off" stroke-dasharray="2 3" d="M{end:g} {middle}H{last:g}"/>')
+        return found
+
+    def _cells(self, glyph: Glyph, column: int, number: int, top: int) -> list[str]:
+        """So many like cells, with a letter in the first one: colours alone do not tell them apart."""
+        name, x = glyph.role.name.lower(), self._x(column)
+        if glyph.role is Role.QUIET:  # where nothing is done there is little to see
+            return [f'<path class="{name}" d="M{x:g} {top + _LINE // 2}h{number * _CELL}v1h-{number * _CELL}z"/>']
+        bar = f'<path class="{name}" d="M{x:g} {top + 2}h{number * _CELL}v{_BAR}h-{number * _CELL}z"/>'
+        letter = (
+            f'<text class="on-{name}" font-size="10" x="{x + 1:g}" y="{top + _BAR - 1}">{escape(glyph.letter)}</text>'
+        )
+        return [bar, letter]
+
+    def _band(self) -> list[str]:
+        model, found = self._model, []
+        self._y += _LINE // 2
+        known_ms = model.rows.known_ms()
+        band = model.pool_band
+        numbers = band.numbers(model.session.now_ms)
+        lines = zip(BAND, band.values(self._columns, known_ms), band.tops(), numbers, strict=True)
+        for (name, role), values, top, number in lines:
+            self._y += _LINE
+            bars = "".join(
+                f"M{self._x(column):g} {self._y}h{_CELL}v-{value * _BAR / top:.1f}h-{_CELL}z"
+                for column, value in enumerate(values)
+                if value
+            )
+            found.append(self._text(_MARGIN, self._y, Role.PLAIN, name))
+            found.append(f'<path class="{role.name.lower()}" d="{bars}"/>')
+            found.append(self._text(self._x(self._columns.number) + _LETTER, self._y, Role.STRONG, f"{number:,}"))
+        return found
+
+    def _legend(self) -> list[str]:
+        found, x = [], float(_MARGIN)
+        self._y += _LINE
+        for glyph in self._model.rows.legend:
+            name = glyph.role.name.lower()
+            found.append(f'<path class="{name}" d="M{x:g} {self._y}h{_CELL + 2}v{_BAR}h-{_CELL + 2}z"/>')
+            found.append(
+                f'<text class="on-{name}" font-size="10" x="{x + 2:g}" y="{self._y + 9}">{escape(glyph.letter)}</text>'
+            )
+            found.append(self._text(x + 14, self._y + 10, Role.DIM, glyph.name))
+            x += 14 + (len(glyph.name) + 2) * _LETTER
+        return found

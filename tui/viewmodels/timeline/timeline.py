@@ -1,0 +1,289 @@
+"""The timeline: which part of the run is shown how closely, and each line of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
+from engine.views.lanes import Lanes
+from tui.viewmodels.text.glyphs import Glyph
+from tui.viewmodels.text.styled import Line, Role, Span, between, cut, fit, line, width
+from tui.viewmodels.timeline.instance_rows import PreparationRows, ReleaseRows
+from tui.viewmodels.timeline.job_rows import JobRows
+from tui.viewmodels.timeline.lines import LaneLines, ahead
+from tui.viewmodels.timeline.node_rows import NodeRows
+from tui.viewmodels.timeline.order import LaneOrder
+from tui.viewmodels.timeline.pool_band import PoolBand
+from tui.viewmodels.timeline.rows import Columns
+from tui.viewmodels.timeline.task_rows import TaskRows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import ItemRef
+    from tui.viewmodels.timeline.rows import LaneRows, There
+
+# How long a column lasts.
+STEPS_MS = (
+    *(seconds * SECOND_MS for seconds in (1, 5, 15, 30)),
+    *(minutes * MINUTE_MS for minutes in (1, 5, 15)),
+    *(hours * HOUR_MS for hours in (1, 6)),
+    DAY_MS,
+)
+LABEL_CELLS = 10
+_KINDS: tuple[type[LaneRows], ...] = (NodeRows, TaskRows, JobRows, PreparationRows, ReleaseRows)
+_TICK = 12  # columns between two times on the axis
+_SEEN_SHARE = 0.75  # of the columns show what has happened when the whole run is fitted in
+_PIECE = 10_000  # entries of the log that are read before a key is looked at again
+
+
+class TimelineModel:
+    """Rows over time, and the cell under the cursor."""
+
+    def __init__(self, session: Session) -> None:
+        """The timeline of this session; empty until ``refresh``."""
+        self.session = session
+        self.lanes = Lanes(session.simulation)
+        self._kinds: tuple[LaneRows, ...] = tuple(kind(session, self.lanes) for kind in _KINDS)
+        self._orders = {rows.name: LaneOrder(rows) for rows in self._kinds}
+        self.rows = self._kinds[0]
+        self.only_failed = False
+        self.cursor_ms: int | None = None  # None: the cursor stays at the present moment
+        self.columns = Columns(0, 1, STEPS_MS[0])
+        self._step = 0
+        self._is_fitted = True
+        self.pool_band = PoolBand(session, self.lanes)
+        self._lines = LaneLines(session)
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    def refresh(self, cells: int) -> None:
+        """Look at the simulation again, with room for so many cells beside the label."""
+        self.lanes.refresh(_PIECE)
+        self.order.refresh(only_failed=self.only_failed)
+        if self._is_fitted:
+            wanted_ms = self.rows.recorded_ms / (cells * _SEEN_SHARE)
+            self._step = next((at for at, step in enumerate(STEPS_MS) if step >= wanted_ms), len(STEPS_MS) - 1)
+        shown = self.columns
+        first = 0 if self._is_fitted else max(0, shown.first + shown.number - cells)  # what was last stays so
+        self.columns = Columns(first, cells, STEPS_MS[self._step])
+        self._keep_cursor_in_view()
+
+    def is_behind(self, seen: Sequence[int]) -> bool:
+        """Whether there is more to be read or sorted before these rows show all that is recorded of them."""
+        return (
+            self.lanes.unread_from_ms() is not None or self.order.is_arranging or not all(map(self.rows.is_read, seen))
+        )
+
+    def go_on(self, seen: Sequence[int]) -> bool:
+        """Read and sort some more, for a few milliseconds; returns whether there is more to do for these rows."""
+        self.lanes.refresh(_PIECE)
+        self.order.go_on()
+        return self.is_behind(seen)
+
+    @property
+    def order(self) -> LaneOrder:
+        """In which order the rows stand."""
+        return self._orders[self.rows.name]
+
+    @property
+    def keys(self) -> Sequence[int]:
+        """The rows, in order."""
+        return self.order.keys
+
+    @property
+    def when_ms(self) -> int:
+        """The moment of the cursor, in ms since the start."""
+        return self.session.now_ms if self.cursor_ms is None else self.cursor_ms
+
+    @property
+    def cursor_column(self) -> int:
+        """The column of the cursor, counted from the first one shown."""
+        return self.columns.column_at(self.when_ms)
+
+    def _keep_cursor_in_view(self) -> None:
+        columns, at = self.columns, self.cursor_column
+        if at < 0:
+            self._show_from(columns.first + at)
+        elif at >= columns.number:  # the present moment goes on: there is room for what comes
+            last = columns.number - 1 if self.cursor_ms is not None else int(columns.number * _SEEN_SHARE)
+            self._show_from(columns.first + at - last)
+
+    def _show_from(self, first: int) -> None:
+        self.columns = self.columns._replace(first=max(0, first))
+
+    # -- moving --------------------------------------------------------------------------------------------------
+
+    def move(self, columns: int) -> None:
+        """Move the cursor by columns, and with it what is shown."""
+        step_ms = self.columns.step_ms
+        self.cursor_ms = max(0, min((self.when_ms // step_ms + columns) * step_ms, self.session.simulation.end_ms))
+        self._is_fitted = False
+        self._keep_cursor_in_view()
+
+    def move_to_column(self, column: int) -> None:
+        """Put the cursor on a column that is shown."""
+        self.move(column - self.cursor_column)
+
+    def zoom(self, by: int) -> None:
+        """Look closer (1) or from farther away (-1), with the cursor where it is on the screen."""
+        at = self.cursor_column
+        step = max(0, min(self._step - by, len(STEPS_MS) - 1))
+        if step == self._step:
+            return
+        self._step, self._is_fitted = step, False
+        self.columns = Columns(max(0, self.when_ms // STEPS_MS[step] - at), self.columns.number, STEPS_MS[step])
+
+    def follow(self) -> None:
+        """Somebody goes to another moment: the cursor comes along."""
+        self.cursor_ms = None
+
+    def fit(self) -> None:
+        """Show the whole run again, with the cursor at the present moment."""
+        self.cursor_ms, self._is_fitted = None, True
+
+    def remembered(self) -> dict[str, Any]:
+        """What was chosen, and not left to the timeline."""
+        order = self.order
+        values: dict[str, Any] = {
+            "rows": self.rows.name if self.rows is not self._kinds[0] else None,
+            "zoom": None if self._is_fitted else self.columns.step_ms / SECOND_MS,
+            "sort": order.sort.value if order.sort is not self.rows.sorts[0] else None,
+            "descending": order.is_turned or None,
+            "only_failed": self.only_failed or None,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+    def recall(self, values: Mapping[str, Any]) -> None:
+        """Show the rows in this order, and so many seconds in a column, as it was."""
+        self.rows = next((kind for kind in self._kinds if kind.name == values.get("rows")), self._kinds[0])
+        sorts = self.rows.sorts
+        self.order.sort = next((sort for sort in sorts if sort.value == values.get("sort")), sorts[0])
+        self.order.is_turned = bool(values.get("descending"))
+        self.only_failed = bool(values.get("only_failed"))
+        if "zoom" in values:
+            wanted_ms = values["zoom"] * SECOND_MS
+            self._step = next((at for at, step in enumerate(STEPS_MS) if step >= wanted_ms), len(STEPS_MS) - 1)
+            self._is_fitted = False
+
+    def next_rows(self) -> None:
+        """Nodes, tasks, jobs, preparation tasks, release tasks, nodes again."""
+        self.rows = self._kinds[(self._kinds.index(self.rows) + 1) % len(self._kinds)]
+
+    # -- under the cursor ----------------------------------------------------------------------------------------
+
+    def subject(self, index: int) -> ItemRef | None:
+        """What the row at this place is about."""
+        return self.rows.subject(self.keys[index]) if index < len(self.keys) else None
+
+    def moment_ms(self, index: int) -> int | None:
+        """The moment of the cell under the cursor; None where nothing is recorded."""
+        if self.cursor_ms is None or index >= len(self.keys):
+            return self.session.now_ms
+        begin_ms = self.columns.begin_ms(self.cursor_column)
+        when_ms = self.rows.moment_ms(self.keys[index], begin_ms, begin_ms + self.columns.step_ms)
+        return when_ms if when_ms <= self.rows.recorded_ms else None
+
+    def asked(self, index: int) -> ItemRef | None:
+        """What is to be explained about the cell under the cursor."""
+        when_ms = self.moment_ms(index)
+        if index >= len(self.keys) or when_ms is None:
+            return self.subject(index)
+        return self.rows.asked(self.keys[index], when_ms)
+
+    def there(self, index: int) -> list[There]:
+        """What can be opened of the cell under the cursor, which is at the present moment."""
+        return self.rows.there(self.keys[index], self.session.now_ms) if index < len(self.keys) else []
+
+    # -- lines ---------------------------------------------------------------------------------------------------
+
+    def title(self) -> str:
+        """What the rows are, how many, in which order, and how long a column lasts."""
+        rows, glyphs = self.rows, self.session.glyphs
+        parts = [f"{rows.name} {rows.whose}".rstrip(), f"{len(self.keys):,}", self.order.told(f" {glyphs.down}")]
+        parts += ["only failed"] if self.only_failed else []
+        parts.append(f"one column is {_short_span(self.columns.step_ms)}")
+        if self.lanes.unread_from_ms() is not None:
+            parts.append(f"{self.lanes.progress:.0%} read")
+        return f" {glyphs.dot} ".join(parts)
+
+    def ticks(self) -> list[tuple[int, str]]:
+        """Columns, and the times at which they begin; of another day without seconds, if there are none."""
+        columns = self.columns
+        times = [(at, self.session.clock(columns.begin_ms(at))) for at in range(0, columns.number, _TICK)]
+        return [(at, time if len(time) < _TICK else time.removesuffix(":00")) for at, time in times]
+
+    def axis(self) -> Line:
+        """The times of day above the columns, and the present moment."""
+        columns, glyphs = self.columns, self.session.glyphs
+        now = columns.column_at(self.session.now_ms)
+        text = ""
+        for at, time in self.ticks():
+            text += fit("" if at <= now < at + len(time) or at + len(time) > columns.number else time, _TICK)
+        text = text[: columns.number]
+        spans = [Span(" " * LABEL_CELLS), Span(text, Role.DIM)]
+        if 0 <= now < columns.number:
+            spans[1:] = [Span(text[:now], Role.DIM), Span(glyphs.now, Role.STRONG), Span(text[now + 1 :], Role.DIM)]
+        return tuple(spans)
+
+    def row(self, index: int, *, is_cursor: bool) -> Line:
+        """One row: its label and its cells; what is planned is drawn as a line."""
+        rows, key, columns = self.rows, self.keys[index], self.columns
+        text = fit(self.session.text(rows.label(key)), LABEL_CELLS - 1) + " "
+        label = Span(text, Role.STRONG if is_cursor else Role.DIM)
+        cells = rows.cells(key, columns)
+        after = ahead(rows, key, columns, len(cells))
+        column = self.cursor_column
+        cursor = column if is_cursor and 0 <= column < columns.number else None
+        return self._lines.line(rows.name, key, label, cells, after, cursor)
+
+    def band(self, index: int) -> list[Line]:
+        """What there was in the pool; the numbers are those of the moment under the cursor."""
+        known_ms = self.rows.known_ms()
+        return self.pool_band.lines(self.columns, known_ms, self.moment_ms(index), LABEL_CELLS)
+
+    def told(self, index: int, cells: int) -> Line:
+        """What the cell under the cursor was, and by what its row is sorted."""
+        if index >= len(self.keys):
+            return ()
+        when_ms, key = self.moment_ms(index), self.keys[index]
+        label = Span(f"{self.rows.label(key)}  ", Role.STRONG)
+        if when_ms is None:
+            begin_ms = self.columns.begin_ms(self.cursor_column)
+            return cut(line(label, Span(f"{self.session.clock(begin_ms)} has not been reached yet", Role.DIM)), cells)
+        clock = Span(f"{self.session.clock(when_ms)}  ", Role.DIM)
+        told = line(label, clock, *self.rows.told(key, when_ms))
+        value = self.rows.value_text(key, self.order.sort)
+        return between(told, line(Span(value, Role.DERIVED)), cells) if value else cut(told, cells)
+
+    def legend(self, cells: int) -> Line:
+        """What the cells mean, as many as have room."""
+        glyphs = self.session.glyphs
+        marks = [
+            *self.rows.legend,
+            Glyph(glyphs.known, glyphs.known, Role.RUNNING, "planned"),
+            Glyph(glyphs.planned, glyphs.planned, Role.OFF, "later"),
+        ]
+        spans: list[Span] = []
+        for mark in marks:
+            new = [Span("  " if spans else ""), glyphs.span(mark), Span(f" {mark.name}", Role.DIM)]
+            if width(spans) + width(new) <= cells:
+                spans += new
+        return tuple(spans)
+
+    def empty(self) -> Sequence[str]:
+        """Why there are no rows."""
+        if self.order.is_arranging:
+            return ("Putting the rows in order ...",)
+        if self.only_failed:
+            return (f"None of the {self.rows.name} has failed.", "Press ! to see all.")
+        return (f"There are no {self.rows.name} yet.", "Press space to let time go by, or . for one event.")
+
+
+def _short_span(ms: int) -> str:
+    """``30 s``, ``5 min``, ``6 h``, ``1 day``."""
+    for unit_ms, name in ((DAY_MS, "day"), (HOUR_MS, "h"), (MINUTE_MS, "min")):
+        if ms >= unit_ms:
+            return f"{ms // unit_ms} {name}"
+    return f"{ms // SECOND_MS} s"

@@ -1,1 +1,0 @@
-"""What can be done to nodes, tasks, jobs, job schedules and pools: tables of verbs."""

@@ -1,0 +1,85 @@
+"""Needs attention: the failures that are still there, one group for each cause, newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.views.attention import Concern, concerns_of
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.viewmodels.session.session import Session
+
+_VIEWS = {"preparation": "preparation", "release": "release", "task": "tasks", "pool": "pools"}
+_MOST_NAMED = 3
+
+
+class AttentionModel:
+    """The concerns of the job and pool in focus."""
+
+    def __init__(self, session: Session) -> None:
+        """No concerns until ``refresh``."""
+        self.session = session
+        self.concerns: list[Concern] = []
+
+    def refresh(self) -> None:
+        """Look at the simulation again."""
+        session = self.session
+        preparation, release = session.pages(session.job_id)
+        tasks = session.tasks(session.job_id)
+        self.concerns = concerns_of(session.simulation, session.pool_id, preparation, release, tasks)
+
+    def lines(self, cells: int) -> list[tuple[int, Line]]:
+        """Number of the concern and text in so many cells, with what follows from it."""
+        text = self.session.text
+        if not self.concerns:
+            return [
+                (-1, line(Span(f"{self.session.glyphs.good} ", Role.OK), Span("Nothing needs attention.", Role.DIM)))
+            ]
+        found: list[tuple[int, Line]] = []
+        for number, concern in enumerate(self.concerns):
+            mark = self.session.glyphs.bad if concern.kind != "node" else "!"
+            first, *rest = wrapped(text(self.said(concern)), cells - 2)
+            found.append((number, line(Span(f"{mark} {first}", Role.FAILED))))
+            found += [(number, line(Span(f"  {each}", Role.FAILED))) for each in rest]
+            if concern.effect:
+                effect = wrapped(text(concern.effect), cells - 2)
+                found += [(number, line(Span(f"  {each}", Role.DERIVED))) for each in effect]
+        return found
+
+    def said(self, concern: Concern) -> str:
+        """How many of what, and the cause; a few nodes by name."""
+        said = concern.text
+        if concern.nodes:
+            said = f"{_counted(concern.size, 'node')}: {said}"
+        elif concern.tasks:
+            said = f"{_counted(concern.size, 'task')}: {said}"
+        if concern.kind == "node":
+            said = f"{said} since {self.session.clock(concern.since_ms)}"
+        if 0 < len(concern.nodes) <= _MOST_NAMED:
+            preparation, _ = self.session.pages(self.session.job_id)
+            said += "  " + " ".join(f"n{preparation.position_of(node)}" for node in concern.nodes)
+        return said
+
+    def subjects(self, number: int) -> Sequence[ItemRef]:
+        """All that share a concern: what an action on the group is for."""
+        if not 0 <= number < len(self.concerns):
+            return ()
+        concern = self.concerns[number]
+        if concern.nodes:
+            return [ItemRef("node", node) for node in concern.nodes]
+        if concern.tasks:
+            return [ItemRef("task", task) for task in concern.tasks]
+        return [ItemRef("pool", concern.pool_id) if concern.kind == "pool" else ItemRef("job", self.session.job_id)]
+
+    def place(self, number: int) -> tuple[str, int | None]:
+        """Where a concern is looked at: the view's name, and the first of its nodes or tasks."""
+        concern = self.concerns[number]
+        view = "nodes" if concern.nodes else "jobs"
+        return _VIEWS.get(concern.kind, view), next(iter(concern.nodes or concern.tasks), None)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,72 @@
+"""Estimated ends of preparation, tasks and job, in words. They are derived: the service tells none of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.terms import JobState
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.glyphs import glyph_of_job
+from tui.viewmodels.text.styled import Line, Role, Span, between, line
+
+if TYPE_CHECKING:
+    from engine.views.pages.jobs import JobRow
+    from tui.viewmodels.session.session import Session
+
+HELP = (
+    "Estimates are derived. Preparation is done when the last of those that run now ends as planned; "
+    "or later says that other nodes are likely to prepare as well.\n"
+    "Tasks are done when those that are left have gone by as fast as those so far, since the first one started; "
+    "once none waits, when the last one ends as planned.\n"
+    "The job is completed after that, if it ends with its tasks, and after the slowest of its release tasks; "
+    "it ends at its max wall-clock time at the latest.\n"
+    "A retry, a node that is lost or an action moves them. Where too little is known, nothing is estimated."
+)
+
+
+def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
+    """The end of preparation, tasks and job, one for each line of the rail; empty where nothing can be told."""
+    forecast, clock = session.forecast(), session.clock
+    preparation, later = forecast.preparation_ms, " or later" if forecast.more_preparations else ""
+    told = (
+        f"est. {clock(preparation)}{later}" if preparation is not None else "",
+        f"est. {clock(forecast.tasks_ms)}" if forecast.tasks_ms is not None else "",
+        f"est. {clock(forecast.job_ms)}" if forecast.job_ms is not None else "",
+    )
+    if job.end_ms is not None:
+        return (), (), line(Span(f"ended {clock(job.end_ms)}", glyph_of_job(job).role))
+    first, second, third = (line(Span(end, Role.DERIVED)) if end else () for end in told)
+    return first, second, third
+
+
+def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
+    """When it all ends, and how long the oldest task has been waiting."""
+    wait_ms = job.phases.tasks.oldest_wait_ms
+    wait = () if wait_ms is None else line(Span(f"oldest wait {fmt.span(wait_ms)}  (w why)", Role.DERIVED))
+    return between(ends(session, job), wait, cells)
+
+
+def ends(session: Session, job: JobRow) -> Line:
+    """When preparation, tasks and job ended, and when the rest is estimated to."""
+    clock, forecast = session.clock, session.forecast()
+    if job.end_ms is not None:
+        after = fmt.span(job.end_ms - job.created_ms)
+        return line(Span(f"Ended {clock(job.end_ms)}, {after} after it was added", glyph_of_job(job).role))
+    known, estimated = [], []
+    if forecast.prepared_ms is not None:
+        known.append(f"Preparation done {clock(forecast.prepared_ms)}")
+    if forecast.preparation_ms is not None:
+        later = " or later" if forecast.more_preparations else ""
+        estimated.append(f"preparation done {clock(forecast.preparation_ms)}{later}")
+    if forecast.tasks_ms is not None:
+        estimated.append(f"tasks done {clock(forecast.tasks_ms)}")
+    if forecast.job_ms is not None:
+        estimated.append(f"job completed {clock(forecast.job_ms)}")
+    if estimated:
+        known.append(f"Estimated: {session.text(' · ').join(estimated)}")
+    elif job.state is JobState.ACTIVE and job.phases.tasks.total:
+        runs = job.phases.tasks.running or job.phases.tasks.preparing
+        known.append("No estimate yet: too few tasks are done" if runs else "No estimate: no task runs")
+    if forecast.stays_active and job.state is JobState.ACTIVE:
+        known.append("the job stays active until it is terminated")
+    return line(Span("   ".join(known), Role.DERIVED))

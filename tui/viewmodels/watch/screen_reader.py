@@ -1,0 +1,124 @@
+"""The Watch view as sentences, for whoever hears the screen instead of seeing it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.views.pages.instances import Hook, HookStatus
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.glyphs import JOB, NODE, PREPARATION, RELEASE
+from tui.viewmodels.text.styled import plain
+from tui.viewmodels.watch.attention import AttentionModel
+from tui.viewmodels.watch.estimates import ends
+
+if TYPE_CHECKING:
+    from engine.views.pages.jobs import JobRow, PoolRow
+    from engine.views.phases import HookCounts
+    from tui.viewmodels.frame.header import Transport
+    from tui.viewmodels.session.session import Session
+
+_MOST_EVENTS = 5
+
+
+def describe(session: Session, transport: Transport) -> list[str]:
+    """Sentences: when it is, how the pool and the job are, what needs attention, what just happened."""
+    said = [_moment(session, transport)]
+    pool, job = session.pool(session.pool_id), session.job(session.job_id)
+    if pool is not None:
+        said.append(_pool(pool))
+    if job is None:
+        return [*said, "No job has been added yet."]
+    said += [_job(job), _hooks("Preparation", job.phases.preparation, Hook.PREPARATION), _tasks(job)]
+    said.append(_hooks("Release", job.phases.release, Hook.RELEASE))
+    if told := plain(ends(session, job)).replace(session.text(" · "), ", ").replace("   ", "; "):
+        said.append(_sentence(told))
+    return [*said, *_attention(session), *_events(session)]
+
+
+def _moment(session: Session, transport: Transport) -> str:
+    if session.is_past:
+        goes = f"this is the past, {fmt.span(session.newest_ms - session.now_ms)} before the newest moment"
+    elif transport.is_finished:
+        goes = "nothing more can happen"
+    elif transport.is_playing:
+        speed = "as fast as it can" if transport.speed is None else f"{transport.speed:g} times as fast as a clock"
+        goes = f"time goes by {speed}"
+    else:
+        goes = "time stands still"
+    now = fmt.date_and_clock(session.simulation.scenario.start, session.now_ms)
+    return f"It is {now}, {fmt.span(session.now_ms)} after the start; {goes}."
+
+
+def _pool(pool: PoolRow) -> str:
+    states = _listed([f"{number:,} {NODE[state].name}" for state, number in pool.node_counts if number])
+    allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
+    target = pool.target_dedicated + pool.target_spot
+    nodes = f"has {_counted(pool.nodes, 'node')} of {target:,} wanted{f': {states}' if states else ''}"
+    slots = f" {pool.used_slots:,} of {pool.nodes * pool.slots:,} task slots are in use." if pool.nodes else ""
+    return f"Pool {pool.pool_id} is {allocation} and {nodes}.{slots}"
+
+
+def _job(job: JobRow) -> str:
+    why = f", {job.terminate_reason}" if job.terminate_reason else ""
+    return f"Job {job.job_id} is {JOB[job.state].name}{why}, with priority {job.priority}."
+
+
+def _hooks(name: str, counts: HookCounts, hook: Hook) -> str:
+    if not counts.is_specified:
+        return f"{name}: the job has no {name.lower()} task."
+    table = PREPARATION if hook is Hook.PREPARATION else RELEASE
+    found = [f"{table[status].name} on {_counted(counts[status], 'node')}" for status in HookStatus if counts[status]]
+    if counts.without_record:
+        found.append(f"not asked for on {_counted(counts.without_record, 'node')}")
+    return f"{name}: {_listed(found) or 'no node has been asked'}."
+
+
+def _tasks(job: JobRow) -> str:
+    counts = job.phases.tasks
+    if not counts.total:
+        return "There are no tasks."
+    numbers = (
+        (counts.succeeded, "succeeded"),
+        (counts.failed, "failed"),
+        (counts.running, "running"),
+        (counts.preparing, "preparing"),
+        (counts.active, "waiting"),
+    )
+    parts = _listed([f"{number:,} {word}" for number, word in numbers if number])
+    wait_ms = counts.oldest_wait_ms
+    oldest = "" if wait_ms is None else f" The one that waits first in line has waited {fmt.span(wait_ms)}."
+    return f"{_counted(counts.total, 'task')}: {parts}.{oldest}"
+
+
+def _attention(session: Session) -> list[str]:
+    model = AttentionModel(session)
+    model.refresh()
+    if not model.concerns:
+        return ["Nothing needs attention."]
+    said = [f"{_counted(len(model.concerns), 'thing')} need{'s' if len(model.concerns) == 1 else ''} attention."]
+    for number, concern in enumerate(model.concerns, 1):
+        effect = f" {_sentence(concern.effect)}" if concern.effect else ""
+        said.append(f"{number}: {_sentence(' '.join(model.said(concern).split()))}{effect}")
+    return said
+
+
+def _events(session: Session) -> list[str]:
+    model = EventsModel(session)
+    model.refresh()
+    newest = [model.key(at) for at in reversed(range(max(0, model.count - _MOST_EVENTS), model.count))]
+    said = [" ".join(plain(model.one_line(key)).split()).replace("→", "to") for key in newest]
+    return ["The newest events, the last one first:", *(f"{each}." for each in said)] if said else []
+
+
+def _listed(parts: list[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join(part for part in (", ".join(parts[:-1]), "".join(parts[-1:])) if part)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
