@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BrokenInvariant
 from engine.base.paths import APPLICATIONS
 from engine.base.terms import InstanceState, JobScheduleState, JobState, NodeState, SubtaskState, TaskResult
-from engine.rules import network, os_upgrade, placement, scheduling
+from engine.rules import os_upgrade, placement, scheduling
+from engine.rules.decisions import network
 from engine.state.instances import Mark
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 

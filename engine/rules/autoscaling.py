@@ -18,6 +18,7 @@ from engine.base.units import MINUTE_MS, SECOND_MS
 from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
 from engine.rules import pool_samples, resizing
+from engine.rules.decisions import membership
 from engine.specs import draws
 from engine.state.pools import AutoScaleRun, Scaling
 
@@ -152,7 +153,7 @@ def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRu
     )
     results = autoscale.parse(formula).evaluate(inputs)
     targets = results.target_dedicated, results.target_low_priority
-    return AutoScaleRun(now_ms, results.items, results.error, *targets, *resizing.current_counts(world, pool))
+    return AutoScaleRun(now_ms, results.items, results.error, *targets, *membership.current_counts(world, pool))
 
 
 def try_out(world: World, pool: Pool, command: EvaluatePoolAutoScale) -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.environment import TaskKind
 from engine.base.errors import BatchError
-from engine.base.terms import CertificateState, OsFamily
+from engine.base.terms import CertificateState
 from engine.events.calendar import Due, DueKind
 from engine.specs.catalogue import JOB_TRANSITION_MS
-from engine.specs.common import CertificateVisibility
 from engine.state.certificates import Use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engine.executors.protocol import Launch
     from engine.specs.account import Certificate
     from engine.specs.common import CertificateReference
     from engine.state.certificates import CertificateRecord
@@ -79,19 +76,3 @@ def deletion_is_over(world: World, due: Due) -> None:
     record = world.certificates[due.key]
     use = use_of(world, record.spec.thumbprint)
     world.certificates.set_state(world.now_ms, record.row, None if use is None else _S.DELETE_FAILED, use)
-
-
-def show(world: World, node: int, launch: Launch) -> None:
-    """On Linux a process finds the node's certificates in its own directory, as far as they are for it (CERT-3).
-
-    The directory is AZ_BATCH_CERTIFICATES_DIR. DECISION: a file is called ``<algorithm>-<thumbprint>.<format>``.
-    """
-    references = world.nodes[node].certificates
-    if not references or launch.os is not OsFamily.LINUX:
-        return
-    visible_to = CertificateVisibility.START_TASK if launch.kind is TaskKind.START else CertificateVisibility.TASK
-    for reference in references:
-        record = world.certificates.find(reference.thumbprint)
-        if record is not None and visible_to in reference.visibility:
-            name = f"{reference.thumbprint_algorithm}-{reference.thumbprint}.{record.spec.form}"
-            world.disks.edit(node).write(f"{launch.directory}/certs/{name}", "")

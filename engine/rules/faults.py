@@ -15,6 +15,7 @@ from engine.state.disks import Disk
 from engine.state.nodes import Node, NodeError
 
 if TYPE_CHECKING:
+    from engine.world.facts import NodeBroken
     from engine.world.world import World
 
 _N = NodeState
@@ -75,11 +76,16 @@ def become_unusable(
         nodes.leave(world, node, Deallocation.REQUEUE)
         return
     if recovers_ms is None:
-        nodes.stay(world, node)
+        world.cancel_node_step(node)
     else:
         record.recover_ms = world.now_ms + recovers_ms
-        nodes.pass_on(world, node, recovers_ms)
+        world.enter_node_step(node, recovers_ms)
     os_upgrade.look_at_upgrade(world, world.pool_of(node))
+
+
+def node_broken(world: World, broken: NodeBroken) -> None:
+    """Make the node unusable for the reason found, until it is rebooted (NODE-11, NODE-15)."""
+    become_unusable(world, broken.node, broken.code, None, broken.details)
 
 
 # NODE-17, table ERR-N: what the service says of the causes it knows.
@@ -114,7 +120,7 @@ def _lose_contact(world: World, node: int, state: NodeState, for_ms: int | None)
     _watch_owed_releases(world, node)
     out_ms = RECOVERY_MS if for_ms is None else for_ms
     record.recover_ms = world.now_ms + out_ms
-    nodes.pass_on(world, node, min(out_ms, LOST_CONTACT_MS))
+    world.enter_node_step(node, min(out_ms, LOST_CONTACT_MS))
 
 
 def contact_is_over(world: World, node: int) -> None:
@@ -125,7 +131,7 @@ def contact_is_over(world: World, node: int) -> None:
         become_unusable(world, node, None, record.recover_ms - world.now_ms)
         return
     record.recover_ms = record.lost_ms = None
-    nodes.stay(world, node)
+    world.cancel_node_step(node)
     task = record.start_task
     if record.lost_state in (_N.WAITING_FOR_START_TASK, _N.START_TASK_FAILED) and task is not None:
         if task.running:
@@ -174,7 +180,7 @@ def notice_is_over(world: World, due: Due) -> None:
     interruptions.lose_tasks(world, node, "SPOT-3")
     interruptions.stop_instances(world, node, Disk.WIPED, "PREP-19", by_user=False)
     world.nodes.forget_tasks(node)
-    nodes.stay(world, node)
+    world.cancel_node_step(node)
     if leaving:
         nodes.leave(world, node, Deallocation.REQUEUE)
     spot.seek(world, world.pool_of(node))

@@ -19,7 +19,8 @@ from engine.base.terms import (
     PoolLifetimeOption,
 )
 from engine.events.calendar import Due, DueKind
-from engine.rules import auto_pools, interruptions, job_manager, pools, preparation, quotas, release, scheduling
+from engine.rules import auto_pools, interruptions, job_manager, pools, preparation, release, scheduling
+from engine.rules.decisions import quotas
 from engine.specs.catalogue import JOB_TRANSITION_MS
 from engine.state.jobs import NO_SCHEDULE, Job
 from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING

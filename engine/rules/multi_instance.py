@@ -18,7 +18,8 @@ from engine.base.paths import task_directory
 from engine.base.terms import NodeState, SubtaskState
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
-from engine.rules import disk_space, outcomes, preparation, processes, setups
+from engine.rules import outcomes, preparation
+from engine.rules.processes import disk_space, execution, launches, setup
 from engine.state.instances import ENDED_WELL, Ending, Mark
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
 
@@ -89,8 +90,8 @@ def _begin_coordination(world: World, task: int, nodes: tuple[int, ...], subtask
     assert settings is not None
     directory = task_directory(world.jobs[world.tasks.profile_of(task).job].id, spec.id)
     common = [(file, directory) for file in settings.common_resource_files]
-    launch = processes.coordination_launch(world, task, nodes, subtask, attempt, world.now_ms)
-    launch = processes.begin(world, node, launch, spec, common)
+    launch = launches.coordination_launch(world, task, nodes, subtask, attempt, world.now_ms)
+    launch = execution.begin(world, node, launch, spec, common)
     return min(world.now_ms + world.executor.plan(launch).total_ms, world.latest_ms)
 
 
@@ -130,13 +131,13 @@ def _coordinated(world: World, task: int, gang: Gang) -> dict[int, Ending]:
 
 def _coordination_ending(world: World, task: int, gang: Gang, subtask: int) -> Ending:
     node, started_ms = gang.nodes[subtask], world.tasks.started[task]
-    launch = processes.coordination_launch(world, task, gang.nodes, subtask, gang.attempt, started_ms)
+    launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt, started_ms)
     plan = world.executor.plan(launch)
-    setups.forget(world, node, launch.directory)
+    setup.forget(world, node, launch.directory)
     if plan.failure is not None:
         return Ending(None, plan.failure)
     spec, job = world.tasks.spec(task), world.jobs[world.tasks.profile_of(task).job]
-    code = processes.finish(world, node, launch, plan, job, spec.id, spec).exit_code
+    code = execution.finish(world, node, launch, plan, job, spec.id, spec).exit_code
     return Ending(code, FAILURE_EXIT_CODE) if code else ENDED_WELL
 
 
@@ -204,7 +205,7 @@ def _planned_end_ms(world: World, task: int, profile: TaskProfile, application_m
     if application_ms == NEVER_MS:
         started_ms = world.tasks.started[task]
         for subtask, when_ms in enumerate(gang.returns_ms):
-            launch = processes.coordination_launch(world, task, gang.nodes, subtask, gang.attempt, started_ms)
+            launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt, started_ms)
             coordination = world.executor.plan(launch)
             if coordination.failure is not None or coordination.exit_code:
                 ends_ms.append(when_ms)
@@ -215,7 +216,7 @@ def _application(
     world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile, begins_ms: int
 ) -> tuple[Launch, Plan]:
     """The task's own command, and what will come of it in the time that is left to the attempt (RETRY-8)."""
-    launch = processes.application_launch(world, task, nodes, world.gangs[task].attempt, begins_ms)
+    launch = launches.application_launch(world, task, nodes, world.gangs[task].attempt, begins_ms)
     if profile.wall_clock_ms is not None:
         launch = launch._replace(wall_clock_ms=_limit_ms(world, task, profile) - begins_ms)
     return launch, world.executor.plan(launch)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BatchError
 from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
 from engine.events.calendar import Due, DueKind
-from engine.rules import directories, interruptions, nodes, scheduling, start_task
+from engine.rules import interruptions, nodes, scheduling, start_task
+from engine.rules.processes import directories
 from engine.state.disks import Disk
 from engine.state.nodes import Node, PendingOperation
 from engine.state.tasks import COMPLETED
@@ -162,7 +163,7 @@ def carry_out(world: World, node: int, name: str, option: Deallocation = Dealloc
     scheduling.open_node(world, node)
     interruptions.stop_tasks(world, node, option, _RULES[name])
     interruptions.stop_instances(world, node, disk, rule, by_user=True)
-    nodes.pass_on(world, node, world.node_ms(world.pool_of(node), step, record.position, record.boots))
+    world.enter_node_step(node, world.node_ms(world.pool_of(node), step, record.position, record.boots))
 
 
 def start_node(world: World, node: int) -> None:

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 from engine.base.failures import failure
 from engine.base.paths import APPLICATIONS, MOUNTS
-from engine.rules import containers, disk_space, faults, nodes, storage
-from engine.rules.deliveries import Delivery
-from engine.rules.packages import packages_of
+from engine.rules import nodes
+from engine.rules.decisions import containers, storage
+from engine.rules.decisions.packages import packages_of
+from engine.rules.processes import disk_space
+from engine.rules.processes.deliveries import Delivery
 from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
+from engine.world.facts import NodeBroken
 
 if TYPE_CHECKING:
     from engine.base.failures import FailureInfo
@@ -56,9 +59,9 @@ def begin(world: World, node: int) -> None:
         delivery.refuse(_mount(world, node, mount))
     delay_ms, why = delivery.setup
     if why is not None:
-        faults.become_unusable(world, node, why.code, None, why.details)
+        world.emit(NodeBroken(node, why.code, why.details))
     elif delay_ms:
-        nodes.pass_on(world, node, delay_ms)
+        world.enter_node_step(node, delay_ms)
     else:
         nodes.booted(world, node)
 

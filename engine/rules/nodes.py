@@ -11,11 +11,10 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
-from engine.events.calendar import Due, DueKind
+from engine.events.calendar import Due
 from engine.rules import (
     faults,
     interruptions,
-    network,
     node_operations,
     node_setup,
     os_upgrade,
@@ -24,10 +23,11 @@ from engine.rules import (
     scheduling,
     start_task,
 )
+from engine.rules.decisions import network
 from engine.specs import draws
 from engine.specs.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
 from engine.state.disks import Disk
-from engine.state.nodes import GONE, Node
+from engine.state.nodes import Node
 
 if TYPE_CHECKING:
     from engine.state.pools import Pool
@@ -48,7 +48,7 @@ def allocate(world: World, pool: Pool, *, dedicated: bool) -> int:
     pool.nodes.append(node)
     if dedicated:
         pool.dedicated_bits |= 1 << position
-    pass_on(world, node, world.node_ms(pool, "starting", position, record.boots))
+    world.enter_node_step(node, world.node_ms(pool, "starting", position, record.boots))
     return node
 
 
@@ -56,7 +56,7 @@ def replace_vm(world: World, node: int) -> None:
     """A VM has been obtained for a preempted node, which keeps its id and begins anew (SPOT-5)."""
     record = world.nodes[node]
     world.nodes.set_state(world.now_ms, node, NodeState.CREATING)
-    pass_on(world, node, world.node_ms(world.pool_of(node), "starting", record.position, record.boots))
+    world.enter_node_step(node, world.node_ms(world.pool_of(node), "starting", record.position, record.boots))
 
 
 def _take_address(pool: Pool) -> int:
@@ -72,18 +72,6 @@ def _id_of(world: World, pool: Pool, position: int, dedicated: bool) -> str:
         allocated = world.scenario.start + timedelta(milliseconds=world.now_ms)
         return draws.classic_node_id(world.seed, f"{pool.id}/{pool.row}", position + 1, allocated)
     return draws.node_id(world.seed, f"{pool.id}/{pool.row}", position + 1, dedicated=dedicated)
-
-
-def pass_on(world: World, node: int, delay_ms: int) -> None:
-    """The node's present state passes by itself after ``delay_ms``; what was pending before is void."""
-    record = world.nodes.edit(node)
-    record.token += 1
-    world.calendar.at(world.now_ms + delay_ms, DueKind.NODE_STEP, node, record.token)
-
-
-def stay(world: World, node: int) -> None:
-    """The node stays as it is: what was pending is void."""
-    world.nodes.edit(node).token += 1
 
 
 def node_step(world: World, due: Due) -> None:
@@ -106,7 +94,7 @@ def node_step(world: World, due: Due) -> None:
             vanish(world, node)
         case NodeState.DEALLOCATING:
             world.nodes.set_state(world.now_ms, node, NodeState.DEALLOCATED)
-            stay(world, node)
+            world.cancel_node_step(node)
         case NodeState.UNUSABLE:
             boot(world, node)
         case NodeState.UNKNOWN:
@@ -128,7 +116,7 @@ def boot(world: World, node: int) -> None:
     node_setup.forget(world, node, record, pool)
     record.recovering = came_from is NodeState.UNUSABLE
     if network.blocked_ports(world, pool):
-        pass_on(world, node, BLOCK_NOTICED_MS)
+        world.enter_node_step(node, BLOCK_NOTICED_MS)
         return
     if came_from is NodeState.DEALLOCATED:
         chance = draws.uniform(world.seed, "start", pool.id.lower(), record.position, record.boots)
@@ -137,13 +125,13 @@ def boot(world: World, node: int) -> None:
         delay_ms = world.node_ms(pool, "ready", record.position, record.boots)
         if came_from in (NodeState.REBOOTING, NodeState.UNUSABLE):
             delay_ms //= REBOOT_SHARE
-    pass_on(world, node, delay_ms)
+    world.enter_node_step(node, delay_ms)
 
 
 def booted(world: World, node: int) -> None:
     """Batch runs on the node, which is set up: the start task, if there is one, comes next (START-2 to START-5)."""
     spec = world.nodes[node].start_spec
-    stay(world, node)
+    world.cancel_node_step(node)
     if spec is not None and spec.wait_for_success:
         world.nodes.set_state(world.now_ms, node, NodeState.WAITING_FOR_START_TASK)
         start_task.start(world, node, rule="START-4")
@@ -189,14 +177,14 @@ def leave(world: World, node: int, option: Deallocation) -> None:
     scheduling.open_node(world, node)
     interruptions.stop_tasks(world, node, option, "RSZ-4")
     interruptions.stop_instances(world, node, Disk.WIPED, "PREP-19", by_user=True)
-    pass_on(world, node, world.node_ms(pool, "removal", record.position, record.boots))
+    world.enter_node_step(node, world.node_ms(pool, "removal", record.position, record.boots))
     os_upgrade.look_at_upgrade(world, pool)
 
 
 def vanish(world: World, node: int) -> None:
     """The node is gone: its id and address are free again (RSZ-7)."""
     pool = world.pools.edit(world.nodes[node].pool)
-    stay(world, node)
+    world.cancel_node_step(node)
     record = world.nodes.edit(node)
     record.gone_ms = world.now_ms
     world.nodes.set_state(world.now_ms, node, None)
@@ -204,8 +192,3 @@ def vanish(world: World, node: int) -> None:
     heappush(pool.free_addresses, record.ip)
     pool.victims.discard(node)
     resizing.look_at_resize(world, pool)
-
-
-def present_nodes(world: World, pool: Pool) -> list[int]:
-    """The pool's nodes that have not left it, in list order."""
-    return [node for node in pool.nodes if world.nodes.state[node] != GONE]

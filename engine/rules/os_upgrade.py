@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
 from engine.base.terms import NodeState, PoolState
-from engine.rules import node_operations, nodes
+from engine.rules import node_operations
+from engine.rules.decisions import membership
 
 if TYPE_CHECKING:
     from engine.specs.machine import CloudServiceConfiguration
@@ -61,7 +62,7 @@ def upgrade(world: World, pool: Pool, version: str) -> None:
     machine = machine.model_copy(update={"os_version": version})
     pool.spec = pool.spec.model_copy(update={"cloud_service_configuration": machine})
     pool.modified_ms = world.now_ms
-    booted = [node for node in nodes.present_nodes(world, pool) if world.nodes.state_of(node) is not _N.CREATING]
+    booted = [node for node in membership.present_nodes(world, pool) if world.nodes.state_of(node) is not _N.CREATING]
     pool.upgrade = ((), *(tuple(booted[first::UPDATE_DOMAINS]) for first in range(UPDATE_DOMAINS)))
     look_at_upgrade(world, pool)
 

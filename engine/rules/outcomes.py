@@ -12,7 +12,9 @@ from engine.base.terms import DependencyAction, JobAction, JobState, OnTaskFailu
 from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
 from engine.executors.protocol import TIME_LIMIT, Plan
-from engine.rules import dependencies, disk_space, jobs, multi_instance, processes, scheduling, setups, uploads
+from engine.rules import dependencies, jobs, multi_instance, scheduling
+from engine.rules.decisions.retries import may_retry
+from engine.rules.processes import disk_space, execution, launches, setup, uploads
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import Mark
 from engine.state.task_records import TaskExtra, TaskProfile
@@ -46,7 +48,7 @@ def retry_verdict(profile: TaskProfile, job: Job, extra: TaskExtra, exit_code: i
     if not exit_code:
         return False
     limit = profile.max_retries if profile.max_retries is not None else job.max_retries
-    return processes.may_retry(limit, extra.retry_count)
+    return may_retry(limit, extra.retry_count)
 
 
 def exit_options(
@@ -91,8 +93,8 @@ def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: s
         first = tasks.started[task] == NEVER_MS
         end_ms = now_ms + (tasks.planned[task] if first else _again(world, task, profile, 1).total_ms)
     else:
-        launch = processes.task_launch(world, task, node, tasks.extra(task).attempts + 1, now_ms)
-        launch = processes.begin(world, node, launch, tasks.spec(task))
+        launch = launches.task_launch(world, task, node, tasks.extra(task).attempts + 1, now_ms)
+        launch = execution.begin(world, node, launch, tasks.spec(task))
         end_ms = now_ms + world.executor.plan(launch).total_ms
     end_ms = min(end_ms, world.latest_ms)
     tasks.start(now_ms, task, node, end_ms, rule)
@@ -170,8 +172,8 @@ def end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> N
     plan = _present_plan(world, task, profile, extra)
     world.plans.pop(task, None)
     if profile.process is None:
-        launch = processes.task_launch(world, task, node, extra.attempts, world.tasks.started[task])
-        setups.forget(world, node, launch.directory)
+        launch = launches.task_launch(world, task, node, extra.attempts, world.tasks.started[task])
+        setup.forget(world, node, launch.directory)
         plan = finished(world, task, node, launch, plan) if plan.failure is None else plan
     conclude(world, task, profile, plan)
     if profile.process is None:
@@ -186,7 +188,7 @@ def finished(world: World, task: int, node: int, launch: Launch, plan: Plan) -> 
     """
     spec = world.tasks.spec(task)
     job = world.jobs[world.tasks.profile_of(task).job]
-    code = processes.finish(world, node, launch, plan, job, spec.id, spec).exit_code
+    code = execution.finish(world, node, launch, plan, job, spec.id, spec).exit_code
     failure = uploads.upload(world, node, launch, job, spec, code)
     return plan._replace(exit_code=code, failure=failure if code == 0 else None)
 
@@ -226,7 +228,7 @@ def _present_plan(world: World, task: int, profile: TaskProfile, extra: TaskExtr
     """How the present attempt of a running task will end, or has ended."""
     tasks = world.tasks
     if profile.process is None:
-        launch = processes.task_launch(world, task, tasks.node[task], extra.attempts, tasks.started[task])
+        launch = launches.task_launch(world, task, tasks.node[task], extra.attempts, tasks.started[task])
         return world.executor.plan(launch)
     if extra.attempts > 1:
         return _again(world, task, profile, 0)

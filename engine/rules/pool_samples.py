@@ -12,7 +12,7 @@ from engine.autoscale.samples import SAMPLE_PERIOD_MS
 from engine.base.terms import JobState, NodeState, PoolState
 from engine.base.units import DAY_MS
 from engine.events.calendar import Due, DueKind
-from engine.rules import nodes, resizing
+from engine.rules.decisions import membership
 from engine.specs import draws
 from engine.state.pools import Sampling
 from engine.state.tasks import COMPLETED, PREPARING, RUNNING
@@ -91,9 +91,9 @@ def arrived(world: World, pool: Pool, now_ms: int) -> dict[str, SampleSeries]:
 
 def now(world: World, pool: Pool) -> dict[str, int]:
     """The metrics that a formula can also have as they are at the moment, in the order of ``LIVE`` (AS-46)."""
-    states = [world.nodes.state_of(node) for node in nodes.present_nodes(world, pool)]
+    states = [world.nodes.state_of(node) for node in membership.present_nodes(world, pool)]
     preempted, usable = states.count(NodeState.PREEMPTED), sum(map(states.count, _USABLE))
-    counts = (*resizing.current_counts(world, pool), preempted, usable, pool.slots)
+    counts = (*membership.current_counts(world, pool), preempted, usable, pool.slots)
     return dict(zip(LIVE, counts, strict=True))
 
 
@@ -122,7 +122,7 @@ def _cpu_percent(world: World, pool: Pool, busy_slot_ms: int) -> float:
     DECISION: a task slot in use keeps its share of the node's CPU busy. Where tasks that run now say in
     ``simulate.cpu`` how much of the node they use, all slots in use are taken to have used that on average.
     """
-    here = [node for node in nodes.present_nodes(world, pool) if world.nodes.state_of(node) in _USABLE]
+    here = [node for node in membership.present_nodes(world, pool) if world.nodes.state_of(node) in _USABLE]
     slots = pool.slots * len(here)
     if not slots:
         return 0.0

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
 from engine.base.terms import AllocationState, Deallocation, JobDefaultOrder, JobState, NodeState, PoolState
-from engine.rules import autoscaling, node_operations, nodes, preparation, resizing, scheduling
+from engine.rules import autoscaling, node_operations, preparation, resizing, scheduling
+from engine.rules.decisions import membership
 from engine.specs.base import wire_name
 from engine.specs.catalogue import vm_size
 from engine.specs.pool import PoolReplacement
@@ -113,7 +114,7 @@ def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
     if pool.state is PoolState.DELETING:
         raise BatchError("PoolBeingDeleted")
     fixed = sorted(wire_name(name) for name in set(given) - _LIVE)
-    if fixed and (pool.pending or pool.wanted or nodes.present_nodes(world, pool)):
+    if fixed and (pool.pending or pool.wanted or membership.present_nodes(world, pool)):
         raise BatchError(
             "OperationInvalidForCurrentState", f"{', '.join(fixed)} can change only while the pool has no nodes"
         )
@@ -150,8 +151,8 @@ def delete(world: World, pool: Pool) -> None:
     for job in world.jobs_of(pool):
         job.in_turn = False
     pool.turns = []
-    here = [node for node in nodes.present_nodes(world, pool) if world.nodes.state[node] != NodeState.LEAVING_POOL]
-    pool.victims.update(nodes.present_nodes(world, pool))
+    here = [node for node in membership.present_nodes(world, pool) if world.nodes.state[node] != NodeState.LEAVING_POOL]
+    pool.victims.update(membership.present_nodes(world, pool))
     for node in here:
         node_operations.remove(world, node, Deallocation.REQUEUE)
     look_at_deletion(world, pool)

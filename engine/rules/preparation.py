@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, failure
 from engine.base.terms import InstanceState, TaskResult
 from engine.events.calendar import Due, DueKind
-from engine.rules import disk_space, multi_instance, outcomes, processes, scheduling
+from engine.rules import multi_instance, outcomes, scheduling
+from engine.rules.decisions.retries import may_retry
+from engine.rules.processes import disk_space, hooks
 from engine.state.instances import ENDED_WELL, Ending, InstanceTable, Mark
 from engine.state.task_records import TaskProfile
 
@@ -55,7 +57,7 @@ def prep_verdict(mark: int, state: int, prep: JobPreparationTask) -> PrepVerdict
 
 def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:
     """PREP-12: whether a preparation that exited nonzero runs again on its node; the job's own count does not apply."""
-    return processes.may_retry(prep.constraints.max_task_retry_count, retries)
+    return may_retry(prep.constraints.max_task_retry_count, retries)
 
 
 def stays_valid_after_reboot(mark: int, state: int, prep: JobPreparationTask) -> bool:
@@ -116,8 +118,8 @@ def may_start(world: World, job: Job, row: int) -> bool:
 def start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
     """The preparation's process starts on the node (PREP-4), beside those of other jobs (PREP-22)."""
     instances, now_ms = world.instances, world.now_ms
-    hook = processes.prep_process(world, job)
-    end_ms = processes.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
+    hook = hooks.prep_process(world, job)
+    end_ms = hooks.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
     instances.prep_start_run(now_ms, row, end_ms, rule, retry=retry)
     world.calendar.at(end_ms, DueKind.PREPARATION_ENDED, row)
 
@@ -134,8 +136,8 @@ def preparation_ended(world: World, due: Due) -> None:
     job, node = world.jobs[instances.job[row]], instances.node[row]
     prep = job.spec.job_preparation_task
     assert prep is not None
-    hook = processes.prep_process(world, job)
-    ending = processes.end_hook(world, job, hook, node, instances.prep_runs[row], instances.prep_start[row])
+    hook = hooks.prep_process(world, job)
+    ending = hooks.end_hook(world, job, hook, node, instances.prep_runs[row], instances.prep_start[row])
     if ending.failure is None:
         succeeded(world, job, node, row)
     elif ending.failure is not FAILURE_EXIT_CODE:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 Reaction = tuple[Callable[["World", Any], None], str]
 
 REACTIONS: dict[type[Fact], tuple[Reaction, ...]] = {
+    facts.NodeBroken: ((faults.node_broken, "NODE-11"),),
     facts.TaskLeftNode: ((scheduling.task_left_node, "SCHED-15"),),
     facts.TasksStarving: ((scheduling.tasks_starving, "SCHED-11"),),
 }

@@ -14,7 +14,8 @@ from engine.base.terms import InstanceState, NodeState
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT
-from engine.rules import disk_space, interruptions, jobs, node_operations, processes
+from engine.rules import interruptions, jobs, node_operations
+from engine.rules.processes import disk_space, hooks
 from engine.state.instances import ABSENT, Ending, Mark
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ def begin(world: World, job: Job) -> None:
 def start(world: World, job: Job, node: int, row: int, rule: str) -> None:
     """The release task's process starts; it takes no slot (REL-11)."""
     instances, now_ms = world.instances, world.now_ms
-    hook = processes.release_process(world, job)
-    end_ms = processes.start_hook(world, job, hook, node, instances.release_runs[row] + 1, now_ms)
+    hook = hooks.release_process(world, job)
+    end_ms = hooks.start_hook(world, job, hook, node, instances.release_runs[row] + 1, now_ms)
     if instances.mark[row] & Mark.RELEASE_OWED:
         instances.clear_mark(row, Mark.RELEASE_OWED)
     instances.release_start_run(now_ms, row, end_ms, rule)
@@ -110,8 +111,8 @@ def release_ended(world: World, due: Due) -> None:
     if instances.release_state[row] != InstanceState.RUNNING or instances.release_end[row] != world.now_ms:
         return
     job, node = world.jobs[instances.job[row]], instances.node[row]
-    hook = processes.release_process(world, job)
-    ending = processes.end_hook(world, job, hook, node, instances.release_runs[row], instances.release_start[row])
+    hook = hooks.release_process(world, job)
+    ending = hooks.end_hook(world, job, hook, node, instances.release_runs[row], instances.release_start[row])
     if ending.failure is None:
         complete(world, job, row, ending, rule="REL-6")
     else:

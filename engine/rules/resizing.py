@@ -13,7 +13,8 @@ from engine.base.terms import AllocationState, Deallocation, NodeState, PoolStat
 from engine.base.units import format_utc
 from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
-from engine.rules import node_operations, nodes, pools, quotas, spot
+from engine.rules import node_operations, nodes, pools, spot
+from engine.rules.decisions import membership, quotas
 from engine.specs.catalogue import JOB_TRANSITION_MS
 from engine.state.pools import ResizeError
 
@@ -47,23 +48,6 @@ def resize_verdict(pool: Pool) -> BatchError | None:
     return None
 
 
-def members(world: World, pool: Pool, *, dedicated: bool) -> list[int]:
-    """The pool's nodes of one kind (SPOT-1) that are not leaving, those that are to leave included."""
-    leaving = (None, _N.LEAVING_POOL)
-    return [
-        node
-        for node in pool.nodes
-        if world.nodes[node].dedicated is dedicated and world.nodes.state_of(node) not in leaving
-    ]
-
-
-def current_counts(world: World, pool: Pool) -> tuple[int, int]:
-    """``currentDedicatedNodes`` and ``currentLowPriorityNodes``, preempted nodes included (POOL-3)."""
-    here = nodes.present_nodes(world, pool)
-    dedicated = sum(world.nodes[node].dedicated for node in here)
-    return dedicated, len(here) - dedicated
-
-
 def shrink_victims(world: World, pool: Pool, count: int, *, dedicated: bool) -> list[int]:
     """Which nodes go when ``count`` of one kind are to go (RSZ-6): broken, on the way, idle, then the least busy."""
 
@@ -81,7 +65,9 @@ def shrink_victims(world: World, pool: Pool, count: int, *, dedicated: bool) -> 
         return group, used, -world.nodes[node].allocation_ms
 
     # Stable sorts from the last criterion to the first: id descending, then the rank.
-    candidates = sorted(members(world, pool, dedicated=dedicated), key=lambda node: world.nodes[node].id, reverse=True)
+    candidates = sorted(
+        membership.members(world, pool, dedicated=dedicated), key=lambda node: world.nodes[node].id, reverse=True
+    )
     return sorted(candidates, key=rank)[:count]
 
 
@@ -119,7 +105,7 @@ def begin_resize(world: World, pool: Pool, timeout_ms: int, option: Deallocation
     growth: list[tuple[bool, int]] = []
     for dedicated, target in ((True, pool.target_dedicated), (False, pool.target_spot)):
         on_the_way = sum(kind is dedicated for kind in pool.pending.values())
-        missing = target - len(members(world, pool, dedicated=dedicated)) - on_the_way
+        missing = target - len(membership.members(world, pool, dedicated=dedicated)) - on_the_way
         if missing < 0:
             victims += shrink_victims(world, pool, -missing, dedicated=dedicated)
         elif missing:
@@ -138,7 +124,7 @@ def change_course(world: World, pool: Pool) -> None:
     Nodes that wait for their tasks before they leave stay, until it is decided anew who goes.
     """
     for dedicated, target in ((True, pool.target_dedicated), (False, pool.target_spot)):
-        room = max(0, target - len(members(world, pool, dedicated=dedicated)))
+        room = max(0, target - len(membership.members(world, pool, dedicated=dedicated)))
         asked = [number for number, kind in pool.pending.items() if kind is dedicated]
         for number in asked[room:]:
             del pool.pending[number]
@@ -294,7 +280,7 @@ def _gather(pool: Pool, errors: Sequence[ResizeError]) -> None:
 
 
 def _log_resize(world: World, pool: Pool, event: str, rule: str) -> None:
-    dedicated, spot = current_counts(world, pool)
+    dedicated, spot = membership.current_counts(world, pool)
     fields: tuple[tuple[str, object], ...] = (
         ("nodeDeallocationOption", pool.drain_option),
         ("currentDedicatedNodes", dedicated),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
 from engine.base.terms import NodeState
-from engine.rules import storage
+from engine.rules.decisions import storage
 from engine.specs import draws
 
 if TYPE_CHECKING:

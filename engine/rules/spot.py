@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.terms import AllocationState, NodeState, PoolState
 from engine.events.calendar import Due, DueKind
-from engine.rules import nodes, quotas, resizing
+from engine.rules import nodes
+from engine.rules.decisions import membership, quotas
 from engine.specs.catalogue import SPOT_REFILL_INTERVAL_MS
 
 if TYPE_CHECKING:
@@ -18,22 +18,9 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 
-def preempted_nodes(world: World, pool: Pool) -> list[int]:
-    """The pool's nodes whose VM was taken back, in list order."""
-    return [node for node in pool.nodes if world.nodes.state[node] == NodeState.PREEMPTED]
-
-
-def missing_nodes(world: World, pool: Pool) -> int:
-    """How many Spot VMs a steady pool lacks for its target; a preempted node has none (SPOT-3, SPOT-5)."""
-    if not pool.target_spot or pool.state is not PoolState.ACTIVE or pool.allocation is not AllocationState.STEADY:
-        return 0
-    spot = resizing.members(world, pool, dedicated=False)
-    return max(0, pool.target_spot - len(spot) + len(preempted_nodes(world, pool)))
-
-
 def seek(world: World, pool: Pool) -> None:
     """Enter the next attempt if the pool is short of Spot nodes, forget about it if it is not."""
-    if not missing_nodes(world, pool):
+    if not membership.missing_nodes(world, pool):
         pool.short_since_ms = pool.refill_at_ms = None
         return
     now_ms = world.now_ms
@@ -62,9 +49,9 @@ def refill(world: World, _: Due) -> None:
 def _refill(world: World, pool: Pool) -> None:
     """What can be had comes at once, preempted nodes first; a failure is no resize error (SPOT-5)."""
     pool.refill_at_ms = None
-    count, _ = quotas.granted(world, pool, missing_nodes(world, pool), dedicated=False)
+    count, _ = quotas.granted(world, pool, membership.missing_nodes(world, pool), dedicated=False)
     quotas.use_capacity(world, pool, count)
-    returning = preempted_nodes(world, pool)[:count]
+    returning = membership.preempted_nodes(world, pool)[:count]
     for node in returning:
         nodes.replace_vm(world, node)
     for _ in range(count - len(returning)):

@@ -8,17 +8,13 @@ from engine.base.failures import FAILURE_EXIT_CODE, FailureInfo
 from engine.base.paths import STARTUP, working_directory
 from engine.base.terms import NodeState
 from engine.events.calendar import Due, DueKind
-from engine.rules import disk_space, nodes, processes, setups
+from engine.rules import nodes
+from engine.rules.decisions.retries import start_retry_verdict
+from engine.rules.processes import disk_space, execution, launches, setup
 from engine.state.nodes import StartTaskRecord
 
 if TYPE_CHECKING:
-    from engine.specs.pool import StartTask
     from engine.world.world import World
-
-
-def start_retry_verdict(spec: StartTask, retries: int, exit_code: int | None) -> bool:
-    """START-4: whether a start task that has just ended runs again; only a nonzero exit is retried."""
-    return bool(exit_code) and processes.may_retry(spec.max_task_retry_count, retries)
 
 
 def start(world: World, node: int, rule: str, *, retries: int = 0) -> None:
@@ -28,7 +24,7 @@ def start(world: World, node: int, rule: str, *, retries: int = 0) -> None:
     record.start_runs += 1
     world.disks.edit(node).delete(working_directory(STARTUP))  # START-9
     assert record.start_spec is not None
-    launch = processes.begin(world, node, processes.start_task_launch(world, node, now_ms), record.start_spec)
+    launch = execution.begin(world, node, launches.start_task_launch(world, node, now_ms), record.start_spec)
     end_ms = now_ms + world.executor.plan(launch).total_ms
     last_retry_ms = now_ms if retries else None
     task = StartTaskRecord(True, now_ms, end_ms, retry_count=retries, last_retry_ms=last_retry_ms)
@@ -43,13 +39,13 @@ def start_task_ended(world: World, due: Due) -> None:
     task, spec = record.start_task, record.start_spec
     if task is None or spec is None or not task.running or task.end_ms != world.now_ms:
         return
-    launch = processes.start_task_launch(world, node, task.start_ms)
+    launch = launches.start_task_launch(world, node, task.start_ms)
     plan = world.executor.plan(launch)
-    setups.forget(world, node, STARTUP)
+    setup.forget(world, node, STARTUP)
     if plan.failure is not None:
         _completed(world, node, task, None, plan.failure, rule="START-4")
         return
-    output = processes.finish(world, node, launch, plan, None, "", spec)
+    output = execution.finish(world, node, launch, plan, None, "", spec)
     if start_retry_verdict(spec, task.retry_count, output.exit_code):
         start(world, node, rule="START-4", retries=task.retry_count + 1)
     elif output.exit_code:

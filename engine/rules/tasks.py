@@ -13,7 +13,8 @@ from engine.base.terms import ErrorCategory, JobState, OsFamily, TaskResult
 from engine.base.units import DAY_MS
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import Launch
-from engine.rules import dependencies, interruptions, jobs, outcomes, scheduling, setups
+from engine.rules import dependencies, interruptions, jobs, outcomes, scheduling
+from engine.rules.processes import setup
 from engine.specs import draws
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
 from engine.state.task_records import TaskProfile, TaskSource
@@ -160,7 +161,7 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
     limits, own = spec.constraints, spec.simulate
     several = spec.multi_instance_settings
     special = pool is None or several is not None or bool(spec.output_files)
-    special = special or setups.may_matter(pool, TaskKind.TASK, spec)
+    special = special or setup.may_matter(pool, TaskKind.TASK, spec)
     process = None if special else world.executor.plain(launch)
     profile = TaskProfile(
         job=job.row,

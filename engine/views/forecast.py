@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState, OnAllTasksComplete, TaskState
 from engine.events.log import LogSubject
-from engine.rules.processes import release_duration
+from engine.rules.processes.hooks import release_duration
 from engine.specs import draws
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.pages.instances import HookStatus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
-from engine.rules.directories import (
+from engine.rules.processes.directories import (
     OUTPUTS,
     directory_of,
     entries_of,

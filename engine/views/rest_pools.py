@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import AllocationState
 from engine.base.units import format_duration
-from engine.rules.network import communication_mode
+from engine.rules.decisions.network import communication_mode
 from engine.specs.catalogue import DEFAULT_IMAGE
 from engine.views.addresses import etag, pool_url, utc
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import BatchError
 from engine.base.paths import APPLICATIONS, package_directory, task_directory
 from engine.base.terms import TaskState
-from engine.rules import containers, disk_space, setups
-from engine.rules.storage import url_of
+from engine.rules.decisions import containers
+from engine.rules.decisions.storage import url_of
+from engine.rules.processes import disk_space, setup
 from engine.views.rest_nodes import remote_login_settings
 
 if TYPE_CHECKING:
@@ -128,14 +129,14 @@ def task_needs(sim: Simulation, task: int) -> Needs:
 
 def ready_ms(world: World, node: int, directory: str, started_ms: int) -> int:
     """When a process that was started has or had all that it needs (TASK-7)."""
-    return started_ms + setups.setup_of(world, node, directory).delay_ms
+    return started_ms + setup.setup_of(world, node, directory).delay_ms
 
 
 def needs_of(spec: CommandLine, ready: int | None) -> Needs:
     """What a command line asks for; ``ready`` is when its process has it, None if nobody waits."""
     packages = tuple(
         f"{reference.application_id} {reference.version or '(default version)'}"
-        for reference in setups.references_of(spec)
+        for reference in setup.references_of(spec)
     )
     image = spec.container_settings.image_name if spec.container_settings is not None else None
     user = spec.user_identity.username

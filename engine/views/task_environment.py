@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.rules import processes
+from engine.rules.processes import execution, launches
 
 if TYPE_CHECKING:
     from engine.world.world import World
@@ -19,5 +19,5 @@ def task_environment(world: World, task: int) -> dict[str, str]:
     if node < 0 or tasks.state_of(task) is None or world.nodes.state_of(node) is None:
         return {}
     job = world.jobs[tasks.profile_of(task).job]
-    launch = processes.task_launch(world, task, node, 1, 0)
-    return processes.environment_of(world, node, launch, job, tasks.task_id(task), tasks.spec(task))
+    launch = launches.task_launch(world, task, node, 1, 0)
+    return execution.environment_of(world, node, launch, job, tasks.task_id(task), tasks.spec(task))

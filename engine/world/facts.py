@@ -16,10 +16,18 @@ class TaskLeftNode(NamedTuple):
     slots: int
 
 
+class NodeBroken(NamedTuple):
+    """Something on the node does not work, and only a reboot will try again (NODE-15)."""
+
+    node: int
+    code: str
+    details: tuple[tuple[str, str], ...] = ()
+
+
 class TasksStarving(NamedTuple):
     """A minute has passed since a task of the pool was reported to find no room."""
 
     pool: int
 
 
-Fact = TaskLeftNode | TasksStarving
+Fact = NodeBroken | TaskLeftNode | TasksStarving

@@ -119,6 +119,16 @@ class World:
         distribution = said if said is not None else getattr(NODE_TIMINGS[node_pool.os], step)
         return draws.draw_ms(distribution, draws.uniform(self.seed, step, node_pool.id.lower(), *key))
 
+    def enter_node_step(self, node: int, delay_ms: int) -> None:
+        """Let the node's present state pass in ``delay_ms``; an earlier entry of the node becomes void."""
+        record = self.nodes.edit(node)
+        record.token += 1
+        self.calendar.at(self.now_ms + delay_ms, DueKind.NODE_STEP, node, record.token)
+
+    def cancel_node_step(self, node: int) -> None:
+        """Let the node stay in its present state: its entry in the calendar becomes void."""
+        self.nodes.edit(node).token += 1
+
     def root_of(self, pool: Pool) -> NodeRoot:
         """The root directory of the pool's nodes (FILE-1)."""
         return NodeRoot.of(pool.os, has_temp_disk=pool.size.temp_disk_gib > 0)

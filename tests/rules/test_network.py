@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.rules import network
+from engine.rules.decisions import network
 from engine.views.rest_nodes import node_body
 from engine.views.rest_pools import pool_body
 from tests.builders import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.base.units import HOUR_MS
-from engine.rules.quotas import active_jobs_and_schedules, cores_in_use, granted
+from engine.rules.decisions.quotas import active_jobs_and_schedules, cores_in_use, granted
 from engine.run.observe import pool_cost_usd
 from tests.builders import (
     ALLOCATION_S,

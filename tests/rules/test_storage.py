@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.rules import disk_space
+from engine.rules.processes import disk_space
 from engine.views.node_files import files_of
 from tests.builders import (
     BOOT_S,

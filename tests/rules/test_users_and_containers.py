@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.rules.users import User, user_of
+from engine.rules.processes.identities import User, user_of
 from engine.specs.common import UserIdentity
 from engine.specs.pool import PoolSpec
 from tests.builders import (

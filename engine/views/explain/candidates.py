@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, NodeState, SchedulingState
-from engine.rules import network
+from engine.rules.decisions import network
 from engine.state.nodes import GONE
 from engine.views.explain.explanation import Next, Reason, earliest, name_of, some
 from engine.world.agenda import ends_in_order

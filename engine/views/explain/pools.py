@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import AllocationState, NodeState, PoolState
-from engine.rules import network, nodes, os_upgrade, quotas, resizing, spot
+from engine.rules import os_upgrade
+from engine.rules.decisions import membership, network, quotas
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import room_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, Reason, earliest, moment, name_of, some
@@ -26,11 +27,11 @@ def why_pool(world: World, pool: Pool) -> Explanation:
         return Explanation(world.scenario.start, f"Where is pool {pool.id}?", notes=(note,))
     assert pool.allocation is not None
     agenda = Agenda(world)
-    current = dict(zip((True, False), resizing.current_counts(world, pool), strict=True))
+    current = dict(zip((True, False), membership.current_counts(world, pool), strict=True))
     target = {True: pool.target_dedicated, False: pool.target_spot}
     if pool.state is PoolState.DELETING:
         target = dict.fromkeys(target, 0)  # RSZ-10
-    preempted = spot.preempted_nodes(world, pool) if pool.target_spot else []
+    preempted = membership.preempted_nodes(world, pool) if pool.target_spot else []
     current[False] -= len(preempted)  # they are counted, but there is no VM (SPOT-3)
     short = {dedicated: target[dedicated] - current[dedicated] for dedicated, _ in _KINDS}
     checks = [
@@ -151,7 +152,7 @@ def _notes(world: World, pool: Pool, short: dict[bool, int]) -> list[Note]:
     notes = []
     if pool.state is PoolState.DELETING:
         return [Note("It disappears with its last node.", "RSZ-10")]
-    behind = sum(is_behind(world, node) for node in nodes.present_nodes(world, pool))
+    behind = sum(is_behind(world, node) for node in membership.present_nodes(world, pool))
     if behind:
         text = f"{some(behind, 'node')} of it booted before its packages or certificates changed: until the next boot."
         notes.append(Note(text, "POOL-15"))

@@ -8,7 +8,7 @@ from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, TaskResult
 from engine.rules import preparation
 from engine.rules.preparation import PrepVerdict
-from engine.rules.setups import setup_of
+from engine.rules.processes.setup import setup_of
 from engine.state.instances import Mark
 from engine.views.explain.candidates import room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, moment, name_of, some

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.paths import task_directory
 from engine.base.terms import JobState, PoolState, TaskResult, TaskState
 from engine.rules import dependencies, placement
-from engine.rules.setups import setup_of
+from engine.rules.processes.setup import setup_of
 from engine.state.tasks import NEVER_MS
 from engine.views.explain import multi_instance
 from engine.views.explain.autoscale import next_evaluation

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import parent
 from engine.base.terms import JobState, NodeState
-from engine.rules.directories import OUTPUTS, Directory, directory_of, hook_directory, process_directory
+from engine.rules.processes.directories import (
+    OUTPUTS,
+    Directory,
+    directory_of,
+    hook_directory,
+    process_directory,
+)
 from engine.views.node_traces import NodeTraces
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import AllocationState, JobState, NodeState, PoolState
-from engine.rules import network
+from engine.rules.decisions import network
 from engine.run.observe import pool_cost_usd
 from engine.state.nodes import GONE, UNBILLED
 from engine.views.phases import Phases, phases_of

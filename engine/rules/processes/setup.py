@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.executors.protocol import READY
-from engine.rules import containers, users
-from engine.rules.deliveries import Delivery, package_failure
+from engine.rules.decisions import containers
+from engine.rules.processes import identities
+from engine.rules.processes.deliveries import Delivery, package_failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,7 @@ def set_up(
     if not (further or spec.resource_files or may_matter(pool, launch.kind, spec)):
         return READY
     delivery = Delivery(world, node)
-    delivery.refuse(users.user_verdict(pool.spec, spec.user_identity))
+    delivery.refuse(identities.user_verdict(pool.spec, spec.user_identity))
     delivery.refuse(containers.settings_verdict(pool.spec, launch.kind, spec.container_settings))
     for reference in references_of(spec):
         package = world.account.package_verdict(reference)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from engine.base.failures import failure
 from engine.base.paths import name_of, package_directory
 from engine.executors.protocol import Setup
-from engine.rules import disk_space, storage
-from engine.rules.packages import blob_name
+from engine.rules.decisions import storage
+from engine.rules.decisions.packages import blob_name
+from engine.rules.processes import disk_space
 from engine.specs.catalogue import DOWNLOAD_BYTES_PER_SECOND
 
 if TYPE_CHECKING:

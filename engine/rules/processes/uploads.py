@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import working_directory
 from engine.executors.commands import has_wildcard
-from engine.rules import processes, storage
+from engine.rules.decisions import storage
+from engine.rules.processes import execution
 from engine.specs.common import OutputFileUploadCondition as When
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def upload(world: World, node: int, launch: Launch, job: Job, spec: TaskSpec, ex
     due = due_uploads(spec.output_files, exit_code)
     if not due:
         return None
-    variables = processes.environment_of(world, node, launch, job, spec.id, spec)
+    variables = execution.environment_of(world, node, launch, job, spec.id, spec)
     root, files = world.root_of(world.pool_of(node)), world.disks.edit(node)
     done: list[str] = []
     failures: list[FailureInfo] = []

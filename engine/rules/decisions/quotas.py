@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import JobScheduleState, OsFamily
 from engine.base.terms import NodeState as N
-from engine.rules import network
+from engine.rules.decisions import network
 from engine.specs.account import PoolAllocationMode
 from engine.state.pools import ResizeError
 

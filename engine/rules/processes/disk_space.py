@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from engine.base.environment import RESERVED_DISK_BYTES
 from engine.base.terms import NodeState
-from engine.rules import directories, faults
+from engine.rules.processes import directories
+from engine.world.facts import NodeBroken
 
 if TYPE_CHECKING:
     from engine.state.pools import Pool
@@ -49,4 +50,4 @@ def take(world: World, node: int, key: str, size: int) -> bool:
 def look(world: World, node: int) -> None:
     """A node whose disk is full is of no use until files are deleted and it is rebooted (NODE-11, NODE-15)."""
     if is_full(world, node) and world.nodes.state_of(node) in _UP:
-        faults.become_unusable(world, node, "DiskFull", None)
+        world.emit(NodeBroken(node, "DiskFull"))

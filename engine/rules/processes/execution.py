@@ -1,0 +1,125 @@
+"""The start and the end of a process on a node: its directory, its environment, and the files that it leaves.
+
+The rules are TASK-4, TASK-6, FILE and ENV. The chapters decide when a process starts and what its end means.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.environment import MultiInstanceFacts, NodeFacts, TaskFacts, TaskKind, settings_of, variables
+from engine.base.paths import task_directory
+from engine.base.terms import OsFamily
+from engine.executors.access import GuardedFiles
+from engine.rules.decisions.packages import packages_of
+from engine.rules.processes import identities, setup
+from engine.specs.common import CertificateVisibility
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.executors.protocol import Launch, Output, Plan
+    from engine.specs.common import CommandLine, ResourceFile
+    from engine.state.jobs import Job
+    from engine.world.world import World
+
+_INSTANCES = (TaskKind.PRIMARY, TaskKind.SUBTASK)
+
+
+def begin(
+    world: World, node: int, launch: Launch, spec: CommandLine, further: Sequence[tuple[ResourceFile, str]] = ()
+) -> Launch:
+    """The process's directory is there, its output files are empty (FILE-4, RETRY-12); what comes before it begins.
+
+    ``further`` files come with the directories they go to, before its own. Returns the launch with how long all that
+    takes, or why the process never starts.
+    """
+    files = world.disks.edit(node)
+    files.mkdir(f"{launch.directory}/wd")
+    files.write(f"{launch.directory}/stdout.txt", "")
+    files.write(f"{launch.directory}/stderr.txt", "")
+    _show_certificates(world, node, launch)
+    return launch._replace(setup=setup.set_up(world, node, launch, spec, further))
+
+
+def _show_certificates(world: World, node: int, launch: Launch) -> None:
+    """On Linux a process finds the node's certificates in its own directory, as far as they are for it (CERT-3).
+
+    The directory is AZ_BATCH_CERTIFICATES_DIR. DECISION: a file is called ``<algorithm>-<thumbprint>.<format>``.
+    """
+    references = world.nodes[node].certificates
+    if not references or launch.os is not OsFamily.LINUX:
+        return
+    visible_to = CertificateVisibility.START_TASK if launch.kind is TaskKind.START else CertificateVisibility.TASK
+    for reference in references:
+        record = world.certificates.find(reference.thumbprint)
+        if record is not None and visible_to in reference.visibility:
+            name = f"{reference.thumbprint_algorithm}-{reference.thumbprint}.{record.spec.form}"
+            world.disks.edit(node).write(f"{launch.directory}/certs/{name}", "")
+
+
+def finish(
+    world: World,
+    node: int,
+    launch: Launch,
+    plan: Plan,
+    job: Job | None,
+    task_id: str,
+    spec: CommandLine,
+) -> Output:
+    """The process has ended by itself: its files and output are on the node's disk.
+
+    The output of a primary follows that of its coordination command.
+    """
+    environment = environment_of(world, node, launch, job, task_id, spec)
+    files = world.disks.edit(node)
+    read_only = identities.read_only_directories(world, node, job, launch.kind, spec.user_identity, launch.directory)
+    seen = GuardedFiles(files, read_only) if read_only else files
+    output = world.executor.finish(launch, plan, environment, world.root_of(world.pool_of(node)), seen)
+    put = files.append if launch.kind is TaskKind.PRIMARY else files.write
+    put(f"{launch.directory}/stdout.txt", output.stdout)
+    put(f"{launch.directory}/stderr.txt", output.stderr)
+    return output
+
+
+def environment_of(
+    world: World, node: int, launch: Launch, job: Job | None, task_id: str, spec: CommandLine
+) -> dict[str, str]:
+    """The environment variables of a process (JOB-4, ENV-1, MI-9); all see the pool's packages (APP-6)."""
+    record = world.nodes[node]
+    pool = world.pool_of(node)
+    account = world.account
+    facts = NodeFacts(
+        account_name=account.name,
+        account_url=f"https://{account.name}.{account.location}.batch.azure.com",
+        pool_id=pool.id,
+        node_id=record.id,
+        root=world.root_of(pool),
+        dedicated=record.dedicated,
+    )
+    prep = job.spec.job_preparation_task if job is not None else None
+    of_task = TaskFacts(
+        launch.kind,
+        launch.directory,
+        task_id=task_id,
+        job_id=job.id if job is not None else "",
+        prep_directory=task_directory(job.id, prep.id) if job is not None and prep is not None else None,
+    )
+    common = job.spec.common_environment_settings if job is not None else ()
+    return variables(
+        facts,
+        of_task,
+        job_settings=settings_of((setting.name, setting.value) for setting in common),
+        task_settings=settings_of((setting.name, setting.value) for setting in spec.environment_settings),
+        packages=(*record.packages, *packages_of(account, setup.references_of(spec))),
+        multi_instance=_several(world, node, job, task_id) if launch.kind in _INSTANCES and job is not None else None,
+    )
+
+
+def _several(world: World, node: int, job: Job, task_id: str) -> MultiInstanceFacts:
+    """The nodes of a multi-instance task that has an instance on this one (MI-9)."""
+    task = world.tasks.find(job.row, task_id)
+    assert task is not None
+    cores = world.pool_of(node).size.cores
+    addresses = tuple((world.nodes[each].ip_address, cores) for each in world.nodes_of(task))
+    return MultiInstanceFacts(addresses, world.nodes[node].ip_address, task_directory(job.id, task_id))

@@ -1,0 +1,118 @@
+"""Processes of preparation and release tasks: one command that runs on many nodes, looked at once for each job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.environment import TaskKind
+from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE
+from engine.base.paths import task_directory
+from engine.base.terms import OsFamily
+from engine.executors.protocol import HookProcess, Launch
+from engine.executors.simulated import special_duration
+from engine.rules.processes import execution, setup
+from engine.state.instances import ENDED_WELL, Ending
+
+if TYPE_CHECKING:
+    from engine.specs.simulate import Distribution
+    from engine.state.jobs import Job
+    from engine.world.world import World
+
+
+def prep_process(world: World, job: Job) -> HookProcess:
+    """The job's preparation task, looked at once."""
+    known = world.prep_hooks.get(job.row)
+    if known is None:
+        prep = job.spec.job_preparation_task
+        assert prep is not None
+        limit_ms = prep.constraints.max_wall_clock_time
+        known = world.prep_hooks[job.row] = _hook(world, job, HookProcess(TaskKind.PREP, prep.id, prep, limit_ms))
+    return known
+
+
+def release_process(world: World, job: Job) -> HookProcess:
+    """The job's release task, looked at once."""
+    known = world.release_hooks.get(job.row)
+    if known is None:
+        release = job.spec.job_release_task
+        assert release is not None
+        limit_ms = release.max_wall_clock_time
+        hook = HookProcess(TaskKind.RELEASE, release.id, release, limit_ms)
+        known = world.release_hooks[job.row] = _hook(world, job, hook)
+    return known
+
+
+def release_duration(world: World, job: Job) -> Distribution | None:
+    """How long the scenario lets the job's release task take; None where it has none, or no pool."""
+    task, pool = job.spec.job_release_task, world.pools.find(job.pool_id)
+    return None if task is None or pool is None else special_duration(task.command_line, pool.os, task.simulate)
+
+
+def _hook(world: World, job: Job, hook: HookProcess) -> HookProcess:
+    """Find out whether all its starts are alike."""
+    pool = world.pools.find(job.pool_id)
+    os = pool.os if pool is not None else OsFamily.LINUX
+    special = setup.may_matter(pool, hook.kind, hook.spec)
+    plain = None if special else world.executor.plain(_launch(hook, os, (), 1, -1, 0, ""))
+    fixed = plain.plan(0, (), 1) if plain is not None and plain.is_certain else None
+    return hook._replace(plain=plain, fixed=fixed)
+
+
+def hook_launch(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> Launch:
+    """One start of a preparation or release task on a node; ``run`` counts its starts there."""
+    directory = task_directory(job.id, hook.task_id)
+    subject = _hook_subject(world, job, hook, node)
+    position = world.nodes[node].position
+    launch = _launch(hook, world.pool_of(node).os, subject, run, position, started_ms, directory)
+    return launch._replace(setup=setup.setup_of(world, node, directory))
+
+
+def _hook_subject(world: World, job: Job, hook: HookProcess, node: int) -> tuple[str, ...]:
+    return hook.kind.name, job.id.lower(), world.pool_of(node).id.lower(), str(world.nodes[node].position)
+
+
+def _launch(
+    hook: HookProcess, os: OsFamily, subject: tuple[str, ...], run: int, position: int, started_ms: int, directory: str
+) -> Launch:
+    spec = hook.spec
+    return Launch(
+        hook.kind,
+        spec.command_line,
+        spec.simulate,
+        subject,
+        run,
+        position,
+        os,
+        started_ms,
+        directory,
+        spec.resource_files,
+        hook.wall_clock_ms,
+    )
+
+
+def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, now_ms: int) -> int:
+    """A preparation or release task starts on the node; returns when its process will end, in ms."""
+    if hook.fixed is not None:
+        return min(now_ms + hook.fixed.total_ms, world.latest_ms)
+    if hook.plain is not None:
+        plan = hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
+        return min(now_ms + plan.total_ms, world.latest_ms)
+    launch = execution.begin(world, node, hook_launch(world, job, hook, node, run, now_ms), hook.spec)
+    return min(now_ms + world.executor.plan(launch).total_ms, world.latest_ms)
+
+
+def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> Ending:
+    """The process of a preparation or release task has come to its planned end: how, and its files written."""
+    if hook.plain is not None:
+        plan = hook.fixed or hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
+        code = plan.exit_code or 0
+    else:
+        launch = hook_launch(world, job, hook, node, run, started_ms)
+        plan = world.executor.plan(launch)
+        setup.forget(world, node, launch.directory)
+        code = 0
+        if plan.failure is None:
+            code = execution.finish(world, node, launch, plan, job, hook.task_id, hook.spec).exit_code
+    if plan.failure is not None:
+        return Ending(STOPPED_EXIT_CODE if plan.ran else None, plan.failure)
+    return Ending(code, FAILURE_EXIT_CODE) if code else ENDED_WELL
