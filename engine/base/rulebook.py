@@ -1,0 +1,96 @@
+"""The rulebook: the rules of the service, read from ``engine/RULES.md``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+SOURCES = ("documented", "recorded", "decided")
+COLUMNS = ("Rule", "What it says", "Source", "Option", "Implemented in")
+_CHAPTER = re.compile(r"## ([A-Z]+): (.+)")
+_ID = re.compile(r"\b[A-Z]+-[1-9][0-9]*\b")
+_BAR = re.compile(r"(?<!\\)\|")  # between two cells; a bar inside a cell is written \|
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. ``text`` and ``option`` are Markdown: names stand in backticks.
+
+    ``modules`` are paths from the root of the repository, the deciding one first. A rule that needs no code has
+    none, and says in ``reason`` why.
+    """
+
+    id: str
+    text: str
+    sources: tuple[str, ...]
+    option: str
+    modules: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """The rules whose ids begin with ``prefix``, in the order of their numbers."""
+
+    prefix: str
+    title: str
+    about: str
+    rules: tuple[Rule, ...]
+
+
+@cache
+def chapters() -> tuple[Chapter, ...]:
+    """Return the chapters in the order of the file."""
+    return parse(files("engine").joinpath("RULES.md").read_text(encoding="utf-8"))
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """Return all rules by their ids."""
+    return {rule.id: rule for chapter in chapters() for rule in chapter.rules}
+
+
+def rules_in(text: str) -> list[Rule]:
+    """Return the rules that ``text`` cites, each once, in the order of their first mention."""
+    known = rules()
+    return [known[cited] for cited in dict.fromkeys(_ID.findall(text)) if cited in known]
+
+
+def parse(markdown: str) -> tuple[Chapter, ...]:
+    """Read chapters from Markdown: a heading, a paragraph and a table for each.
+
+    Raises:
+        ValueError: A row does not have the five columns, or stands outside a chapter.
+    """
+    found = []
+    for part in re.split(r"^(?=## )", markdown, flags=re.MULTILINE)[1:]:
+        heading, *lines = part.splitlines()
+        named = _CHAPTER.fullmatch(heading)
+        if named is None:
+            raise ValueError(f"{heading!r} is not a heading such as '## PREP: Job preparation task'")
+        rows = [line for line in lines if line.startswith("|")]
+        about = " ".join(line for line in lines if line and not line.startswith("|"))
+        if rows and tuple(_cells(rows[0])) != COLUMNS:
+            raise ValueError(f"the columns of {named[1]} are not {', '.join(COLUMNS)}")
+        found.append(Chapter(named[1], named[2], about, tuple(_rule(row) for row in rows[2:])))
+    return tuple(found)
+
+
+def _rule(row: str) -> Rule:
+    cells = _cells(row)
+    if len(cells) != len(COLUMNS) or not _ID.fullmatch(cells[0]):
+        raise ValueError(f"{row!r} is not the row of a rule: {' | '.join(COLUMNS)}")
+    rule_id, text, sources, option, where = cells
+    modules = tuple(map(_path, re.findall(r"`([^`]+)`", where))) if where.startswith("`") else ()
+    return Rule(rule_id, text, tuple(sources.split(", ")), option, modules, "" if modules else where)
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip().replace("\\|", "|") for cell in _BAR.split(row.strip())[1:-1]]
+
+
+def _path(module: str) -> str:
+    """Return the path from the root of the repository; modules of the engine are written without ``engine/``."""
+    return module if module.startswith("tui/") else f"engine/{module}"
