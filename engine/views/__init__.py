@@ -1,10 +1,17 @@
-"""What readers see of a run: they read state and log, change nothing, and know no screen.
+"""Read-only answers about a run: they read state and log, change nothing, and know no screen.
 
-``document`` is the state as JSON, ``report`` the summary of a run, ``node_files`` what lies on the nodes,
-``node_traces`` whose directories are or were there, ``counts`` what the service counts, ``explain`` why something is as
-it is; ``rest_*`` make the service's own bodies, for the document, the details of the dashboard and an endpoint alike.
+The rooms, from the bottom up; each imports only those above it in this table:
 
-Errors of direct look-ups are ``BatchError``. Some answers to a single request are there for an endpoint alone, for the
-dashboard and the document tell the same otherwise: ``counts.task_counts``, ``prep_release.preparation_on`` and
-``release_on``, ``rest_nodes.remote_desktop_file``.
+=========== ======================================================================================================
+log         folds of the event log: the history of one task, job, node or pool, and counts of what happened
+rest        the REST bodies of the service, and the files on nodes
+pages       the rows of lists, made one by one, and columns of values for many rows at once
+lanes       the activity of each node over time
+estimates   expected ends and usual durations
+explain     answers to "why?": conditions, reasons, and the next event that can change them
+results     the outcome of a run: totals, report, state as JSON, scenario file with what was done by hand
+=========== ======================================================================================================
+
+Errors of direct look-ups are ``BatchError``. A few answers are there for an HTTP endpoint alone:
+``rest.jobs.task_counts``, ``rest.prep_release.preparation_on`` and ``release_on``, ``rest.nodes.remote_desktop_file``.
 """

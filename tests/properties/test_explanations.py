@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from engine import Simulation
 from engine.state.tasks import ACTIVE, PREPARING
+from engine.views.explain.approximate_counts import why_counts
 from engine.views.explain.autoscale import why_targets
-from engine.views.explain.counts import why_counts
 from engine.views.explain.expected import expected
 from engine.views.explain.job_schedules import why_schedule
 from engine.views.explain.jobs import why_job
 from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
 from engine.views.explain.preparation import why_preparation
-from engine.views.explain.subject import explain
+from engine.views.explain.questions import explain
 from engine.views.explain.tasks import why_task
 from tests.properties.runs import play, random_scenario
 

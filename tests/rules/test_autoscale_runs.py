@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.base.errors import ScenarioError
-from engine.views.rest_pools import pool_body
+from engine.views.rest.pools import pool_body
 from tests.builders import a_job, a_task, do, events, job_state, node_states, refusal, run_to, simulation, some_tasks
 
 

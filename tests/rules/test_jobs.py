@@ -6,7 +6,7 @@ import pytest
 
 from engine.base.terms import JobState
 from engine.rules.jobs import command_verdict
-from engine.views.rest_jobs import job_body
+from engine.views.rest.jobs import job_body
 from tests.builders import (
     READY_S,
     a_job,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.rules.decisions import network
-from engine.views.rest_nodes import node_body
-from engine.views.rest_pools import pool_body
+from engine.views.rest.nodes import node_body
+from engine.views.rest.pools import pool_body
 from tests.builders import (
     ALLOCATION_S,
     REBOOT_S,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.rules.processes import disk_space
-from engine.views.node_files import files_of
+from engine.views.rest.node_files import files_of
 from tests.builders import (
     BOOT_S,
     READY_S,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from azure.batch import models
 
-from engine.views import document
+from engine.views.results import document
 from tests.builders import (
     ALLOCATION_S,
     READY_S,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.views.durations import Durations, Spread
+from engine.views.estimates.durations import Durations, Spread
 from engine.views.pages.instances import Hook, HookStatus, InstancePage
 from tests.builders import READY_S, a_job, a_line, a_pool, run_to, simulation
 

@@ -6,7 +6,7 @@ import pytest
 
 from engine.autoscale import FormulaError
 from engine.views.explain.autoscale import why_targets
-from engine.views.explain.subject import explain
+from engine.views.explain.questions import explain
 from engine.views.pages.autoscale import dry_run, scale_page
 from tests.builders import a_job, do, run_to, simulation
 from tests.views.explaining import why_job_says, why_pool_says, why_task_says

@@ -7,11 +7,11 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.base.terms import InstanceState, NodeState, TaskState
 from engine.specs.commands import RebootNode
-from engine.views.counts_over_time import CountsOverTime
-from engine.views.lane import Doing
-from engine.views.lanes import Lanes
+from engine.views.estimates.planned_ends import planned_end_ms, planned_task_end_ms
+from engine.views.lanes.counts_over_time import CountsOverTime
+from engine.views.lanes.lane import Doing
+from engine.views.lanes.lanes import Lanes
 from engine.views.pages.instances import Hook
-from engine.views.planned import planned_end_ms, planned_task_end_ms
 
 SCENARIOS = [
     "preparation-fails-on-one-node",

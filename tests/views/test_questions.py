@@ -8,7 +8,7 @@ import pytest
 
 from engine import Simulation
 from engine.views.explain.expected import expected
-from engine.views.explain.subject import explain
+from engine.views.explain.questions import explain
 from tests.builders import a_job, a_line, a_pool, a_task, do, node_row, run, run_to, simulation, some_tasks, task_row
 
 RULE = re.compile(r"\[[A-Z]+-\d+\]$")

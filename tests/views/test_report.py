@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.views.report import summary, task_totals
+from engine.views.results.report import summary, task_totals
 from tests.builders import ALLOCATION_S, a_job, a_line, a_pool, do, refusal, run_to, run_to_end, simulation
 
 

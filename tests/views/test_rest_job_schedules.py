@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from azure.batch import models
 
-from engine.views import document, report
+from engine.views.results import document, report
 from tests.builders import a_line, do, run_to, run_to_end, simulation
 
 ACCOUNT = "https://batchdeck.westeurope.batch.azure.com"

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from engine.views.history import TaskHistory, last_moves
-from engine.views.rest_tasks import task_bodies, task_body
+from engine.views.log.history import TaskHistory, last_moves
+from engine.views.rest.tasks import task_bodies, task_body
 from tests.builders import (
     READY_S,
     a_job,

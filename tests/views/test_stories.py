@@ -6,10 +6,10 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.terms import NodeState, TaskState
-from engine.views.dependencies import dependencies_of
-from engine.views.history import recent_tasks
-from engine.views.pool_history import PoolHistory
-from engine.views.stories import Cause, JobStory, NodeStory, TaskStory
+from engine.views.log.history import recent_tasks
+from engine.views.log.pool_history import PoolHistory
+from engine.views.log.stories import Cause, JobStory, NodeStory, TaskStory
+from engine.views.pages.dependencies import dependencies_of
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 
 SCENARIOS = [

@@ -5,11 +5,11 @@ import json
 import pytest
 from azure.batch import models
 
-from engine.views.document import document, json_text
-from engine.views.lane import Doing
-from engine.views.lanes import Lanes
-from engine.views.rest_tasks import subtask_bodies
-from engine.views.task_environment import task_environment
+from engine.views.lanes.lane import Doing
+from engine.views.lanes.lanes import Lanes
+from engine.views.pages.tasks import TaskPage
+from engine.views.rest.tasks import subtask_bodies
+from engine.views.results.document import document, json_text
 from tests.builders import (
     READY_S,
     a_job,
@@ -190,7 +190,7 @@ def test_a_node_says_that_a_task_runs_on_it():
 def test_mi_9_what_the_primary_sees_can_be_read_back():
     sim = simulation(a_job(tasks=[together(), a_task("plain")]), pool=mpi_pool(3))
     run_to(sim, minutes=5)
-    seen = task_environment(sim.world, task_row(sim, "mpi"))
+    seen = TaskPage(sim, "j").environment(task_row(sim, "mpi"))
     assert seen["AZ_BATCH_HOST_LIST"] == ",".join(node(sim, index).ip_address for index in range(3))
     assert seen["AZ_BATCH_IS_CURRENT_NODE_MASTER"] == "true"
-    assert "AZ_BATCH_HOST_LIST" not in task_environment(sim.world, task_row(sim, "plain"))
+    assert "AZ_BATCH_HOST_LIST" not in TaskPage(sim, "j").environment(task_row(sim, "plain"))

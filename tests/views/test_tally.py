@@ -9,7 +9,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import RebootNode
-from engine.views.tally import Columns, Measure, parted_at, tally
+from engine.views.log.tally import Columns, Measure, parted_at, tally
 
 
 def finished(name="preparation-fails-on-one-node", *commands):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.views.task_environment import task_environment
+from engine.views.pages.tasks import TaskPage
 from tests.builders import a_job, a_task, do, run_to, simulation, task_row
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.session.session import Session
@@ -13,11 +13,11 @@ def test_task_17_the_variables_of_a_task_can_be_read_its_own_and_the_services():
     common = {"commonEnvironmentSettings": [{"name": "REGION", "value": "eu"}, {"name": "MODEL", "value": "v1"}]}
     sim = simulation(a_job(tasks=[a_task("t1", 600, environmentSettings=own), a_task("t2", 600)], **common))
     run_to(sim, minutes=3)
-    read = task_environment(sim.world, task_row(sim, "t1"))
+    read = TaskPage(sim, "j").environment(task_row(sim, "t1"))
     assert (read["MODEL"], read["REGION"], read["AZ_BATCH_POOL_ID"]) == ("v2", "eu", "p")
     assert read["AZ_BATCH_TASK_ID"] == "t1"
     assert read["AZ_BATCH_TASK_WORKING_DIR"].endswith("/workitems/j/job-1/t1/wd")
-    assert task_environment(sim.world, task_row(sim, "t2")) == {}
+    assert TaskPage(sim, "j").environment(task_row(sim, "t2")) == {}
     model = TasksModel(Session(sim))
     model.refresh()
     shown = next(block for block in model.details(task_row(sim, "t1")) if block.title == "Environment")
@@ -27,7 +27,7 @@ def test_task_17_the_variables_of_a_task_can_be_read_its_own_and_the_services():
 def test_task_17_when_the_node_is_gone_nothing_can_be_read():
     sim = simulation(a_job(tasks=[a_task("t1", 10)]))
     run_to(sim, minutes=3)
-    assert task_environment(sim.world, task_row(sim, "t1"))
+    assert TaskPage(sim, "j").environment(task_row(sim, "t1"))
     do(sim, "removeNodes", poolId="p", nodeList=[0])
     run_to(sim, minutes=6)
-    assert task_environment(sim.world, task_row(sim, "t1")) == {}
+    assert TaskPage(sim, "j").environment(task_row(sim, "t1")) == {}

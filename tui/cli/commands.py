@@ -106,7 +106,8 @@ def run(
       batchdeck run my.yaml --output json --files nodes > state.json
     """
     from engine import Simulation
-    from engine.views import node_files, report
+    from engine.views.rest import node_files
+    from engine.views.results import report
     from tui.cli import output as show
     from tui.cli.progress import RunProgress
     from tui.cli.replay import replay

@@ -12,14 +12,21 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.base.units import format_clock, format_utc
-from engine.views import document, report
+from engine.views.results import document, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from engine import Simulation
-    from engine.views.report import ExpectationRow, JobRow, JobScheduleRow, PoolRow, RefusedRow, Summary
+    from engine.views.results.report import (
+        ExpectationRow,
+        JobRow,
+        JobScheduleRow,
+        PoolRow,
+        RefusedRow,
+        Summary,
+    )
 
 PIPED_WIDTH = 80
 

@@ -16,7 +16,8 @@ from engine import BatchError, Simulation, load_scenario
 from engine.base.terms import JobState, NodeState, TaskState
 from engine.base.units import MINUTE_MS, SECOND_MS
 from engine.specs.commands import AddTasks, CreateJob, CreatePool, DeleteJob, DeletePool, TerminateJob
-from engine.views import document, node_files
+from engine.views.rest import node_files
+from engine.views.results import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable

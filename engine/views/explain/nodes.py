@@ -12,13 +12,13 @@ from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import STATE_REASONS, first_end, occupancy, room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
 from engine.views.explain.pools import network_checks
-from engine.views.supplies import is_behind, supplies_on
+from engine.views.pages.provisioning import is_behind, supplies_on
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.nodes import Node, NodeError
-    from engine.views.supplies import Supply
+    from engine.views.pages.provisioning import Supply
     from engine.world.world import World
 
 _N = NodeState

@@ -10,7 +10,7 @@ from engine.rules.decisions import membership, network, quotas
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import room_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, Reason, earliest, moment, name_of, some
-from engine.views.supplies import is_behind
+from engine.views.pages.provisioning import is_behind
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from engine.rules.processes.setup import setup_of
 from engine.state.instances import Mark
 from engine.views.explain.candidates import room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, moment, name_of, some
-from engine.views.supplies import ready_ms
+from engine.views.pages.provisioning import ready_ms
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:

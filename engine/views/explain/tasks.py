@@ -13,7 +13,7 @@ from engine.views.explain import multi_instance
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import Fit, candidates, first_end
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
-from engine.views.supplies import ready_ms
+from engine.views.pages.provisioning import ready_ms
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from engine.rules.processes.directories import (
     hook_directory,
     process_directory,
 )
-from engine.views.node_traces import NodeTraces
+from engine.views.log.node_traces import NodeTraces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine import Simulation
-    from engine.views.node_traces import Process
+    from engine.views.log.node_traces import Process
 
 _WD = "wd"
 _NEVER_MS = 1 << 62

@@ -14,7 +14,7 @@ from engine.specs.job import JobPreparationTask
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import ABSENT, InstanceTable, InstanceView, Mark
 from engine.state.nodes import GONE
-from engine.views.sweep import places, side_by_side, values
+from engine.views.pages.bulk import places, side_by_side, values
 
 if TYPE_CHECKING:
     from array import array

@@ -8,8 +8,8 @@ from engine.base.terms import AllocationState, JobState, NodeState, PoolState
 from engine.rules.decisions import network
 from engine.run.observe import pool_cost_usd
 from engine.state.nodes import GONE, UNBILLED
-from engine.views.phases import Phases, phases_of
-from engine.views.sweep import count_bits, places, values
+from engine.views.pages.bulk import count_bits, places, values
+from engine.views.pages.phases import Phases, phases_of
 
 if TYPE_CHECKING:
     from engine import Simulation

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.terms import NodeState, SchedulingState
 from engine.state.instances import Mark
 from engine.state.nodes import GONE
+from engine.views.pages.bulk import places, side_by_side, values
 from engine.views.pages.instances import Hook, HookStatus, InstancePage
-from engine.views.sweep import places, side_by_side, values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

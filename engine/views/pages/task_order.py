@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 from engine.state.tasks import RUNNING
-from engine.views.sweep import places
+from engine.views.pages.bulk import places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

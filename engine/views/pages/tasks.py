@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import SubtaskState, TaskResult, TaskState
 from engine.events.log import LogSubject
+from engine.rules.processes import execution, launches
 from engine.state.columns import PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
+from engine.views.pages.bulk import places
 from engine.views.pages.task_order import RunningTasks, TasksInOrder
-from engine.views.sweep import places
-from engine.views.task_environment import task_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -206,8 +206,17 @@ class TaskPage:
         return self._simulation.world.tasks.state_of(task)
 
     def environment(self, task: int) -> dict[str, str]:
-        """The variables of the task's process on its node (TASK-17); empty as long as it has none."""
-        return task_environment(self._simulation.world, task)
+        """Return the variables of the task's process, its own and the service's, sorted by name (TASK-17).
+
+        Empty while the task has no node, and once its node has left the pool.
+        """
+        world = self._simulation.world
+        node, tasks = world.tasks.node[task], world.tasks
+        if node < 0 or tasks.state_of(task) is None or world.nodes.state_of(node) is None:
+            return {}
+        job = world.jobs[tasks.profile_of(task).job]
+        launch = launches.task_launch(world, task, node, 1, 0)
+        return execution.environment_of(world, node, launch, job, tasks.task_id(task), tasks.spec(task))
 
     def row(self, task: int) -> TaskRow:
         """One task's row."""

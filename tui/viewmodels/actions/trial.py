@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import NodeState
-from engine.views.tally import Columns, Measure, Tally, tally
+from engine.views.log.tally import Columns, Measure, Tally, tally
 from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
 
 if TYPE_CHECKING:

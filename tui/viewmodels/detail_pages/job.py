@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.views.explain.waits_for import job_waits_for
+from engine.views.log.stories import JobStory
 from engine.views.pages.jobs import row_of_job
-from engine.views.phases import approximate_counts
-from engine.views.stories import JobStory
-from engine.views.waiting import job_waits_for
-from engine.views.wire import job_wire
+from engine.views.pages.phases import approximate_counts
+from engine.views.rest.lookup import job_wire
 from tui.viewmodels.detail_pages.layout import columns, listing, tabular
 from tui.viewmodels.detail_pages.page import Page, Thing
 from tui.viewmodels.detail_pages.states import Stay, state_history

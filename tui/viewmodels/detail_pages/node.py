@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.views.log.stories import NodeStory
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.tasks import TaskPage
-from engine.views.stories import NodeStory
-from engine.views.wire import node_settings
+from engine.views.rest.lookup import node_settings
 from tui.viewmodels.detail_pages.layout import columns, tabular
 from tui.viewmodels.detail_pages.page import Page, Thing
 from tui.viewmodels.detail_pages.states import Stay, state_history

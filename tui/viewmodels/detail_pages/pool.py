@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import NodeState
+from engine.views.log.pool_history import PoolHistory
 from engine.views.pages.autoscale import scale_page
-from engine.views.pool_history import PoolHistory
-from engine.views.wire import pool_wire
+from engine.views.rest.lookup import pool_wire
 from tui.viewmodels.autoscale.overview import autoscale_lines
 from tui.viewmodels.detail_pages.layout import columns, listing
 from tui.viewmodels.detail_pages.page import Page, Thing

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import TaskState
-from engine.views.dependencies import dependencies_of
-from engine.views.stories import TaskStory
-from engine.views.wire import task_settings
+from engine.views.log.stories import TaskStory
+from engine.views.pages.dependencies import dependencies_of
+from engine.views.rest.lookup import task_settings
 from tui.viewmodels.detail_pages.layout import columns, tabular
 from tui.viewmodels.detail_pages.page import Page, Thing
 from tui.viewmodels.properties import task as blocks
@@ -21,8 +21,8 @@ from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, fit, line, lin
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.views.log.stories import Attempt
     from engine.views.pages.tasks import TaskPage, TaskRow
-    from engine.views.stories import Attempt
     from tui.viewmodels.text.glyphs import Glyph
 
 _MOST_TASKS = 200  # of a kind of dependency

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import HOUR_MS
-from engine.views.tally import Columns, Measure, Tally, node_ms, parted_at, tally
+from engine.views.log.tally import Columns, Measure, Tally, node_ms, parted_at, tally
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line, wrapped
 

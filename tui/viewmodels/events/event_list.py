@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, EventRow
-from engine.views.wire import event_wire
+from engine.views.rest.lookup import event_wire
 from tui.viewmodels.events.destinations import Place, place_of
 from tui.viewmodels.files.locations import FilesAt, files_of_event
 from tui.viewmodels.lists.columns import Column

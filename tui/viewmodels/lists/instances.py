@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.base.terms import JobState
 from engine.specs.job import JobPreparationTask, JobReleaseTask
-from engine.views.durations import Durations
-from engine.views.node_files import hook_outputs
+from engine.views.estimates.durations import Durations
+from engine.views.log.stories import NodeStory, trigger_of
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
-from engine.views.stories import NodeStory, trigger_of
-from engine.views.wire import hook_wire
+from engine.views.rest.lookup import hook_wire
+from engine.views.rest.node_files import hook_outputs
 from tui.viewmodels.files.locations import FilesAt, output_at
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel

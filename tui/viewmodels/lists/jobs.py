@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.views.explain.waits_for import job_waits_for
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.jobs import job_ids
-from engine.views.waiting import job_waits_for
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.properties import job as blocks
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.views.pages.jobs import JobRow
-    from engine.views.phases import HookCounts
+    from engine.views.pages.phases import HookCounts
     from tui.viewmodels.session.session import Session
 
 

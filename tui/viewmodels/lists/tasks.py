@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import TaskState
-from engine.views.waiting import task_waits_for
+from engine.views.explain.waits_for import task_waits_for
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.properties import task as blocks

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import SchedulingState, TaskResult
+from engine.views.log.stories import HookRun, NodeStory
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
-from engine.views.stories import HookRun, NodeStory
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, row
 from tui.viewmodels.text.glyphs import NODE, hook_glyph

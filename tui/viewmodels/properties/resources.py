@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.views.supplies import node_supplies, task_needs
+from engine.views.pages.provisioning import node_supplies, task_needs
 from tui.viewmodels.text.blocks import Block, row
 from tui.viewmodels.text.styled import Role, Span
 
 if TYPE_CHECKING:
     from engine.specs.pool import PoolSpec
-    from engine.views.supplies import Supply
+    from engine.views.pages.provisioning import Supply
     from tui.viewmodels.session.session import Session
 
 _GIB = 1024**3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.views.log.stories import trigger_of
 from engine.views.pages.instances import HookStatus
-from engine.views.stories import trigger_of
 from tui.viewmodels.text.styled import ItemRef
 
 if TYPE_CHECKING:

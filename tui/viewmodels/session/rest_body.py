@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from engine.views import wire
+from engine.views.rest import lookup
 
 if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
@@ -17,15 +17,15 @@ def wire_of(session: Session, subject: ItemRef) -> dict[str, Any] | None:
     simulation, key = session.simulation, subject.key
     match subject.kind:
         case "pool":
-            return wire.pool_wire(simulation, str(key))
+            return lookup.pool_wire(simulation, str(key))
         case "job":
-            return wire.job_wire(simulation, str(key))
+            return lookup.job_wire(simulation, str(key))
         case "job schedule":
-            return wire.schedule_wire(simulation, str(key))
+            return lookup.schedule_wire(simulation, str(key))
         case "node":
-            return wire.node_wire(simulation, int(key))
+            return lookup.node_wire(simulation, int(key))
         case "task":
-            return wire.task_wire(simulation, int(key))
+            return lookup.task_wire(simulation, int(key))
 
 
 def as_json(body: dict[str, Any]) -> str:

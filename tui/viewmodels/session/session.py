@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from engine.views.forecast import Forecast, Forecaster
+from engine.views.estimates.forecast import Forecast, Forecaster
+from engine.views.log.stories import Story
 from engine.views.pages.events import EventPage
 from engine.views.pages.instances import pages_of
 from engine.views.pages.job_schedules import last_job_like, schedule_row
@@ -21,7 +22,6 @@ from engine.views.pages.jobs import (
 )
 from engine.views.pages.nodes import NodePage
 from engine.views.pages.tasks import TaskPage
-from engine.views.stories import Story
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import GlyphSet
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.views.explain.expected import Expected, expected
 from engine.views.explain.explanation import NOTHING, earliest
-from engine.views.explain.subject import explain
+from engine.views.explain.questions import explain
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from engine.views.estimates.planned_ends import planned_hook_end_ms
 from engine.views.pages.instances import Hook, HookStatus
-from engine.views.planned import planned_hook_end_ms
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import Glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line
@@ -28,7 +28,7 @@ from tui.viewmodels.timeline.rows import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.views.lanes import HookRun, Lanes
+    from engine.views.lanes.lanes import HookRun, Lanes
     from engine.views.pages.instances import InstancePage
     from tui.viewmodels.session.session import Session
 

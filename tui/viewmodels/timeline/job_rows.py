@@ -13,7 +13,7 @@ from tui.viewmodels.timeline.rows import NOTHING, Columns, LaneRows, Sort, There
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.views.lanes import Lanes
+    from engine.views.lanes.lanes import Lanes
     from tui.viewmodels.session.session import Session
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.views.lane import Doing
+from engine.views.estimates.planned_ends import planned_end_ms
+from engine.views.lanes.lane import Doing
 from engine.views.pages.instances import Hook
 from engine.views.pages.jobs import pool_of_job
-from engine.views.planned import planned_end_ms
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import NODE, Glyph
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
@@ -28,8 +28,8 @@ from tui.viewmodels.timeline.rows import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.views.lane import Lane, Stretch
-    from engine.views.lanes import Lanes
+    from engine.views.lanes.lane import Lane, Stretch
+    from engine.views.lanes.lanes import Lanes
     from engine.views.pages.nodes import NodePage
     from tui.viewmodels.session.session import Session
 

@@ -13,7 +13,7 @@ from tui.viewmodels.text.styled import ItemRef, Role
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.views.lanes import Lanes
+    from engine.views.lanes.lanes import Lanes
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.nodes import NodePage
     from tui.viewmodels.session.session import Session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from engine.views.lanes import Lanes
+from engine.views.lanes.lanes import Lanes
 from tui.viewmodels.text.glyphs import Glyph
 from tui.viewmodels.text.styled import Line, Role, Span, between, cut, fit, line, width
 from tui.viewmodels.timeline.instance_rows import PreparationRows, ReleaseRows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.views.attention import Concern, concerns_of
+from engine.views.pages.attention import Concern, concerns_of
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line, wrapped
 
 if TYPE_CHECKING:

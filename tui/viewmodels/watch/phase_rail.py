@@ -12,7 +12,7 @@ from tui.viewmodels.watch.estimates import estimate_line, estimates
 
 if TYPE_CHECKING:
     from engine.views.pages.jobs import JobRow
-    from engine.views.phases import HookCounts, Phases, TaskCounts
+    from engine.views.pages.phases import HookCounts, Phases, TaskCounts
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.glyphs import Glyph, GlyphSet
 

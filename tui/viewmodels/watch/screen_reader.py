@@ -14,7 +14,7 @@ from tui.viewmodels.watch.estimates import ends
 
 if TYPE_CHECKING:
     from engine.views.pages.jobs import JobRow, PoolRow
-    from engine.views.phases import HookCounts
+    from engine.views.pages.phases import HookCounts
     from tui.viewmodels.frame.header import Transport
     from tui.viewmodels.session.session import Session
 

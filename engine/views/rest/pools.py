@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from engine.base.terms import AllocationState
+from engine.base.terms import AllocationState, NodeState
 from engine.base.units import format_duration
 from engine.rules.decisions.network import communication_mode
+from engine.specs.base import wire_name
 from engine.specs.catalogue import DEFAULT_IMAGE
-from engine.views.addresses import etag, pool_url, utc
+from engine.views.rest.common import etag, pool_url, utc
 
 if TYPE_CHECKING:
     from engine.state.pools import AutoScaleRun, Pool
@@ -73,3 +75,14 @@ def machine(pool: Pool) -> dict[str, object]:
     image = DEFAULT_IMAGE
     reference = {"publisher": image.publisher, "offer": image.offer, "sku": image.sku, "version": "latest"}
     return {"imageReference": reference, "nodeAgentSKUId": image.node_agent_sku_id}
+
+
+def node_counts(world: World, pool: Pool) -> dict[str, object]:
+    """``dedicated`` and ``lowPriority`` nodes of a pool by state, each with a total (NODE-16)."""
+    found = [(world.nodes[node].dedicated, world.nodes.state_of(node)) for node in pool.nodes]
+    by_kind = Counter(kind_and_state for kind_and_state in found if kind_and_state[1] is not None)
+    counts: dict[str, object] = {"poolId": pool.id}
+    for kind, dedicated in (("dedicated", True), ("lowPriority", False)):
+        one = {wire_name(state.name.lower()): by_kind[dedicated, state] for state in NodeState}
+        counts[kind] = one | {"total": sum(one.values())}
+    return counts

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.views import wire
-from engine.views.document import document
+from engine.views.rest import lookup
+from engine.views.results.document import document
 from tests.builders import READY_S, a_job, do, run_to, simulation
 
 SCENARIOS = ["release-fails", "mpi-in-trouble", "spot-evictions", "job-schedules-by-hand", "pipeline-with-dependencies"]
@@ -28,23 +28,23 @@ def test_each_thing_reads_as_in_the_document(name):
         assert json.loads(json.dumps(one)) == {key: value for key, value in other.items() if key not in left_out}
 
     for pool in whole["pools"]:
-        compare(wire.pool_wire(sim, pool["id"]), pool)
+        compare(lookup.pool_wire(sim, pool["id"]), pool)
         rows = sim.world.pools.find(pool["id"]).nodes
         rows = sorted(rows, key=lambda row: sim.world.nodes.state_of(row) is None)
         for row, node in zip(rows, [*pool["nodes"], *pool["formerNodes"]], strict=True):
-            compare(wire.node_wire(sim, row), node)
+            compare(lookup.node_wire(sim, row), node)
     for job in whole["jobs"]:
-        compare(wire.job_wire(sim, job["id"]), job)
+        compare(lookup.job_wire(sim, job["id"]), job)
         number = sim.world.jobs.find(job["id"]).row
         for task in job["tasks"]:
             row = sim.world.tasks.find(number, task["id"])
-            compare(wire.task_wire(sim, row), task)
-            assert wire.task_settings(sim, row)["constraints"] == task["constraints"]
+            compare(lookup.task_wire(sim, row), task)
+            assert lookup.task_settings(sim, row)["constraints"] == task["constraints"]
         nodes = {sim.world.nodes[row].id: row for row in range(sim.world.nodes.length)}
         for entry in job.get("jobPreparationAndReleaseTaskStatus", ()):
-            compare(wire.hook_wire(sim, job["id"], nodes[entry["nodeId"]]), entry)
+            compare(lookup.hook_wire(sim, job["id"], nodes[entry["nodeId"]]), entry)
     for schedule in whole["jobSchedules"]:
-        compare(wire.schedule_wire(sim, schedule["id"]), schedule)
+        compare(lookup.schedule_wire(sim, schedule["id"]), schedule)
     assert found > 3
 
 
@@ -53,13 +53,13 @@ def test_an_entry_of_the_log_reads_as_its_line():
     run_to(sim, seconds=READY_S + 5)
     lines = [json.loads(each) for each in sim.json_lines()]
     for index in range(len(sim.log)):
-        assert wire.event_wire(sim, index) == lines[sim.log.seq_of(index) - 1]
+        assert lookup.event_wire(sim, index) == lines[sim.log.seq_of(index) - 1]
 
 
 def test_what_is_not_there_is_none():
     sim = simulation(a_job())
     run_to(sim, seconds=READY_S + 5)
     do(sim, "deleteTask", jobId="j", taskId="t1")
-    assert wire.task_wire(sim, 0) is None
-    assert wire.hook_wire(sim, "j", 0) is None
-    assert [ask(sim, "nothing") for ask in (wire.pool_wire, wire.job_wire, wire.schedule_wire)] == [None] * 3
+    assert lookup.task_wire(sim, 0) is None
+    assert lookup.hook_wire(sim, "j", 0) is None
+    assert [ask(sim, "nothing") for ask in (lookup.pool_wire, lookup.job_wire, lookup.schedule_wire)] == [None] * 3

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.terms import JobState
+from engine.base.terms import JobState, TaskResult
 from engine.base.units import format_duration
-from engine.state.tasks import COMPLETED, GONE, NEVER_MS
-from engine.views.addresses import etag, job_url, utc
+from engine.state.columns import PAGE_BITS
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
+from engine.views.rest.common import etag, job_url, utc
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
-    from engine.views.history import TaskHistory
+    from engine.views.log.history import TaskHistory
     from engine.world.world import World
 
 
@@ -128,3 +130,34 @@ def job_stats(world: World, job: Job, history: TaskHistory, now_ms: int) -> dict
     url = f"{job_url(world, job.id)}/lifetimejobstats"
     usage = usage_of(world, job, history, now_ms)
     return {"url": url, "startTime": utc(world, job.created_ms)} | usage.wire(utc(world, now_ms))
+
+
+def task_counts(world: World, job: Job) -> dict[str, dict[str, int]]:
+    """Return the exact ``taskCounts`` and ``taskSlotCounts`` of a job (GEN-13, TASK-16).
+
+    Tasks that wait for preparation count as running (PREP-21).
+    """
+    tasks = world.tasks
+    slots = [0] * (GONE + 1)
+    failed_slots = 0
+    for number in job.blocks:
+        block = tasks.blocks[number]
+        rows = slice(block.first, block.first + block.source.count)
+        for (state, profile), times in Counter(zip(tasks.state[rows], tasks.profile[rows], strict=True)).items():
+            slots[state] += times * tasks.profiles[profile].required_slots
+        for page in tasks.sparse[rows.start >> PAGE_BITS : (rows.stop >> PAGE_BITS) + 1]:
+            for task in page:  # a task without an entry there has not failed
+                if rows.start <= task < rows.stop and tasks.result(task) is TaskResult.FAILURE:
+                    failed_slots += tasks.profile_of(task).required_slots
+    return {"taskCounts": _counts(job.counts, job.failed), "taskSlotCounts": _counts(slots, failed_slots)}
+
+
+def _counts(by_state: list[int], failed: int) -> dict[str, int]:
+    completed = by_state[COMPLETED]
+    return {
+        "active": by_state[ACTIVE],
+        "running": by_state[RUNNING] + by_state[PREPARING],
+        "completed": completed,
+        "succeeded": completed - failed,
+        "failed": failed,
+    }

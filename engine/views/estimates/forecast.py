@@ -9,8 +9,8 @@ from engine.events.log import LogSubject
 from engine.rules.processes.hooks import release_duration
 from engine.specs import draws
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.views.pages.bulk import places, values
 from engine.views.pages.instances import HookStatus
-from engine.views.sweep import places, values
 
 if TYPE_CHECKING:
     from array import array

@@ -14,7 +14,7 @@ from engine.base.failures import FailureInfo
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.events.log import LogSubject
 from engine.state.tasks import GONE
-from engine.views.history import RECENT_TASKS, RecentTask
+from engine.views.log.history import RECENT_TASKS, RecentTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

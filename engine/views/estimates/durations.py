@@ -7,8 +7,8 @@ from itertools import compress
 from operator import eq
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.views.pages.bulk import places, values
 from engine.views.pages.instances import Hook, HookStatus
-from engine.views.sweep import places, values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

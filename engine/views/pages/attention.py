@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.terms import AllocationState, JobState, NodeState, PoolState
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
+from engine.views.pages.bulk import places, values
 from engine.views.pages.instances import Hook
 from engine.views.pages.nodes import COMING_UP
-from engine.views.sweep import places, values
 
 if TYPE_CHECKING:
     from engine import Simulation

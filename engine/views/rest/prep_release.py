@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BatchError
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState
-from engine.views.addresses import node_url, root_directory, utc
-from engine.views.containers import container_info
+from engine.views.rest.common import container_info, node_url, root_directory, utc
 
 if TYPE_CHECKING:
     from engine.specs.common import CommandLine

@@ -10,7 +10,7 @@ from engine.base.terms import TaskState
 from engine.rules.decisions import containers
 from engine.rules.decisions.storage import url_of
 from engine.rules.processes import disk_space, setup
-from engine.views.rest_nodes import remote_login_settings
+from engine.views.rest.nodes import remote_login_settings
 
 if TYPE_CHECKING:
     from engine import Simulation

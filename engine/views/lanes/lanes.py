@@ -13,8 +13,8 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState
-from engine.views.lane import READY, Lane, Step, meaning_of
-from engine.views.lane_totals import LaneTotals
+from engine.views.lanes.lane import READY, Lane, Step, meaning_of
+from engine.views.lanes.totals import LaneTotals
 from engine.views.pages.instances import Hook
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.events.log import EventLog
-    from engine.views.counts_over_time import CountsOverTime
-    from engine.views.lane import Meaning
+    from engine.views.lanes.counts_over_time import CountsOverTime
+    from engine.views.lanes.lane import Meaning
 
 _NOTHING, _NOTED, _TASK_BEGINS, _TASK_ENDS, _OTHER = range(5)
 _JOB_IS_OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)

@@ -9,8 +9,7 @@ from engine.base.terms import TaskResult, TaskState
 from engine.base.units import format_duration
 from engine.scenario.factory import TaskFactory
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
-from engine.views.addresses import etag, job_url, node_url, root_directory, utc
-from engine.views.containers import container_info
+from engine.views.rest.common import container_info, etag, job_url, node_url, root_directory, utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from engine.state.gangs import Subtask
     from engine.state.jobs import Job
     from engine.state.task_records import TaskBlock
-    from engine.views.history import Moves, TaskHistory
+    from engine.views.log.history import Moves, TaskHistory
     from engine.world.world import World
 
 Body = dict[str, Any]

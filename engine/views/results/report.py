@@ -10,7 +10,7 @@ from engine.rules.job_schedules import missed, next_run_ms
 from engine.run.observe import cost_usd, pool_cost_usd
 from engine.state.job_schedules import NO_JOB
 from engine.state.tasks import ACTIVE, COMPLETED
-from engine.views import counts
+from engine.views.results import totals
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -100,7 +100,7 @@ class Summary:
     end_ms: int
     events: int
     cost_usd: float
-    tasks: counts.TaskTotals
+    tasks: totals.TaskTotals
     jobs: tuple[JobRow, ...]
     job_schedules: tuple[JobScheduleRow, ...]
     pools: tuple[PoolRow, ...]
@@ -124,7 +124,7 @@ def summary(sim: Simulation) -> Summary:
         end_ms=now_ms,
         events=sim.log.count,
         cost_usd=cost_usd(world, now_ms),
-        tasks=counts.task_totals(world),
+        tasks=totals.task_totals(world),
         jobs=tuple(_job(world, job) for job in world.jobs.rows),
         job_schedules=tuple(_job_schedule(world, schedule, now_ms) for schedule in world.job_schedules.rows),
         pools=tuple(_pool(world, pool, now_ms) for pool in world.pools.rows),
@@ -133,15 +133,15 @@ def summary(sim: Simulation) -> Summary:
     )
 
 
-def task_totals(sim: Simulation) -> counts.TaskTotals:
+def task_totals(sim: Simulation) -> totals.TaskTotals:
     """The tasks of the run so far, cheap enough for every frame."""
-    return counts.task_totals(sim.world)
+    return totals.task_totals(sim.world)
 
 
 def _job(world: World, job: Job) -> JobRow:
     rows = world.instances.rows_of_job(job.row)
-    preparations = counts.preparation_totals(world, rows)
-    releases = counts.release_totals(world, rows)
+    preparations = totals.preparation_totals(world, rows)
+    releases = totals.release_totals(world, rows)
     return JobRow(
         job_id=job.id,
         state=GONE if job.state is None else job.state.wire,
@@ -175,7 +175,7 @@ def _pool(world: World, pool: Pool, now_ms: int) -> PoolRow:
         vm_size=pool.spec.vm_size,
         state=GONE if pool.state is None else ", ".join(states),
         nodes=sum(world.nodes.state_of(node) is not None for node in pool.nodes),
-        node_hours=counts.node_hours(world, now_ms, [pool]),
+        node_hours=totals.node_hours(world, now_ms, [pool]),
         cost_usd=pool_cost_usd(world, pool, now_ms),
         resize_errors=tuple(error.code for error in pool.resize_errors),
     )

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from engine.rules.job_schedules import next_run_ms
 from engine.state.job_schedules import NO_JOB
-from engine.views.addresses import account_url, etag, job_url, utc
-from engine.views.rest_jobs import Usage, usage_of
+from engine.views.rest.common import account_url, etag, job_url, utc
+from engine.views.rest.jobs import Usage, usage_of
 
 if TYPE_CHECKING:
     from engine.state.job_schedules import JobSchedule
-    from engine.views.history import TaskHistory
+    from engine.views.log.history import TaskHistory
     from engine.world.world import World
 
 

@@ -8,17 +8,16 @@ from engine.base.errors import BatchError
 from engine.base.paths import STARTUP
 from engine.base.terms import NodeState, OsFamily
 from engine.specs.network import IpAddressProvisioning, NetworkConfiguration
-from engine.views.addresses import job_url, node_url, utc
-from engine.views.containers import container_info
-from engine.views.rest_pools import machine
-from engine.views.rest_tasks import execution_info
+from engine.views.rest.common import container_info, job_url, node_url, utc
+from engine.views.rest.pools import machine
+from engine.views.rest.tasks import execution_info
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.state.nodes import StartTaskRecord
     from engine.state.pools import Pool
-    from engine.views.history import RecentTask
+    from engine.views.log.history import RecentTask
     from engine.world.world import World
 
 NODE_AGENT_VERSION = "1.12.2"

@@ -1,23 +1,19 @@
-"""What the service counts, exactly (GEN-13), and what a run has come to (TASK-16, NODE-16)."""
+"""Totals of a run: tasks, preparations and releases, node hours, slot utilization."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.base.terms import NodeState, TaskResult
+from engine.base.terms import TaskResult
 from engine.base.units import HOUR_MS
-from engine.specs.base import wire_name
-from engine.state.columns import PAGE_BITS
-from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
-from engine.views import history
+from engine.state.tasks import ACTIVE, COMPLETED
+from engine.views.log import history
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from engine.state.instances import InstanceView
-    from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.world.world import World
 
@@ -70,45 +66,6 @@ def release_totals(world: World, rows: Iterable[int] | None = None) -> InstanceT
 def _instance_totals(views: Iterable[InstanceView | None]) -> InstanceTotals:
     results = [view.result for view in views if view is not None]
     return InstanceTotals(len(results), results.count(TaskResult.FAILURE))
-
-
-def task_counts(world: World, job: Job) -> dict[str, dict[str, int]]:
-    """``taskCounts`` and ``taskSlotCounts`` of a job (TASK-16); tasks that prepare count as running (PREP-21)."""
-    tasks = world.tasks
-    slots = [0] * (GONE + 1)
-    failed_slots = 0
-    for number in job.blocks:
-        block = tasks.blocks[number]
-        rows = slice(block.first, block.first + block.source.count)
-        for (state, profile), times in Counter(zip(tasks.state[rows], tasks.profile[rows], strict=True)).items():
-            slots[state] += times * tasks.profiles[profile].required_slots
-        for page in tasks.sparse[rows.start >> PAGE_BITS : (rows.stop >> PAGE_BITS) + 1]:
-            for task in page:  # a task without an entry there has not failed
-                if rows.start <= task < rows.stop and tasks.result(task) is TaskResult.FAILURE:
-                    failed_slots += tasks.profile_of(task).required_slots
-    return {"taskCounts": _counts(job.counts, job.failed), "taskSlotCounts": _counts(slots, failed_slots)}
-
-
-def _counts(by_state: list[int], failed: int) -> dict[str, int]:
-    completed = by_state[COMPLETED]
-    return {
-        "active": by_state[ACTIVE],
-        "running": by_state[RUNNING] + by_state[PREPARING],
-        "completed": completed,
-        "succeeded": completed - failed,
-        "failed": failed,
-    }
-
-
-def node_counts(world: World, pool: Pool) -> dict[str, object]:
-    """``dedicated`` and ``lowPriority`` nodes of a pool by state, each with a total (NODE-16)."""
-    found = [(world.nodes[node].dedicated, world.nodes.state_of(node)) for node in pool.nodes]
-    by_kind = Counter(kind_and_state for kind_and_state in found if kind_and_state[1] is not None)
-    counts: dict[str, object] = {"poolId": pool.id}
-    for kind, dedicated in (("dedicated", True), ("lowPriority", False)):
-        one = {wire_name(state.name.lower()): by_kind[dedicated, state] for state in NodeState}
-        counts[kind] = one | {"total": sum(one.values())}
-    return counts
 
 
 def node_hours(world: World, now_ms: int, pools: Iterable[Pool] | None = None) -> float:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from engine.views.history import last_moves
-from engine.views.prep_release import prep_release_entry
-from engine.views.rest_job_schedules import schedule_body
-from engine.views.rest_jobs import job_body
-from engine.views.rest_nodes import node_body
-from engine.views.rest_pools import pool_body
-from engine.views.rest_tasks import subtask_bodies, task_body, task_limits
-from engine.views.stories import NodeStory
+from engine.views.log.history import last_moves
+from engine.views.log.stories import NodeStory
+from engine.views.rest.job_schedules import schedule_body
+from engine.views.rest.jobs import job_body
+from engine.views.rest.nodes import node_body
+from engine.views.rest.pools import pool_body
+from engine.views.rest.prep_release import prep_release_entry
+from engine.views.rest.tasks import subtask_bodies, task_body, task_limits
 
 if TYPE_CHECKING:
     from engine import Simulation

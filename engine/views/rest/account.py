@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import CertificateState
-from engine.views.addresses import account_url, utc
+from engine.views.rest.common import account_url, utc
 
 if TYPE_CHECKING:
     from engine.state.certificates import CertificateRecord

@@ -5,11 +5,11 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from engine.views.counts_over_time import CountsOverTime
-from engine.views.lane import READY, Step
+from engine.views.lanes.counts_over_time import CountsOverTime
+from engine.views.lanes.lane import READY, Step
 
 if TYPE_CHECKING:
-    from engine.views.lane import Meaning
+    from engine.views.lanes.lane import Meaning
 
 _NEVER_MS = -1
 

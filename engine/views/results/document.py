@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from engine.base.units import SECOND_MS
 from engine.run.observe import cost_usd, makespan_ms
-from engine.views import counts
-from engine.views.addresses import utc
-from engine.views.history import TaskHistory, recent_tasks
-from engine.views.prep_release import prep_release_status
-from engine.views.rest_account import account_body
-from engine.views.rest_job_schedules import schedule_body, schedule_stats
-from engine.views.rest_jobs import job_body, job_stats
-from engine.views.rest_nodes import node_body
-from engine.views.rest_pools import pool_body, pool_stats
-from engine.views.rest_tasks import subtask_bodies, task_bodies
+from engine.views.log.history import TaskHistory, recent_tasks
+from engine.views.rest.account import account_body
+from engine.views.rest.common import utc
+from engine.views.rest.job_schedules import schedule_body, schedule_stats
+from engine.views.rest.jobs import job_body, job_stats
+from engine.views.rest.nodes import node_body
+from engine.views.rest.pools import pool_body, pool_stats
+from engine.views.rest.prep_release import prep_release_status
+from engine.views.rest.tasks import subtask_bodies, task_bodies
+from engine.views.results import totals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,14 +129,13 @@ def _tasks(world: World, job: Job, history: TaskHistory) -> Iterator[dict[str, o
 def summary(sim: Simulation) -> dict[str, object]:
     """The run in numbers, deleted jobs and pools included; ``events`` is the number of events in the log."""
     world, now_ms = sim.world, sim.now_ms
-    totals = counts.task_totals(world)
-    preparations, releases = counts.preparation_totals(world), counts.release_totals(world)
+    preparations, releases = totals.preparation_totals(world), totals.release_totals(world)
     return {
         "makespanSeconds": makespan_ms(world) / SECOND_MS,
-        "tasks": asdict(totals),
-        "nodeHours": round(counts.node_hours(world, now_ms), _DIGITS),
+        "tasks": asdict(totals.task_totals(world)),
+        "nodeHours": round(totals.node_hours(world, now_ms), _DIGITS),
         "costUsd": round(cost_usd(world, now_ms), _DIGITS),
-        "slotUtilization": round(counts.slot_utilization(world, now_ms), _DIGITS),
+        "slotUtilization": round(totals.slot_utilization(world, now_ms), _DIGITS),
         "preparationTasks": asdict(preparations),
         "releaseTasks": asdict(releases),
         "events": sim.log.count,

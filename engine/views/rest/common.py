@@ -1,4 +1,4 @@
-"""Addresses, times and entity tags: what every body of the service carries (GEN-6, ACC-1, NODE-4)."""
+"""Parts that REST bodies share: addresses, times, entity tags and containers (GEN-6, ACC-1, NODE-4)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from engine.base.units import format_utc
+from engine.specs import draws
 
 if TYPE_CHECKING:
+    from engine.specs.common import CommandLine
     from engine.world.world import World
 
 _TICKS_SINCE = datetime(1, 1, 1, tzinfo=UTC)
@@ -49,3 +51,18 @@ def root_directory(world: World, node: int, directory: str) -> dict[str, str]:
     """``taskRootDirectory`` and its address: backslashes on Windows, slashes in addresses (FILE-14)."""
     native = directory.replace("/", "\\") if world.root_of(world.pool_of(node)).is_windows else directory
     return {"taskRootDirectory": native, "taskRootDirectoryUrl": f"{node_url(world, node)}/files/{directory}"}
+
+
+def container_info(
+    world: World, spec: CommandLine | None, node: int, directory: str, started_ms: int, exit_code: int | None
+) -> dict[str, object]:
+    """Return ``containerInfo``, empty for a process outside any container (TASK-10, PREP-24, REL-15, CONT-1).
+
+    Each start has a container of its own, named by a hash like Docker's. An ``exit_code`` of None is a process that
+    still runs.
+    """
+    if spec is None or spec.container_settings is None:
+        return {}
+    name = draws.hex_digits(64, world.seed, "container", world.nodes[node].id, directory, started_ms)
+    state = "running" if exit_code is None else "exited"
+    return {"containerInfo": {"containerId": name, "state": state}}

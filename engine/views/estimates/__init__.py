@@ -1,0 +1,1 @@
+"""Expected ends and usual durations of what runs."""

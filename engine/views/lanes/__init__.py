@@ -1,0 +1,1 @@
+"""The activity of each node over time, read from the log."""

@@ -1,0 +1,1 @@
+"""REST bodies as the service returns them, and the files on nodes as its file API shows them."""
