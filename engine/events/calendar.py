@@ -1,7 +1,7 @@
-"""What will happen: a SimPy environment whose heap is the one and only list of due entries.
+"""The calendar: a ``simpy.Environment`` whose event queue holds everything that will happen.
 
-This is the only module that knows SimPy. A due entry is plain data (kind, key, token) in a small
-event object; no generator is ever suspended, so what is pending can be read, copied and put back.
+Only this module knows SimPy. An entry is plain data (kind, key, token) in a small event object, and no generator is
+ever suspended, so the pending entries can be read, copied and restored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import simpy
 
 
 class DueKind(IntEnum):
-    """What falls due. The number is SimPy's priority: the order of what happens in the same millisecond."""
+    """The kinds of entries. The number is SimPy's priority and orders the entries of the same millisecond."""
 
     TASK_ENDED = 0
     GANG_STEP = 1
@@ -48,11 +48,11 @@ class DueKind(IntEnum):
 
 
 class Due:
-    """One due entry. ``key`` says whose it is, ``token`` tells whether it is still wanted."""
+    """An entry of the calendar: ``key`` is the row it concerns; a stale ``token`` makes it void."""
 
     __slots__ = ("callbacks", "key", "kind", "token")
 
-    # All that SimPy asks of an event that has not failed.
+    # SimPy asks of a processed event only whether it has failed.
     _ok = True
 
     callbacks: list[Callable[[Due], None]]
@@ -62,7 +62,7 @@ class Due:
 
 
 class Pending(NamedTuple):
-    """A due entry as data."""
+    """An entry of the calendar as data."""
 
     when_ms: int
     kind: DueKind
@@ -70,22 +70,22 @@ class Pending(NamedTuple):
     token: int
 
 
-class Calendar:
-    """The due entries and the current moment, in whole milliseconds since the scenario's start."""
+class Calendar(simpy.Environment):
+    """The pending entries and the current time, in whole milliseconds since the scenario's start."""
+
+    now_ms: int
+    """The time of the entry that was processed last. A plain attribute: the hot path reads it for every entry."""
+
+    _queue: list[Any]
 
     def __init__(self) -> None:
-        """Make an empty calendar at time 0."""
-        # The hot path (rules/hand_over.py) reads the clock here: SimPy's property costs a call.
-        self.env = simpy.Environment(initial_time=0)
+        """Create an empty calendar at time 0."""
+        super().__init__(initial_time=0)
+        self.now_ms = 0
         self._rules: list[list[Callable[[Due], None]]] = [[] for _ in DueKind]
 
-    @property
-    def now_ms(self) -> int:
-        """The time of the entry that happened last."""
-        return self.env._now  # type: ignore[return-value]  # SimPy's `now` property costs a call on the hot path
-
     def on(self, kind: DueKind, rule: Callable[[Due], None]) -> None:
-        """Let ``rule`` act whenever an entry of ``kind`` falls due."""
+        """Call ``rule`` for every entry of ``kind``."""
         self._rules[kind][:] = [rule]
 
     def at(self, when_ms: int, kind: DueKind, key: int = 0, token: int = 0) -> None:
@@ -95,44 +95,47 @@ class Calendar:
         due.kind = kind
         due.key = key
         due.token = token
-        env = self.env
-        env.schedule(due, kind, when_ms - env._now)  # type: ignore[arg-type]
+        self.schedule(due, kind, when_ms - self.now_ms)  # type: ignore[arg-type]
 
     def rules_for(self, kind: DueKind) -> list[Callable[[Due], None]]:
-        """What acts when an entry of ``kind`` falls due, as SimPy wants it: a list that stays the same one."""
+        """Return the callbacks for entries of ``kind``, always the same list."""
         return self._rules[kind]
 
     def peek_ms(self) -> int | None:
-        """When the next entry falls due; None if nothing is pending."""
-        queue = self.env._queue
-        return queue[0][0] if queue else None  # type: ignore[return-value]
+        """Return the time of the next entry, or None if nothing is pending."""
+        return self._queue[0][0] if self._queue else None
 
     def instant_is_over(self) -> bool:
-        """Whether nothing more is due at the present millisecond."""
-        queue = self.env._queue
-        return not queue or queue[0][0] > self.env._now
+        """Return whether nothing more is due at the current millisecond."""
+        return not self._queue or self._queue[0][0] > self.now_ms
 
     def step(self) -> None:
-        """Let the next entry happen."""
-        self.env.step()
+        """Process the next entry."""
+        self.now_ms = self._queue[0][0]
+        super().step()
 
-    def run(self, until_ms: int, most: int) -> bool:
-        """Let at most so many entries happen, up to and including ``until_ms``; returns whether more is due then."""
-        queue, step = self.env._queue, self.env.step
+    def advance(self, until_ms: int, most: int) -> bool:
+        """Process at most ``most`` entries up to and including ``until_ms``; return whether more are due by then."""
+        queue = self._queue
         for _ in range(most):
             if not queue or queue[0][0] > until_ms:
                 return False
-            step()
+            # As Environment.step does, without a call for each entry and without events that can fail.
+            when_ms, _, _, due = heappop(queue)
+            self._now = self.now_ms = when_ms
+            callbacks, due.callbacks = due.callbacks, None
+            for callback in callbacks:
+                callback(due)
         return bool(queue) and queue[0][0] <= until_ms
 
     def pending(self) -> list[Pending]:
-        """What is due in order, void entries included, ends of tasks left out: those stand with the tasks."""
-        entries: list[Any] = sorted(filter(itemgetter(1), self.env._queue))
+        """Return the entries in order, void ones included, without the ends of tasks, which the task table holds."""
+        entries = sorted(filter(itemgetter(1), self._queue))
         return [Pending(when_ms, kind, due.key, due.token) for when_ms, kind, _, due in entries]
 
     def upcoming(self) -> Iterator[Pending]:
-        """What is due in order, ends of tasks and void entries included; costs what is taken of it."""
-        queue: list[Any] = self.env._queue
+        """Yield all entries in order, void ones included, in time proportional to those consumed."""
+        queue = self._queue
         front = [(queue[0], 0)] if queue else []
         while front:
             (when_ms, kind, _, due), at = heappop(front)
@@ -142,16 +145,17 @@ class Calendar:
             yield Pending(when_ms, DueKind(kind), due.key, due.token)
 
     def __len__(self) -> int:
-        return len(self.env._queue)
+        return len(self._queue)
 
     def restore(self, now_ms: int, ends: Iterable[tuple[int, int, int, int]], others: Iterable[Pending]) -> None:
-        """Put entries back as of ``now_ms``.
+        """Replace all entries by those pending at ``now_ms``.
 
-        An end of a task is (when in ms, a number that orders ends of the same millisecond, task, token).
+        Args:
+            now_ms: The new current time.
+            ends: The ends of tasks: time in ms, a number that orders ends of the same millisecond, task, token.
+            others: All other entries, in order.
         """
-        env = self.env
-        env.__init__(initial_time=now_ms)  # type: ignore[misc]  # others hold on to this very environment
-        queue, last = env._queue, 0
+        queue, last = [], 0
         kind = DueKind.TASK_ENDED
         rules = self._rules[kind]
         for when_ms, number, task, token in ends:
@@ -160,9 +164,11 @@ class Calendar:
             due.kind = kind
             due.key = task
             due.token = token
-            queue.append((when_ms, kind, number, due))  # type: ignore[arg-type]
+            queue.append((when_ms, kind, number, due))
             last = number if number > last else last
         heapify(queue)
-        env._eid = count(last + 1)
+        self._now = self.now_ms = now_ms
+        self._queue = queue
+        self._eid = count(last + 1)
         for entry in others:
             self.at(*entry)

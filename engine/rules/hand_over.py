@@ -31,7 +31,7 @@ _JOB_ACTIVE, _POOL_ACTIVE = JobState.ACTIVE, PoolState.ACTIVE
 def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  # one long function is what it is for
     """The rule for DueKind.TASK_ENDED. The tables are bound once: they change their contents, never their identity."""
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
-    env, schedule = calendar.env, calendar.env.schedule
+    schedule = calendar.schedule
     state, started, ended, planned, on_node = tasks.state, tasks.started, tasks.ended, tasks.planned, tasks.node
     code, profile_of, profiles, start_entry = tasks.code, tasks.profile, tasks.profiles, tasks.start_entry
     is_open, free, ran, running = nodes.open, nodes.free, nodes.ran, nodes.running
@@ -52,7 +52,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
 
     def rule(due: Due) -> None:  # noqa: C901, PLR0912, PLR0915
         task = due.key
-        now_ms: int = env._now  # type: ignore[assignment]  # SimPy allows for times that are no whole numbers
+        now_ms = calendar.now_ms
         if state[task] != RUNNING or ended[task] != now_ms:
             return
         profile = profiles[profile_of[task]]

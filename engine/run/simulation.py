@@ -92,7 +92,7 @@ class Simulation:
         until_ms = min(until_ms, self.end_ms)
         calendar = self.world.calendar
         watches = bool(self._waiting) or self._expectations.watching
-        more = (self._advance_watching if watches else calendar.run)(until_ms, max_events)
+        more = (self._advance_watching if watches else calendar.advance)(until_ms, max_events)
         self.now_ms = max(self.now_ms, calendar.now_ms) if more else max(self.now_ms, until_ms)
         if self._can_go_back and self.checkpoints.is_due(len(self.log)):
             self.checkpoints.add(self._checkpoint())

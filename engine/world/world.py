@@ -106,7 +106,7 @@ class World:
     @property
     def now_ms(self) -> int:
         """The present moment in ms since the scenario's start."""
-        return self.calendar.env._now  # type: ignore[return-value]  # one call less than Calendar.now_ms
+        return self.calendar.now_ms
 
     @property
     def account(self) -> Account:

@@ -226,7 +226,7 @@ def test_a_mistake_of_the_engine_in_a_trial_is_told_and_leaves_the_run_as_it_was
 
     reboot = action(session, "rebootNode", NODES[0])
     with monkeypatch.context() as patched:
-        patched.setattr(session.simulation.world.calendar, "run", breaks)
+        patched.setattr(session.simulation.world.calendar, "advance", breaks)
         trial = tried(session, reboot)
     assert trial.mistake.text == "BrokenInvariant: two and two are five"
     lines = [plain(each) for each in trial_lines(session, trial, 120)]
