@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
@@ -56,6 +57,16 @@ def rules_in(text: str) -> list[Rule]:
     """Return the rules that ``text`` cites, each once, in the order of their first mention."""
     known = rules()
     return [known[cited] for cited in dict.fromkeys(_ID.findall(text)) if cited in known]
+
+
+def nearest(name: str) -> str:
+    """Return the id or the prefix of a chapter that is most like ``name``, which is in capitals."""
+    prefix, _, number = name.partition("-")
+    of_chapter = next((chapter.rules for chapter in chapters() if chapter.prefix == prefix), None)
+    if of_chapter and number.isdecimal():
+        return of_chapter[0 if int(number) < 1 else -1].id
+    known = [*(chapter.prefix for chapter in chapters()), *rules()]
+    return get_close_matches(name, known, n=1, cutoff=0)[0]
 
 
 def parse(markdown: str) -> tuple[Chapter, ...]:

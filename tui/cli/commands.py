@@ -43,6 +43,14 @@ def _complete_scenario(_context: click.Context, _parameter: click.Parameter, inc
     return [*names, CompletionItem(incomplete, type="file")]
 
 
+def _complete_rule(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    from tui.cli.rules import completions
+
+    return [CompletionItem(name, help=about) for name, about in completions(incomplete)]
+
+
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="batchdeck", message="%(prog)s %(version)s")
 @click.pass_context
@@ -58,6 +66,7 @@ def cli(context: click.Context) -> None:
       batchdeck run job-prep-release-sample     replay it and print what happened
       batchdeck check my.yaml                   every mistake of a file, with line and column
       batchdeck sample --yes                    the JobPrepRelease console sample
+      batchdeck rules PREP-16                   a rule of the service that the simulation follows
 
     \b
     Completion of commands, options and scenario names:
@@ -259,6 +268,38 @@ def sample(yes: bool) -> int:
     from tui.cli.sample import play
 
     play(answer_yes=yes)
+    return DONE
+
+
+@cli.command()
+@click.argument("names", nargs=-1, metavar="[ID...]", shell_complete=_complete_rule)
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to show the rules."
+)
+def rules(names: tuple[str, ...], output: str) -> int:
+    """Show the rules of the service that the simulation follows.
+
+    Without an ID the chapters, with the prefix of a chapter its rules, with the id of a rule all about it: what it
+    says, whether it is documented, was recorded from the service or decided here, the option of a scenario that
+    changes it, and the code.
+
+    \b
+    Examples:
+      batchdeck rules
+      batchdeck rules PREP
+      batchdeck rules PREP-16 NOP-3
+    """
+    from tui.cli.rules import UnknownRule, as_json, as_text, chosen
+
+    try:
+        parts = chosen(names)
+    except UnknownRule as error:
+        raise click.BadParameter(str(error), param_hint="ID") from None
+    if output == "json":
+        click.echo(as_json(parts))
+    else:
+        text = as_text(parts, shutil.get_terminal_size().columns)
+        click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
     return DONE
 
 
