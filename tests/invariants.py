@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BrokenInvariant
 from engine.base.paths import APPLICATIONS
 from engine.base.terms import InstanceState, JobScheduleState, JobState, NodeState, SubtaskState, TaskResult
-from engine.rules import os_upgrade, placement, scheduling
-from engine.rules.decisions import network
+from engine.rules import os_upgrade
+from engine.rules.decisions import network, placement
 from engine.state.instances import Mark
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 
@@ -202,7 +202,7 @@ def _buckets(world: World, pool: Pool) -> None:
     nodes = world.nodes
     expected = [0] * (pool.slots + 1)
     for node in pool.nodes:
-        if bool(nodes.open[node]) != placement.is_eligible(world, node):
+        if bool(nodes.open[node]) != world.scheduler.is_eligible(node):
             raise _broken(world, "SCHED-8", f"node {node} is open {nodes.open[node]} against its eligibility")
         if nodes.open[node]:
             expected[nodes.free[node]] |= 1 << nodes[node].position
@@ -222,11 +222,11 @@ def _addresses(world: World, pool: Pool) -> None:
 def _nobody_waits_beside_room(world: World, pool: Pool) -> None:
     """SCHED-7, SCHED-8: no ready task and no eligible node with room face each other after a pass."""
     for job in world.jobs_of(pool):
-        if not scheduling.may_take_turns(job, pool):
+        if not pool.may_take_turns(job):
             continue
         if not job.in_turn:
             raise _broken(world, "SCHED-4", f"job {job.id} has ready tasks and takes no turns")
-        for _, queue in scheduling.queues_in_order(job):
+        for _, queue in job.queues_in_order():
             task = queue.head()
             nodes = placement.choose_nodes(world, pool, job, task, world.tasks.profile_of(task))
             if nodes:

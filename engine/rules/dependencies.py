@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.rules import scheduling
+from engine.rules.decisions.tasks import is_seen
 from engine.state.dependencies import DependencyBook
 from engine.state.tasks import ACTIVE
 
@@ -37,14 +37,8 @@ def satisfied(world: World, job: Job, task: int) -> None:
     tasks = world.tasks
     tasks.set_satisfied(task)
     freed = book_of(world, job).satisfy(tasks.task_id(task))
-    freed = [one for one in freed if tasks.state[one] == ACTIVE and scheduling.is_seen(world, one)]
+    freed = [one for one in freed if tasks.state[one] == ACTIVE and is_seen(world, one)]
     for one in freed:
-        scheduling.queue_of(job, tasks.profile_of(one).lane).add_late(one)
+        job.queue_of(tasks.profile_of(one).lane).add_late(one)
     if freed:
-        scheduling.tasks_became_ready(world, job, len(freed))
-
-
-def is_blocked(world: World, job: Job, task: int) -> bool:
-    """Whether the task waits for another one."""
-    book = world.dependencies.get(job.row)
-    return book is not None and book.is_waiting(task)
+        world.scheduler.tasks_became_ready(job, len(freed))

@@ -8,7 +8,7 @@ from engine.base.errors import BatchError
 from engine.base.terms import Deallocation, NodeState, SchedulingState
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
-from engine.rules import interruptions, node_operations, nodes, os_upgrade, release, scheduling, spot, start_task
+from engine.rules import interruptions, node_operations, nodes, os_upgrade, release, spot, start_task
 from engine.specs.catalogue import EVICTION_NOTICE_MS, RECOVERY_MS
 from engine.specs.faults import Capacity, FailNode, NodeFault, StorageOutage
 from engine.state.disks import Disk
@@ -68,7 +68,7 @@ def become_unusable(
     message = _ERRORS.get(code or "", "The node is unusable.")
     record.errors = (NodeError(code, message, details),) if code is not None else ()
     start_task.stop(world, node)
-    scheduling.open_node(world, node)
+    world.scheduler.update_eligibility(node)
     interruptions.lose_tasks(world, node, "NODE-13")
     interruptions.stop_instances(world, node, Disk.KEPT, "PREP-19", by_user=False)
     _watch_owed_releases(world, node)
@@ -116,7 +116,7 @@ def _lose_contact(world: World, node: int, state: NodeState, for_ms: int | None)
     record.lost_state = state
     record.lost_ms = world.now_ms
     world.nodes.set_state(world.now_ms, node, _N.UNKNOWN)
-    scheduling.open_node(world, node)
+    world.scheduler.update_eligibility(node)
     _watch_owed_releases(world, node)
     out_ms = RECOVERY_MS if for_ms is None else for_ms
     record.recover_ms = world.now_ms + out_ms
@@ -176,7 +176,7 @@ def notice_is_over(world: World, due: Due) -> None:
     record.recover_ms = record.lost_ms = None
     if record.scheduling is SchedulingState.DISABLED:
         world.nodes.set_scheduling(world.now_ms, node, SchedulingState.ENABLED, rule="NOP-7")
-    scheduling.open_node(world, node)
+    world.scheduler.update_eligibility(node)
     interruptions.lose_tasks(world, node, "SPOT-3")
     interruptions.stop_instances(world, node, Disk.WIPED, "PREP-19", by_user=False)
     world.nodes.forget_tasks(node)

@@ -17,6 +17,7 @@ from engine.rules import outcomes, scheduling
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import Mark
 from engine.state.nodes import BUSY
+from engine.state.pools import ROW_BITS, ROW_MASK
 from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
 
 if TYPE_CHECKING:
@@ -41,14 +42,14 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
     entries = log.when
     when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     success, start = tasks.first_success, tasks.first_start
-    slots_came_free, look_elsewhere = scheduling.slots_came_free, scheduling.look_elsewhere
-    assign, row_bits, row_mask = scheduling.assign, scheduling.ROW_BITS, scheduling.ROW_MASK
+    fill_after_task, look_elsewhere = scheduling.fill_after_task, world.scheduler.look_elsewhere
+    assign = scheduling.assign
     task_ended, again = DueKind.TASK_ENDED, calendar.rules_for(DueKind.TASK_ENDED)
 
     def ordinary(node: int, slots: int, task: int) -> None:
         """Let the ordinary way see who is next, after a task that may have to run again."""
-        slots_came_free(world, node, slots)
-        look_elsewhere(world, task)
+        fill_after_task(world, node, slots)
+        look_elsewhere(task)
 
     def rule(due: Due) -> None:  # noqa: C901, PLR0912, PLR0915
         task = due.key
@@ -83,14 +84,14 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             row_b(node)
             if counts[COMPLETED] == job.total or job.state is not _JOB_ACTIVE:
                 outcomes.task_left(world, job)
-        # Who is next (scheduling.slots_came_free, fill_node)?
+        # Who is next (scheduling.fill_after_task, fill_node)?
         turns = pool.turns
         if not turns or not is_open[node] or pool.pass_due or not pool.fills_at_once:
             pool.run_on(now_ms, -slots)
             ordinary(node, slots, task)
             return
         turn = turns[0]
-        job = jobs[turn & row_mask]
+        job = jobs[turn & ROW_MASK]
         lane = job.ready.get(slots)
         if (
             lane is None
@@ -108,7 +109,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             pool.run_on(now_ms, -slots)
             ordinary(node, slots, task)
             return
-        # The job's turn is over (ReadyQueue.take, scheduling.next_turn).
+        # The job's turn is over (ReadyQueue.take, Pool.end_turn).
         ended_task, task = task, lane.take()
         job.ready_count -= 1
         pool.served = served = pool.served + 1
@@ -116,7 +117,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             heappop(turns)
             job.in_turn = False
         elif not pool.oldest_first:
-            turn += served - job.served << row_bits
+            turn += served - job.served << ROW_BITS
             if len(turns) > 1:
                 heapreplace(turns, turn)
             else:
@@ -128,9 +129,9 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             needed = _SETTLED if job.has_release else _PREPARED
             if row < 0 or mark[row] & needed != needed:
                 pool.run_on(now_ms, -slots)
-                assign(world, job, task, node, profiles[profile_of[task]])
+                assign(world, task, node)
                 if care:
-                    look_elsewhere(world, ended_task)
+                    look_elsewhere(ended_task)
                 return
         # The task runs (outcomes.start_task, TaskTable.start).
         delay_ms = planned[task]
@@ -152,6 +153,6 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
         due.token = 0
         schedule(due, task_ended, delay_ms)  # type: ignore[arg-type]
         if care:
-            look_elsewhere(world, ended_task)
+            look_elsewhere(ended_task)
 
     return rule

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from engine.state.jobs import Job
+    from engine.world.facts import TaskDisplaced
     from engine.world.world import World
 
 # RETRY-7: how often the service tries again by itself.
@@ -82,8 +83,9 @@ def lose_tasks(world: World, node: int, rule: str) -> None:
         _queue_again(world, task, extra, "SPOT-9" if several and rule == "SPOT-3" else rule)
 
 
-def displace_task(world: World, task: int, rule: str) -> None:
+def task_displaced(world: World, displaced: TaskDisplaced) -> None:
     """A running task gives way to another: the service queues it again, no counter of retries or requeues changes."""
+    task, rule = displaced
     extra = world.tasks.extra(task)
     extra = extra._replace(system_retries=extra.system_retries + 1, awaits_retry=False)
     _queue_again(world, task, extra, rule)
@@ -107,7 +109,7 @@ def refuse_task(world: World, task: int, rule: str, why: FailureInfo) -> None:
     """A task that prepares on a node, or waits in the queue, is completed without ever having run (JOB-15, TASK-13)."""
     profile = world.tasks.profile_of(task)
     if world.tasks.state[task] != PREPARING:
-        outcomes.leave_queue(world, task, profile)
+        world.scheduler.remove_from_queue(task, profile)
         outcomes.complete_failed(world, task, profile, None, why, rule)
         return
     left = outcomes.take_off_nodes(world, task)

@@ -14,7 +14,6 @@ from engine.specs.task import TaskSpec
 if TYPE_CHECKING:
     from engine.specs.job import JobManagerTask
     from engine.state.jobs import Job
-    from engine.state.task_records import TaskExtra, TaskProfile
     from engine.world.world import World
 
 # What a job manager task has in common with any other task (JM-1, JM-2).
@@ -55,8 +54,3 @@ def add(world: World, job: Job) -> None:
         manager=True, exclusive=manager.run_exclusive, dedicated_only=not manager.allow_low_priority_node, hot=False
     )
     world.tasks.set_profile(first, profile)
-
-
-def is_restarted(profile: TaskProfile, extra: TaskExtra) -> bool:
-    """Whether this is a manager that has run before: it may displace other tasks (JM-6, JM-7)."""
-    return profile.manager and extra.attempts > 0

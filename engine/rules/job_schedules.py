@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BatchError
 from engine.base.terms import JobScheduleState, JobState
 from engine.events.calendar import Due, DueKind
-from engine.rules import auto_pools, jobs, occurrences
-from engine.rules.decisions import quotas
+from engine.rules import auto_pools, jobs
+from engine.rules.decisions import occurrences, quotas
 from engine.specs.catalogue import JOB_TRANSITION_MS, QUOTA_RETRY_INTERVAL_MS
 from engine.specs.job import JobSpec
 from engine.state.job_schedules import NO_JOB, JobSchedule, Shortage
 
 if TYPE_CHECKING:
-    from engine.rules.occurrences import Timing
+    from engine.rules.decisions.occurrences import Timing
     from engine.specs.commands import UpdateJobSchedule
     from engine.specs.schedule import JobScheduleSpec
     from engine.state.jobs import Job

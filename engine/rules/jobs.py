@@ -19,7 +19,7 @@ from engine.base.terms import (
     PoolLifetimeOption,
 )
 from engine.events.calendar import Due, DueKind
-from engine.rules import auto_pools, interruptions, job_manager, pools, preparation, release, scheduling
+from engine.rules import auto_pools, interruptions, job_manager, pools, preparation, release
 from engine.rules.decisions import quotas
 from engine.specs.catalogue import JOB_TRANSITION_MS
 from engine.state.jobs import NO_SCHEDULE, Job
@@ -171,7 +171,7 @@ def update(world: World, command: UpdateJob) -> None:
         pool = world.pools.edit(job.pool)
         if job.preemptible:
             pool.allow_preemption()
-        scheduling.reorder_turns(world, pool)
+        world.scheduler.reorder_turns(pool)
     if turns_on is OnAllTasksComplete.TERMINATE_JOB:
         job.on_all_tasks_complete = turns_on
         all_tasks_complete(world, job)
@@ -198,7 +198,7 @@ def disable(world: World, job: Job, option: DisableTasks) -> None:
     if job.state is _J.ACTIVE:
         world.jobs.set_state(world.now_ms, job.row, _J.DISABLING)
         _wait_in_state(world, job)
-        scheduling.leave_turns(world, job)
+        world.scheduler.leave_turns(job)
     for task in interruptions.each_still_there(world, _tasks_on_nodes(world, job)):
         if world.tasks.state[task] == PREPARING:
             preparation.give_back(world, task, rule="JOB-11")
@@ -239,7 +239,7 @@ def job_step(world: World, due: Due) -> None:
             look_at_disabling(world, job)
         case _J.ENABLING:
             world.jobs.set_state(world.now_ms, job.row, _J.ACTIVE)
-            scheduling.let_job_take_turns(world, job)
+            world.scheduler.let_job_take_turns(job)
             all_tasks_complete(world, job)
         case _J.TERMINATING | _J.DELETING:
             look_at_end(world, job)
@@ -324,7 +324,7 @@ def delete(world: World, job: Job, *, force: bool) -> None:
 
 def _end_tasks(world: World, job: Job) -> None:
     """Running tasks are ended, preparing ones could not start, the preparation is killed (JOB-15, PREP-23)."""
-    scheduling.leave_turns(world, job)
+    world.scheduler.leave_turns(job)
     for task in _tasks_on_nodes(world, job):
         if world.tasks.state[task] == RUNNING:
             interruptions.terminate_task(world, task, "JOB-15", _BY_JOB)

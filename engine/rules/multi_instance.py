@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended, failure
 from engine.base.paths import task_directory
-from engine.base.terms import NodeState, SubtaskState
+from engine.base.terms import SubtaskState
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
-from engine.rules import outcomes, preparation
+from engine.rules import outcomes
+from engine.rules.decisions.preparation import may_run
 from engine.rules.processes import disk_space, execution, launches, setup
 from engine.state.instances import ENDED_WELL, Ending, Mark
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from engine.state.gangs import Gang
     from engine.state.jobs import Job
     from engine.state.task_records import TaskProfile
+    from engine.world.facts import GangAssigned
     from engine.world.world import World
 
 _WITH_PRIMARY = ended("the primary has ended")
@@ -36,20 +38,18 @@ _WITH_PRIMARY = ended("the primary has ended")
 # -- start -----------------------------------------------------------------------------------------------------------
 
 
-def assign(world: World, job: Job, task: int, nodes: tuple[int, ...], profile: TaskProfile) -> None:
-    """The task has its nodes, slots taken: it starts, or waits until all of them are prepared (PREP-3, PREP-6)."""
-    rows = [world.instances.need(job.row, node) for node in nodes] if job.has_prep else []
-    ready = [preparation.may_start(world, job, row) for row in rows]  # every node prepares, whatever the others do
-    if all(ready):
+def assigned(world: World, gang: GangAssigned) -> None:
+    """Start a task that has got its nodes, or let it wait until all of them are prepared (PREP-3, PREP-6)."""
+    task, nodes = gang
+    profile = world.tasks.profile_of(task)
+    job = world.jobs[profile.job]
+    if all(may_run(world, job, node) for node in nodes):
         start(world, task, nodes, profile, rule="MI-3")
-    else:
-        for node in nodes:
-            world.nodes.preparing.setdefault(node, set()).add(task)
-        world.tasks.prepare(world.now_ms, task, nodes[0])
-        world.gangs.prepare(world.now_ms, task, nodes, world.tasks.extra(task).attempts + 1)
+        return
     for node in nodes:
-        if world.nodes.state[node] == NodeState.IDLE:
-            world.nodes.set_state(world.now_ms, node, NodeState.RUNNING)
+        world.nodes.preparing.setdefault(node, set()).add(task)
+    world.tasks.prepare(world.now_ms, task, nodes[0])
+    world.gangs.prepare(world.now_ms, task, nodes, world.tasks.extra(task).attempts + 1)
 
 
 def node_is_prepared(world: World, job: Job, task: int, profile: TaskProfile) -> None:
@@ -75,7 +75,7 @@ def start(world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile,
             if not preparing[node]:
                 del preparing[node]
         if world.jobs[profile.job].has_release:
-            outcomes.remember_run(world, profile.job, node)
+            world.instances.remember_run(profile.job, node)
     world.gangs.start(now_ms, task, nodes, attempt, returns_ms)
     _go_on(world, task, profile, NEVER_MS)
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BatchError
 from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
 from engine.events.calendar import Due, DueKind
-from engine.rules import interruptions, nodes, scheduling, start_task
+from engine.rules import interruptions, nodes, start_task
 from engine.rules.processes import directories
 from engine.state.disks import Disk
 from engine.state.nodes import Node, PendingOperation
 from engine.state.tasks import COMPLETED
 
 if TYPE_CHECKING:
+    from engine.world.facts import NodeDrained
     from engine.world.world import World
 
 _N = NodeState
@@ -105,7 +106,7 @@ def begin(world: World, node: int, name: str, option: Deallocation) -> None:
     if option in _WAITING and world.nodes.state_of(node) in _WAITS_IN:
         record = world.nodes.edit(node)
         record.operation = PendingOperation(name, option is Deallocation.RETAINED_DATA, _RULES[name])
-        scheduling.open_node(world, node)
+        world.scheduler.update_eligibility(node)
         interruptions.stop_preparing(world, node)
         drained(world, node)
     else:
@@ -130,6 +131,11 @@ def drained(world: World, node: int) -> None:
             world.calendar.at(expiry_ms, DueKind.DATA_EXPIRED, node)
             return
     carry_out(world, node, operation.name)
+
+
+def node_drained(world: World, fact: NodeDrained) -> None:
+    """Begin the operation that waited for the node's tasks (NOP-2)."""
+    drained(world, fact.node)
 
 
 def data_expired(world: World, due: Due) -> None:
@@ -160,7 +166,7 @@ def carry_out(world: World, node: int, name: str, option: Deallocation = Dealloc
     start_task.stop(world, node)
     state, disk, rule, step = _EFFECTS[name]
     world.nodes.set_state(world.now_ms, node, state)
-    scheduling.open_node(world, node)
+    world.scheduler.update_eligibility(node)
     interruptions.stop_tasks(world, node, option, _RULES[name])
     interruptions.stop_instances(world, node, disk, rule, by_user=True)
     world.enter_node_step(node, world.node_ms(world.pool_of(node), step, record.position, record.boots))
@@ -181,12 +187,12 @@ def disable_scheduling(world: World, node: int, option: Deallocation) -> None:
     if refusal is not None:
         raise refusal
     world.nodes.set_scheduling(world.now_ms, node, SchedulingState.DISABLED)
-    scheduling.open_node(world, node)
+    world.scheduler.update_eligibility(node)
     if option is Deallocation.TASK_COMPLETION:
         interruptions.stop_preparing(world, node)
     else:
         interruptions.stop_tasks(world, node, option, "NOP-6")
-    scheduling.settle(world, node)
+    world.nodes.settle(world.now_ms, node)
 
 
 def enable_scheduling(world: World, node: int) -> None:
@@ -197,14 +203,14 @@ def enable_scheduling(world: World, node: int) -> None:
     world.nodes.set_scheduling(world.now_ms, node, SchedulingState.ENABLED)
     if world.nodes.state_of(node) is _N.OFFLINE:
         world.nodes.set_state(world.now_ms, node, _N.IDLE)
-    scheduling.open_node(world, node)
+    world.scheduler.update_eligibility(node)
 
 
 def release_from_operation(world: World, node: int) -> None:
     """An operation that waited is called off: the node takes tasks again (RSZ-5)."""
     world.nodes.edit(node).operation = None
-    scheduling.open_node(world, node)
-    scheduling.settle(world, node)
+    world.scheduler.update_eligibility(node)
+    world.nodes.settle(world.now_ms, node)
 
 
 def remove(world: World, node: int, option: Deallocation) -> None:

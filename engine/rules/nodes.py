@@ -20,7 +20,6 @@ from engine.rules import (
     os_upgrade,
     release,
     resizing,
-    scheduling,
     start_task,
 )
 from engine.rules.decisions import network
@@ -149,7 +148,7 @@ def become_ready(world: World, node: int) -> None:
         disabled = world.nodes[node].scheduling is SchedulingState.DISABLED
         state = NodeState.OFFLINE if disabled else NodeState.IDLE
     world.nodes.set_state(world.now_ms, node, state)
-    scheduling.open_node(world, node)
+    world.scheduler.update_eligibility(node)
     node_operations.drained(world, node)
     if world.nodes.state_of(node) is state:
         for row in interruptions.owed_rows(world, node):
@@ -174,7 +173,7 @@ def leave(world: World, node: int, option: Deallocation) -> None:
     record.evicted_ms = None
     start_task.stop(world, node)
     world.nodes.set_state(world.now_ms, node, NodeState.LEAVING_POOL)
-    scheduling.open_node(world, node)
+    world.scheduler.update_eligibility(node)
     interruptions.stop_tasks(world, node, option, "RSZ-4")
     interruptions.stop_instances(world, node, Disk.WIPED, "PREP-19", by_user=True)
     world.enter_node_step(node, world.node_ms(pool, "removal", record.position, record.boots))

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
-from engine.base.terms import DependencyAction, JobAction, JobState, OnTaskFailure
+from engine.base.terms import DependencyAction, JobState, OnTaskFailure
 from engine.events.calendar import Due, DueKind
-from engine.events.log import LogSubject
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules import dependencies, jobs, multi_instance, scheduling
-from engine.rules.decisions.retries import may_retry
+from engine.rules.decisions.preparation import may_run
+from engine.rules.decisions.tasks import exit_options, retry_verdict
 from engine.rules.processes import disk_space, execution, launches, setup, uploads
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import Mark
@@ -25,64 +25,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from engine.executors.protocol import Launch
-    from engine.specs.task import ExitConditions, ExitOptions
     from engine.state.jobs import Job
+    from engine.world.facts import TaskAssigned
     from engine.world.world import World
 
 # RETRY-9: why a task has failed whose process exited nonzero, and the rule.
 EXITED_NONZERO = (FAILURE_EXIT_CODE, "RETRY-9")
 
-# ERR-T: how the codes of failed uploads begin; exit conditions call them fileUploadError (EXIT-2).
-_CODES_OF_UPLOADS = "FileUpload"
-
-
-# -- decisions -------------------------------------------------------------------------------------------------------
-
-
-def retry_verdict(profile: TaskProfile, job: Job, extra: TaskExtra, exit_code: int | None) -> bool:
-    """Whether a task that has just ended runs again.
-
-    RETRY-3 n retries are 1 + n attempts, -1 is no limit, the task's value wins over the job's. RETRY-4 only a
-    nonzero exit of the process itself is retried.
-    """
-    if not exit_code:
-        return False
-    limit = profile.max_retries if profile.max_retries is not None else job.max_retries
-    return may_retry(limit, extra.retry_count)
-
-
-def exit_options(
-    conditions: ExitConditions | None, exit_code: int | None, failure: FailureInfo | None
-) -> tuple[JobAction, DependencyAction]:
-    """What the end of a task does to its job and to its dependents (EXIT-2, EXIT-3)."""
-    well = exit_code == 0 and failure is None
-    chosen = _chosen(conditions, exit_code, failure) if conditions is not None else None
-    job_action = chosen.job_action if chosen is not None else None
-    dependency_action = chosen.dependency_action if chosen is not None else None
-    return (
-        job_action or (JobAction.NONE if well else JobAction.TERMINATE),
-        dependency_action or (DependencyAction.SATISFY if well else DependencyAction.BLOCK),
-    )
-
-
-def _chosen(conditions: ExitConditions, exit_code: int | None, failure: FailureInfo | None) -> ExitOptions | None:
-    if exit_code is None:
-        stopped = failure is not None and failure.code == "TaskEnded"
-        return conditions.default if stopped else conditions.pre_processing_error or conditions.default
-    for mapping in conditions.exit_codes:
-        if mapping.code == exit_code:
-            return mapping.exit_options
-    for span in conditions.exit_code_ranges:
-        if span.start <= exit_code <= span.end:
-            return span.exit_options
-    if exit_code != 0:
-        return conditions.default
-    if failure is not None and failure.code.startswith(_CODES_OF_UPLOADS):
-        return conditions.file_upload_error or conditions.default
-    return None
-
-
 # -- start -----------------------------------------------------------------------------------------------------------
+
+
+def task_assigned(world: World, assigned: TaskAssigned) -> None:
+    """Start a task that was assigned to a node, or let it wait there for the job's preparation (PREP-6).
+
+    PREP-13 it need not wait for one that runs. PREP-21 either way it holds its slots.
+    """
+    task, node = assigned
+    profile = world.tasks.profile_of(task)
+    job = world.jobs.rows[profile.job]
+    if not job.has_prep or world.instances.mark[world.instances.row(job.row, node)] & Mark.VALID:
+        start_task(world, task, node, profile)
+    elif may_run(world, job, node):
+        start_task(world, task, node, profile, rule="PREP-13")
+    else:
+        world.nodes.preparing.setdefault(node, set()).add(task)
+        world.tasks.prepare(world.now_ms, task, node)
 
 
 def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: str = "SCHED-7") -> None:
@@ -106,14 +73,7 @@ def start_task(world: World, task: int, node: int, profile: TaskProfile, rule: s
     pools[world.nodes.records.rows[node].pool].run_on(now_ms, profile.required_slots)
     world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
     if world.jobs.rows[profile.job].has_release:
-        remember_run(world, profile.job, node)
-
-
-def remember_run(world: World, job: int, node: int) -> None:
-    """A task of the job has run on the node: that is half of what release asks (REL-3)."""
-    row = world.instances.row(job, node)
-    if row >= 0 and not world.instances.mark[row] & Mark.RAN:
-        world.instances.set_mark(row, Mark.RAN)
+        world.instances.remember_run(profile.job, node)
 
 
 def limit_anew(world: World, task: int, profile: TaskProfile) -> None:
@@ -137,12 +97,6 @@ def limit_anew(world: World, task: int, profile: TaskProfile) -> None:
         world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
 
 
-def not_scheduled(world: World, task: int, why: FailureInfo, rule: str, node: int = -1) -> None:
-    """Say why a task finds no place, or not on this node: ``TaskScheduleFail`` (PREP-10, SCHED-10, SCHED-11)."""
-    fields = (("category", why.category), ("code", why.code), ("message", why.message), ("rule", rule))
-    world.log.append(world.now_ms, world.log.shape("TaskScheduleFail", LogSubject.TASK, *fields), task, node)
-
-
 # -- end -------------------------------------------------------------------------------------------------------------
 
 
@@ -159,11 +113,11 @@ def task_ended(world: World, due: Due) -> None:
         _leave_node(world, task, node, profile, well=True)
         tasks.succeed(now_ms, task, node)
         after_completion(world, task, profile, 0, None)
-        scheduling.slots_came_free(world, node, profile.required_slots)
+        scheduling.fill_after_task(world, node, profile.required_slots)
     else:
         end_with_care(world, task, node, profile)
-        scheduling.slots_came_free(world, node, profile.required_slots)
-        scheduling.look_elsewhere(world, task)
+        scheduling.fill_after_task(world, node, profile.required_slots)
+        world.scheduler.look_elsewhere(task)
 
 
 def end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> None:
@@ -284,7 +238,7 @@ def task_left(world: World, job: Job) -> None:
     if job.state is JobState.DISABLING:
         jobs.look_at_disabling(world, job)
     elif job.max_parallel >= 0:
-        scheduling.let_job_take_turns(world, job)
+        world.scheduler.let_job_take_turns(job)
 
 
 def _leave_node(world: World, task: int, node: int, profile: TaskProfile, *, well: bool) -> None:
@@ -296,47 +250,18 @@ def _leave_node(world: World, task: int, node: int, profile: TaskProfile, *, wel
         nodes.failed[node] += 1
     world.pools.rows[nodes.records.rows[node].pool].run_on(world.calendar.now_ms, -profile.required_slots)
     if profile.exclusive:
-        scheduling.open_node(world, node)
+        world.scheduler.update_eligibility(node)
 
 
 def back_to_queue(
     world: World, task: int, extra: TaskExtra, rule: str, exit_code: int | None = None, *, at_once: bool = False
 ) -> None:
-    """A task that has left its nodes is active again, with these counters, and waits for its turn (``queue_again``)."""
+    """A task that has left its nodes is active again, with these counters, and waits for its turn."""
     profile = world.tasks.profile_of(task)
     world.tasks.back_to_active(world.now_ms, task, extra, rule, exit_code)
     multi_instance.end_subtasks(world, task, profile)
-    queue_again(world, task, profile, at_once=at_once)
+    world.scheduler.queue_again(task, profile, len(world.log), fills_at_once=at_once)
     task_left(world, world.jobs[profile.job])
-
-
-def queue_again(world: World, task: int, profile: TaskProfile, *, at_once: bool = False) -> None:
-    """A task that is active again waits for its turn, ahead of the job's new tasks (SCHED-6).
-
-    A pass follows, or with ``at_once`` the caller gives the room that the task has left to whoever is next.
-    """
-    job = world.jobs.edit(profile.job)
-    queue = scheduling.queue_of(job, profile.lane)
-    if profile.manager:
-        queue.add_first(task)
-        if job.pool >= 0:
-            world.pools[job.pool].allow_preemption()  # it may displace others now (JM-6)
-    else:
-        queue.add_returned(task, len(world.log))
-    job.ready_count += 1
-    if at_once and not profile.manager:
-        scheduling.enter_turns(world, job)
-    else:
-        scheduling.let_job_take_turns(world, job)
-
-
-def leave_queue(world: World, task: int, profile: TaskProfile) -> None:
-    """An active task is to be ended or deleted: it waits for no node any more."""
-    job = world.jobs.edit(profile.job)
-    queue = job.ready.get(profile.lane)
-    if queue is not None and queue.holds(task):
-        queue.discard(task)
-        job.ready_count -= 1
 
 
 # -- taken off a node ------------------------------------------------------------------------------------------------
@@ -355,7 +280,7 @@ def take_off_nodes(world: World, task: int) -> tuple[int, ...]:
         if not nodes.preparing[node]:
             del nodes.preparing[node]
         if profile.exclusive:
-            scheduling.open_node(world, node)
+            world.scheduler.update_eligibility(node)
     return left
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
 from engine.base.terms import AllocationState, Deallocation, JobDefaultOrder, JobState, NodeState, PoolState
-from engine.rules import autoscaling, node_operations, preparation, resizing, scheduling
+from engine.rules import autoscaling, node_operations, preparation, resizing
 from engine.rules.decisions import membership
 from engine.specs.base import wire_name
 from engine.specs.catalogue import vm_size
@@ -79,7 +79,7 @@ def bind(world: World, job: Job) -> None:
     if job.preemptible:
         pool.allow_preemption()
     preparation.remember_nodes(world, job)
-    scheduling.let_job_take_turns(world, job)
+    world.scheduler.let_job_take_turns(job)
 
 
 def unbind(world: World, job: Job) -> None:
@@ -136,7 +136,7 @@ def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
         pool.slots = pool.spec.task_slots_per_node
         pool.buckets = [0] * (pool.slots + 1)
     pool.choose_filling()
-    scheduling.reorder_turns(world, pool)
+    world.scheduler.reorder_turns(pool)
 
 
 def delete(world: World, pool: Pool) -> None:

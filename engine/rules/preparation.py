@@ -7,104 +7,48 @@ reboot, a reimage or a lost node does to an instance is in ``node_was_rebooted``
 
 from __future__ import annotations
 
-from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, failure
-from engine.base.terms import InstanceState, TaskResult
+from engine.base.terms import InstanceState
 from engine.events.calendar import Due, DueKind
-from engine.rules import multi_instance, outcomes, scheduling
-from engine.rules.decisions.retries import may_retry
+from engine.rules import multi_instance, outcomes
+from engine.rules.decisions.preparation import (
+    PrepVerdict,
+    prep_retry_verdict,
+    prep_verdict,
+    start_rule,
+    stays_valid_after_reboot,
+)
 from engine.rules.processes import disk_space, hooks
 from engine.state.instances import ENDED_WELL, Ending, InstanceTable, Mark
-from engine.state.task_records import TaskProfile
 
 if TYPE_CHECKING:
-    from engine.specs.job import JobPreparationTask
-    from engine.state.instances import InstanceView
     from engine.state.jobs import Job
+    from engine.world.facts import GangAssigned, TaskAssigned
     from engine.world.world import World
 
 
-# -- decisions -------------------------------------------------------------------------------------------------------
+# -- start -----------------------------------------------------------------------------------------------------------
 
 
-class PrepVerdict(Enum):
-    """What a task of a job must wait for on a node."""
-
-    GO = auto()
-    PREPARE = auto()
-    PREPARE_AND_GO = auto()
-    WAIT = auto()
-    REFUSE = auto()
+def task_assigned(world: World, assigned: TaskAssigned) -> None:
+    """Prepare the node for a task of a job with preparation: not before the task comes (PREP-3, SCHED-14)."""
+    job = world.jobs.rows[world.tasks.profile_of(assigned.task).job]
+    if job.has_prep:
+        _prepare(world, job, world.instances.need(job.row, assigned.node))
 
 
-def prep_verdict(mark: int, state: int, prep: JobPreparationTask) -> PrepVerdict:
-    """What a task of this job must wait for on this node, given the node's marks and record.
-
-    PREP-3 prepare where no valid success is recorded. PREP-6 wait for a running instance. PREP-9 a final
-    failure refuses the node. PREP-13 nobody waits if waitForSuccess is false. PREP-16 a reboot may have voided
-    a success: then the mark is gone.
-    """
-    if mark & Mark.VALID:
-        return PrepVerdict.GO
-    if mark & Mark.BARRED:
-        return PrepVerdict.REFUSE
-    if state == InstanceState.RUNNING:
-        return PrepVerdict.WAIT if prep.wait_for_success else PrepVerdict.GO
-    return PrepVerdict.PREPARE if prep.wait_for_success else PrepVerdict.PREPARE_AND_GO
+def gang_assigned(world: World, assigned: GangAssigned) -> None:
+    """Prepare every node of a multi-instance task, each for itself (PREP-3)."""
+    job = world.jobs.rows[world.tasks.profile_of(assigned.task).job]
+    if job.has_prep:
+        for row in [world.instances.need(job.row, node) for node in assigned.nodes]:
+            _prepare(world, job, row)
 
 
-def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:
-    """PREP-12: whether a preparation that exited nonzero runs again on its node; the job's own count does not apply."""
-    return may_retry(prep.constraints.max_task_retry_count, retries)
-
-
-def stays_valid_after_reboot(mark: int, state: int, prep: JobPreparationTask) -> bool:
-    """Whether the instance need not run again after a reboot.
-
-    PREP-15 one that was running always reruns. PREP-16 a success reruns unless the job says otherwise. PREP-17 a
-    final failure stays what it is.
-    """
-    if state == InstanceState.RUNNING:
-        return False
-    return bool(mark & Mark.BARRED) or not prep.rerun_on_node_reboot_after_success
-
-
-def start_rule(mark: int, before: InstanceView | None) -> str:
-    """Which rule has the preparation start for a task, given the node's marks and the record of the run before.
-
-    PREP-3 there was none. PREP-18 the disk is new. PREP-16 a reboot has voided a success. PREP-15 it was stopped.
-    """
-    if before is None:
-        return "PREP-3"
-    if not mark & Mark.PREPARED_ONCE:
-        return "PREP-18"
-    return "PREP-16" if before.result is TaskResult.SUCCESS else "PREP-15"
-
-
-# -- assignment ------------------------------------------------------------------------------------------------------
-
-
-def assign(world: World, job: Job, task: int, node: int, profile: TaskProfile) -> None:
-    """A task of a job with preparation has been assigned to the node: only now it prepares (PREP-3, SCHED-14).
-
-    PREP-6 the task waits for it, or PREP-13 does not. PREP-21 either way it holds its slots.
-    """
-    instances = world.instances
-    row = instances.need(job.row, node)
-    if instances.mark[row] & Mark.VALID:
-        outcomes.start_task(world, task, node, profile)
-        return
-    if may_start(world, job, row):
-        outcomes.start_task(world, task, node, profile, rule="PREP-13")
-    else:
-        world.nodes.preparing.setdefault(node, set()).add(task)
-        world.tasks.prepare(world.now_ms, task, node)
-
-
-def may_start(world: World, job: Job, row: int) -> bool:
-    """Whether a task that comes to the instance's node may start now; the preparation does, if it must (PREP-3)."""
+def _prepare(world: World, job: Job, row: int) -> None:
+    """Start the preparation of an instance if a task of the job needs it (PREP-3)."""
     instances = world.instances
     prep = job.spec.job_preparation_task
     assert prep is not None
@@ -112,7 +56,6 @@ def may_start(world: World, job: Job, row: int) -> bool:
     verdict = prep_verdict(mark, instances.prep_state[row], prep)
     if verdict is PrepVerdict.PREPARE or verdict is PrepVerdict.PREPARE_AND_GO:
         start(world, job, instances.node[row], row, start_rule(mark, instances.prep(row)))
-    return verdict is PrepVerdict.GO or verdict is PrepVerdict.PREPARE_AND_GO
 
 
 def start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
@@ -179,7 +122,7 @@ def failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: st
     job.barred |= _bit(world, job, node)
     for task in waiting_tasks(world, job, node):
         give_back(world, task, rule="PREP-8")
-        outcomes.not_scheduled(world, task, failure("JobPreparationTaskFailed"), "PREP-10", node)
+        world.tasks.log_not_scheduled(world.now_ms, task, failure("JobPreparationTaskFailed"), "PREP-10", node)
 
 
 def waiting_tasks(world: World, job: Job, node: int) -> list[int]:
@@ -252,5 +195,5 @@ def _void(world: World, job: Job, node: int, instances: InstanceTable, row: int,
         job.prepared &= ~bit
     if mark & Mark.BARRED and job.barred & bit:
         job.barred &= ~bit
-        scheduling.let_job_take_turns(world, job)
+        world.scheduler.let_job_take_turns(job)
     instances.clear_mark(row, mark)

@@ -16,11 +16,13 @@ from engine.rules import (
     certificates,
     faults,
     hand_over,
+    interruptions,
     job_schedules,
     jobs,
     multi_instance,
     node_operations,
     nodes,
+    outcomes,
     pool_samples,
     preparation,
     release,
@@ -28,7 +30,6 @@ from engine.rules import (
     scheduling,
     spot,
     start_task,
-    starvation,
     tasks,
 )
 from engine.world import facts
@@ -41,9 +42,12 @@ if TYPE_CHECKING:
 Reaction = tuple[Callable[["World", Any], None], str]
 
 REACTIONS: dict[type[Fact], tuple[Reaction, ...]] = {
+    facts.TaskAssigned: ((preparation.task_assigned, "PREP-3"), (outcomes.task_assigned, "SCHED-7")),
+    facts.GangAssigned: ((preparation.gang_assigned, "PREP-3"), (multi_instance.assigned, "MI-3")),
+    facts.TaskDisplaced: ((interruptions.task_displaced, "SCHED-16"),),
+    facts.NodeDrained: ((node_operations.node_drained, "NOP-2"),),
     facts.NodeBroken: ((faults.node_broken, "NODE-11"),),
     facts.TaskLeftNode: ((scheduling.task_left_node, "SCHED-15"),),
-    facts.TasksStarving: ((scheduling.tasks_starving, "SCHED-11"),),
 }
 
 # In the order in which entries of the same millisecond fall due. Commands and faults are inputs of the simulation.
@@ -69,7 +73,7 @@ DUE: dict[DueKind, Callable[[World, Due], None]] = {
     DueKind.AUTOSCALE: autoscaling.evaluate_when_due,
     DueKind.NODES_WANTED: resizing.ask_for_wanted_nodes,
     DueKind.TASKS_READY: scheduling.tasks_are_ready,
-    DueKind.STARVING: starvation.look_again,
+    DueKind.STARVING: scheduling.report_again,
     DueKind.PASS: scheduling.run_pass,
 }
 

@@ -13,7 +13,8 @@ from engine.base.terms import ErrorCategory, JobState, OsFamily, TaskResult
 from engine.base.units import DAY_MS
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import Launch
-from engine.rules import dependencies, interruptions, jobs, outcomes, scheduling
+from engine.rules import dependencies, interruptions, jobs, outcomes
+from engine.rules.decisions.tasks import is_blocked, is_seen
 from engine.rules.processes import setup
 from engine.specs import draws
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
@@ -239,8 +240,8 @@ def reactivate(world: World, job: Job, task: int) -> None:
         raise BatchError("TaskSucceeded")
     fresh = extra._replace(retry_count=0, last_retry_ms=None, exit_code=None, failure=None, awaits_retry=False)
     tasks.back_to_active(world.now_ms, task, fresh, "TASK-15")
-    if scheduling.is_seen(world, task) and not dependencies.is_blocked(world, job, task):
-        outcomes.queue_again(world, task, tasks.profile_of(task))
+    if is_seen(world, task) and not is_blocked(world, job, task):
+        world.scheduler.queue_again(task, tasks.profile_of(task), len(world.log))
 
 
 def delete(world: World, job: Job, task: int) -> None:
@@ -249,7 +250,7 @@ def delete(world: World, job: Job, task: int) -> None:
     if tasks.state[task] in (PREPARING, RUNNING):
         terminate(world, task)
     elif tasks.state[task] == ACTIVE:
-        outcomes.leave_queue(world, task, tasks.profile_of(task))
+        world.scheduler.remove_from_queue(task, tasks.profile_of(task))
     directory = task_directory(job.id, tasks.task_id(task))
     for node in world.disks.nodes():
         if world.disks[node].exists(directory):

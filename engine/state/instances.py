@@ -162,6 +162,12 @@ class InstanceTable(PagedColumns[Ending]):
         self.mark[row] &= ~mark
         self.touch(row, _MARK)
 
+    def remember_run(self, job: int, node: int) -> None:
+        """Remember that a task of the job has run on the node: half of what release asks (REL-3)."""
+        row = self.row(job, node)
+        if row >= 0 and not self.mark[row] & Mark.RAN:
+            self.set_mark(row, Mark.RAN)
+
     # -- preparation ---------------------------------------------------------------------------------------------
 
     def prep_start_run(self, now_ms: int, row: int, end_ms: int, rule: str, *, retry: bool = False) -> None:

@@ -114,6 +114,20 @@ class Job(Named):
         twin.ready = {slots: queue.clone() for slots, queue in self.ready.items()}
         return twin
 
+    def queue_of(self, lane: int) -> ReadyQueue:
+        """Return the queue of ready tasks in this lane (``TaskProfile.lane``), made when it is needed first."""
+        queue = self.ready.get(lane)
+        if queue is None:
+            queue = self.ready[lane] = ReadyQueue()
+        return queue
+
+    def queues_in_order(self) -> list[tuple[int, ReadyQueue]]:
+        """Return the queues that hold tasks, with their lanes, in the order in which heads are placed (SCHED-6)."""
+        queues = [(lane, queue) for lane, queue in self.ready.items() if queue.size]
+        if len(queues) > 1:
+            queues.sort(key=lambda item: item[1].head_rank())
+        return queues
+
     @property
     def busy(self) -> int:
         """Tasks preparing or running (JOB-2: what maxParallelTasks limits)."""

@@ -283,6 +283,17 @@ class NodeTable(PagedColumns[None]):
         """Whether a job's task runs or prepares there (NODE-9)."""
         return bool(self.running[node]) or bool(self.preparing.get(node))
 
+    def settle(self, now_ms: int, node: int) -> None:
+        """Let the state of an idle or running node follow from what is on it (NODE-9, NOP-6)."""
+        state = self.state[node]
+        if state not in (NodeState.IDLE, NodeState.RUNNING):
+            return
+        busy = self.busy(node)
+        if self[node].scheduling is SchedulingState.DISABLED and not busy:
+            self.set_state(now_ms, node, NodeState.OFFLINE)
+        elif busy != (state == NodeState.RUNNING):
+            self.set_state(now_ms, node, NodeState.RUNNING if busy else NodeState.IDLE)
+
     def restore(self, copy: ColumnsCopy[None]) -> None:
         """Make the columns as they were; the caller restores ``records`` and then ``running`` and ``preparing``."""
         super().restore(copy)

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale import joined
 from engine.base.errors import BrokenInvariant
 from engine.base.lifecycles import ALLOCATION, POOL
-from engine.base.terms import AllocationState, JobDefaultOrder, NodeFillType, OsFamily, PoolState
+from engine.base.terms import AllocationState, JobDefaultOrder, JobState, NodeFillType, OsFamily, PoolState
 from engine.events.log import LogSubject
 from engine.state.named import Named, NamedRecords
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from engine.autoscale import RunError
     from engine.specs.catalogue import VmSize
     from engine.specs.pool import PoolSpec
+    from engine.state.jobs import Job
+
+# A job's turn is one number: its rank by priority, when it was last served, its row.
+ROW_BITS = 24
+ROW_MASK = (1 << ROW_BITS) - 1
+_TURN_BITS = 40
 
 
 class ResizeError(NamedTuple):
@@ -210,6 +219,53 @@ class Pool(Named):
         """There are tasks here that may displace others (SCHED-16, JM-6)."""
         self.has_preemptible = True
         self.choose_filling()
+
+    # -- turns of the jobs ---------------------------------------------------------------------------------------
+
+    def turn_key(self, job: Job) -> int:
+        """Return what orders the jobs of the pool, the least first (SCHED-1, SCHED-2, SCHED-4, SCHED-5)."""
+        served = 0 if self.oldest_first else job.served
+        return ((1000 - job.priority) << (_TURN_BITS + ROW_BITS)) | (served << ROW_BITS) | job.row
+
+    def may_take_turns(self, job: Job) -> bool:
+        """Whether the job has something that could be placed if there were room (SCHED-7)."""
+        return (
+            job.ready_count > 0
+            and job.state is JobState.ACTIVE
+            and self.state is PoolState.ACTIVE
+            and (job.max_parallel < 0 or job.busy < job.max_parallel)
+        )
+
+    def enter_turns(self, job: Job) -> None:
+        """Enter a job that takes no turns, if it may."""
+        if self.may_take_turns(job):
+            job.in_turn = True
+            heappush(self.turns, self.turn_key(job))
+
+    def leave_turns(self, job: Job) -> None:
+        """Take a job that is no longer active out of the turns."""
+        job.in_turn = False
+        self.turns = [key for key in self.turns if key & ROW_MASK != job.row]
+        heapify(self.turns)
+
+    def reorder_turns(self, jobs: Iterable[Job]) -> None:
+        """Build the order of turns anew from all jobs bound to the pool (SCHED-3)."""
+        self.turns = []
+        for job in jobs:
+            job.in_turn = self.may_take_turns(job)
+            if job.in_turn:
+                self.turns.append(self.turn_key(job))
+        heapify(self.turns)
+
+    def end_turn(self, job: Job) -> None:
+        """Put the first job, which has been served, behind its equals, or out if it has nothing more to place."""
+        self.served += 1
+        job.served = self.served
+        if job.ready_count:
+            heapreplace(self.turns, self.turn_key(job))
+        else:
+            heappop(self.turns)
+            job.in_turn = False
 
     @property
     def targets_met(self) -> bool:

@@ -326,6 +326,11 @@ class TaskTable(Columns[TaskExtra]):
         )
         self.log.append(now_ms, shape, task)
 
+    def log_not_scheduled(self, now_ms: int, task: int, why: FailureInfo, rule: str, node: int = -1) -> None:
+        """Log why a task finds no node, or may not run on this one (PREP-10, SCHED-10, SCHED-11)."""
+        fields = (("category", why.category), ("code", why.code), ("message", why.message), ("rule", rule))
+        self.log.append(now_ms, self.log.shape("TaskScheduleFail", LogSubject.TASK, *fields), task, node)
+
     def set_profile(self, task: int, profile: TaskProfile) -> None:
         """Replace what the scheduler knows of the task: its constraints were updated (TASK-12)."""
         self._keep(task)

@@ -16,6 +16,33 @@ class TaskLeftNode(NamedTuple):
     slots: int
 
 
+class TaskAssigned(NamedTuple):
+    """The scheduler has assigned a task to a node and taken its slots there."""
+
+    task: int
+    node: int
+
+
+class GangAssigned(NamedTuple):
+    """The scheduler has assigned a multi-instance task to several nodes, the primary's first, and taken their slots."""
+
+    task: int
+    nodes: tuple[int, ...]
+
+
+class TaskDisplaced(NamedTuple):
+    """The scheduler needs the room of a running task for another one."""
+
+    task: int
+    rule: str
+
+
+class NodeDrained(NamedTuple):
+    """The last task has left a node with an operation that waits for that."""
+
+    node: int
+
+
 class NodeBroken(NamedTuple):
     """Something on the node does not work, and only a reboot will try again (NODE-15)."""
 
@@ -24,10 +51,4 @@ class NodeBroken(NamedTuple):
     details: tuple[tuple[str, str], ...] = ()
 
 
-class TasksStarving(NamedTuple):
-    """A minute has passed since a task of the pool was reported to find no room."""
-
-    pool: int
-
-
-Fact = NodeBroken | TaskLeftNode | TasksStarving
+Fact = GangAssigned | NodeBroken | NodeDrained | TaskAssigned | TaskDisplaced | TaskLeftNode

@@ -26,6 +26,7 @@ from engine.state.past import TaskPast, TasksCopy
 from engine.state.pools import Pool, PoolTable
 from engine.state.task_records import TaskProfile
 from engine.state.tasks import PREPARING, RUNNING, TaskTable
+from engine.world.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from engine.executors.files import NodeFiles
@@ -86,6 +87,7 @@ class World:
         self.gangs = GangTable(self.log)
         self.instances = InstanceTable(self.log, time_code)
         self.disks = Disks()
+        self.scheduler = Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks)
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
         self.executor = SimulatedExecutor(seed, scenario.simulate.tasks)
         # What has been found out about preparation and release tasks, by job; forgotten when a row may mean another.

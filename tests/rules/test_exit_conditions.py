@@ -6,7 +6,7 @@ import pytest
 
 from engine.base.failures import FAILURE_EXIT_CODE, ended, failure
 from engine.base.terms import DependencyAction, JobAction
-from engine.rules.outcomes import exit_options
+from engine.rules.decisions.tasks import exit_options
 from engine.specs.task import ExitConditions
 from tests.builders import (
     READY_S,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.base.units import HOUR_MS
-from engine.rules import occurrences
-from engine.rules.occurrences import Timing
+from engine.rules.decisions import occurrences
+from engine.rules.decisions.occurrences import Timing
 from tests.builders import a_line, a_pool, do, job_state, run, run_to, run_to_end, schedule_state, times
 from tests.rules.schedules import a_schedule, at, ended, made, record
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from engine.rules.placement import choose_node, is_eligible
+from engine.rules.decisions.placement import choose_node
 from engine.state.task_records import TaskProfile
 from tests.builders import (
     READY_S,
@@ -38,7 +38,7 @@ def test_sched_8_only_idle_and_running_nodes_with_scheduling_enabled_are_eligibl
     do(sim, "rebootNode", poolId="p", node=2)
     do(sim, "failNode", poolId="p", node=3)
     do(sim, "failNode", poolId="p", node=4, state="unknown")
-    states = {node_state(sim, index): is_eligible(sim.world, node_row(sim, index)) for index in range(6)}
+    states = {node_state(sim, index): sim.world.scheduler.is_eligible(node_row(sim, index)) for index in range(6)}
     expected = {
         "running": True,
         "offline": False,
@@ -53,7 +53,7 @@ def test_sched_8_only_idle_and_running_nodes_with_scheduling_enabled_are_eligibl
 def test_sched_8_a_node_that_drains_is_not_eligible(start):
     sim = at_start(start, a_job(tasks=[a_task(seconds=100), a_task("t2")]), pool=a_pool(taskSlotsPerNode=1))
     do(sim, "rebootNode", poolId="p", node=0, nodeRebootOption="taskcompletion")
-    assert (node_state(sim), is_eligible(sim.world, node_row(sim))) == ("running", False)
+    assert (node_state(sim), sim.world.scheduler.is_eligible(node_row(sim))) == ("running", False)
     run(sim, seconds=110)
     assert task_state(sim, "t2") == "active"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import InstanceState, TaskResult
-from engine.rules.preparation import PrepVerdict, prep_retry_verdict, prep_verdict
+from engine.rules.decisions.preparation import PrepVerdict, prep_retry_verdict, prep_verdict
 from engine.specs.job import JobPreparationTask, PreparationConstraints
 from engine.state.instances import ABSENT, Mark
 from tests.builders import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import ErrorCategory, InstanceState, TaskResult
-from engine.rules.preparation import stays_valid_after_reboot
+from engine.rules.decisions.preparation import stays_valid_after_reboot
 from engine.specs.job import JobPreparationTask
 from engine.state.instances import Mark
 from tests.builders import (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import JobState
-from engine.rules.scheduling import may_take_turns, turn_key
 from tests.builders import (
     READY_S,
     a_job,
@@ -114,11 +113,11 @@ def test_sched_4_the_key_of_a_turn_orders_by_priority_then_turn_then_age(start, 
     a, b, c = (sim.world.jobs.find(name) for name in "abc")
     pool = sim.world.pools.find("p")
     a.served, b.served, c.served = 7, 3, 3
-    by_turn = sorted((a, b, c), key=lambda job: turn_key(job, pool))
+    by_turn = sorted((a, b, c), key=pool.turn_key)
     assert [job.id for job in by_turn] == (["b", "c", "a"] if order == "none" else ["a", "b", "c"])
     c.priority = 1
     b.priority = -1000
-    assert [job.id for job in sorted((a, b, c), key=lambda job: turn_key(job, pool))] == ["c", "a", "b"]
+    assert [job.id for job in sorted((a, b, c), key=pool.turn_key)] == ["c", "a", "b"]
 
 
 # -- inside a job ----------------------------------------------------------------------------------------------------
@@ -160,7 +159,7 @@ def test_sched_6_what_comes_back_goes_by_the_time_it_became_active(start):
 def test_sched_7_a_job_must_be_active(start):
     sim = at_start(start, a_job(), pool=a_pool(nodes=0))
     job, pool = sim.world.jobs.find("j"), sim.world.pools.find("p")
-    assert [state.wire for state in JobState if _with_state(job, state) and may_take_turns(job, pool)] == ["active"]
+    assert [state.wire for state in JobState if _with_state(job, state) and pool.may_take_turns(job)] == ["active"]
 
 
 def _with_state(job, state):

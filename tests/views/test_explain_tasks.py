@@ -1,6 +1,6 @@
 """Why a task waits, prepares, runs, or has ended."""
 
-from engine.rules.placement import choose_node
+from engine.rules.decisions.placement import choose_node
 from engine.views.explain.tasks import why_task
 from tests.builders import a_job, a_line, a_pool, a_task, do, node, run, run_to, simulation, some_tasks, task_row
 from tests.views.explaining import why_task_says

@@ -161,7 +161,7 @@ def room_ms(world: World, node: int, slots: int) -> int | None:
 
 
 def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
-    """Why no task may come to the node, in the order of ``placement.is_eligible`` (SCHED-8)."""
+    """Why no task may come to the node, in the order of ``Scheduler.is_eligible`` (SCHED-8)."""
     state = world.nodes.state[node]
     why = STATE_REASONS.get(state)
     if state in (_N.STARTING, _N.UNUSABLE) and network.blocked_ports(world, world.pool_of(node)):

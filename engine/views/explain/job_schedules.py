@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import JobScheduleState, OnAllTasksComplete
-from engine.rules import job_schedules, occurrences
-from engine.rules.decisions import quotas
+from engine.rules import job_schedules
+from engine.rules.decisions import occurrences, quotas
 from engine.rules.job_schedules import active_job
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, some
 from engine.views.explain.jobs import why_job

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import InstanceState, JobState, OnAllTasksComplete
-from engine.rules import scheduling
 from engine.state.instances import Mark
 from engine.state.jobs import NO_SCHEDULE
 from engine.state.nodes import GONE
@@ -84,7 +83,7 @@ def _active(world: World, job: Job) -> Explanation:
 
 def _room(world: World, agenda: Agenda, job: Job) -> Fit | None:
     """How the nodes stand to the task whose turn it is; None if no task waits for one."""
-    queues = scheduling.queues_in_order(job)
+    queues = job.queues_in_order()
     if job.pool < 0 or not queues:
         return None
     return candidates(world, agenda, world.pools[job.pool], job, world.tasks.profile_of(queues[0][1].head()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, TaskResult
 from engine.rules import preparation
-from engine.rules.preparation import PrepVerdict
+from engine.rules.decisions.preparation import PrepVerdict, prep_verdict, start_rule
 from engine.rules.processes.setup import setup_of
 from engine.state.instances import Mark
 from engine.views.explain.candidates import room_ms, state_passes_ms
@@ -54,7 +54,7 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
         return _never_ran(world, job, node)
     mark = world.instances.mark[row]
     is_running = view.state is InstanceState.RUNNING
-    verdict = preparation.prep_verdict(mark, view.state, prep)
+    verdict = prep_verdict(mark, view.state, prep)
     checks = [_outcome(world, view)]
     if job.state not in _OVER:
         comes, rule = verdict is not PrepVerdict.REFUSE, _rule_of(verdict, mark, view)
@@ -108,7 +108,7 @@ def _outcome(world: World, view: InstanceView) -> Check:
 
 def _rule_of(verdict: PrepVerdict, mark: int, view: InstanceView) -> str:
     if verdict in (PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO):
-        return preparation.start_rule(mark, view)
+        return start_rule(mark, view)
     if verdict is PrepVerdict.GO:
         return "PREP-7" if mark & Mark.VALID and view.result is TaskResult.SUCCESS else "PREP-13"
     return "PREP-6" if verdict is PrepVerdict.WAIT else "PREP-9"

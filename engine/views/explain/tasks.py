@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from engine.base.paths import task_directory
 from engine.base.terms import JobState, PoolState, TaskResult, TaskState
-from engine.rules import dependencies, placement
+from engine.rules.decisions import placement
+from engine.rules.decisions.tasks import is_blocked
 from engine.rules.processes.setup import setup_of
 from engine.state.tasks import NEVER_MS
 from engine.views.explain import multi_instance
@@ -153,7 +154,7 @@ class _Waiting:
     def _turn(self) -> Check | None:
         """Of the tasks that need as many slots, or nodes, only the first is looked at."""
         queue = self.job.ready.get(self.profile.lane)
-        if queue is None or not queue.size or dependencies.is_blocked(self.world, self.job, self.task):
+        if queue is None or not queue.size or is_blocked(self.world, self.job, self.task):
             return None
         head = queue.head()
         if head == self.task:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.terms import NodeFillType, NodeState, SchedulingState
+from engine.base.terms import NodeFillType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,23 +17,11 @@ if TYPE_CHECKING:
     from engine.state.task_records import TaskProfile
     from engine.world.world import World
 
-_READY = (NodeState.IDLE, NodeState.RUNNING)
 # RETRY-7: after so many service retries on one node, any other is as good.
 MAX_RETRIES_ON_NODE = 3
 
 
 # -- which nodes may take it -----------------------------------------------------------------------------------------
-
-
-def is_eligible(world: World, node: int) -> bool:
-    """Whether new tasks may come to the node, room and jobs aside (SCHED-8, JM-5)."""
-    record = world.nodes[node]
-    return (
-        world.nodes.state[node] in _READY
-        and record.scheduling is SchedulingState.ENABLED
-        and record.operation is None
-        and not any(world.tasks.profile_of(task).exclusive for task in world.nodes.tasks_on(node))
-    )
 
 
 def may_come(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int) -> bool:
@@ -51,6 +39,13 @@ def has_room(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int
     """Whether the task could start on the node now."""
     needed = pool.slots if profile.exclusive else profile.required_slots
     return world.nodes.free[node] >= needed and may_come(world, pool, job, profile, node)
+
+
+def starves(pool: Pool, job: Job, profile: TaskProfile) -> bool:
+    """Return whether a task that finds no node would find one if the free slots were together (SCHED-11)."""
+    eligible = ~job.barred & (pool.dedicated_bits if profile.dedicated_only else -1)
+    free = sum(count * (nodes & eligible).bit_count() for count, nodes in enumerate(pool.buckets) if nodes)
+    return free >= profile.required_slots
 
 
 # -- which of them it gets -------------------------------------------------------------------------------------------

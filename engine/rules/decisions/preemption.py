@@ -1,6 +1,6 @@
-"""Preemption between jobs (SCHED-16, JOB-24): who waits in vain displaces tasks of jobs that allow it.
+"""Preemption between jobs (SCHED-16, JOB-24): running tasks that go so that a waiting task finds room.
 
-``preemption_victims`` decides. Pools on which no job allows it never come here.
+Only asked for pools on which a job allows preemption.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from engine.rules import interruptions, job_manager, placement, scheduling
+from engine.rules.decisions import placement
+from engine.rules.decisions.tasks import is_restarted
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -63,27 +64,6 @@ def _victims_on_several(
     return victims
 
 
-def make_room(world: World, pool: Pool) -> None:
-    """The jobs that found no room displace tasks, the job whose turn it is first (SCHED-16)."""
-    for key in sorted(pool.turns):
-        job = world.jobs.rows[key & scheduling.ROW_MASK]
-        while scheduling.may_take_turns(job, pool) and _displace(world, pool, job):
-            scheduling.place_all(world, pool)
-
-
-def _displace(world: World, pool: Pool, job: Job) -> bool:
-    """Make room for the job's first task for which that is possible; returns whether there was one."""
-    for _, queue in scheduling.queues_in_order(job):
-        head = queue.head()
-        candidates = candidates_for(world, pool, job, head)
-        victims = preemption_victims(world, pool, job, world.tasks.profile_of(head), candidates)
-        for task in victims:
-            interruptions.displace_task(world, task, "JM-7" if world.tasks.profile_of(head).manager else "SCHED-16")
-        if victims:
-            return True
-    return False
-
-
 def candidates_for(world: World, pool: Pool, job: Job, waiting: int) -> list[int]:
     """Running tasks that may be displaced for a task of the job, first those that go first.
 
@@ -91,7 +71,7 @@ def candidates_for(world: World, pool: Pool, job: Job, waiting: int) -> list[int
     start. JM-6, JM-7 for a job manager task that runs again: of all jobs of lower priority, then of its own job.
     """
     tasks = world.tasks
-    restarted = job_manager.is_restarted(tasks.profile_of(waiting), tasks.extra(waiting))
+    restarted = is_restarted(tasks.profile_of(waiting), tasks.extra(waiting))
     yielding = {
         other.row: other.priority
         for other in world.jobs_of(pool)

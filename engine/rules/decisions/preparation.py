@@ -1,0 +1,83 @@
+"""What the tasks of a job must wait for on a node, and when a preparation runs again (chapter 11)."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from engine.base.terms import InstanceState, TaskResult
+from engine.rules.decisions.retries import may_retry
+from engine.state.instances import Mark
+
+if TYPE_CHECKING:
+    from engine.specs.job import JobPreparationTask
+    from engine.state.instances import InstanceView
+    from engine.state.jobs import Job
+    from engine.world.world import World
+
+
+class PrepVerdict(Enum):
+    """What a task of a job must wait for on a node."""
+
+    GO = auto()
+    PREPARE = auto()
+    PREPARE_AND_GO = auto()
+    WAIT = auto()
+    REFUSE = auto()
+
+
+def prep_verdict(mark: int, state: int, prep: JobPreparationTask) -> PrepVerdict:
+    """Return what a task of this job must wait for on a node, given the node's marks and record.
+
+    A preparation runs where no valid success is recorded (PREP-3); tasks wait for a running one (PREP-6), unless
+    waitForSuccess is false (PREP-13). A final failure refuses the node (PREP-9). A reboot may have voided a success
+    (PREP-16): then the mark is gone.
+    """
+    if mark & Mark.VALID:
+        return PrepVerdict.GO
+    if mark & Mark.BARRED:
+        return PrepVerdict.REFUSE
+    if state == InstanceState.RUNNING:
+        return PrepVerdict.WAIT if prep.wait_for_success else PrepVerdict.GO
+    return PrepVerdict.PREPARE if prep.wait_for_success else PrepVerdict.PREPARE_AND_GO
+
+
+def may_run(world: World, job: Job, node: int) -> bool:
+    """Return whether a task of the job may run on the node now, where a preparation has begun if it must (PREP-6)."""
+    instances, prep = world.instances, job.spec.job_preparation_task
+    if prep is None:
+        return True
+    row = instances.row(job.row, node)
+    return prep_verdict(instances.mark[row], instances.prep_state[row], prep) is PrepVerdict.GO
+
+
+def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:
+    """Return whether a preparation that exited nonzero runs again on its node (PREP-12).
+
+    The job's own count of retries does not apply.
+    """
+    return may_retry(prep.constraints.max_task_retry_count, retries)
+
+
+def stays_valid_after_reboot(mark: int, state: int, prep: JobPreparationTask) -> bool:
+    """Return whether the instance need not run again after a reboot.
+
+    One that was running always runs again (PREP-15), a success unless the job says otherwise (PREP-16). A final failure
+    stays what it is (PREP-17).
+    """
+    if state == InstanceState.RUNNING:
+        return False
+    return bool(mark & Mark.BARRED) or not prep.rerun_on_node_reboot_after_success
+
+
+def start_rule(mark: int, before: InstanceView | None) -> str:
+    """Return the rule by which the preparation starts for a task, given the node's marks and its last record.
+
+    There was none (PREP-3), the disk is new (PREP-18), a reboot has voided a success (PREP-16), or it was stopped
+    (PREP-15).
+    """
+    if before is None:
+        return "PREP-3"
+    if not mark & Mark.PREPARED_ONCE:
+        return "PREP-18"
+    return "PREP-16" if before.result is TaskResult.SUCCESS else "PREP-15"
