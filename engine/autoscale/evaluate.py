@@ -1,50 +1,56 @@
-"""One evaluation: a machine with a stack that carries out the instructions of a formula (AS-26 to AS-40, AS-65)."""
+"""One evaluation of a formula: the value of each phrase of its parsed text (AS-26 to AS-40, AS-65)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engine.autoscale.errors import EvaluationError, TooFewSamples
 from engine.autoscale.functions import FUNCTIONS
-from engine.autoscale.inputs import Inputs
 from engine.autoscale.names import CONSTANTS, METRICS, OPTION, OPTIONS, READ_ONLY, REQUEUE, TARGETS
 from engine.autoscale.operators import combine, is_true, negate
-from engine.autoscale.program import Called, Does, Program
 from engine.autoscale.samples import METHODS, Metric, call_method
 from engine.autoscale.times import member
 from engine.autoscale.values import Timestamp, Value, text_of, to_number, to_vector, type_name
 from engine.base.errors import Position
 
+if TYPE_CHECKING:
+    from lark import Token, Tree
+
+    from engine.autoscale.inputs import Inputs
+
+    Phrase = Tree[Token]
+
+Part: TypeAlias = Any  # a phrase, or the token of a sign
+
 _MOST_NODES = 2_147_483_647  # AS-77
 
 
 class Evaluation:
-    """What a formula has assigned so far, and where it is. Failures raise EvaluationError at ``position``."""
+    """The variables of a formula while its statements are evaluated.
+
+    Each phrase of the grammar has a method of its name below ``value``. A failure raises EvaluationError.
+    """
 
     def __init__(self, inputs: Inputs) -> None:
         """Begin an evaluation on these inputs."""
         self.inputs = inputs
         self.variables: dict[str, Value] = {}  # of the user (AS-32)
-        self.assigned: dict[str, tuple[float, Position]] = {}  # targets by the name used (AS-37), and where
+        self.assigned: dict[str, tuple[float, Token | None]] = {}  # targets by the name used (AS-37), and where
         self.option = REQUEUE
-        self.position = Position(1, 1)
-        self._stack: list[Any] = []
-        self._at = 0
+        self._token: Token | None = None
 
-    def run(self, program: Program) -> None:
-        """Carry out one statement. Raises Stop where the formula says so (AS-62)."""
-        self._at, end = 0, len(program)
-        while self._at < end:
-            does, operand, self.position = program[self._at]
-            self._at += 1
-            _STEPS[does](self, operand)
+    @property
+    def position(self) -> Position:
+        """The place to report for an error (AS-75)."""
+        token = self._token
+        return Position(1, 1) if token is None else Position(token.line, token.column)  # type: ignore[arg-type]
 
     def target(self, name: str) -> int:
-        """The target of this full name that the formula wants, as a number of nodes (AS-38, AS-77)."""
-        wanted, self.position = self._wanted(name)
+        """Return the target of this full name that the formula wants, as a number of nodes (AS-38, AS-77)."""
+        wanted, self._token = self._wanted(name)
         if not math.isfinite(wanted):
             raise EvaluationError(f"The target {name} is not finite: {text_of(wanted)}")
         nodes = math.trunc(wanted)
@@ -55,18 +61,84 @@ class Evaluation:
             nodes = least
         return min(nodes, _MOST_NODES)
 
-    # -- names
+    def value(self, phrase: Phrase) -> Value:
+        """Return the value of a phrase. Raises FormulaStopped where the formula calls ``stop()`` (AS-62)."""
+        value: Value = getattr(self, f"_{phrase.data}")(*phrase.children)
+        return value
 
-    def _wanted(self, name: str) -> tuple[float, Position]:
-        """AS-36, AS-37: the full name counts before the alias, and both before the target in force."""
-        full, alias = TARGETS[name]
-        in_force = float(self.inputs.target(full)), self.position
-        return self.assigned.get(full) or self.assigned.get(alias) or in_force
+    def _assignment(self, name: Token, expression: Phrase) -> Value:
+        value = self.value(expression)
+        self._token = name
+        if name in TARGETS:
+            self.assigned[str(name)] = to_number(value), name
+        elif name == OPTION:
+            if value not in OPTIONS:
+                raise EvaluationError(f"Bad deallocation option {text_of(value)}; it is one of {', '.join(OPTIONS)}")
+            self.option = value
+        elif name in READ_ONLY:
+            raise EvaluationError(f"The variable {name} is read-only")
+        else:
+            self.variables[str(name)] = value
+        return value
 
-    def _read(self, name: str) -> None:
-        self._stack.append(self._value_of(name))
+    # -- operators
 
-    def _value_of(self, name: str) -> Value:
+    def _choice(self, *parts: Part) -> Value:
+        """Return the value of the first condition that holds, or the last: condition, sign, value, ..., value."""
+        for at in range(0, len(parts) - 1, 3):
+            if self._holds(parts[at], parts[at + 1]):
+                return self.value(parts[at + 2])
+        return self.value(parts[-1])
+
+    def _disjunction(self, *parts: Part) -> float:
+        return self._decide(parts, by=True)
+
+    def _conjunction(self, *parts: Part) -> float:
+        return self._decide(parts, by=False)
+
+    def _decide(self, parts: tuple[Part, ...], *, by: bool) -> float:
+        """Evaluate operands up to the first one that decides (AS-30); an error is reported for the sign beside it."""
+        for at in range(0, len(parts), 2):
+            if self._holds(parts[at], parts[max(at - 1, 1)]) is by:
+                return float(by)
+        return float(not by)
+
+    def _holds(self, condition: Phrase, sign: Token) -> bool:
+        value = self.value(condition)
+        self._token = sign
+        return is_true(value)
+
+    def _binary(self, first: Phrase, *rest: Part) -> Value:
+        value: Value = self.value(first)
+        for at in range(0, len(rest), 2):
+            right = self.value(rest[at + 1])
+            self._token = rest[at]
+            value = combine(rest[at], value, right, self.inputs.dialect)
+        return value
+
+    def _unary(self, *parts: Part) -> Value:
+        *signs, operand = parts
+        value: Value = self.value(operand)
+        for sign in reversed(signs):
+            self._token = sign
+            value = negate(value) if sign == "-" else float(not is_true(value))
+        return value
+
+    # -- operands
+
+    def _number(self, number: Token) -> float:
+        return float(number)
+
+    def _string(self, string: Token) -> str:
+        return string[1:-1]
+
+    def _vector(self, bracket: Token, *elements: Phrase) -> Value:
+        values = [self.value(element) for element in elements]
+        self._token = bracket
+        return to_vector(values)
+
+    def _name(self, name: Token) -> Value:
+        self._token = name
         if name in self.variables:
             return self.variables[name]
         if name in METRICS:
@@ -79,135 +151,55 @@ class Evaluation:
             return self.option
         raise _unknown("variable", name, [*self.variables, *METRICS, *CONSTANTS, *TARGETS, OPTION])
 
-    def _assign(self, name: str) -> None:
-        value = self._stack.pop()
-        if name in TARGETS:
-            self.assigned[name] = to_number(value), self.position
-        elif name == OPTION:
-            if value not in OPTIONS:
-                raise EvaluationError(f"Bad deallocation option {text_of(value)}; it is one of {', '.join(OPTIONS)}")
-            self.option = value
-        elif name in READ_ONLY:
-            raise EvaluationError(f"The variable {name} is read-only")
-        else:
-            self.variables[name] = value
+    def _wanted(self, name: str) -> tuple[float, Token | None]:
+        """AS-36, AS-37: the full name counts before the alias, and both before the target in force."""
+        full, alias = TARGETS[name]
+        in_force = float(self.inputs.target(full)), self._token
+        return self.assigned.get(full) or self.assigned.get(alias) or in_force
 
-    # -- calls
-
-    def _find_function(self, name: str) -> None:
+    def _call(self, name: Token, *arguments: Phrase) -> Value:
+        self._token = name
         if name not in FUNCTIONS:
             raise _unknown("function", name, FUNCTIONS)
+        values = [self.value(argument) for argument in arguments]
+        self._token = name
+        return FUNCTIONS[name](self.inputs, values)
 
-    def _call_function(self, called: Called) -> None:
-        arguments = self._take(called.arguments)
-        self._stack.append(FUNCTIONS[called.name](self.inputs, arguments))
-
-    def _find_metric(self, name: str) -> None:
+    def _method(self, name: Token, method: Token, parenthesis: Token, *arguments: Phrase) -> Value:
         if name not in METRICS:
-            value = self._value_of(name)
+            value = self._name(name)
             raise EvaluationError(
                 f"Unknown method: {name} is a {type_name(value)}, only sampled variables have methods"
             )
-        self._stack.append(Metric(name, self.inputs))
-
-    def _find_method(self, name: str) -> None:
-        if name not in METHODS:
-            raise _unknown("method", name, METHODS)
-
-    def _call_method(self, called: Called) -> None:
-        arguments = self._take(called.arguments)
+        self._token = method
+        if method not in METHODS:
+            raise _unknown("method", method, METHODS)
+        values = [self.value(argument) for argument in arguments]
+        self._token = method
         try:
-            self._stack[-1] = call_method(self._stack[-1], called.name, arguments)
+            return call_method(Metric(str(name), self.inputs), method, values)
         except TooFewSamples:
-            self.position = called.parenthesis
+            self._token = parenthesis
             raise
 
-    def _refuse_method(self, name: str) -> None:
-        kind = type_name(self._stack[-1])
+    def _method_of_value(self, receiver: Phrase, method: Token, *_: object) -> Value:
+        kind = type_name(self.value(receiver))
+        self._token = method
         raise EvaluationError(
-            f"Unknown method {name}: a {kind} has no methods, only the name of a sampled variable has"
+            f"Unknown method {method}: a {kind} has no methods, only the name of a sampled variable has"
         )
 
-    def _member(self, name: str) -> None:
-        value = self._stack[-1]
+    def _member_of_name(self, name: Token, part: Token) -> float:
+        return self._part(self._name(name), part)
+
+    def _member(self, moment: Phrase, part: Token) -> float:
+        return self._part(self.value(moment), part)
+
+    def _part(self, value: Value, part: Token) -> float:
+        self._token = part
         if not isinstance(value, Timestamp):
-            raise EvaluationError(f"Unknown member {name}: a {type_name(value)} has no members")
-        self._stack[-1] = member(value, name, self.inputs.dialect)
-
-    # -- operators
-
-    def _combine(self, sign: str) -> None:
-        right = self._stack.pop()
-        self._stack[-1] = combine(sign, self._stack[-1], right, self.inputs.dialect)
-
-    def _negate(self, _: None) -> None:
-        self._stack[-1] = negate(self._stack[-1])
-
-    def _not(self, _: None) -> None:
-        self._stack[-1] = float(not is_true(self._stack[-1]))
-
-    def _truth(self, _: None) -> None:
-        self._stack[-1] = float(is_true(self._stack[-1]))
-
-    def _and(self, count: int) -> None:
-        self._decide(count, by=False)
-
-    def _or(self, count: int) -> None:
-        self._decide(count, by=True)
-
-    def _decide(self, count: int, *, by: bool) -> None:
-        """AS-30: the left operand decides, and the right one is jumped over; or it goes and the right one decides."""
-        if is_true(self._stack.pop()) is by:
-            self._stack.append(float(by))
-            self._at += count
-
-    def _branch(self, count: int) -> None:
-        if not is_true(self._stack.pop()):
-            self._at += count
-
-    def _jump(self, count: int) -> None:
-        self._at += count
-
-    # -- the stack
-
-    def _push(self, value: Value) -> None:
-        self._stack.append(value)
-
-    def _make_vector(self, count: int) -> None:
-        self._stack.append(to_vector(self._take(count)))
-
-    def _drop(self, _: None) -> None:
-        self._stack.pop()
-
-    def _take(self, count: int) -> list[Value]:
-        first = len(self._stack) - count
-        taken = self._stack[first:]
-        del self._stack[first:]
-        return taken
-
-
-_STEPS: dict[Does, Callable[[Evaluation, Any], None]] = {
-    Does.PUSH: Evaluation._push,
-    Does.READ: Evaluation._read,
-    Does.ASSIGN: Evaluation._assign,
-    Does.DROP: Evaluation._drop,
-    Does.MAKE_VECTOR: Evaluation._make_vector,
-    Does.FIND_FUNCTION: Evaluation._find_function,
-    Does.CALL_FUNCTION: Evaluation._call_function,
-    Does.FIND_METRIC: Evaluation._find_metric,
-    Does.FIND_METHOD: Evaluation._find_method,
-    Does.CALL_METHOD: Evaluation._call_method,
-    Does.REFUSE_METHOD: Evaluation._refuse_method,
-    Does.MEMBER: Evaluation._member,
-    Does.COMBINE: Evaluation._combine,
-    Does.NEGATE: Evaluation._negate,
-    Does.NOT: Evaluation._not,
-    Does.TRUTH: Evaluation._truth,
-    Does.AND: Evaluation._and,
-    Does.OR: Evaluation._or,
-    Does.BRANCH: Evaluation._branch,
-    Does.JUMP: Evaluation._jump,
-}
+            raise EvaluationError(f"Unknown member {part}: a {type_name(value)} has no members")
+        return member(value, part, self.inputs.dialect)
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> EvaluationError:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from engine.autoscale.errors import SYNTAX, TOO_LONG, EvaluationError, FormulaError, RunError
 from engine.autoscale.evaluate import Evaluation
 from engine.autoscale.functions import FormulaStopped
 from engine.autoscale.inputs import Inputs
 from engine.autoscale.names import DEDICATED, LOW_PRIORITY, OPTION, REQUEUE
-from engine.autoscale.program import Program
 from engine.autoscale.values import Value, text_of
 from engine.base.errors import Position
+
+if TYPE_CHECKING:
+    from lark import Token, Tree
 
 MOST_CHARACTERS = 8192
 MOST_STATEMENTS = 100
@@ -55,7 +58,7 @@ class Formula:
     """A formula whose text is in order."""
 
     text: str
-    statements: Sequence[Program]
+    statements: Sequence[Tree[Token]]
 
     def evaluate(self, inputs: Inputs) -> Results:
         """The targets that the formula sets on these inputs, or the error that ended it (AS-65, AS-66)."""
@@ -75,7 +78,7 @@ class Formula:
         """Carry out the statements in order; returns whether ``stop()`` ended them (AS-62)."""
         try:
             for statement in self.statements:
-                evaluation.run(statement)
+                evaluation.value(statement)
         except FormulaStopped:
             return True
         return False
@@ -85,17 +88,17 @@ class Formula:
 def parse(text: str) -> Formula:
     """The formula of a text; the last ones are remembered. Raises FormulaError (AS-2, AS-5, AS-72)."""
     # A scenario without a formula does not pay for the parser.
-    from engine.autoscale.grammar import compile_formula
+    from engine.autoscale.grammar import first_position, parse_statements
 
     if len(text) > MOST_CHARACTERS:
         reason = f"The formula has {len(text)} characters, {MOST_CHARACTERS} are allowed"
         raise FormulaError(TOO_LONG, _place_of(text, MOST_CHARACTERS), reason)
-    statements = compile_formula(text)
+    statements = parse_statements(text)
     if not statements:
         raise FormulaError(SYNTAX, Position(1, 1), "The formula has no statement")
     if len(statements) > MOST_STATEMENTS:
         reason = f"The formula has {len(statements)} statements, {MOST_STATEMENTS} are allowed"
-        raise FormulaError(TOO_LONG, statements[MOST_STATEMENTS][-1].position, reason)
+        raise FormulaError(TOO_LONG, first_position(statements[MOST_STATEMENTS]), reason)
     return Formula(text, statements)
 
 

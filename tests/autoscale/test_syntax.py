@@ -75,8 +75,29 @@ def test_as_14_the_longest_operator_wins(value):
 @pytest.mark.parametrize(
     "text", ["-" * 8000 + "1", "(" * 4000 + "1" + ")" * 4000, "1+" * 4000 + "1", "0?1:" * 2000 + "1"]
 )
-def test_as_2_no_depth_is_too_much(text, value):
+def test_as_2_chains_of_operators_and_parentheses_may_be_as_long_as_the_formula(text, value):
     assert value(text) in {"1", "4001"}
+
+
+def test_as_2_a_hundred_levels_are_evaluated(value):
+    assert value("max(" * 98 + "1" + ")" * 98) == "1"
+    assert value("-(" * 98 + "1" + ")" * 98) == "1"
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        pytest.param("[" * 4000 + "]" * 4000, 101, id="vectors"),
+        pytest.param("-(" * 2000 + "1" + ")" * 2000, 201, id="signs"),
+        pytest.param("1+(" * 2000 + "1" + ")" * 2000, 298, id="sums"),
+        pytest.param("time()" + ".year" * 1000, 1, id="members"),
+    ],
+)
+def test_as_2_what_is_nested_more_deeply_is_refused(text, column):
+    with pytest.raises(FormulaError) as caught:
+        parse(text)
+    assert (caught.value.code, caught.value.position) == ("AutoScalingFormulaTooLong", (1, column))
+    assert caught.value.reason == "The formula is nested more than 100 levels deep"
 
 
 INVALID = [
