@@ -53,6 +53,12 @@ def rules() -> dict[str, Rule]:
     return {rule.id: rule for chapter in chapters() for rule in chapter.rules}
 
 
+def find(name: str) -> Chapter | Rule | None:
+    """Return the rule with this id, or the chapter with this prefix, without regard to case."""
+    chapter = next((each for each in chapters() if each.prefix == name.upper()), None)
+    return chapter or rules().get(name.upper())
+
+
 def rules_in(text: str) -> list[Rule]:
     """Return the rules that ``text`` cites, each once, in the order of their first mention."""
     known = rules()
@@ -60,13 +66,13 @@ def rules_in(text: str) -> list[Rule]:
 
 
 def nearest(name: str) -> str:
-    """Return the id or the prefix of a chapter that is most like ``name``, which is in capitals."""
-    prefix, _, number = name.partition("-")
+    """Return the id, or the prefix of a chapter, that is most like ``name``."""
+    prefix, _, number = name.upper().partition("-")
     of_chapter = next((chapter.rules for chapter in chapters() if chapter.prefix == prefix), None)
     if of_chapter and number.isdecimal():
         return of_chapter[0 if int(number) < 1 else -1].id
     known = [*(chapter.prefix for chapter in chapters()), *rules()]
-    return get_close_matches(name, known, n=1, cutoff=0)[0]
+    return get_close_matches(name.upper(), known, n=1, cutoff=0)[0]
 
 
 def parse(markdown: str) -> tuple[Chapter, ...]:
