@@ -4,7 +4,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.units import DAY_MS, MINUTE_MS
-from engine.views.log.node_traces import last_directory
+from engine.views.log.task_history import last_directory
 from engine.views.pages.files import Cause, Fate, FilePage
 from engine.views.rest.node_files import files_of
 from tests.builders import (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from engine.views.log.history import TaskHistory, last_moves
+from engine.views.log.transitions import TaskTransitions, last_transitions
 from engine.views.rest.tasks import task_bodies, task_body
 from tests.builders import (
     READY_S,
@@ -24,12 +24,12 @@ from tests.builders import (
 
 def body(sim, task="t1"):
     row = task_row(sim, task)
-    return task_body(sim.world, row, last_moves(sim.world, row))
+    return task_body(sim.world, row, last_transitions(sim.world, row))
 
 
 def bodies(sim, job="j"):
     found = sim.world.jobs.find(job)
-    return list(task_bodies(sim.world, found, TaskHistory(sim.world)))
+    return list(task_bodies(sim.world, found, TaskTransitions(sim.world)))
 
 
 def test_gen_6_a_new_task_has_no_previous_state():
@@ -153,7 +153,7 @@ def test_task_2_a_sweeps_bodies_are_those_of_its_tasks_one_by_one(fixed):
         settings = block.source.spec(ordinal).wire()
         del settings["constraints"]
         assert settings.items() <= one.items()
-        assert one == task_body(sim.world, ordinal, last_moves(sim.world, ordinal))
+        assert one == task_body(sim.world, ordinal, last_transitions(sim.world, ordinal))
 
 
 def test_gen_6_last_moves_of_one_task_are_those_of_the_whole_history():
@@ -161,6 +161,6 @@ def test_gen_6_last_moves_of_one_task_are_those_of_the_whole_history():
     sim = simulation(a_job(tasks=flaky, prep=a_line(10)), pool=a_pool(nodes=2, taskSlotsPerNode=2))
     for seconds in (10, READY_S + 5, READY_S + 20, 100, 150, 400):
         run_to(sim, seconds=seconds)
-        history = TaskHistory(sim.world)
+        history = TaskTransitions(sim.world)
         for row in range(sim.world.tasks.length):
-            assert history[row] == last_moves(sim.world, row)
+            assert history[row] == last_transitions(sim.world, row)

@@ -9,7 +9,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import RebootNode
-from engine.views.log.tally import Columns, Measure, parted_at, tally
+from engine.views.log.tally import LogColumns, Measure, parted_at, tally
 
 
 def finished(name="preparation-fails-on-one-node", *commands):
@@ -24,7 +24,7 @@ def finished(name="preparation-fails-on-one-node", *commands):
 
 def columns(simulation):
     log = simulation.log
-    return Columns(log.when, log.shape_of, log.row_a, log.row_b)
+    return LogColumns(log.when, log.shape_of, log.row_a, log.row_b)
 
 
 def test_what_a_whole_log_comes_to():
@@ -97,7 +97,7 @@ def test_two_runs_part_at_the_first_entry_that_differs():
 
 @pytest.mark.parametrize("at", range(9))
 def test_where_logs_part_is_found_wherever_it_is(at):
-    one = Columns(*(array("i", range(9)) for _ in range(4)))
+    one = LogColumns(*(array("i", range(9)) for _ in range(4)))
     changed = array("i", range(9))
     changed[at] = -1
     assert parted_at(one, one._replace(row_b=changed)) == at

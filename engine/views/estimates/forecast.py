@@ -9,6 +9,7 @@ from engine.events.log import LogSubject
 from engine.rules.processes.hooks import release_duration
 from engine.specs import draws
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
+from engine.views.log.reader import matching
 from engine.views.pages.bulk import places, values
 from engine.views.pages.instances import HookStatus
 
@@ -138,13 +139,10 @@ class Forecaster:
 
     def _new_began_ms(self) -> int | None:
         log, ranges = self._simulation.log, self._tasks.ranges()
-        starts = {number for number, shape in enumerate(log.shapes) if _starts(shape)}
         job = self._simulation.world.jobs.find(self._tasks.job_id)
         first = 0 if job is None else log.index_at(job.created_ms - 1)
-        for at in range(first, len(log)):
-            if log.shape_of[at] in starts and any(log.row_a[at] in rows for rows in ranges):
-                return log.when[at]
-        return None
+        starts = (at for at in matching(log, _starts, first) if any(log.row_a[at] in rows for rows in ranges))
+        return next((log.when[at] for at in starts), None)
 
 
 def _latest_ms(ends: array[int], page: InstancePage, running: tuple[HookStatus, ...]) -> int | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.terms import AllocationState, NodeState, TaskState
 from engine.events.log import plain
 from engine.views.explain.explanation import name_of
+from engine.views.log.reader import matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -60,15 +61,12 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | No
 def _first(simulation: Simulation, wait: _Wait, start: int) -> Expected | None:
     """The first entry from this number on that is waited for."""
     log = simulation.log
-    for index in range(start, len(log)):
-        shape = log.shapes[log.shape_of[index]]
-        if shape.event != wait.event or wait.row_a not in (None, log.row_a[index]):
-            continue
-        if wait.row_b in (None, log.row_b[index]):
-            fields = dict(shape.fields)
-            text = wait.meaning(fields.get("to"), log.row_b[index])
+    for at in matching(log, lambda shape: shape.event == wait.event, start):
+        if wait.row_a in (None, log.row_a[at]) and wait.row_b in (None, log.row_b[at]):
+            fields = dict(log.shapes[log.shape_of[at]].fields)
+            text = wait.meaning(fields.get("to"), log.row_b[at])
             if text:
-                return Expected(text, log.when[index], str(fields.get("rule", "SCHED-15")))
+                return Expected(text, log.when[at], str(fields.get("rule", "SCHED-15")))
     return None
 
 

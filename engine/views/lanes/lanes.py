@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.terms import JobState
 from engine.views.lanes.lane import READY, Lane, Step, meaning_of
 from engine.views.lanes.totals import LaneTotals
+from engine.views.log.reader import Cuts
 from engine.views.pages.instances import Hook
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class JobStretch(NamedTuple):
     state: JobState | None
 
 
-class HookRun(NamedTuple):
+class InstanceSpan(NamedTuple):
     """Preparation or release ran on a node; without ``has_failed`` it still runs, or the node cut it short."""
 
     begin_ms: int
@@ -70,7 +71,7 @@ class Lanes:
         self._simulation = simulation
         self._meanings: list[Meaning | None] = []  # by shape
         self._kinds = b""
-        self._cuts_seen = 0
+        self._cuts = Cuts(simulation.log)
         self.version = 0  # raised when something that was read is no more
         self._begin()
 
@@ -98,11 +99,10 @@ class Lanes:
         At most ``at_most`` entries are read here, and as many for lanes that are looked at until the next ``refresh``.
         """
         log = self._log
-        if self._cuts_seen < len(log.cuts):
-            if min(log.cuts[self._cuts_seen :]) < self._read:
-                self._begin()
-                self.version += 1
-            self._cuts_seen = len(log.cuts)
+        length = self._cuts.shortest()
+        if length is not None and length < self._read:
+            self._begin()
+            self.version += 1
         self._may_read = _EVERYTHING if at_most is None else at_most
         if len(self._meanings) < len(log.shapes):
             self._meanings += map(meaning_of, log.shapes[len(self._meanings) :])
@@ -240,10 +240,10 @@ class Lanes:
             found.append(JobStretch(when_ms, meaning.state if isinstance(meaning.state, JobState) else None))
         return found
 
-    def hook_runs(self, hook: Hook, job_id: str, node: int) -> Sequence[HookRun]:
+    def hook_runs(self, hook: Hook, job_id: str, node: int) -> Sequence[InstanceSpan]:
         """When preparation or release of a job ran on a node, tries one by one."""
         job = self._simulation.world.jobs.find(job_id)
-        found: list[HookRun] = []
+        found: list[InstanceSpan] = []
         for number in () if job is None else self._hooks.get((_hook_row(hook, job.row), node), ()):
             when_ms, shape, _, _ = self._log.recorded_entry(number)
             meaning = self._meanings[shape]
@@ -253,7 +253,7 @@ class Lanes:
                 has_failed = None if meaning.stops_hooks else meaning.has_failed or meaning.is_begin
                 found[-1] = found[-1]._replace(end_ms=when_ms, has_failed=has_failed)
             if meaning.is_begin:
-                found.append(HookRun(when_ms, None, None, is_open))
+                found.append(InstanceSpan(when_ms, None, None, is_open))
         return found
 
     def in_pool(self, pool_id: str) -> tuple[CountsOverTime, CountsOverTime, CountsOverTime]:

@@ -1,4 +1,4 @@
-"""How many nodes a pool had in which state over time, and how many it was to have, read from the log as it grows."""
+"""The history of one pool: its nodes by state and its target over time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.terms import NodeState
 from engine.base.units import SECOND_MS
 from engine.events.log import LogSubject
+from engine.views.log.reader import LogReader, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,87 +20,74 @@ _MOST_SAMPLES = 512
 _TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes")
 
 
-class Sample(NamedTuple):
-    """How it was at a moment: nodes by state, those that have left not counted, and the target of both kinds."""
+class PoolSample(NamedTuple):
+    """The nodes of a pool by state at one moment, without those that have left, and the target of both kinds."""
 
     states: Mapping[NodeState, int]
     target: int
 
     @property
     def nodes(self) -> int:
-        """All nodes of the pool."""
+        """The number of nodes in the pool."""
         return sum(self.states.values())
 
 
 class PoolHistory:
-    """Samples of one pool at equal distances from the start on, as many as are fine enough to be drawn."""
+    """Samples of one pool at equal distances from the start on, as many as can be told apart in a drawing."""
 
     def __init__(self, simulation: Simulation, pool_id: str) -> None:
-        """Nothing is read before ``samples`` is asked for."""
+        """Begin with nothing read; ``samples`` reads."""
         self._simulation = simulation
         self._pool_id = pool_id
+        self._reader = LogReader(simulation, of_kind(_is_of_interest))
         self._begin()
 
     def _begin(self) -> None:
         self.every_ms = SECOND_MS  # the distance of the samples
-        self._samples: list[Sample] = []
+        self._samples: list[PoolSample] = []
         self._states: Counter[NodeState] = Counter()
         self._target = 0
-        self._read = 0
-        self._kinds: list[Shape | None] = []
-        self._cuts_seen = len(self._simulation.log.cuts)
+        self._taken = 0  # how many of the reader's entries are in the samples
 
-    def samples(self) -> Sequence[Sample]:
-        """Those before now, the one with number n taken ``n * every_ms`` after the start."""
-        log, now_ms = self._simulation.log, self._simulation.now_ms
-        if self._cuts_seen < len(log.cuts):
+    def samples(self) -> Sequence[PoolSample]:
+        """Return the samples before now; number n was taken ``n * every_ms`` after the start."""
+        now_ms = self._simulation.now_ms
+        if self._reader.update():
             self._begin()
-        self._read_on()
-        self._go_on_to(now_ms - 1)
+        pool = self._simulation.world.pools.find(self._pool_id)
+        if pool is not None:
+            for at in self._reader.found[self._taken :]:
+                self._take(at, pool.row)
+            self._taken = len(self._reader.found)
+        self._sample_until(now_ms - 1)
         return self._samples[: -(-now_ms // self.every_ms)]
 
-    def _read_on(self) -> None:
+    def _take(self, at: int, pool: int) -> None:
         log, world = self._simulation.log, self._simulation.world
-        pool = world.pools.find(self._pool_id)
-        if pool is None or self._read >= len(log):  # going back shortens what is shown, not what was read
+        shape = log.shapes[log.shape_of[at]]
+        is_node = shape.subject is LogSubject.NODE
+        if (world.nodes[log.row_b[at]].pool if is_node else log.row_a[at]) != pool:
             return
-        self._kinds += [_of_interest(shape) for shape in log.shapes[len(self._kinds) :]]
-        kinds = self._kinds
-        for at, number in enumerate(log.shape_of[self._read :], self._read):
-            shape = kinds[number]
-            if shape is None:
-                continue
-            is_nodes = shape.subject is LogSubject.NODE
-            if (world.nodes[log.row_b[at]].pool if is_nodes else log.row_a[at]) != pool.row:
-                continue
-            self._go_on_to(log.when[at] - 1)
-            fields = dict(shape.fields)
-            if is_nodes:
-                self._move(fields["from"], fields["to"])
-            else:
-                self._target = sum(_number(fields.get(name)) for name in _TARGETS)
-        self._read = len(log)
+        self._sample_until(log.when[at] - 1)
+        fields = dict(shape.fields)
+        if is_node:
+            if isinstance(old := fields["from"], NodeState):
+                self._states[old] -= 1
+            if isinstance(new := fields["to"], NodeState):
+                self._states[new] += 1
+        else:
+            targets = (fields.get(name) for name in _TARGETS)
+            self._target = sum(target for target in targets if isinstance(target, int))
 
-    def _move(self, old: object, new: object) -> None:
-        if isinstance(old, NodeState):
-            self._states[old] -= 1
-        if isinstance(new, NodeState):
-            self._states[new] += 1
-
-    def _go_on_to(self, when_ms: int) -> None:
-        """Nothing has changed since what was read last: take the samples up to this moment."""
+    def _sample_until(self, when_ms: int) -> None:
+        """Take the samples up to a moment before which nothing more has changed."""
         while len(self._samples) * self.every_ms <= when_ms:
             if len(self._samples) == _MOST_SAMPLES:
                 self._samples = self._samples[::2]
                 self.every_ms *= 2
                 continue
-            self._samples.append(Sample(+self._states, self._target))
+            self._samples.append(PoolSample(+self._states, self._target))
 
 
-def _of_interest(shape: Shape) -> Shape | None:
-    is_it = shape.event == "NodeStateChanged" or (shape.subject is LogSubject.POOL and shape.event == "PoolResizeStart")
-    return shape if is_it else None
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
+def _is_of_interest(shape: Shape) -> bool:
+    return shape.event == "NodeStateChanged" or (shape.subject is LogSubject.POOL and shape.event == "PoolResizeStart")

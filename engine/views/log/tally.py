@@ -36,7 +36,7 @@ class Measure(Enum):
     NODES_LOST = "nodes unusable, unknown or preempted"
 
 
-class Columns(NamedTuple):
+class LogColumns(NamedTuple):
     """Entries of a log: times, shapes, and the two row numbers of each."""
 
     when: Sequence[int]
@@ -52,7 +52,7 @@ class Tally(NamedTuple):
     completed_ms: Mapping[str, int]
 
 
-def tally(simulation: Simulation, columns: Columns, start: int = 0, stop: int | None = None) -> Tally:
+def tally(simulation: Simulation, columns: LogColumns, start: int = 0, stop: int | None = None) -> Tally:
     """What the entries from number ``start`` on, and before ``stop``, come to."""
     shapes = simulation.log.shapes
     measured = [_measure(shape) for shape in shapes]
@@ -74,7 +74,7 @@ def _job_name(simulation: Simulation, job: int) -> str:
     return simulation.names.job(job) if job < len(simulation.world.jobs) else f"job number {job + 1}"
 
 
-def node_ms(simulation: Simulation, columns: Columns, until_ms: int) -> int:
+def node_ms(simulation: Simulation, columns: LogColumns, until_ms: int) -> int:
     """How long nodes were in their pools up to a moment, all together, in ms."""
     moves = [_of_node_of(shape) for shape in simulation.log.shapes]
     since: dict[int, int] = {}
@@ -95,7 +95,7 @@ def _of_node_of(shape: Shape) -> Measure | None:
     return _of_node(fields.get("from"), fields.get("to")) if shape.event == "NodeStateChanged" else None
 
 
-def parted_at(one: Columns, other: Columns) -> int | None:
+def parted_at(one: LogColumns, other: LogColumns) -> int | None:
     """The number of the first entry in which two logs differ; None where one is the beginning of the other."""
     both = min(len(one.when), len(other.when))
     low, high = 0, both  # entries are equal up to somewhere, and then never compared again

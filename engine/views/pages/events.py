@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from engine.events.log import Json, LogSubject, Shape, plain, to_json
 from engine.scenario.record import timeline_line
+from engine.views.log.reader import LogReader, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -46,9 +47,7 @@ class EventPage:
     def __init__(self, simulation: Simulation) -> None:
         """Look at the log of a simulation."""
         self._simulation = simulation
-        self._failures: list[int] = []
-        self._looked_at = 0
-        self._last = (-1, -1)
+        self._failures = LogReader(simulation, of_kind(is_failure))
 
     @property
     def count(self) -> int:
@@ -56,18 +55,8 @@ class EventPage:
         return len(self._simulation.log)
 
     def failures(self) -> Sequence[int]:
-        """The entries that tell of a failure, in order; looks only at what is new."""
-        log = self._simulation.log
-        at = self._looked_at
-        if at and (at > len(log) or (log.when[at - 1], log.shape_of[at - 1]) != self._last):
-            self._failures.clear()
-            at = 0
-        if at < len(log):
-            bad = {number for number, shape in enumerate(log.shapes) if is_failure(shape)}
-            self._failures += [at + offset for offset, shape in enumerate(log.shape_of[at:]) if shape in bad]
-            self._looked_at = len(log)
-            self._last = (log.when[-1], log.shape_of[-1])
-        return self._failures
+        """Return the entries that tell of a failure, in order."""
+        return self._failures.entries()
 
     def is_failure(self, index: int) -> bool:
         """Whether an entry tells of a failure."""

@@ -14,13 +14,13 @@ from engine.rules.processes.directories import (
     hook_directory,
     process_directory,
 )
-from engine.views.log.node_traces import NodeTraces
+from engine.views.log.node_directories import NodeDirectories
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine import Simulation
-    from engine.views.log.node_traces import Process
+    from engine.views.log.node_directories import DirectoryOwner
 
 _WD = "wd"
 _NEVER_MS = 1 << 62
@@ -76,18 +76,19 @@ class FilePage:
         """Look at a node; the log is read once."""
         self._simulation = simulation
         self.node = node
-        self._traces = NodeTraces(simulation, node)
+        self._directories = NodeDirectories(simulation, node)
         self._gone: dict[str, Fate] = {}
         self._children: dict[str, list[str]] = {}
         self._sizes: dict[str, int] = {}
-        self._good_until_ms = -1
+        self._good_until_ms = self._jumps = -1
         self.refresh()
 
     def refresh(self) -> bool:
-        """Look again; returns whether anything may have changed."""
-        has_news = self._traces.refresh()
-        if not has_news and self._simulation.now_ms < self._good_until_ms:
+        """Read on. Return whether anything may have changed."""
+        has_news, jumps = self._directories.update(), self._simulation.jumps
+        if not has_news and jumps == self._jumps and self._simulation.now_ms < self._good_until_ms:
             return False
+        self._jumps = jumps
         self._settle()
         self._build()
         return True
@@ -144,11 +145,11 @@ class FilePage:
         found = [] if record.evicted_ms is None else [Fate(Cause.PREEMPTED, record.evicted_ms)]
         if record.operation is not None and record.operation.name in _OPERATIONS:
             found.append(Fate(_OPERATIONS[record.operation.name], None))
-        process = self._traces.processes.get(directory)
-        if process is not None:
-            if world.jobs[process.job].state is JobState.DELETING:
+        owner = self._directories.owners.get(directory)
+        if owner is not None:
+            if world.jobs[owner.job].state is JobState.DELETING:
                 found.append(Fate(Cause.JOB_DELETED, None))
-            retention = self._retention(process)
+            retention = self._retention(owner)
             found += [] if retention is None else [retention]
         return found
 
@@ -157,8 +158,8 @@ class FilePage:
     def _settle(self) -> None:
         """Find out which directories have gone, and until when that holds if nothing happens."""
         self._gone, self._good_until_ms = {}, _NEVER_MS
-        for path, process in self._traces.processes.items():
-            fates = [fate for fate in self._ends(process) if fate.when_ms is not None]
+        for path, owner in self._directories.owners.items():
+            fates = [fate for fate in self._ends(owner) if fate.when_ms is not None]
             first = min(fates, key=lambda fate: fate.when_ms or 0, default=None)
             if first is None or first.when_ms is None:
                 continue
@@ -167,33 +168,33 @@ class FilePage:
             else:
                 self._good_until_ms = min(self._good_until_ms, first.when_ms)
 
-    def _ends(self, process: Process) -> list[Fate]:
+    def _ends(self, owner: DirectoryOwner) -> list[Fate]:
         """All that has taken a process's directory away, and its retention."""
-        traces = self._traces
-        after = ((when_ms, state) for when_ms, state in traces.wipes if when_ms >= process.start_ms)
+        log = self._directories
+        after = ((when_ms, state) for when_ms, state in log.wipes if when_ms >= owner.start_ms)
         found = [Fate(_WIPES[state], when_ms) for when_ms, state in list(after)[:1]]
-        if process.job in traces.deleted_jobs:
-            found.append(Fate(Cause.JOB_DELETED, traces.deleted_jobs[process.job]))
-        if process.task in traces.deleted_tasks:
-            found.append(Fate(Cause.TASK_DELETED, traces.deleted_tasks[process.task]))
-        retention = self._retention(process)
+        if owner.job in log.deleted_jobs:
+            found.append(Fate(Cause.JOB_DELETED, log.deleted_jobs[owner.job]))
+        if owner.task in log.deleted_tasks:
+            found.append(Fate(Cause.TASK_DELETED, log.deleted_tasks[owner.task]))
+        retention = self._retention(owner)
         return found if retention is None else [*found, retention]
 
-    def _retention(self, process: Process) -> Fate | None:
+    def _retention(self, owner: DirectoryOwner) -> Fate | None:
         """When the retention time of a process's directory is over; None where it has none."""
-        directory = self._directory(process)
+        directory = self._directory(owner)
         if directory is None or directory.retention_ms is None:
             return None
         return Fate(Cause.RETENTION, directory.expires_ms, directory.retention_ms)
 
-    def _directory(self, process: Process) -> Directory | None:
+    def _directory(self, owner: DirectoryOwner) -> Directory | None:
         world = self._simulation.world
-        if process.task >= 0:
-            return directory_of(world, process.task, self.node)
+        if owner.task >= 0:
+            return directory_of(world, owner.task, self.node)
         instances = world.instances
-        row = instances.row(process.job, self.node)
-        view = instances.release(row) if process.is_release else instances.prep(row)
-        return None if view is None else hook_directory(world.jobs[process.job], view, is_release=process.is_release)
+        row = instances.row(owner.job, self.node)
+        view = instances.release(row) if owner.is_release else instances.prep(row)
+        return None if view is None else hook_directory(world.jobs[owner.job], view, is_release=owner.is_release)
 
     def _build(self) -> None:
         """The tree: what stands on the disk, and the directories of processes, which are there in any case (FILE-4)."""
@@ -202,7 +203,7 @@ class FilePage:
         for path in disk.walk() if self.is_known and self.left_ms is None else ():
             if process_directory(path) not in self._gone:
                 self._add(path, disk.size(path), is_directory=disk.is_dir(path))
-        for path in self._traces.processes:
+        for path in self._directories.owners:
             self._add(path, 0, is_directory=True)
             for name in () if path in self._gone else (*OUTPUTS, _WD):
                 self._add(f"{path}/{name}", 0, is_directory=name == _WD)

@@ -10,6 +10,7 @@ from engine.events.log import LogSubject
 from engine.rules.processes import execution, launches
 from engine.state.columns import PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
+from engine.views.log.reader import LogReader, of_kind
 from engine.views.pages.bulk import places
 from engine.views.pages.task_order import RunningTasks, TasksInOrder
 
@@ -81,8 +82,8 @@ class TaskPage:
         self._simulation = simulation
         self.job_id = job_id
         self._running = RunningTasks(simulation)
+        self._failures = LogReader(simulation, of_kind(_tells_failure))
         self._failed: list[int] = []
-        self._failed_upto = (-1, 0)
 
     def order(self) -> Sequence[int]:
         """Failed tasks, running ones, newest start first, preparing ones, then the others as they were added."""
@@ -127,26 +128,18 @@ class TaskPage:
         return max(map(self._simulation.world.tasks.ended.__getitem__, self._running.newest_first), default=None)
 
     def failed(self) -> Sequence[int]:
-        """The completed tasks that have failed, as they were added; looks only at what is new."""
+        """Return the completed tasks that have failed, as they were added; looks only at what is new."""
         job = self._simulation.world.jobs.find(self.job_id)
         if job is None or not job.failed:
             return ()
-        log = self._simulation.log
-        jumps, length = self._failed_upto
-        if jumps == self._simulation.jumps and length <= len(log):
-            self._failed += self._newly_failed(length)
+        is_other, entries = self._failures.news()
+        if not is_other:
+            rows, ranges = self._simulation.log.row_a, self.ranges()
+            self._failed += [row for row in map(rows.__getitem__, entries) if any(row in tasks for tasks in ranges)]
             self._failed.sort()
-        if jumps != self._simulation.jumps or len(self._failed) != job.failed:
+        if is_other or len(self._failed) != job.failed:  # some were reactivated or deleted
             self._failed = self._all_failed()
-        self._failed_upto = self._simulation.jumps, len(log)
         return self._failed
-
-    def _newly_failed(self, since: int) -> list[int]:
-        """The tasks of the job that failed in the entries of the log from number ``since`` on."""
-        log, ranges = self._simulation.log, self.ranges()
-        shapes = {number for number, shape in enumerate(log.shapes) if _tells_failure(shape)}
-        found = (log.row_a[at] for at, shape in enumerate(log.shape_of[since:], since) if shape in shapes)
-        return [task for task in found if any(task in tasks for tasks in ranges)]
 
     def _all_failed(self) -> list[int]:
         tasks = self._simulation.world.tasks

@@ -11,7 +11,7 @@ from engine.views.rest.jobs import Usage, usage_of
 
 if TYPE_CHECKING:
     from engine.state.job_schedules import JobSchedule
-    from engine.views.log.history import TaskHistory
+    from engine.views.log.transitions import TaskTransitions
     from engine.world.world import World
 
 
@@ -53,10 +53,10 @@ def _execution_info(world: World, schedule: JobSchedule, now_ms: int) -> dict[st
     return info
 
 
-def schedule_stats(world: World, schedule: JobSchedule, history: TaskHistory, now_ms: int) -> dict[str, object]:
+def schedule_stats(world: World, schedule: JobSchedule, transitions: TaskTransitions, now_ms: int) -> dict[str, object]:
     """``stats`` of a schedule over the tasks that its jobs have now (STAT-1)."""
     usage = Usage()
     for job in world.jobs_under(schedule):
-        usage = usage.with_that_of(usage_of(world, job, history, now_ms))
+        usage = usage.with_that_of(usage_of(world, job, transitions, now_ms))
     url = f"{schedule_url(world, schedule.id)}/lifetimejobschedulestats"
     return {"url": url, "startTime": utc(world, schedule.created_ms)} | usage.wire(utc(world, now_ms))

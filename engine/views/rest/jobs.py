@@ -14,7 +14,7 @@ from engine.views.rest.common import etag, job_url, utc
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
-    from engine.views.log.history import TaskHistory
+    from engine.views.log.transitions import TaskTransitions
     from engine.world.world import World
 
 
@@ -110,7 +110,7 @@ class Usage(NamedTuple):
         }
 
 
-def usage_of(world: World, job: Job, history: TaskHistory, now_ms: int) -> Usage:
+def usage_of(world: World, job: Job, transitions: TaskTransitions, now_ms: int) -> Usage:
     """What the tasks that a job has now have used, rolled up at once (STAT-1, TIME-17)."""
     tasks = world.tasks
     ran_ms = waited_ms = retries = 0
@@ -119,16 +119,16 @@ def usage_of(world: World, job: Job, history: TaskHistory, now_ms: int) -> Usage
         for task in range(block.first, block.first + block.source.count):
             if tasks.state[task] == GONE or tasks.started[task] == NEVER_MS:
                 continue
-            ran_ms += history.ran_ms(task, now_ms)
+            ran_ms += transitions.ran_ms(task, now_ms)
             waited_ms += tasks.started[task] - block.created_ms
             retries += tasks.extra(task).retry_count
     return Usage(ran_ms, waited_ms, job.counts[COMPLETED] - job.failed, job.failed, retries)
 
 
-def job_stats(world: World, job: Job, history: TaskHistory, now_ms: int) -> dict[str, object]:
+def job_stats(world: World, job: Job, transitions: TaskTransitions, now_ms: int) -> dict[str, object]:
     """``stats`` of a job (STAT-1)."""
     url = f"{job_url(world, job.id)}/lifetimejobstats"
-    usage = usage_of(world, job, history, now_ms)
+    usage = usage_of(world, job, transitions, now_ms)
     return {"url": url, "startTime": utc(world, job.created_ms)} | usage.wire(utc(world, now_ms))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from engine.views.log.history import last_moves
-from engine.views.log.stories import NodeStory
+from engine.views.log.node_history import NodeHistory
+from engine.views.log.transitions import last_transitions
 from engine.views.rest.job_schedules import schedule_body
 from engine.views.rest.jobs import job_body
 from engine.views.rest.nodes import node_body
@@ -30,7 +30,7 @@ def node_wire(simulation: Simulation, node: int) -> Body:
     """A node with its recent tasks; one that is gone as it was last seen."""
     nodes = simulation.world.nodes
     has_run = nodes.ran[node] or nodes.busy(node)  # since it has its present disk (NODE-6)
-    return node_body(simulation.world, node, NodeStory(simulation, node).recent_tasks() if has_run else ())
+    return node_body(simulation.world, node, NodeHistory(simulation, node).recent_tasks() if has_run else ())
 
 
 def node_settings(simulation: Simulation, node: int) -> Body:
@@ -55,7 +55,7 @@ def task_wire(simulation: Simulation, task: int) -> Body | None:
     world = simulation.world
     if world.tasks.state_of(task) is None:
         return None
-    body = task_body(world, task, last_moves(world, task))
+    body = task_body(world, task, last_transitions(world, task))
     return body | {"subtasks": subtask_bodies(world, task)} if "multiInstanceSettings" in body else body
 
 

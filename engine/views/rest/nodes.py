@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from engine.state.nodes import StartTaskRecord
     from engine.state.pools import Pool
-    from engine.views.log.history import RecentTask
+    from engine.views.log.node_history import RecentTask
     from engine.world.world import World
 
 NODE_AGENT_VERSION = "1.12.2"
@@ -31,7 +31,7 @@ _PUBLIC_NETWORK = "203.0.113"
 
 
 def node_body(world: World, node: int, recent: Sequence[RecentTask] = ()) -> dict[str, object]:
-    """The REST body of a node; ``recent`` are its last tasks, newest first (see ``history.recent_tasks``).
+    """The REST body of a node; ``recent`` are its last tasks, newest first (see ``log.node_history``).
 
     A node that is gone has the state it was last seen in.
     """

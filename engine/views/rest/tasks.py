@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.state.gangs import Subtask
     from engine.state.jobs import Job
     from engine.state.task_records import TaskBlock
-    from engine.views.log.history import Moves, TaskHistory
+    from engine.views.log.transitions import TaskTransitions, Transitions
     from engine.world.world import World
 
 Body = dict[str, Any]
@@ -25,13 +25,13 @@ Body = dict[str, Any]
 _WIRE = tuple(state.wire for state in TaskState)
 
 
-def task_body(world: World, task: int, moves: Moves) -> Body:
-    """The REST body of a task that is there; ``moves`` as ``history`` tells."""
+def task_body(world: World, task: int, last: Transitions) -> Body:
+    """The REST body of a task that is there; ``last`` are its last transitions."""
     block = world.tasks.block_of(task)
-    return _Bodies(world, world.jobs[block.job]).body(task, _Block(world, block), moves)
+    return _Bodies(world, world.jobs[block.job]).body(task, _Block(world, block), last)
 
 
-def task_bodies(world: World, job: Job, history: TaskHistory) -> Iterator[Body]:
+def task_bodies(world: World, job: Job, transitions: TaskTransitions) -> Iterator[Body]:
     """The bodies of all tasks of a job that are there, in the order in which they were added.
 
     Parts that tasks share are the same objects: whoever changes a body copies it first.
@@ -42,7 +42,7 @@ def task_bodies(world: World, job: Job, history: TaskHistory) -> Iterator[Body]:
         block = _Block(world, tasks.blocks[number])
         for task in block.rows:
             if tasks.state[task] != GONE:
-                yield bodies.body(task, block, history[task])
+                yield bodies.body(task, block, transitions[task])
 
 
 def task_limits(world: World, task: int) -> Body:
@@ -147,7 +147,7 @@ class _Bodies:
         self._constraints: dict[int, Body] = {}
         self._nodes: dict[int, tuple[Body, str, str]] = {}  # what is said of a node, and of the job's directory there
 
-    def body(self, task: int, block: _Block, moves: Moves) -> Body:
+    def body(self, task: int, block: _Block, last: Transitions) -> Body:
         world = self._world
         settings = block.settings(task)
         task_id, state = settings["id"], world.tasks.state[task]
@@ -156,11 +156,11 @@ class _Bodies:
             "url": self._url + task_id,
             **block.creation,
             "state": _WIRE[state],
-            "stateTransitionTime": utc(world, moves.since_ms),
+            "stateTransitionTime": utc(world, last.since_ms),
         }
-        if moves.previous is not None:
-            body["previousState"] = _WIRE[moves.previous]
-            body["previousStateTransitionTime"] = utc(world, moves.previous_since_ms)
+        if last.previous is not None:
+            body["previousState"] = _WIRE[last.previous]
+            body["previousStateTransitionTime"] = utc(world, last.previous_since_ms)
         body |= settings
         body["constraints"] = self._limits(task)
         body["executionInfo"] = execution_info(world, task)

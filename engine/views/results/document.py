@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from engine.base.units import SECOND_MS
 from engine.run.observe import cost_usd, makespan_ms
-from engine.views.log.history import TaskHistory, recent_tasks
+from engine.views.log.node_history import recent_tasks
+from engine.views.log.transitions import TaskTransitions
 from engine.views.rest.account import account_body
 from engine.views.rest.common import utc
 from engine.views.rest.job_schedules import schedule_body, schedule_stats
@@ -35,35 +36,36 @@ _DIGITS = 6
 
 def document(sim: Simulation) -> dict[str, object]:
     """The whole state at the moment that is looked at. What was deleted is not in it."""
-    history = TaskHistory(sim.world)
+    transitions = TaskTransitions(sim.world)
     jobs = [
-        _job(sim, job, history) | {"tasks": list(_tasks(sim.world, job, history))} for job in sim.world.jobs.present()
+        _job(sim, job, transitions) | {"tasks": list(_tasks(sim.world, job, transitions))}
+        for job in sim.world.jobs.present()
     ]
-    return _members(sim, history, jobs)
+    return _members(sim, transitions, jobs)
 
 
 def json_text(sim: Simulation) -> Iterator[str]:
     """The document as JSON text in pieces, each task on a line of its own: a million tasks need no more memory."""
-    history = TaskHistory(sim.world)
+    transitions = TaskTransitions(sim.world)
     opening = "{"
-    for name, value in _members(sim, history, None).items():
+    for name, value in _members(sim, transitions, None).items():
         yield f'{opening}\n  "{name}": '
         if name == "jobs":
-            yield from _jobs_text(sim, history)
+            yield from _jobs_text(sim, transitions)
         else:
             yield _indented(value, "  ")
         opening = ","
     yield "\n}"
 
 
-def _jobs_text(sim: Simulation, history: TaskHistory) -> Iterator[str]:
+def _jobs_text(sim: Simulation, transitions: TaskTransitions) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False).encode
     opening = "["
     for job in sim.world.jobs.present():
-        body = _indented(_job(sim, job, history), "    ")
+        body = _indented(_job(sim, job, transitions), "    ")
         yield f'{opening}\n    {body.removesuffix("}").rstrip()},\n      "tasks": ['
         separator = ""
-        for task in _tasks(sim.world, job, history):
+        for task in _tasks(sim.world, job, transitions):
             yield f"{separator}\n        {encode(task)}"
             separator = ","
         yield "\n      ]\n    }" if separator else "]\n    }"
@@ -76,7 +78,7 @@ def _indented(value: object, margin: str) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", f"\n{margin}")
 
 
-def _members(sim: Simulation, history: TaskHistory, jobs: object) -> dict[str, object]:
+def _members(sim: Simulation, transitions: TaskTransitions, jobs: object) -> dict[str, object]:
     world = sim.world
     return {
         "scenario": sim.scenario.name,
@@ -86,7 +88,7 @@ def _members(sim: Simulation, history: TaskHistory, jobs: object) -> dict[str, o
         "account": account_body(world),
         "pools": [_pool(sim, pool) for pool in world.pools.present()],
         "jobs": jobs,
-        "jobSchedules": [_job_schedule(sim, schedule, history) for schedule in world.job_schedules.present()],
+        "jobSchedules": [_job_schedule(sim, schedule, transitions) for schedule in world.job_schedules.present()],
         "expectations": [
             {"expect": outcome.written, "met": outcome.met, "seen": outcome.seen} for outcome in sim.expectations
         ],
@@ -106,22 +108,22 @@ def _pool(sim: Simulation, pool: Pool) -> dict[str, object]:
     }
 
 
-def _job(sim: Simulation, job: Job, history: TaskHistory) -> dict[str, object]:
+def _job(sim: Simulation, job: Job, transitions: TaskTransitions) -> dict[str, object]:
     world = sim.world
-    body = job_body(world, job) | {"stats": job_stats(world, job, history, sim.now_ms)}
+    body = job_body(world, job) | {"stats": job_stats(world, job, transitions, sim.now_ms)}
     if job.has_prep:
         body["jobPreparationAndReleaseTaskStatus"] = prep_release_status(world, job)
     return body
 
 
-def _job_schedule(sim: Simulation, schedule: JobSchedule, history: TaskHistory) -> dict[str, object]:
-    stats = schedule_stats(sim.world, schedule, history, sim.now_ms)
+def _job_schedule(sim: Simulation, schedule: JobSchedule, transitions: TaskTransitions) -> dict[str, object]:
+    stats = schedule_stats(sim.world, schedule, transitions, sim.now_ms)
     return schedule_body(sim.world, schedule, sim.now_ms) | {"stats": stats}
 
 
-def _tasks(world: World, job: Job, history: TaskHistory) -> Iterator[dict[str, object]]:
+def _tasks(world: World, job: Job, transitions: TaskTransitions) -> Iterator[dict[str, object]]:
     """The tasks of a job; those on several nodes with their ``subtasks``, as ``subtasksinfo`` lists them (MI-7)."""
-    for body in task_bodies(world, job, history):
+    for body in task_bodies(world, job, transitions):
         task = world.tasks.find(job.row, body["id"]) if "multiInstanceSettings" in body else None
         yield body if task is None else body | {"subtasks": subtask_bodies(world, task)}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.base.terms import TaskResult
 from engine.base.units import HOUR_MS
 from engine.state.tasks import ACTIVE, COMPLETED
-from engine.views.log import history
+from engine.views.log.transitions import ready_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,6 +76,6 @@ def node_hours(world: World, now_ms: int, pools: Iterable[Pool] | None = None) -
 
 def slot_utilization(world: World, now_ms: int) -> float:
     """The share, 0 to 1, of the slot time of idle and running nodes in which a task ran; 0 if there was none."""
-    offered_ms = sum(ms * world.pool_of(node).slots for node, ms in history.ready_ms(world, now_ms).items())
+    offered_ms = sum(ms * world.pool_of(node).slots for node, ms in ready_ms(world, now_ms).items())
     busy_ms = sum(pool.busy_slot_ms_at(now_ms) for pool in world.pools.rows)
     return min(1.0, busy_ms / offered_ms) if offered_ms else 0.0

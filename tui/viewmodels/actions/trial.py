@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import NodeState
-from engine.views.log.tally import Columns, Measure, Tally, tally
+from engine.views.log.tally import LogColumns, Measure, Tally, tally
 from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _leaving(simulation: Simulation, mark: int) -> frozenset[int]:
 
 def _tally(simulation: Simulation, mark: int) -> Tally:
     log = simulation.log
-    return tally(simulation, Columns(log.when, log.shape_of, log.row_a, log.row_b), mark)
+    return tally(simulation, LogColumns(log.when, log.shape_of, log.row_a, log.row_b), mark)
 
 
 def heading(session: Session, trial: Trial) -> str:

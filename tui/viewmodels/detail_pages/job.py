@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.explain.waits_for import job_waits_for
-from engine.views.log.stories import JobStory
+from engine.views.log.state_spans import JobHistory
 from engine.views.pages.jobs import row_of_job
 from engine.views.pages.phases import approximate_counts
 from engine.views.rest.lookup import job_wire
@@ -135,7 +135,7 @@ class JobThing(Thing):
     def _timeline(self, cells: int) -> Sequence[Line]:
         job = row_of_job(self.session.simulation, self.name)
         assert job is not None
-        stays = [Stay(*each[:2], JOB[each.state]) for each in self.session.story(JobStory, job).stays()]
+        stays = [Stay(*each[:2], JOB[each.state]) for each in self.session.history(JobHistory, job).states()]
         opens = link("Open the timeline", "go('show', 'timeline')", Role.KEY)
         return [
             line(opens, Span(" of the nodes on which it runs.", Role.DIM)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.views.log.stories import NodeStory
+from engine.views.log.node_history import NodeHistory
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.tasks import TaskPage
 from engine.views.rest.lookup import node_settings
@@ -105,7 +105,7 @@ class NodeThing(Thing):
         return columns([block(self.session, "Start task", settings), *execution], cells)
 
     def _jobs(self, cells: int) -> Sequence[Line]:
-        started = self.session.story(NodeStory, self._node).tasks_started()
+        started = self.session.history(NodeHistory, self._node).tasks_started()
         known = {job.job_id: job for job in self.session.nodes().jobs_on(self._node)}
         names = [*known, *(job_id for job_id in started if job_id not in known)]
         if not names:
@@ -128,7 +128,7 @@ class NodeThing(Thing):
     def _recent_tasks(self, cells: int) -> Sequence[Line]:
         session, clock = self.session, self.session.clock
         rows = []
-        for recent in session.story(NodeStory, self._node).recent_tasks():
+        for recent in session.history(NodeHistory, self._node).recent_tasks():
             task = TaskPage(session.simulation, "").row(recent.task)
             glyph = glyph_of_task(task)
             is_here = task.node == self._node
@@ -154,6 +154,6 @@ class NodeThing(Thing):
         return [line(opens, Span(" as they are at this moment; f does so on every page.", Role.DIM))]
 
     def _history(self, cells: int) -> Sequence[Line]:
-        stays = self.session.story(NodeStory, self._node).stays()
+        stays = self.session.history(NodeHistory, self._node).states()
         present = [Stay(each.begin_ms, each.end_ms, NODE[each.state]) for each in stays]
         return state_history(self.session, present, cells)

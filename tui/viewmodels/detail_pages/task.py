@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import TaskState
-from engine.views.log.stories import TaskStory
+from engine.views.log.task_history import TaskHistory
 from engine.views.pages.dependencies import dependencies_of
 from engine.views.rest.lookup import task_settings
 from tui.viewmodels.detail_pages.layout import columns, tabular
@@ -21,7 +21,7 @@ from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, fit, line, lin
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.views.log.stories import Attempt
+    from engine.views.log.task_history import Attempt
     from engine.views.pages.tasks import TaskPage, TaskRow
     from tui.viewmodels.text.glyphs import Glyph
 
@@ -76,7 +76,7 @@ class TaskThing(Thing):
     def _head(self, cells: int) -> Sequence[Line]:
         """The four stages: when the task came into each, and how long it was there."""
         glyphs, clock = self.session.glyphs, self.session.clock
-        row, stays = self._row, self.session.story(TaskStory, self._task).stays()
+        row, stays = self._row, self.session.history(TaskHistory, self._task).times()
         stage_cells = max(12, (cells - 2) // len(TaskState))
         names: list[Span] = [Span(" ")]
         times: list[Span] = [Span(" ")]
@@ -128,7 +128,7 @@ class TaskThing(Thing):
         return [*columns(shown, cells), *([(), *block_lines(more, cells)] if more else [])]
 
     def _attempts(self, cells: int) -> Sequence[Line]:
-        attempts = self.session.story(TaskStory, self._task).attempts()
+        attempts = self.session.history(TaskHistory, self._task).attempts()
         if not attempts:
             return [line(Span("It has not been put on a node yet: w tells why.", Role.DIM))]
         names = ["Attempt", "Node", "Started", "Ended", "Exit code", "Then", "On node since", "Took", "Rule"]

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import HOUR_MS
-from engine.views.log.tally import Columns, Measure, Tally, node_ms, parted_at, tally
+from engine.views.log.tally import LogColumns, Measure, Tally, node_ms, parted_at, tally
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line, wrapped
 
@@ -23,7 +23,7 @@ class Recording(NamedTuple):
 
     name: str
     until_ms: int
-    columns: Columns
+    columns: LogColumns
 
     def stop(self) -> int:
         """How many entries there are up to the moment."""
@@ -52,8 +52,8 @@ class Bookmarks:
         name = f"the run left at {session.clock(session.now_ms)}"
         self._runs = [*self._runs, Recording(name, session.newest_ms, self._recorded())][-_MOST_RUNS:]
 
-    def _recorded(self) -> Columns:
-        return Columns(*self._session.simulation.log.recorded_columns(0))
+    def _recorded(self) -> LogColumns:
+        return LogColumns(*self._session.simulation.log.recorded_columns(0))
 
     def here(self) -> Recording:
         """The run up to the moment that is looked at."""

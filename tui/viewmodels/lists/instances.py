@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from engine.base.terms import JobState
 from engine.specs.job import JobPreparationTask, JobReleaseTask
 from engine.views.estimates.durations import Durations
-from engine.views.log.stories import NodeStory, trigger_of
+from engine.views.log.node_history import NodeHistory, trigger_of
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
 from engine.views.rest.lookup import hook_wire
 from engine.views.rest.node_files import hook_outputs
@@ -200,13 +200,13 @@ class InstancesModel(RowsModel):
     def details(self, key: int) -> Sequence[Block]:
         """Node, preparation, release, what follows from it, every run, the outputs."""
         record, session = self._page.row(key), self.session
-        story = session.story(NodeStory, key)
+        history = session.history(NodeHistory, key)
         is_release = self.hook is Hook.RELEASE
         return [
             blocks.node(session, record),
             *(blocks.instance(session, page, key) for page in session.pages(session.job_id)),
-            *blocks.effect(session, record, story, session.job_id),
-            *blocks.runs(session, story.hook_runs(session.job_id, is_release=is_release)),
+            *blocks.effect(session, record, history, session.job_id),
+            *blocks.runs(session, history.instance_runs(session.job_id, is_release=is_release)),
             *blocks.files(hook_outputs(session.simulation, key, record.root_directory)),
         ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import SchedulingState, TaskResult
-from engine.views.log.stories import HookRun, NodeStory
+from engine.views.log.node_history import InstanceRun, NodeHistory
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, row
@@ -69,7 +69,7 @@ def instance(session: Session, page: InstancePage, key: int) -> Block:
     return Block(title, tuple(rows))
 
 
-def effect(session: Session, record: InstanceRow, story: NodeStory, job_id: str) -> list[Block]:
+def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: str) -> list[Block]:
     """What follows for the node, and which tasks went back to the queue; nothing where nothing does."""
     glyphs = session.glyphs
     said: list[Span] = []
@@ -79,7 +79,7 @@ def effect(session: Session, record: InstanceRow, story: NodeStory, job_id: str)
         said.append(Span(f"{glyphs.bad} barred from this job until reimaged (PREP-9)", Role.FAILED))
         said.append(Span(f"{glyphs.good} still usable by other jobs", Role.OK))
         tasks = session.tasks(job_id)
-        for task in dict.fromkeys(story.returned(job_id)):
+        for task in dict.fromkeys(history.requeued(job_id)):
             if tasks.state_of(task) is not None:
                 said.append(link(f"{tasks.id_of(task)} went back to active (PREP-8)", ItemRef("task", task)))
     elif record.status is HookStatus.SUPERSEDED:
@@ -87,7 +87,7 @@ def effect(session: Session, record: InstanceRow, story: NodeStory, job_id: str)
     return [Block("Effect", tuple(("", each) for each in said))] if said else []
 
 
-def runs(session: Session, found: list[HookRun]) -> list[Block]:
+def runs(session: Session, found: list[InstanceRun]) -> list[Block]:
     """Each run with its cause; nothing while there is none."""
     rows = []
     for run in found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.views.log.stories import trigger_of
+from engine.views.log.node_history import trigger_of
 from engine.views.pages.instances import HookStatus
 from tui.viewmodels.text.styled import ItemRef
 

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from engine.views.estimates.forecast import Forecast, Forecaster
-from engine.views.log.stories import Story
 from engine.views.pages.events import EventPage
 from engine.views.pages.instances import pages_of
 from engine.views.pages.job_schedules import last_job_like, schedule_row
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import ItemRef
 
 
-_MOST_STORIES = 4
-StoryT = TypeVar("StoryT", bound=Story)
+_MOST_HISTORIES = 4
+HistoryT = TypeVar("HistoryT")
 
 
 class Session:
@@ -64,7 +63,7 @@ class Session:
         self._first_job: str | None = None
         self._forecaster: Forecaster | None = None
         self._forecast: Forecast | None = None
-        self._stories: dict[tuple[object, int], Story] = {}
+        self._histories: dict[tuple[object, int], object] = {}
 
     @property
     def now_ms(self) -> int:
@@ -215,14 +214,14 @@ class Session:
             self._forecast = self._forecaster.look()
         return self._forecast
 
-    def story(self, kind: Callable[[Simulation, int], StoryT], row: int) -> StoryT:
+    def history(self, kind: Callable[[Simulation, int], HistoryT], row: int) -> HistoryT:
         """What the log tells of one thing; of the last few asked for what was read is kept."""
-        found = self._stories.pop((kind, row), None)
-        story = kind(self.simulation, row) if found is None else found
-        self._stories[kind, row] = story
-        while len(self._stories) > _MOST_STORIES:
-            del self._stories[next(iter(self._stories))]
-        return cast("StoryT", story)
+        found = self._histories.pop((kind, row), None)
+        history = kind(self.simulation, row) if found is None else found
+        self._histories[kind, row] = history
+        while len(self._histories) > _MOST_HISTORIES:
+            del self._histories[next(iter(self._histories))]
+        return cast("HistoryT", history)
 
     # -- words ---------------------------------------------------------------------------------------------------
 

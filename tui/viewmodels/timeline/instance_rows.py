@@ -28,7 +28,7 @@ from tui.viewmodels.timeline.rows import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.views.lanes.lanes import HookRun, Lanes
+    from engine.views.lanes.lanes import InstanceSpan, Lanes
     from engine.views.pages.instances import InstancePage
     from tui.viewmodels.session.session import Session
 
@@ -72,7 +72,7 @@ class HookRows(RowsByNode):
 
         return first_start if sort is Sort.FIRST_START else None
 
-    def _runs(self, node: int) -> Sequence[HookRun]:
+    def _runs(self, node: int) -> Sequence[InstanceSpan]:
         return self.lanes.hook_runs(self.hook, self._page.job_id, node)
 
     def cells(self, key: int, columns: Columns) -> list[Glyph]:
@@ -95,7 +95,7 @@ class HookRows(RowsByNode):
                 cells[column] = glyph
         return cells
 
-    def _glyph(self, run: HookRun) -> Glyph:
+    def _glyph(self, run: InstanceSpan) -> Glyph:
         if self.hook is Hook.RELEASE:
             return RELEASING
         return RETRYING if run.is_retry else PREPARING
@@ -139,7 +139,7 @@ class HookRows(RowsByNode):
         return not runs or runs[-1].end_ms is not None
 
 
-def _end_glyph(run: HookRun) -> Glyph:
+def _end_glyph(run: InstanceSpan) -> Glyph:
     return _STOPPED if run.has_failed is None else FAILED if run.has_failed else SUCCEEDED
 
 

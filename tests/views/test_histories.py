@@ -1,4 +1,4 @@
-"""Stories say what the tables say, whenever they are told, and what is read once is not read again."""
+"""Histories agree with the tables at every moment, and read each entry once."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.terms import NodeState, TaskState
-from engine.views.log.history import recent_tasks
+from engine.views.log.node_history import NodeHistory, RunCause, recent_tasks
 from engine.views.log.pool_history import PoolHistory
-from engine.views.log.stories import Cause, JobStory, NodeStory, TaskStory
+from engine.views.log.state_spans import JobHistory
+from engine.views.log.task_history import TaskHistory
 from engine.views.pages.dependencies import dependencies_of
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
 
@@ -36,39 +37,39 @@ def moments(sim):
     return every[:: -(-len(every) // 20)]
 
 
-def seen(sim, stories):
-    """What the stories tell, and the tables, for each node, task and job there is."""
+def seen(sim, histories):
+    """Compare the histories of each node, task and job with the tables."""
     world = sim.world
     for node in range(world.nodes.length):
-        story = stories.setdefault(("node", node), NodeStory(sim, node))
-        assert story.stays()[-1].state is world.nodes.state_of(node)
-        assert story.stays()[-1].begin_ms == world.nodes.since[node]
+        history = histories.setdefault(("node", node), NodeHistory(sim, node))
+        assert history.states()[-1].state is world.nodes.state_of(node)
+        assert history.states()[-1].begin_ms == world.nodes.since[node]
         if recent := recent_tasks(world, [node])[node]:  # nothing where nothing has run on the present disk
-            assert story.recent_tasks() == recent
+            assert history.recent_tasks() == recent
         for job in world.jobs.present():
             row = world.instances.row(job.row, node)
             for is_release, view in enumerate(
                 (world.instances.prep(row), world.instances.release(row)) if row >= 0 else ()
             ):
-                runs = story.hook_runs(job.id, is_release=bool(is_release))
+                runs = history.instance_runs(job.id, is_release=bool(is_release))
                 assert len(runs) == (view.runs if view else 0)
                 if view is not None:
                     last = runs[-1]
                     assert (last.start_ms, last.exit_code, last.result) == (view.start_ms, view.exit_code, view.result)
-                    assert (last.cause is Cause.RETRY) == bool(view.retry_count)
+                    assert (last.cause is RunCause.RETRY) == bool(view.retry_count)
     for task in range(world.tasks.length):
-        story = stories.setdefault(("task", task), TaskStory(sim, task))
-        assert story.steps()[-1].state is world.tasks.state_of(task)
+        history = histories.setdefault(("task", task), TaskHistory(sim, task))
+        assert history.steps()[-1].state is world.tasks.state_of(task)
         if world.tasks.state_of(task) is TaskState.RUNNING:
-            assert story.attempts()[-1].start_ms == world.tasks.started[task]
-            assert story.attempts()[-1].node == world.tasks.node[task]
-            assert story.attempts()[-1].number == world.tasks.extra(task).attempts
+            assert history.attempts()[-1].start_ms == world.tasks.started[task]
+            assert history.attempts()[-1].node == world.tasks.node[task]
+            assert history.attempts()[-1].number == world.tasks.extra(task).attempts
     for job in world.jobs.rows:
-        assert stories.setdefault(("job", job.row), JobStory(sim, job.row)).stays()[-1].state is job.state
+        assert histories.setdefault(("job", job.row), JobHistory(sim, job.row)).states()[-1].state is job.state
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_stories_say_at_every_moment_what_the_tables_say(name):
+def test_histories_agree_with_the_tables_at_every_moment(name):
     sim = finished(name)
     kept = {}
     seen(sim, kept)
@@ -79,15 +80,15 @@ def test_stories_say_at_every_moment_what_the_tables_say(name):
     seen(sim, kept)
 
 
-def test_a_branch_makes_a_story_forget_what_is_no_more():
+def test_a_branch_makes_a_history_forget_what_is_no_more():
     sim = finished("preparation-retries")
-    story = TaskStory(sim, 0)
-    assert story.attempts()[-1].ended_as is TaskState.COMPLETED
+    history = TaskHistory(sim, 0)
+    assert history.attempts()[-1].ended_as is TaskState.COMPLETED
     sim.seek(100_000)
     sim.branch()
-    assert [each.state for each in story.steps()] == [TaskState.ACTIVE, TaskState.PREPARING]
+    assert [each.state for each in history.steps()] == [TaskState.ACTIVE, TaskState.PREPARING]
     sim.run_until(300_000)
-    assert story.steps() == TaskStory(sim, 0).steps()
+    assert history.steps() == TaskHistory(sim, 0).steps()
 
 
 def test_prep_12_runs_with_their_causes():
@@ -96,22 +97,22 @@ def test_prep_12_runs_with_their_causes():
     run_to(sim, seconds=READY_S + 40)
     do(sim, "reimageNode", poolId="p", node=0)
     run_to(sim, seconds=READY_S + 400)
-    runs = NodeStory(sim, 0).hook_runs("j", is_release=False)
-    assert [run.cause for run in runs] == [Cause.FIRST, Cause.RETRY, Cause.REIMAGE]
+    runs = NodeHistory(sim, 0).instance_runs("j", is_release=False)
+    assert [run.cause for run in runs] == [RunCause.FIRST, RunCause.RETRY, RunCause.REIMAGE]
     assert [run.end_ms is None for run in runs] == [True, False, False]
 
 
 def test_prep_8_the_tasks_that_went_back_when_preparation_failed():
     sim = simulation(a_job(tasks=2, prep=a_line(5, 1)), pool=a_pool(taskSlotsPerNode=2))
     run_to(sim, seconds=READY_S + 20)
-    assert NodeStory(sim, 0).returned("j") == [0, 1]
-    assert NodeStory(sim, 0).returned("no-such-job") == []
+    assert NodeHistory(sim, 0).requeued("j") == [0, 1]
+    assert NodeHistory(sim, 0).requeued("no-such-job") == []
 
 
 def test_how_long_a_task_was_in_each_state_over_all_attempts():
     sim = simulation(a_job(tasks=[a_task("t1", 9, 1)], constraints={"maxTaskRetryCount": 2}))
     run_to(sim, minutes=5)
-    stays = TaskStory(sim, 0).stays()
+    stays = TaskHistory(sim, 0).times()
     assert stays[TaskState.RUNNING].spent_ms == 30_000
     assert stays[TaskState.ACTIVE].spent_ms == READY_S * 1000
     assert TaskState.PREPARING not in stays
@@ -122,8 +123,8 @@ def test_a_deleted_task_has_been_gone_since_then():
     run_to(sim, seconds=READY_S + 5)
     do(sim, "deleteTask", jobId="j", taskId="t1")
     run_to(sim, seconds=READY_S + 60)
-    assert TaskStory(sim, 0).steps()[-1].state is None
-    assert NodeStory(sim, 0).recent_tasks() == []
+    assert TaskHistory(sim, 0).steps()[-1].state is None
+    assert NodeHistory(sim, 0).recent_tasks() == []
 
 
 # --- pools

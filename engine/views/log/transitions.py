@@ -1,0 +1,114 @@
+"""The last transitions of all tasks or of one, and the time that each node was ready, read in one pass of the log."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.base.terms import NodeState, TaskState
+from engine.events.log import LogSubject
+from engine.state.tasks import ACTIVE, GONE, RUNNING
+from engine.views.log.reader import latest_numbers_of, matching
+
+if TYPE_CHECKING:
+    from engine.events.log import EventLog, Shape
+    from engine.world.world import World
+
+_OTHER, _ADDED, _ADDED_ONE = -3, -2, -1  # entries that are no transition of a task
+_READY = (NodeState.IDLE, NodeState.RUNNING)
+_STATES = tuple(TaskState)
+
+
+class Transitions(NamedTuple):
+    """The last two transitions of a task: since when it has its state, and its state before, with the same."""
+
+    since_ms: int
+    previous: TaskState | None = None
+    previous_since_ms: int = 0
+
+
+class TaskTransitions:
+    """The last transitions of all tasks, and the time for which they have run."""
+
+    def __init__(self, world: World) -> None:
+        """Read the log once."""
+        count = world.tasks.length
+        self._now = bytearray(count)
+        self._since = array("q", bytes(8 * count))
+        self._previous = array("b", b"\xff" * count)
+        self._previous_since = array("q", bytes(8 * count))
+        self._ran = array("q", bytes(8 * count))
+        self._read(world.log)
+
+    def _read(self, log: EventLog) -> None:
+        now, since, ran = self._now, self._since, self._ran
+        previous, previous_since = self._previous, self._previous_since
+        kinds = [_kind(shape) for shape in log.shapes]
+        for when_ms, shape, task, count in zip(log.when, log.shape_of, log.row_a, log.row_b, strict=True):
+            new = kinds[shape]
+            if new >= ACTIVE:
+                old = now[task]
+                if old == RUNNING:
+                    ran[task] += when_ms - since[task]
+                previous[task], previous_since[task] = old, since[task]
+                now[task], since[task] = new, when_ms
+            elif new == _ADDED:
+                since[task : task + count] = array("q", [when_ms]) * count
+            elif new == _ADDED_ONE:
+                since[task] = when_ms
+
+    def __getitem__(self, task: int) -> Transitions:
+        old = self._previous[task]
+        return Transitions(self._since[task], _STATES[old] if old >= 0 else None, self._previous_since[task])
+
+    def ran_ms(self, task: int, now_ms: int) -> int:
+        """Return how long the task has run, all attempts together."""
+        return self._ran[task] + (now_ms - self._since[task] if self._now[task] == RUNNING else 0)
+
+
+def last_transitions(world: World, task: int) -> Transitions:
+    """Return the last transitions of one task, read backwards from the last one."""
+    log = world.log
+    created_ms = world.tasks.block_of(task).created_ms
+    last: Transitions | None = None
+    for at in latest_numbers_of(log.row_a, task):
+        shape = log.shapes[log.shape_of[at]]
+        if log.when[at] < created_ms:
+            break
+        if _kind(shape) < ACTIVE:
+            continue
+        if last is not None:
+            return last._replace(previous_since_ms=log.when[at])
+        old = dict(shape.fields)["from"]
+        assert isinstance(old, TaskState)
+        last = Transitions(log.when[at], old, created_ms)
+    return last or Transitions(created_ms)
+
+
+def ready_ms(world: World, now_ms: int) -> dict[int, int]:
+    """Return how long each node has been idle or running, in ms."""
+    log = world.log
+    since: dict[int, int] = {}
+    total: dict[int, int] = {}
+    for at in matching(log, lambda shape: shape.event == "NodeStateChanged"):
+        node, when_ms = log.row_b[at], log.when[at]
+        if dict(log.shapes[log.shape_of[at]].fields)["to"] in _READY:
+            since.setdefault(node, when_ms)
+        elif node in since:
+            total[node] = total.get(node, 0) + when_ms - since.pop(node)
+    for node, begun_ms in since.items():
+        total[node] = total.get(node, 0) + now_ms - begun_ms
+    return total
+
+
+def _kind(shape: Shape) -> int:
+    """Return the state that a task is in after an entry of this shape, or what else the entry is."""
+    if shape.event != "TaskStateChanged":
+        return _OTHER
+    if shape.subject is LogSubject.TASKS_ADDED:
+        return _ADDED
+    fields = dict(shape.fields)
+    if fields["from"] is None:
+        return _ADDED_ONE
+    new = fields["to"]
+    return int(new) if isinstance(new, TaskState) else GONE

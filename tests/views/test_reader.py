@@ -1,0 +1,67 @@
+"""A reader of the log that was kept finds what a new one finds, wherever time has jumped or branched meanwhile."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from engine import Simulation, load_scenario
+from engine.specs.commands import RebootNode
+from engine.views.log.node_directories import NodeDirectories
+from engine.views.log.reader import LogReader, about, latest_numbers_of, of_kind
+from engine.views.pages.event_folds import EventFolds
+from engine.views.pages.events import EventPage, is_failure
+
+
+def wander(sim, number):
+    """Jump, branch, run on and give commands, in an order that the number decides."""
+    dice = random.Random(number)
+    for _ in range(40):
+        match dice.randrange(6):
+            case 0 | 1 | 2:
+                sim.seek(dice.randrange(sim.end_ms // 20))
+            case 3:
+                sim.branch()
+            case 4 if not sim.is_past:
+                sim.submit_all([RebootNode.from_wire({"poolId": sim.world.pools[0].id, "node": 0})])
+            case _:
+                sim.run_until(sim.now_ms + dice.randrange(60_000))
+        yield
+
+
+def directories(found):
+    return found.owners, found.wipes, found.deleted_tasks, found.deleted_jobs
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_what_was_kept_is_what_is_read_anew(number):
+    sim = Simulation(load_scenario("preparation-fails-on-one-node"))
+    readers = [LogReader(sim, about("row_b", 0)), LogReader(sim, of_kind(is_failure))]
+    folded, kept = [], NodeDirectories(sim, 0)
+    folds, page = EventFolds(sim), EventPage(sim)
+    for _ in wander(sim, number):
+        log = sim.log
+        mine, failures = readers
+        assert list(mine.entries()) == [at for at in range(len(log)) if log.row_b[at] == 0]
+        bad = [at for at in range(len(log)) if is_failure(log.shapes[log.shape_of[at]])]
+        assert list(failures.entries()) == list(page.failures()) == bad
+        is_other, entries = mine.news()
+        folded = [*(() if is_other else folded), *entries]
+        assert folded == list(mine.entries())
+        fresh, other = NodeDirectories(sim, 0), EventFolds(sim)
+        kept.update()
+        fresh.update()
+        assert directories(kept) == directories(fresh)
+        assert list(folds.starts()) == list(other.starts())
+        assert [folds.stop(at) for at in folds.starts()] == [other.stop(at) for at in other.starts()]
+
+
+def test_places_of_a_value_are_found_from_the_end():
+    sim = Simulation(load_scenario("job-prep-release-sample"))
+    sim.run_until(sim.end_ms)
+    column = sim.log.row_a
+    for value in {*column, 10_000}:
+        assert list(latest_numbers_of(column, value)) == [
+            at for at in reversed(range(len(column))) if column[at] == value
+        ]
