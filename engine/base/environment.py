@@ -1,4 +1,4 @@
-"""The environment of every kind of task (ENV): which variables it sees (ENV-2), and their values."""
+"""Environment variables of every kind of task (ENV): the set that it sees (ENV-2) and their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SUFFIX_SIGNS = re.compile(r"[.\-#]")
 
 
 class TaskKind(Enum):
-    """Decides which variables a task sees (TASK-5)."""
+    """The kinds of tasks, which see different variables (TASK-5)."""
 
     START = auto()
     PREP = auto()
@@ -28,7 +28,7 @@ class TaskKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What is the same for every task on a node."""
+    """Facts that all tasks on a node share."""
 
     account_name: str
     account_url: str
@@ -41,9 +41,9 @@ class NodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """What differs from task to task. Directories are keys below the root (see ``engine.base.paths``).
+    """Facts about one task. Directories are keys below the node's root (see ``engine.base.paths``).
 
-    ``prep_directory`` is that of the job's preparation task, None without one; a start task has neither id nor job.
+    ``prep_directory`` is the directory of the job's preparation task, or None. A start task has neither id nor job.
     """
 
     kind: TaskKind
@@ -68,9 +68,9 @@ class InstalledPackage:
 
 @dataclass(frozen=True, slots=True)
 class MultiInstanceFacts:
-    """The nodes of a multi-instance task, the master first, as (IP address, cores); ``ip`` is this node's (MI-9).
+    """The nodes of a multi-instance task as (IP address, cores), the master first (MI-9).
 
-    ``directory`` is the key of the primary's directory, which every node has.
+    ``ip`` is the address of this node. ``directory`` is the key of the primary task's directory, which every node has.
     """
 
     nodes: tuple[tuple[str, int], ...]
@@ -87,10 +87,10 @@ def variables(
     packages: Iterable[InstalledPackage] = (),
     multi_instance: MultiInstanceFacts | None = None,
 ) -> dict[str, str]:
-    """The variables of a task's process, sorted by name; paths are native.
+    """Return the variables of a task's process, sorted by name, with native paths.
 
-    ENV-1: the service's own win over the task's ``environmentSettings``, these over the job's
-    ``commonEnvironmentSettings``. On Windows names that differ only in case are one variable.
+    The service's own variables win over the task's ``environmentSettings``, and these over the job's
+    ``commonEnvironmentSettings`` (ENV-1). On Windows, names that differ only in case are one variable.
     """
     service = _of_node(node) | _of_task(node, task)
     service |= {_package_name(package, node.root): _package_path(package, node.root) for package in packages}
@@ -104,7 +104,7 @@ def variables(
 
 
 def settings_of(settings: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-    """The ``environmentSettings`` of a body as a mapping; a setting without a value is empty, a later one wins."""
+    """Return ``environmentSettings`` as a mapping. A setting without a value is empty; the last one of a name wins."""
     return {name: value or "" for name, value in settings}
 
 
@@ -156,7 +156,7 @@ def _of_multi_instance(node: NodeFacts, instances: MultiInstanceFacts) -> dict[s
 
 
 def _package_name(package: InstalledPackage, root: NodeRoot) -> str:
-    """APP-6."""
+    """Return the name of the variable that holds the package's directory (APP-6)."""
     if root.is_windows:
         suffix = f"#{package.version}" if package.pinned else ""
         return f"AZ_BATCH_APP_PACKAGE_{package.application_id.upper()}{suffix}"

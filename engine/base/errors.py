@@ -1,8 +1,8 @@
-"""What can go wrong, by whose mistake it is.
+"""Errors, by who made the mistake.
 
-A command the service would refuse is a ``BatchError``; a mistake in a scenario file is a ``Problem``
-collected into one ``ScenarioError``; our own mistake is a ``BrokenInvariant``. What fails inside the
-simulated world is data (``failureInfo``) and never an exception.
+A command that the service would refuse raises ``BatchError``. A mistake in a scenario file is a ``Problem``; all of
+them are collected into one ``ScenarioError``. A mistake in the engine raises ``BrokenInvariant``. A failure inside the
+simulated world is data (``failureInfo``), never an exception.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-# ERR-H: the HTTP status behind each code this simulator can answer with.
+# The HTTP status of each error code (ERR-H).
 _STATUS: dict[str, int] = dict.fromkeys(
     (
         "EmptyMetadataKey",
@@ -61,7 +61,7 @@ _STATUS |= dict.fromkeys(
 _STATUS |= {"RequestBodyTooLarge": 413, "RequestEntityTooLarge": 413, "TooManyEnableAutoScaleRequests": 503}
 _CONFLICT = 409
 
-# ERR-1: the service's sentences; what is not here is "not valid for the current state".
+# The service's message for each error code (ERR-1). The default is "not valid for the current state".
 _MESSAGES: dict[str, str] = {
     "InvalidPropertyValue": "The value provided for one of the properties in the request body is invalid.",
     "MissingRequiredProperty": "A required property was not specified in the request body.",
@@ -134,13 +134,13 @@ def _message(code: str) -> str:
 
 
 class BatchError(Exception):
-    """The service refuses a command: code, HTTP status, message and values (GEN-10, ERR-1).
+    """A command that the service refuses: code, HTTP status, message and values (GEN-10, ERR-1).
 
-    It is decided before anything is touched: whoever catches one finds the world as it was.
+    It is raised before anything has changed.
     """
 
     def __init__(self, code: str, reason: str = "", **values: str) -> None:
-        """Make the refusal ``code``; ``reason`` and ``values`` say what it is about, as the service's ``values`` do."""
+        """Create the error ``code``; ``reason`` and ``values`` give the details, as the service's ``values`` do."""
         self.code = code
         self.status = _STATUS.get(code, _CONFLICT)
         self.message = _message(code)
@@ -152,7 +152,7 @@ class BatchError(Exception):
         return f"{self.code}: {self.message}" + (f" ({detail})" if detail else "")
 
     def body(self) -> dict[str, object]:
-        """The error body as the service sends it (GEN-10)."""
+        """Return the error body as the service sends it (GEN-10)."""
         return {
             "code": self.code,
             "message": {"lang": "en-us", "value": self.message},
@@ -172,7 +172,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake in a scenario: where it is and what would be right. Lines and columns count from 1, 0 is unknown."""
+    """One mistake in a scenario and its position. Lines and columns count from 1; 0 means unknown."""
 
     message: str
     path: str = ""
@@ -181,7 +181,7 @@ class Problem:
     file: str = ""
 
     def __str__(self) -> str:
-        """``file:line:column: path: message``, the form that editors understand."""
+        """Return ``file:line:column: path: message``, a form that editors understand."""
         place = self.file
         if self.line:
             place += f":{self.line}:{self.column}"
@@ -190,7 +190,7 @@ class Problem:
 
 @dataclass
 class ScenarioError(Exception):
-    """A scenario cannot be run; every problem found, in the order of the file."""
+    """A scenario that cannot be run, with all its problems in the order of the file."""
 
     problems: list[Problem] = field(default_factory=list)
 
@@ -199,4 +199,4 @@ class ScenarioError(Exception):
 
 
 class BrokenInvariant(AssertionError):
-    """Our own mistake: a rule of the engine does not hold. The message names the rule, the time and the subject."""
+    """A broken invariant, which is a mistake in the engine. The message names the rule, the time and the subject."""

@@ -1,4 +1,4 @@
-"""Why something failed, as data (ERR-T)."""
+"""Failures of tasks as data: their codes, categories and messages (ERR-T)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.base.terms import ErrorCategory
 
 _USER, _SERVER = ErrorCategory.USER_ERROR, ErrorCategory.SERVER_ERROR
 
-# ERR-T: category and the service's sentence of each code.
+# Category and message of each code (ERR-T).
 _CODES: dict[str, tuple[ErrorCategory, str]] = {
     "FailureExitCode": (_USER, "The task exited with an exit code representing a failure"),
     "TaskEnded": (_USER, "task ended"),
@@ -43,7 +43,7 @@ _CODES: dict[str, tuple[ErrorCategory, str]] = {
 
 
 class FailureInfo(NamedTuple):
-    """``failureInfo`` of a task, preparation, release or start task (TASK-10)."""
+    """The ``failureInfo`` of a task, or of a preparation, release or start task (TASK-10)."""
 
     code: str
     category: ErrorCategory
@@ -51,7 +51,7 @@ class FailureInfo(NamedTuple):
     details: tuple[tuple[str, str], ...] = ()
 
     def wire(self) -> dict[str, object]:
-        """As the service writes it."""
+        """Return the failure as the service writes it."""
         body: dict[str, object] = {"category": self.category, "code": self.code, "message": self.message}
         if self.details:
             body["details"] = [{"name": name, "value": value} for name, value in self.details]
@@ -59,17 +59,17 @@ class FailureInfo(NamedTuple):
 
 
 def failure(code: str, *details: tuple[str, str], category: ErrorCategory | None = None) -> FailureInfo:
-    """The failure ``code`` with its category and message (ERR-T); ``category`` only where the cause decides it."""
+    """Return the failure ``code`` with its message (ERR-T); pass ``category`` only where the cause decides it."""
     usual, message = _CODES[code]
     return FailureInfo(code, category or usual, message, details)
 
 
 def ended(by: str, category: ErrorCategory = _USER) -> FailureInfo:
-    """The process was stopped, and by what; ServerError for a time limit and for faults (RETRY-8, PREP-19)."""
+    """Return the failure of a process that was stopped; ServerError after a time limit or fault (RETRY-8, PREP-19)."""
     return failure("TaskEnded", ("Message", by), category=category)
 
 
 FAILURE_EXIT_CODE = failure("FailureExitCode")
 
-# RETRY-8: what a stopped process leaves, on every operating system: 0xC000013A.
+# The exit code of a stopped process on every operating system, 0xC000013A (RETRY-8).
 STOPPED_EXIT_CODE = -1073741510

@@ -1,7 +1,7 @@
-"""The legal moves of everything that has a state, as data, each with the rule that allows it.
+"""The legal state changes of everything that has a state, each with its rule id.
 
-The tables check every change against these; the diagrams in ``engine/README.md`` are made from them.
-``None`` stands for not being there: before the first state and after the last.
+The tables check every change against them, and the diagrams in ``engine/README.md`` are generated from them.
+``None`` stands for absence: before the first state and after the last.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ TASK: Moves = _moves(
     ("RETRY-5", [_T.RUNNING], [_T.ACTIVE]),
     ("RETRY-11", [_T.ACTIVE, _T.PREPARING, _T.RUNNING], [_T.COMPLETED]),
     ("TASK-15", [_T.COMPLETED], [_T.ACTIVE]),
-    ("TASK-14", [_T.ACTIVE, _T.COMPLETED], [None]),  # a running one is ended first
+    ("TASK-14", [_T.ACTIVE, _T.COMPLETED], [None]),  # a running task is ended first
 )
 
 _I = SubtaskState

@@ -1,9 +1,8 @@
-"""Where things lie on a node: the directory layout (FILE), and names of files inside the simulator.
+"""Paths on a node: the directory layout (FILE), and the keys that name files inside the simulator.
 
-Inside the simulator a file is named by its *key*: the path below the root directory with forward slashes
-(``shared/market.csv``), the way the service's file API names it. What lies elsewhere on the node keeps its absolute
-path as key (``/tmp/x``, ``c:/temp/x``): commands may use it, the file API does not see it (FILE-10). Names keep
-their case and are compared exactly; only the root and the drive on Windows are found in any case.
+A *key* is the path below the node's root directory with forward slashes (``shared/market.csv``), as in the service's
+file API. A file elsewhere on the node has its absolute path as key (``/tmp/x``, ``c:/temp/x``): commands may use it,
+but the file API does not see it (FILE-10). Keys are case-sensitive, except for the root and drive on Windows.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _DRIVE = re.compile(r"[a-zA-Z]:")
 
 
 def job_directory(job_id: str) -> str:
-    """The key of a job's directory, ``workitems/<job>/job-1``, ids in lower case (FILE-3)."""
+    """Return the key of a job's directory, ``workitems/<job>/job-1``, with ids in lower case (FILE-3)."""
     scheduled = _SCHEDULED_JOB.fullmatch(job_id.lower())
     if scheduled:
         return f"{WORKITEMS}/{scheduled['schedule']}/{scheduled['run']}"
@@ -34,51 +33,51 @@ def job_directory(job_id: str) -> str:
 
 
 def task_directory(job_id: str, task_id: str) -> str:
-    """The key of a task's directory, prep and release tasks included: its ``taskRootDirectory`` (FILE-2, FILE-14)."""
+    """Return the key of a task's ``taskRootDirectory``, also for preparation and release tasks (FILE-2, FILE-14)."""
     return f"{job_directory(job_id)}/{task_id}"
 
 
 def subtask_directory(directory: str, subtask: int) -> str:
-    """The key of a subtask's directory, below that of its task; the primary, number 0, has the task's own (MI-7)."""
+    """Return the key of a subtask's directory, below its task's. The primary, number 0, uses the task's own (MI-7)."""
     return f"{directory}/{subtask}" if subtask else directory
 
 
 def working_directory(directory: str) -> str:
-    """The key of ``wd`` below a task's directory or ``startup``: where its process starts (FILE-5)."""
+    """Return the key of ``wd`` below a task's directory or ``startup``, where its process starts (FILE-5)."""
     return f"{directory}/wd"
 
 
 def package_directory(application_id: str, version: str) -> str:
-    """The key of the directory into which an application package is unpacked (FILE-1, APP-7)."""
+    """Return the key of the directory into which an application package is unpacked (FILE-1, APP-7)."""
     return f"{APPLICATIONS}/{application_id.lower()}/{version}"
 
 
 def is_managed(key: str) -> bool:
-    """Whether the service's file API sees this key: it lies below the root (FILE-10)."""
+    """Return whether the service's file API sees this key, that is, whether it lies below the root (FILE-10)."""
     return not key.startswith("/") and not _DRIVE.match(key)
 
 
 def parent(key: str) -> str:
-    """The key of the directory that holds ``key``; the root directory is the empty key."""
+    """Return the key of the directory that holds ``key``; the root directory has the empty key."""
     head, separator, _ = key.rpartition("/")
     return head + separator if not head or head.endswith(":") else head
 
 
 def name_of(key: str) -> str:
-    """The last part of a key."""
+    """Return the last part of a key."""
     return key.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRoot:
-    """The root directory of a node, AZ_BATCH_NODE_ROOT_DIR, in the manner of its operating system."""
+    """The root directory of a node, AZ_BATCH_NODE_ROOT_DIR, with the path rules of its operating system."""
 
     os: OsFamily
     path: str
 
     @classmethod
     def of(cls, os: OsFamily, *, has_temp_disk: bool = True) -> NodeRoot:
-        """The root where the service puts it: on the temporary disk if there is one (FILE-1)."""
+        """Return the root that the service uses: on the temporary disk if there is one (FILE-1)."""
         match os:
             case OsFamily.LINUX:
                 return cls(os, "/mnt/batch/tasks" if has_temp_disk else "/opt/batch/data/tasks")
@@ -88,18 +87,18 @@ class NodeRoot:
 
     @property
     def is_windows(self) -> bool:
-        """Whether paths have drives and backslashes: Windows VMs and cloud services."""
+        """Whether paths have drives and backslashes."""
         return self.os is not OsFamily.LINUX
 
     def native(self, key: str) -> str:
-        """The absolute path of a key as a process on the node writes it."""
+        """Return the absolute path of a key as a process on the node writes it."""
         path = f"{self.path}/{key}" if is_managed(key) and key else key or self.path
         return path.replace("/", "\\") if self.is_windows else path
 
     def key(self, path: str, cwd: str = "") -> str:
-        """The key of a path as a process writes it, relative ones from ``cwd``; ``.`` and ``..`` are resolved.
+        """Return the key of a path that a process uses, relative to ``cwd``; resolve ``.`` and ``..``.
 
-        Windows takes either separator. A path that leaves the root becomes an absolute key.
+        Windows accepts both separators. A path that leaves the root becomes an absolute key.
         """
         if self.is_windows:
             path = path.replace("\\", "/")

@@ -1,8 +1,8 @@
-"""The vocabulary: every state, option and result, with its spelling on the wire.
+"""The vocabulary of the service: its states, options and results, and their spelling on the wire.
 
-States live in columns and are compared millions of times, so they are small integers with a
-``wire`` spelling. Options arrive as text in bodies and are compared rarely, so they are strings.
-The spelling on the wire is the member's name in lower case without underscores (GEN-5).
+States are stored in columns and compared millions of times, so they are small integers with a ``wire`` spelling, the
+member's name in lower case without underscores (GEN-5). Options arrive as text and are compared rarely, so they are
+strings.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | 
 
 
 class State(IntEnum):
-    """Base of the states: an integer in a column, lower-case text everywhere else."""
+    """Base of the states: an integer in a column, lower-case text on the wire."""
 
     @property
     def wire(self) -> str:
@@ -24,14 +24,14 @@ class State(IntEnum):
 
 
 class PoolState(State):
-    """POOL-7."""
+    """The state of a pool (POOL-7)."""
 
     ACTIVE = 0
     DELETING = 1
 
 
 class AllocationState(State):
-    """POOL-7."""
+    """The allocation state of a pool (POOL-7)."""
 
     STEADY = 0
     RESIZING = 1
@@ -39,7 +39,7 @@ class AllocationState(State):
 
 
 class NodeState(State):
-    """NODE-8."""
+    """The state of a node (NODE-8)."""
 
     CREATING = 0
     STARTING = 1
@@ -60,14 +60,14 @@ class NodeState(State):
 
 
 class SchedulingState(State):
-    """NODE-7."""
+    """Whether a node accepts new tasks (NODE-7)."""
 
     ENABLED = 0
     DISABLED = 1
 
 
 class JobState(State):
-    """JOB-5."""
+    """The state of a job (JOB-5)."""
 
     ACTIVE = 0
     DISABLING = 1
@@ -79,7 +79,7 @@ class JobState(State):
 
 
 class JobScheduleState(State):
-    """JS-6."""
+    """The state of a job schedule (JS-6)."""
 
     ACTIVE = 0
     DISABLED = 1
@@ -89,7 +89,7 @@ class JobScheduleState(State):
 
 
 class CertificateState(State):
-    """CERT-4."""
+    """The state of a certificate (CERT-4)."""
 
     ACTIVE = 0
     DELETING = 1
@@ -97,7 +97,7 @@ class CertificateState(State):
 
 
 class TaskState(State):
-    """TASK-7."""
+    """The state of a task (TASK-7)."""
 
     ACTIVE = 0
     PREPARING = 1
@@ -106,7 +106,7 @@ class TaskState(State):
 
 
 class SubtaskState(State):
-    """MI-7; the numbers are those of ``TaskState``."""
+    """The state of a subtask (MI-7), numbered like ``TaskState``."""
 
     PREPARING = 1
     RUNNING = 2
@@ -114,14 +114,14 @@ class SubtaskState(State):
 
 
 class InstanceState(State):
-    """A start, preparation or release task on one node (PREP-5, START-8): absent, or one of these."""
+    """The state of a start, preparation or release task on one node (PREP-5, START-8)."""
 
     RUNNING = 1
     COMPLETED = 2
 
 
 class WireOption(StrEnum):
-    """Base of the options: text on the wire, compared without regard to case (GEN-5)."""
+    """Base of the options: text that is compared without regard to case (GEN-5)."""
 
     @classmethod
     def _missing_(cls, value: object) -> WireOption | None:
@@ -134,7 +134,7 @@ class WireOption(StrEnum):
 
 
 class Deallocation(WireOption):
-    """What happens to running tasks when a node goes (RSZ-4) or is operated on (NOP-1)."""
+    """The treatment of running tasks when a node is removed (RSZ-4) or operated on (NOP-1)."""
 
     REQUEUE = "requeue"
     TERMINATE = "terminate"
@@ -143,7 +143,7 @@ class Deallocation(WireOption):
 
 
 class DisableTasks(WireOption):
-    """What disabling a job does to its running tasks (JOB-11)."""
+    """The treatment of running tasks when their job is disabled (JOB-11)."""
 
     REQUEUE = "requeue"
     TERMINATE = "terminate"
@@ -151,21 +151,21 @@ class DisableTasks(WireOption):
 
 
 class OnAllTasksComplete(WireOption):
-    """JOB-7."""
+    """The reaction to the completion of all tasks of a job (JOB-7)."""
 
     NO_ACTION = "noaction"
     TERMINATE_JOB = "terminatejob"
 
 
 class OnTaskFailure(WireOption):
-    """JOB-21."""
+    """The reaction to a task's failure (JOB-21)."""
 
     NO_ACTION = "noaction"
     PERFORM_EXIT_OPTIONS_JOB_ACTION = "performexitoptionsjobaction"
 
 
 class JobAction(WireOption):
-    """EXIT-5."""
+    """The action of an exit condition on the job (EXIT-5)."""
 
     NONE = "none"
     DISABLE = "disable"
@@ -173,49 +173,49 @@ class JobAction(WireOption):
 
 
 class DependencyAction(WireOption):
-    """EXIT-3."""
+    """The action of an exit condition on dependent tasks (EXIT-3)."""
 
     SATISFY = "satisfy"
     BLOCK = "block"
 
 
 class NodeFillType(WireOption):
-    """SCHED-9."""
+    """The distribution of tasks over nodes (SCHED-9)."""
 
     SPREAD = "spread"
     PACK = "pack"
 
 
 class JobDefaultOrder(WireOption):
-    """SCHED-5."""
+    """The order of jobs of the same priority (SCHED-5)."""
 
     NONE = "none"
     CREATION_TIME = "creationtime"
 
 
 class PoolLifetimeOption(WireOption):
-    """AUTO-2."""
+    """The lifetime of an auto pool (AUTO-2)."""
 
     JOB = "job"
     JOB_SCHEDULE = "jobschedule"
 
 
 class TaskResult(WireOption):
-    """TASK-10."""
+    """The result of a task (TASK-10)."""
 
     SUCCESS = "success"
     FAILURE = "failure"
 
 
 class ErrorCategory(StrEnum):
-    """GEN-5: categories keep their capitals."""
+    """The category of a failure; it keeps its capitals on the wire (GEN-5)."""
 
     USER_ERROR = "UserError"
     SERVER_ERROR = "ServerError"
 
 
 class OsFamily(WireOption):
-    """Decides paths, the shell and the default timings (FILE-1, TASK-4, TIME-4)."""
+    """The operating system, which decides paths, the shell and the default timings (FILE-1, TASK-4, TIME-4)."""
 
     LINUX = "linux"
     WINDOWS = "windows"

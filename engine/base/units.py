@@ -1,7 +1,7 @@
-"""Whole milliseconds to and from ISO 8601 durations and UTC times.
+"""Conversion between whole milliseconds and ISO 8601 durations and UTC times.
 
-Simulated time is an integer number of milliseconds since the scenario's start; everything that a
-person or the service reads is derived from it here (GEN-4).
+Simulated time is an integer number of milliseconds since the scenario's start. Every other form of it is derived
+here (GEN-4).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MINUTE_MS = 60_000
 HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
 
-# What the service reports for "no limit"; null inside (GEN-4).
+# The service's "no limit"; None inside the simulator (GEN-4).
 UNLIMITED_WIRE = "P10675199DT2H48M5.4775807S"
 
 _DURATION = re.compile(
@@ -23,14 +23,16 @@ _DURATION = re.compile(
     r"(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)(?:\.(?P<fraction>\d+))?S)?)?",
     re.ASCII | re.IGNORECASE,
 )
-UNLIMITED_FROM_MS = 10_675_199 * DAY_MS  # what is so long has no end
+UNLIMITED_FROM_MS = 10_675_199 * DAY_MS  # longer durations mean "no limit"
 
 
 def parse_duration(text: str) -> int | None:
-    """Milliseconds of an ISO 8601 duration such as ``PT1M30.5S``; None for the service's "no limit" (GEN-4).
+    """Return the milliseconds of an ISO 8601 duration such as ``PT1M30.5S``, or None for "no limit" (GEN-4).
 
-    Raises ValueError when the text is no such duration. Years and months have no fixed length and
-    are refused. Digits beyond the millisecond are cut off.
+    Digits beyond the millisecond are cut off.
+
+    Raises:
+        ValueError: The text is no such duration, or has years or months, which have no fixed length.
     """
     match = _DURATION.fullmatch(text)
     if match is None or not any(match[part] for part in ("weeks", "days", "hours", "minutes", "seconds")):
@@ -47,7 +49,7 @@ def parse_duration(text: str) -> int | None:
 
 
 def format_duration(ms: int | None) -> str:
-    """The ISO 8601 duration as the service writes it: ``PT15M``, ``P7D``, ``PT0S``; None is "no limit"."""
+    """Return the ISO 8601 duration as the service writes it: ``PT15M``, ``P7D``, ``PT0S``. None is "no limit"."""
     if ms is None:
         return UNLIMITED_WIRE
     if ms < 0:
@@ -66,9 +68,10 @@ def format_duration(ms: int | None) -> str:
 
 
 def parse_utc(text: str) -> datetime:
-    """The moment of an ISO 8601 UTC time such as ``2026-01-05T08:00:00Z``; without an offset, UTC is meant.
+    """Return the moment of an ISO 8601 time such as ``2026-01-05T08:00:00Z``. Without an offset it is UTC.
 
-    Raises ValueError when the text is no time.
+    Raises:
+        ValueError: The text is no such time.
     """
     try:
         moment = datetime.fromisoformat(text)
@@ -83,9 +86,9 @@ def _second(start: datetime, second: int) -> str:
 
 
 def format_utc(start: datetime, ms: int) -> str:
-    """The UTC time ``ms`` milliseconds after ``start`` as the service writes it, ``2026-01-05T08:00:01.5Z``.
+    """Return the UTC time ``ms`` milliseconds after ``start`` as the service writes it, ``2026-01-05T08:00:01.5Z``.
 
-    The fraction is left out where it is zero and has no trailing zeros.
+    The fraction has no trailing zeros and is left out if zero.
     """
     second, fraction = divmod(ms + start.microsecond // 1000, SECOND_MS)
     text = _second(start.replace(microsecond=0) if start.microsecond else start, second)
@@ -93,13 +96,13 @@ def format_utc(start: datetime, ms: int) -> str:
 
 
 def format_time(start: datetime, ms: int) -> str:
-    """The time of day ``ms`` milliseconds after ``start`` for people, ``10:42:58``; with the date on other days."""
+    """Return the time of day ``ms`` milliseconds after ``start``, ``10:42:58``, with the date on other days."""
     moment = start + timedelta(milliseconds=ms)
     return moment.strftime("%H:%M:%S" if moment.date() == start.date() else "%m-%d %H:%M:%S")
 
 
 def format_clock(ms: int) -> str:
-    """Elapsed time for people, ``+00:42:17`` or ``+1d 02:03:04``."""
+    """Return elapsed time for people, ``+00:42:17`` or ``+1d 02:03:04``."""
     days, rest = divmod(ms, DAY_MS)
     hours, rest = divmod(rest, HOUR_MS)
     minutes, rest = divmod(rest, MINUTE_MS)

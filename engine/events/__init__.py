@@ -1,1 +1,1 @@
-"""Time: the calendar of what will happen and the log of what has happened."""
+"""Simulated time: the calendar of future events and the log of past ones."""

@@ -1,11 +1,10 @@
-"""What has happened: an append-only log of packed entries, written out as JSON Lines.
+"""The event log: an append-only list of packed entries, written out as JSON Lines.
 
-Its events are changes of state, which tell all that the service's own log does (EVT-1).
+Its events are state changes, which cover everything in the service's own log (EVT-1).
 
-An entry is a time, a shape and two row numbers. The *shape* holds everything that many entries share
-(the event's name, from and to, attempt, result, rule) and is stored once with its JSON text ready, so
-that an entry costs twenty bytes and a line of JSON costs one format string. The row numbers name the
-subject; ids are looked up when somebody reads.
+An entry is a time, a shape and two row numbers. A *shape* holds what many entries share (event name, from, to,
+attempt, result, rule) and is stored once together with its JSON text. So an entry takes twenty bytes, and writing a
+line of JSON takes one format operation. The row numbers identify the subject; ids are looked up on reading.
 """
 
 from __future__ import annotations
@@ -22,26 +21,26 @@ from engine.base.units import SECOND_MS
 
 
 class LogSubject(IntEnum):
-    """Whose event it is: decides how the two row numbers of an entry are read."""
+    """The kind of an event's subject, which decides the meaning of the entry's two row numbers."""
 
-    RUN = 0  # neither
+    RUN = 0  # no rows
     POOL = 1  # a is the pool
-    NODE = 2  # b is the node, and where that is new a is its pool
+    NODE = 2  # b is the node; a is its pool if the node is new
     JOB = 3  # a is the job
     TASK = 4  # a is the task, b the node or -1
     INSTANCE = 5  # a is the job or -1, b the node
     SCHEDULE = 6  # a is the job schedule
-    TASKS_ADDED = 7  # a block of tasks: a is the first, b how many
+    TASKS_ADDED = 7  # a is the first task of a block, b their number
 
 
 class Json(NamedTuple):
-    """JSON text that goes into an event as it is."""
+    """JSON text that is copied into an event as it is."""
 
     text: str
 
 
 class Shape(NamedTuple):
-    """What many entries share."""
+    """The part of an entry that many entries share."""
 
     event: str
     subject: LogSubject
@@ -51,7 +50,7 @@ class Shape(NamedTuple):
 
 
 class SubjectIds(Protocol):
-    """Where the ids of an entry's subject come from, as JSON members with a leading comma."""
+    """A lookup of the ids of an entry's subject, as JSON members with a leading comma."""
 
     def pool_ids(self, pool: int) -> str: ...  # noqa: D102
     def node_ids(self, node: int) -> str: ...  # noqa: D102
@@ -61,7 +60,7 @@ class SubjectIds(Protocol):
 
 
 class LogEntry(NamedTuple):
-    """One event as data: ``seq`` counts from 1, ``row_a`` and ``row_b`` as the subject says."""
+    """One event: ``seq`` counts from 1; ``row_a`` and ``row_b`` depend on the subject (see ``LogSubject``)."""
 
     seq: int
     t_ms: int
@@ -71,7 +70,7 @@ class LogEntry(NamedTuple):
 
 
 def plain(value: object) -> object:
-    """What JSON can hold; objects with ``wire`` (a state, a failure) as the service spells them."""
+    """Return a value as JSON can hold it, with the service's spelling of states and failures (their ``wire``)."""
     wire = getattr(value, "wire", None)
     if wire is not None:
         return wire() if callable(wire) else wire
@@ -81,17 +80,17 @@ def plain(value: object) -> object:
 
 
 def to_json(value: object) -> str:
-    """Compact JSON of a field of an event."""
+    """Return a field of an event as compact JSON."""
     if isinstance(value, Json):
         return value.text
     return json.dumps(plain(value), separators=(",", ":"), ensure_ascii=False)
 
 
 class EventLog:
-    """The log of one run, in order; entries are never changed, only cut off when time goes back."""
+    """The log of one run, in order. Entries are never changed, only cut off when time goes back."""
 
     def __init__(self, start: datetime, time_code: str = "q") -> None:
-        """Make an empty log of a run that starts at ``start`` (UTC); times are kept as ``array(time_code)``."""
+        """Create the log of a run that starts at ``start`` (UTC); times are stored as ``array(time_code)``."""
         self.start = start
         self.when = array(time_code)
         self.shape_of = array("i")
@@ -99,14 +98,14 @@ class EventLog:
         self.row_b = array("i")
         self.shapes: list[Shape] = []
         self._known: dict[tuple[Hashable, ...], int] = {}
-        # Blocks of added tasks stand for several lines: their entry numbers, and the lines more than entries so far.
+        # Entry numbers of blocks of added tasks, and the cumulative count of events beyond one per entry.
         self._block_at: list[int] = []
         self._block_extra: list[int] = []
         self._future: _Future | None = None
-        self.cuts: list[int] = []  # lengths to which the recording was cut: what was read beyond is no more
+        self.cuts: list[int] = []  # lengths to which the log was cut: anything read beyond them is obsolete
 
     def shape(self, event: str, subject: LogSubject, *fields: tuple[str, Hashable]) -> int:
-        """The number of a shape, which is made when it is new."""
+        """Return the number of a shape; add it if it is new."""
         key = (event, subject, fields)
         number = self._known.get(key)
         if number is None:
@@ -116,14 +115,14 @@ class EventLog:
         return number
 
     def append(self, now_ms: int, shape: int, row_a: int = -1, row_b: int = -1) -> None:
-        """Record that something has happened."""
+        """Append an entry."""
         self.when.append(now_ms)
         self.shape_of.append(shape)
         self.row_a.append(row_a)
         self.row_b.append(row_b)
 
     def append_tasks_added(self, now_ms: int, shape: int, first: int, count: int) -> None:
-        """Record that ``count`` tasks from ``first`` on are new: one entry, ``count`` events."""
+        """Append one entry for ``count`` new tasks from ``first`` on; it stands for ``count`` events."""
         self._block_at.append(len(self.when))
         self._block_extra.append((self._block_extra[-1] if self._block_extra else 0) + count - 1)
         self.append(now_ms, shape, first, count)
@@ -138,16 +137,16 @@ class EventLog:
 
     @property
     def last_ms(self) -> int:
-        """The time of the last event, 0 when there is none."""
+        """The time of the last event, or 0 without one."""
         return self.when[-1] if self.when else 0
 
     def seq_of(self, index: int) -> int:
-        """The ``seq`` of the first event of the entry with this number."""
+        """Return the ``seq`` of the first event of an entry."""
         before = bisect_right(self._block_at, index - 1)
         return index + 1 + (self._block_extra[before - 1] if before else 0)
 
     def index_of(self, seq: int) -> int:
-        """The number of the entry that holds the event ``seq``."""
+        """Return the number of the entry that holds the event ``seq``."""
         low, high = 0, len(self.when)
         while low < high:
             middle = (low + high) // 2
@@ -158,11 +157,11 @@ class EventLog:
         return low - 1
 
     def index_at(self, when_ms: int) -> int:
-        """How many entries happened up to and including ``when_ms``."""
+        """Return the number of entries up to and including ``when_ms``."""
         return bisect_right(self.when, when_ms)
 
     def entries(self, start: int = 0, stop: int | None = None) -> Iterator[LogEntry]:
-        """The events of the entries from number ``start`` on, blocks of tasks one by one."""
+        """Yield the events of entries ``start`` to ``stop``, one for each task of a block."""
         seq = self.seq_of(start) if start < len(self.when) else 0
         for index in range(start, len(self.when) if stop is None else min(stop, len(self.when))):
             shape = self.shapes[self.shape_of[index]]
@@ -176,7 +175,7 @@ class EventLog:
                 seq += 1
 
     def json_lines(self, names: SubjectIds, start: int = 0, stop: int | None = None) -> Iterator[str]:
-        """The events as JSON objects without line ends."""
+        """Yield the events as JSON objects without line ends."""
         second = -1
         clock = ""
         for seq, when, shape, row_a, row_b in self.entries(start, stop):
@@ -190,7 +189,7 @@ class EventLog:
             yield (f'{{"seq":{seq},"t":{second}{fraction},"time":"{clock}{fraction}Z",{shape.head}{ids}{shape.tail}}}')
 
     def tally(self) -> Mapping[str, int]:
-        """How many events there are of each name, in alphabetical order."""
+        """Return the number of events by name, in alphabetical order."""
         by_shape = [0] * len(self.shapes)
         for index, number in enumerate(self.shape_of):
             by_shape[number] += self.row_b[index] if self.shapes[number].subject is LogSubject.TASKS_ADDED else 1
@@ -201,7 +200,7 @@ class EventLog:
         return dict(sorted(tally.items()))
 
     def cut(self, length: int) -> None:
-        """Forget every entry from number ``length`` on. Shapes stay known."""
+        """Drop all entries from number ``length`` on. Shapes stay."""
         self.cuts.append(length)
         for column in self._columns():
             del column[length:]
@@ -217,7 +216,7 @@ class EventLog:
         return self._future is not None and len(self.when) < self._future.length
 
     def move_to(self, length: int) -> None:
-        """Show the first ``length`` entries of what has been recorded; the rest is kept aside."""
+        """Show the first ``length`` recorded entries and keep the others aside."""
         shown = len(self.when)
         future = self._future
         if future is None or shown >= future.length:
@@ -239,20 +238,20 @@ class EventLog:
         return list(zip(self._block_at, self._block_extra, strict=True))
 
     def forget_future(self) -> None:
-        """What is shown is all that has been recorded."""
+        """Discard what has been recorded beyond the shown entries."""
         if self.has_future:
             self.cuts.append(len(self.when))
         self._future = None
 
     @property
     def recorded(self) -> int:
-        """How many entries there are, those after the moment that is looked at included."""
+        """The number of recorded entries, including those after the shown moment."""
         return len(self.when) if self._future is None else max(len(self.when), self._future.length)
 
     def recorded_columns(
         self, start: int, stop: int | None = None
     ) -> tuple[array[int], array[int], array[int], array[int]]:
-        """Times, shapes and both row numbers of what is recorded from entry number ``start`` on, before ``stop``."""
+        """Return times, shapes and both row columns of the recorded entries from ``start`` to before ``stop``."""
         last = self.recorded if stop is None else stop
         shown = tuple(column[start:last] for column in self._columns())
         if last > len(self.when):
@@ -264,7 +263,7 @@ class EventLog:
         return when, shape_of, row_a, row_b
 
     def recorded_entry(self, index: int) -> tuple[int, int, int, int]:
-        """Time, shape and both row numbers of one recorded entry."""
+        """Return time, shape and both rows of one recorded entry."""
         if index < len(self.when):
             return self.when[index], self.shape_of[index], self.row_a[index], self.row_b[index]
         assert self._future is not None
@@ -277,7 +276,7 @@ class EventLog:
 
 
 class _Future(NamedTuple):
-    """What has been recorded from entry number ``start`` on, and all blocks, while an earlier moment is looked at."""
+    """The recorded entries from number ``start`` on, and all blocks, while an earlier moment is shown."""
 
     start: int
     columns: tuple[array[int], ...]

@@ -1,7 +1,7 @@
-"""The log for people: one line of text for an event.
+"""The event log for people: one line of text per event.
 
-The dashboard's list of events and the golden logs of the bundled scenarios show the same lines:
-time since the start, the subject by the names of the scenario, what happened to it, and the rule behind it.
+The dashboard's event list and the golden logs of the bundled scenarios use the same lines: time since the start,
+subject by its name in the scenario, the change, and the rule behind it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SUBJECTS = {
     "CommandRefused": "command",
     "FaultInjected": "fault",
 }
-# Parts of a line that have their own place in it.
+# Fields that have their own place in a line.
 _SAID = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule", "subtaskId"}
 _SAID |= {"command", "thumbprint", "body", "code", "category", "message"}
 _POOL = {
@@ -59,7 +59,7 @@ _POOL = {
 
 
 class Labels(Protocol):
-    """What a scenario calls the rows that an entry names; nodes by their index (``node 0 of shared``)."""
+    """A lookup of the names that a scenario uses for rows; nodes by their index (``node 0 of shared``)."""
 
     def pool(self, pool: int) -> str: ...  # noqa: D102
     def node(self, node: int) -> str: ...  # noqa: D102
@@ -69,7 +69,7 @@ class Labels(Protocol):
 
 
 def line(labels: Labels, entry: LogEntry) -> str:
-    """An event as one line, for instance ``+00:01:32.145  node 0 of shared  creating → starting  NODE-9``."""
+    """Return an event as one line, for instance ``+00:01:32.145  node 0 of shared  creating → starting  NODE-9``."""
     fields = dict(entry.shape.fields)
     parts = [elapsed(entry.t_ms), subject(labels, entry), *_happened(entry.shape.event, fields)]
     if entry.shape.subject is LogSubject.TASK and entry.row_b >= 0:
@@ -81,7 +81,7 @@ def line(labels: Labels, entry: LogEntry) -> str:
 
 
 def elapsed(t_ms: int) -> str:
-    """A time since the start: hours, minutes, seconds, milliseconds."""
+    """Return a time since the start as hours, minutes, seconds and milliseconds."""
     hours, rest = divmod(t_ms, HOUR_MS)
     minutes, rest = divmod(rest, MINUTE_MS)
     seconds, ms = divmod(rest, SECOND_MS)
@@ -89,7 +89,7 @@ def elapsed(t_ms: int) -> str:
 
 
 def subject(labels: Labels, entry: LogEntry) -> str:
-    """Whose event it is, by kind and name."""
+    """Return the kind and name of an event's subject."""
     kind = _SUBJECTS.get(entry.shape.event, entry.shape.event)
     if entry.shape.event == "SubtaskStateChanged":
         kind += f" {dict(entry.shape.fields)['subtaskId']} of"
@@ -115,7 +115,7 @@ def subject(labels: Labels, entry: LogEntry) -> str:
 
 
 def _happened(event: str, fields: Mapping[str, object]) -> list[str]:
-    """The middle of a line: from where to where, or what else happened."""
+    """Return the middle of a line: the change of state, or the outcome of another event."""
     match event:
         case "PoolResizeStart":
             return ["starts", *_counts(fields, "→")]
@@ -140,7 +140,7 @@ def _state(value: object, absent: str) -> str:
 
 
 def _details(fields: Mapping[str, object]) -> list[str]:
-    """How it ended and why; whatever else the event says, by name."""
+    """Return the result and reason, and all further fields by name."""
     parts = []
     attempt = fields.get("attempt")
     if isinstance(attempt, int) and attempt > 1:
@@ -166,8 +166,8 @@ def _counts(fields: Mapping[str, object], between: str) -> list[str]:
 
 
 def _evaluation(fields: Mapping[str, object]) -> list[str]:
-    """What a formula came to: targets, its own variables, and why it failed."""
-    own = str(fields["results"]).split(";", 3)[3:]  # behind the three of the service (AS-68)
+    """Return the results of a formula: targets, its own variables, and the error."""
+    own = str(fields["results"]).split(";", 3)[3:]  # after the service's three (AS-68)
     error = plain(fields["error"])
     failure = [str(error["code"]), str(error["values"][0]["value"])] if isinstance(error, dict) else []
     trial = ["tried out"] if "trial" in fields else []
@@ -180,7 +180,7 @@ def _resize_errors(fields: Mapping[str, object]) -> list[str]:
 
 
 def _arguments(fields: Mapping[str, object]) -> list[str]:
-    """What a command is about: the id of what it creates, or its scalar arguments and how many others there are."""
+    """Return the id of what a command creates, or its arguments with large ones shortened."""
     body = fields.get("body")
     if not isinstance(body, Json):
         return []

@@ -1,4 +1,4 @@
-"""Copies of the world at some moments of the run, thinned so that memory stays bounded."""
+"""Checkpoints: copies of the world at some moments of a run, thinned out to bound memory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from engine.scenario.model import TimelineEntry
     from engine.world.world import WorldCopy
 
-# At most so many copies; when there are more, every second one goes and the distance doubles.
+# Beyond this number every second checkpoint is dropped and the distance doubles.
 MOST = 192
-FIRST_DISTANCE = 4096  # entries of the log
+FIRST_DISTANCE = 4096  # log entries
 
 
 class Checkpoint(NamedTuple):
@@ -29,10 +29,10 @@ class Checkpoint(NamedTuple):
 
 
 class Checkpoints:
-    """Checkpoints in order of time; the first one, of the beginning, is never dropped."""
+    """Checkpoints in order of time. The first one, at the start of the run, is never dropped."""
 
     def __init__(self) -> None:
-        """Make an empty collection."""
+        """Create an empty collection."""
         self._all: list[Checkpoint] = []
         self._distance = FIRST_DISTANCE
         self._next_length = 0
@@ -41,13 +41,13 @@ class Checkpoints:
         return len(self._all)
 
     def is_due(self, log_length: int) -> bool:
-        """Whether the log has grown enough since the last checkpoint."""
+        """Return whether the log has grown enough since the last checkpoint."""
         return log_length >= self._next_length
 
     def add(self, checkpoint: Checkpoint) -> None:
-        """Keep a copy of the present, unless one that is later is kept already.
+        """Add a checkpoint, unless there is a later one.
 
-        What is alive makes up most of a copy's cost, so the distance is in proportion.
+        Most of the cost of a checkpoint is copying what is alive, so the distance is proportional to it.
         """
         length = checkpoint.world.log_length
         self._distance = max(self._distance, checkpoint.world.alive // 3)
@@ -60,13 +60,13 @@ class Checkpoints:
             self._distance *= 2
 
     def nearest(self, when_ms: int) -> Checkpoint:
-        """The last checkpoint taken before ``when_ms``, from which that moment can be reached by playing on."""
+        """Return the last checkpoint before ``when_ms``, from which that moment can be reached by replay."""
         at = bisect_right(self._all, when_ms, key=lambda one: one.now_ms)
         while at > 1 and self._all[at - 1].now_ms == when_ms:
             at -= 1
         return self._all[max(at - 1, 0)]
 
     def forget_after(self, when_ms: int) -> None:
-        """Drop the checkpoints of a future that is no more."""
+        """Drop the checkpoints of a discarded future."""
         del self._all[max(1, bisect_right(self._all, when_ms, key=lambda one: one.now_ms)) :]
         self._next_length = self._all[-1].world.log_length + self._distance

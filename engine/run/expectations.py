@@ -1,4 +1,4 @@
-"""What a scenario expects of its run, compared with what is seen."""
+"""Expectations of a scenario, compared with the state of the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """One expectation: as written, whether it is met, and what was seen instead or in fact."""
+    """One expectation: as written, whether it is met, and the actual value."""
 
     written: dict[str, Plain]
     met: bool
@@ -29,21 +29,21 @@ class RefusedCommand(NamedTuple):
     when_ms: int
     command: Command
     error: BatchError
-    announced: bool  # the entry said `refused: CODE`, and it was this code
+    announced: bool  # the entry has `refused: CODE` with this code
 
 
 class ExpectationsCopy(NamedTuple):
-    """What had been seen up to a moment."""
+    """The results of expectations up to a moment."""
 
     settled: dict[int, Outcome]
     commands: tuple[Outcome, ...]
 
 
 class Expectations:
-    """The expectations of one run: those with ``at`` or ``within`` are looked at while it runs, others at its end."""
+    """The expectations of one run. Those with ``at`` or ``within`` are checked while it runs, others at its end."""
 
     def __init__(self, expected: tuple[Expectation, ...]) -> None:
-        """Begin with nothing seen."""
+        """Begin without results."""
         self._expected = expected
         self._settled: dict[int, Outcome] = {}
         self._commands: tuple[Outcome, ...] = ()
@@ -51,14 +51,14 @@ class Expectations:
 
     @property
     def watching(self) -> bool:
-        """Whether there is one that may be decided before the end."""
+        """Whether an expectation may be decided before the end."""
         return any(
             one.index not in self._settled and (one.at_ms is not None or one.within_ms is not None)
             for one in self._expected
         )
 
-    def look(self, world: World, *, has_changed: bool) -> None:
-        """An instant is over, in which something has happened or not: decide what can be decided now."""
+    def check(self, world: World, *, has_changed: bool) -> None:
+        """Decide what can be decided after an instant; ``has_changed`` tells whether anything was logged in it."""
         now_ms = world.now_ms
         upcoming = world.calendar.peek_ms()
         for one in self._expected:
@@ -72,25 +72,25 @@ class Expectations:
                 self._settled[one.index] = _compare(world, one, one.at_ms)
 
     def refused(self, command: Command, wanted: str | None, seen: str) -> None:
-        """A command was refused, or was to be refused and was not: that counts as an expectation of its own."""
+        """Record the outcome of a command that was refused, or expected to be, as an expectation of its own."""
         written: dict[str, Plain] = {command.NAME: command.wire(), "refused": wanted}
         self._commands += (Outcome(written, wanted == seen, seen),)
 
     @property
     def commands(self) -> tuple[Outcome, ...]:
-        """The outcomes of inputs that were refused or were to be."""
+        """The outcomes of inputs that were refused or expected to be."""
         return self._commands
 
     def settle(self, world: World, now_ms: int) -> None:
-        """The run is over: decide the rest."""
+        """Decide the remaining expectations at the end of the run."""
         self.outcomes = [self._settled.get(one.index) or _settle(world, one, now_ms) for one in self._expected]
 
     def copy(self) -> ExpectationsCopy:
-        """What has been seen so far."""
+        """Return the results so far."""
         return ExpectationsCopy(dict(self._settled), self._commands)
 
     def restore(self, copy: ExpectationsCopy) -> None:
-        """Make what has been seen as it was when ``copy`` was taken."""
+        """Restore the results to those of ``copy``."""
         self._settled = dict(copy.settled)
         self._commands = copy.commands
         self.outcomes = []

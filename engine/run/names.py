@@ -1,4 +1,4 @@
-"""The ids of a log entry's subject, as JSON members, quoted once and kept (see ``engine.events.log``), and as words."""
+"""The names of a log entry's subject: its ids as cached JSON members (see ``engine.events.log``), and as words."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ def _quoted(text: str) -> str:
 
 
 class RowNames:
-    """Ids by row, for ``EventLog.json_lines``."""
+    """Ids by row, for ``EventLog.json_lines``, and names by row, for ``engine.events.log_text``."""
 
     def __init__(self, world: World) -> None:
-        """Name the rows of this world."""
+        """Create the names of this world's rows."""
         self._world = world
         self._nodes: dict[int, str] = {}
         self._jobs: dict[int, str] = {}
 
     def pool_ids(self, pool: int) -> str:
-        """The id of a pool."""
+        """Return the id of a pool."""
         return f',"poolId":{_quoted(self._world.pools[pool].id)}'
 
     def node_ids(self, node: int) -> str:
-        """The ids of a node and its pool."""
+        """Return the ids of a node and its pool."""
         text = self._nodes.get(node)
         if text is None:
             record = self._world.nodes[node]
@@ -36,47 +36,47 @@ class RowNames:
         return text
 
     def job_ids(self, job: int) -> str:
-        """The id of a job."""
+        """Return the id of a job."""
         text = self._jobs.get(job)
         if text is None:
             text = self._jobs[job] = f',"jobId":{_quoted(self._world.jobs[job].id)}'
         return text
 
     def task_ids(self, task: int) -> str:
-        """The ids of a task and its job."""
+        """Return the ids of a task and its job."""
         tasks = self._world.tasks
         block = tasks.block_of(task)
         return f'{self.job_ids(block.job)},"taskId":{_quoted(block.source.task_id(task - block.first))}'
 
     def schedule_ids(self, schedule: int) -> str:
-        """The id of a job schedule."""
+        """Return the id of a job schedule."""
         return f',"scheduleId":{_quoted(self._world.job_schedules[schedule].id)}'
 
     # -- for people (see ``engine.events.log_text``) --------------------------------------------------------------
 
     def pool(self, pool: int) -> str:
-        """What a scenario calls a pool."""
+        """Return the scenario's name of a pool."""
         return self._world.pools[pool].id
 
     def node(self, node: int) -> str:
-        """What a scenario calls a node: its index in its pool."""
+        """Return the scenario's name of a node: its index in the pool."""
         record = self._world.nodes[node]
         return f"node {record.position} of {self.pool(record.pool)}"
 
     def job(self, job: int) -> str:
-        """What a scenario calls a job."""
+        """Return the scenario's name of a job."""
         return self._world.jobs[job].id
 
     def task(self, task: int) -> str:
-        """What a scenario calls a task, and its job."""
+        """Return the scenario's name of a task and its job."""
         block = self._world.tasks.block_of(task)
         return f"{block.source.task_id(task - block.first)} of {self.job(block.job)}"
 
     def schedule(self, schedule: int) -> str:
-        """What a scenario calls a job schedule."""
+        """Return the scenario's name of a job schedule."""
         return self._world.job_schedules[schedule].id
 
     def forget(self) -> None:
-        """Rows may mean something else from now on: another past has been taken up."""
+        """Clear the cache: rows may stand for something else after a branch."""
         self._nodes.clear()
         self._jobs.clear()

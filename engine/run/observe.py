@@ -1,4 +1,4 @@
-"""What is true of a subject now, under the names that ``expect`` and ``when`` use."""
+"""The properties of a subject that ``expect`` and ``when`` compare."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ABSENT: dict[str, object] = {"state": None}
 
 
 def observe(world: World, subject: ConditionSubject, wanted: Mapping[str, object], now_ms: int) -> dict[str, object]:
-    """The properties of the subject that are asked for; ``state`` None where it does not exist (any more)."""
+    """Return the wanted properties of the subject; ``state`` is None if it does not exist (any more)."""
     match subject.kind:
         case SubjectKind.RUN:
             facts = _run(world, wanted, now_ms)
@@ -45,19 +45,19 @@ def observe(world: World, subject: ConditionSubject, wanted: Mapping[str, object
 
 
 def _latest_pool(world: World, pool_id: str | None) -> Pool | None:
-    """The pool of this id, or the last one that had it: its cost and errors are still of interest."""
+    """Return the pool with this id, or the last one that had it, for its cost and errors."""
     wanted = (pool_id or "").lower()
     return next((pool for pool in reversed(world.pools.rows) if pool.id.lower() == wanted), None)
 
 
 def _latest_job(world: World, job_id: str | None) -> Job | None:
-    """The job of this id, or the last one that had it: how its tasks ended is still of interest."""
+    """Return the job with this id, or the last one that had it, for the results of its tasks."""
     wanted = (job_id or "").lower()
     return world.jobs.find(wanted) or next((job for job in reversed(world.jobs.rows) if job.id.lower() == wanted), None)
 
 
 def pool_cost_usd(world: World, pool: Pool, now_ms: int) -> float:
-    """What the pool's nodes have cost so far, dedicated and Spot (ACC-10, VM-2), in US dollars."""
+    """Return the cost of the pool's dedicated and Spot nodes so far in US dollars (ACC-10, VM-2)."""
     price = pool.size.price_usd(pool.os, dedicated=True) or 0.0
     spot_price = pool.size.price_usd(pool.os, dedicated=False) or 0.0
     dedicated_ms, spot_ms = world.nodes.billed_in_all_ms(pool.nodes, now_ms)
@@ -65,14 +65,14 @@ def pool_cost_usd(world: World, pool: Pool, now_ms: int) -> float:
 
 
 def cost_usd(world: World, now_ms: int) -> float:
-    """What all nodes have cost so far, in US dollars."""
+    """Return the cost of all nodes so far in US dollars."""
     return sum(pool_cost_usd(world, pool, now_ms) for pool in world.pools.rows)
 
 
 def makespan_ms(world: World) -> int:
-    """When the last task that has ended did so, deleted or not, in ms since the start; 0 without one."""
+    """Return the end of the last completed task, deleted or not, in ms since the start, or 0 without one."""
     tasks = world.tasks
-    planned = set(tasks.rows_in(RUNNING))  # the end of these is still to come
+    planned = set(tasks.rows_in(RUNNING))  # their end is still to come
     ends = (end for task, end in enumerate(tasks.ended) if task not in planned) if planned else tasks.ended
     return max(0, max(ends, default=0))
 
@@ -91,7 +91,7 @@ def _run(world: World, wanted: Mapping[str, object], now_ms: int) -> dict[str, o
 
 
 def node_counts(world: World, pool: Pool) -> dict[str, object]:
-    """The pool's nodes by state and kind (NODE-16)."""
+    """Return the number of the pool's nodes by state and kind (NODE-16)."""
     counts = dict.fromkeys(("total", "dedicated", "lowPriority", *(state.wire for state in NodeState)), 0)
     for node in pool.nodes:
         state = world.nodes.state_of(node)
@@ -115,7 +115,7 @@ def _pool(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
 def _job(world: World, job: Job) -> dict[str, object]:
     instances = world.instances
     rows = instances.rows_of_job(job.row)
-    # With the job its tasks are deleted (JOB-16): of a job that is gone it counts how they had ended.
+    # Tasks are deleted with their job (JOB-16); a deleted job keeps the results of its tasks.
     deleted = job.deleted if job.state is None else {}
     succeeded = job.counts[COMPLETED] - job.failed + deleted.get(TaskResult.SUCCESS, 0)
     failed = job.failed + deleted.get(TaskResult.FAILURE, 0)
@@ -137,7 +137,7 @@ def _job(world: World, job: Job) -> dict[str, object]:
 
 
 def _job_schedule(world: World, schedule_id: str | None) -> dict[str, object]:
-    """The schedule of this id, or the last one that had it."""
+    """Return the job schedule with this id, or the last one that had it."""
     wanted = (schedule_id or "").lower()
     schedule = next((one for one in reversed(world.job_schedules.rows) if one.id.lower() == wanted), None)
     if schedule is None:

@@ -1,7 +1,6 @@
-"""A run: a scenario, a seed and a journal, played forward, looked at, and taken back.
+"""The simulation: a scenario, a seed and a journal, run forward, inspected, and moved back in time.
 
-Everything that changes is in the world; here is what drives it: the entries of the calendar, inputs as they
-take effect, conditions as they come true, expectations, and checkpoints.
+All state is in the world. This module drives it: calendar entries, inputs, conditions, expectations and checkpoints.
 """
 
 from __future__ import annotations
@@ -32,33 +31,33 @@ if TYPE_CHECKING:
     from engine.scenario.model import Scenario, TimelineEntry
     from engine.specs.commands import Command
 
-# A run without `until` ends at the latest then.
+# The end of a run without `until`.
 LONGEST_RUN_MS = 7 * DAY_MS
 
-# How many entries of the calendar happen between two looks at the checkpoints.
+# Calendar entries between two checks for a checkpoint.
 _SLICE = 512
 
 
 class Simulation:
     """One run of a scenario.
 
-    ``now_ms`` is the moment that is looked at, in ms since the scenario's start.
+    ``now_ms`` is the moment that is shown, in ms since the scenario's start.
     """
 
     def __init__(self, scenario: Scenario, seed: int | None = None, *, can_go_back: bool = True) -> None:
-        """Begin a run; ``seed`` None is the scenario's own. Without ``can_go_back`` no checkpoints are kept."""
+        """Begin a run with ``seed``, or the scenario's own. Without ``can_go_back`` no checkpoints are kept."""
         self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
         self.end_ms = LONGEST_RUN_MS if scenario.until_ms is None else scenario.until_ms
         self.now_ms = 0
-        self.jumps = 0  # how often another moment was looked at: what has been read of this one is then of no use
+        self.jumps = 0  # count of moves in time: anything read before the last one is obsolete
         self.refusals: list[RefusedCommand] = []
         self.world = World(scenario, self.seed, self.end_ms)
         self.names = RowNames(self.world)
         self.journal = Journal()
         self._expectations = Expectations(scenario.expect)
         self._waiting = [entry for entry in scenario.timeline if entry.when is not None]
-        self._looked_at = 0  # length of the log when conditions were last looked at
+        self._checked_length = 0  # length of the log when conditions were last checked
         self._enter_rules()
         self._enter_scenario()
         self._can_go_back = can_go_back
@@ -69,7 +68,7 @@ class Simulation:
 
     @property
     def log(self) -> EventLog:
-        """What has happened up to ``now_ms``."""
+        """The event log up to ``now_ms``."""
         return self.world.log
 
     @property
@@ -83,12 +82,12 @@ class Simulation:
         return self.now_ms >= self.end_ms or not self._something_is_due()
 
     def run_until(self, until_ms: int) -> None:
-        """Let everything happen up to and including ``until_ms``, at the latest to the end of the run."""
+        """Process everything up to and including ``until_ms``, at most to the end of the run."""
         while self.advance(until_ms, _SLICE):
             pass
 
     def advance(self, until_ms: int, max_events: int = _SLICE) -> bool:
-        """Let at most ``max_events`` entries happen; returns whether more is due up to ``until_ms``."""
+        """Process at most ``max_events`` calendar entries; return whether more are due up to ``until_ms``."""
         until_ms = min(until_ms, self.end_ms)
         calendar = self.world.calendar
         watches = bool(self._waiting) or self._expectations.watching
@@ -99,7 +98,7 @@ class Simulation:
         return more
 
     def _advance_watching(self, until_ms: int, max_events: int) -> bool:
-        """The same while conditions or expectations must be looked at after each instant."""
+        """Advance while conditions or expectations must be checked after each instant."""
         calendar = self.world.calendar
         for _ in range(max_events):
             when_ms = calendar.peek_ms()
@@ -107,11 +106,11 @@ class Simulation:
                 return False
             calendar.step()
             if calendar.instant_is_over():
-                self._look()
+                self._check_instant()
         return True
 
     def step(self) -> bool:
-        """Let the next entry of the calendar happen; returns whether there was one before the end of the run."""
+        """Process the next calendar entry; return whether there was one before the end of the run."""
         when_ms = self.world.calendar.peek_ms()
         if when_ms is None or when_ms > self.end_ms:
             return False
@@ -120,7 +119,7 @@ class Simulation:
         return True
 
     def finish(self) -> None:
-        """Settle the end of the run: what was expected is compared with what is."""
+        """End the run: compare what was expected with what is."""
         if self.scenario.until_ms is None:
             self.now_ms = min(self.now_ms, self.log.last_ms)
         self._expectations.settle(self.world, self.now_ms)
@@ -128,12 +127,12 @@ class Simulation:
 
     @property
     def expectations(self) -> list[Outcome]:
-        """What was expected, what was seen, and whether it is met; complete after ``finish``."""
+        """The outcomes of the scenario's expectations; complete after ``finish``."""
         return self._expectations.outcomes
 
     @property
     def command_outcomes(self) -> tuple[Outcome, ...]:
-        """For each of ``refusals`` whether it came as announced: commands refused, or to be refused and taken."""
+        """The outcomes of ``refusals``: commands that were refused, or should have been."""
         return self._expectations.commands
 
     def _something_is_due(self) -> bool:
@@ -142,19 +141,20 @@ class Simulation:
     # -- inputs --------------------------------------------------------------------------------------------------
 
     def submit(self, command: Command) -> None:
-        """Give a command by hand. It takes effect in the next millisecond, so that it replays exactly.
+        """Submit a command. It takes effect in the next millisecond, so that it replays exactly.
 
-        Raises BatchError when the service refuses it, which is logged. Commands given while the past is looked at are
-        refused: ``branch`` first.
+        Raises:
+            BatchError: The service refuses the command, which is logged, or the past is shown: ``branch`` first.
         """
         refused = self.submit_all((command,))[0]
         if refused is not None:
             raise refused
 
     def submit_all(self, given: Sequence[Command]) -> list[BatchError | None]:
-        """Give several commands by hand, which take effect together; returns for each why it was refused, if it was.
+        """Submit several commands that take effect together; return for each the reason of its refusal, or None.
 
-        Raises BatchError while the past is looked at.
+        Raises:
+            BatchError: An earlier moment is shown.
         """
         if self.is_past:
             raise BatchError("OperationInvalidForCurrentState", "this is the past: branch here first")
@@ -169,9 +169,10 @@ class Simulation:
 
     @contextmanager
     def trial(self) -> Iterator[None]:
-        """Whatever happens within the ``with`` is taken back at its end, as if it had never been.
+        """Undo at the end of the ``with`` block everything that happened in it.
 
-        Raises BatchError while the past is looked at.
+        Raises:
+            BatchError: An earlier moment is shown.
         """
         if self.is_past:
             raise BatchError("OperationInvalidForCurrentState", "this is the past: branch here first")
@@ -213,7 +214,7 @@ class Simulation:
             self._carry_out(one)
 
     def _carry_out(self, one: Input) -> None:
-        """One input takes effect, or is refused; either is logged."""
+        """Execute one input and log it, or its refusal."""
         world = self.world
         body = Json(to_json(one.command.wire()))
         event = "FaultInjected" if one.kind is DueKind.FAULT else "CommandAccepted"
@@ -226,7 +227,7 @@ class Simulation:
             commands.execute(world, one.command, one.extras)
         except BatchError as refusal:
             refused = refusal
-            # What is refused whole leaves no trace but its refusal; of a collection some tasks may be in (TASK-3).
+            # A command refused as a whole leaves only its refusal; addTasks may have added some tasks (TASK-3).
             if not isinstance(refusal, commands.PartlyRefused) or len(world.log) == mark + 1:
                 world.log.cut(mark)
             self._log_refusal(one, refusal, body)
@@ -237,7 +238,7 @@ class Simulation:
             self._expectations.refused(one.command, one.refused, "accepted" if refused is None else refused.code)
 
     def _miss_refusals(self) -> None:
-        """What was to be refused and never had its turn is a failure too; said once, however often the run ends."""
+        """Record once the expected refusals that never came because their commands were not given."""
         pending = [(one.when_ms, one.command, one.refused) for one in self.journal.pending()]
         waiting = [(self.now_ms, entry.command, entry.refused) for entry in self._waiting]
         for when_ms, command, code in pending + waiting:
@@ -258,33 +259,33 @@ class Simulation:
         )
         self.world.log.append(self.world.now_ms, shape)
 
-    def _look(self) -> None:
-        """An instant is over: have conditions come true, have expectations been met?"""
+    def _check_instant(self) -> None:
+        """Check conditions and expectations after an instant."""
         world = self.world
-        has_changed = len(world.log) != self._looked_at
-        self._looked_at = len(world.log)
+        has_changed = len(world.log) != self._checked_length
+        self._checked_length = len(world.log)
         for entry in list(self._waiting) if has_changed else ():
             assert entry.when is not None
             seen = observe(world, entry.when.subject, entry.when.wanted, world.now_ms)
             if matches(entry.when.wanted, seen):
                 self._waiting.remove(entry)
                 self._enter_entry(entry, world.now_ms + entry.after_ms, Origin.CONDITION)
-        # Also when nothing has changed: what follows may lie after the moment of an `at`.
-        self._expectations.look(world, has_changed=has_changed)
+        # Also without a change: the next entry may lie after the moment of an `at`.
+        self._expectations.check(world, has_changed=has_changed)
 
     # -- going back ----------------------------------------------------------------------------------------------
 
     @property
     def is_past(self) -> bool:
-        """Whether a moment is looked at after which more has been recorded."""
+        """Whether a moment is shown after which more has been recorded."""
         return self.world.log.has_future
 
     def seek(self, when_ms: int) -> None:
-        """Look at another moment of this run, earlier or later; what was given by hand stays in the journal."""
+        """Move to another moment of this run, earlier or later. Commands given by hand stay in the journal."""
         self.run_until(self.approach(when_ms))
 
     def approach(self, when_ms: int) -> int:
-        """Look at the last moment known from which ``advance`` leads to this one; returns it, kept within the run."""
+        """Move to the last known moment before ``when_ms``, which is kept within the run; return ``when_ms``."""
         when_ms = max(0, min(when_ms, self.end_ms))
         best = self.checkpoints.nearest(when_ms)
         if when_ms < self.now_ms or best.now_ms > self.now_ms:
@@ -292,7 +293,7 @@ class Simulation:
         return when_ms
 
     def branch(self) -> None:
-        """Make the moment that is looked at the present: what was recorded after it is forgotten."""
+        """Make the shown moment the present: discard what was recorded after it."""
         self.world.forget_future()
         self.names.forget()
         self.journal.forget_future()
@@ -319,11 +320,11 @@ class Simulation:
         self._waiting = list(checkpoint.waiting)
         self.refusals = list(checkpoint.refusals)
         self._expectations.restore(checkpoint.expectations)
-        self._looked_at = checkpoint.world.log_length
+        self._checked_length = checkpoint.world.log_length
         self.now_ms = checkpoint.now_ms
 
     def json_lines(self) -> Iterator[str]:
-        """The event log so far as JSON Lines, without line ends."""
+        """Yield the event log so far as JSON Lines, without line ends."""
         return self.log.json_lines(self.names)
 
     def _enter_rules(self) -> None:
