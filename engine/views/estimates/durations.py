@@ -1,4 +1,4 @@
-"""How long preparation, or release, has taken on the nodes where it has succeeded; only what is new is looked at."""
+"""The durations of preparation or release on the nodes where it has succeeded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SUCCEEDED = bytes(status == HookStatus.SUCCEEDED.value for status in range(256)
 
 
 class Spread(NamedTuple):
-    """How some durations are spread, in ms."""
+    """The spread of some durations, in ms."""
 
     median_ms: int
     p95_ms: int
@@ -28,10 +28,10 @@ class Spread(NamedTuple):
 
 
 class Durations:
-    """The durations of the last runs that have succeeded, in order."""
+    """The durations of the last successful runs, in order; each call reads only what is new."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Of no page yet."""
+        """Begin with no page."""
         self._simulation = simulation
         self._known: tuple[int, InstancePage | None] = (-1, None)
         self._counted = b""  # a 1 for each of the page's instances that is among the durations
@@ -39,7 +39,7 @@ class Durations:
         self._sorted_ms: list[int] = []
 
     def spread(self, page: InstancePage) -> Spread | None:
-        """The spread of what has succeeded so far; None where nothing has."""
+        """Return the spread of the successful runs so far; None where there are none."""
         self._look(page)
         found = self._sorted_ms
         if not found:
@@ -69,7 +69,7 @@ class Durations:
         self._known, self._counted, self._starts = known, counted, starts
 
     def _still_holds(self, before: bytes, counted: bytes, starts: Sequence[int]) -> bool:
-        """Whether all that was counted has succeeded still, in the same run."""
+        """Return whether all runs that were counted are still successful in the same run."""
         if len(before) > len(counted) or int.from_bytes(before) & ~int.from_bytes(counted):
             return False
         return all(map(eq, compress(starts, before), compress(self._starts, before)))

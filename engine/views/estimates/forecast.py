@@ -1,4 +1,4 @@
-"""When preparation, the tasks and the job end if it goes on like this: estimates, for nobody knows what comes."""
+"""Estimated ends of a job's preparation, of its tasks and of the job, if nothing unexpected happens."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ class Forecast(NamedTuple):
 
 
 class Forecaster:
-    """Estimates for one job. What it has learnt of the log it keeps from look to look."""
+    """Estimates for one job; what it has read from the log is kept between calls."""
 
     def __init__(
         self, simulation: Simulation, tasks: TaskPage, preparation: InstancePage, release: InstancePage
     ) -> None:
-        """For the job whose pages these are."""
+        """Estimate for the job of these pages."""
         self._simulation = simulation
         self._tasks = tasks
         self._preparation, self._release = preparation, release
         self._first_start: tuple[int, int | None] = (-1, None)
 
     def is_of(self, tasks: TaskPage, preparation: InstancePage, release: InstancePage) -> bool:
-        """Whether it looks at these pages."""
+        """Return whether it estimates for the job of these pages."""
         return (self._tasks, self._preparation, self._release) == (tasks, preparation, release)
 
     def look(self) -> Forecast:
-        """The estimates as of now; none for a job that is completed, deleted or not there yet."""
+        """Return the estimates as of now; none for a job that is completed, deleted or not there yet."""
         job = self._simulation.world.jobs.find(self._tasks.job_id)
         if job is None or job.state in (None, JobState.COMPLETED):
             return Forecast()
@@ -83,7 +83,7 @@ class Forecaster:
     # -- preparation and release ---------------------------------------------------------------------------------
 
     def _prepared_ms(self) -> int | None:
-        """The last planned end of the preparations that run."""
+        """Return the last planned end of the preparations that run."""
         ends = self._simulation.world.instances.prep_end
         return _latest_ms(ends, self._preparation, (HookStatus.RUNNING, HookStatus.RETRYING))
 
@@ -94,7 +94,7 @@ class Forecaster:
         return last_ms if last_ms <= self._simulation.now_ms else None
 
     def _more_preparations(self, job: Job) -> bool:
-        """Whether tasks wait while there are nodes that have not prepared, or must do so again."""
+        """Return whether tasks wait while some nodes have not prepared, or must prepare again."""
         if not job.has_prep or not job.counts[ACTIVE]:
             return False
         counts = self._preparation.counts()
@@ -103,13 +103,13 @@ class Forecaster:
         return bool(superseded) or self._preparation.nodes_present() > with_record
 
     def _released_ms(self) -> int | None:
-        """The last planned end of the release tasks that run; None while others have not started."""
+        """Return the last planned end of the release tasks that run; None while others have not started."""
         if self._release.counts().get(HookStatus.WILL_RUN):
             return None
         return _latest_ms(self._simulation.world.instances.release_end, self._release, (HookStatus.RUNNING,))
 
     def _release_ms(self, job: Job) -> int:
-        """How long the slowest of the release tasks to come takes, by what the scenario says of them."""
+        """Return the expected duration of the slowest release task to come, drawn as the scenario says."""
         nodes = self._release.counts().get(HookStatus.WILL_RUN, 0)
         duration = release_duration(self._simulation.world, job)
         return draws.draw_ms(duration, nodes / (nodes + 1)) if nodes and duration is not None else 0
@@ -131,7 +131,7 @@ class Forecaster:
         return self._simulation.now_ms + round(elapsed_ms * (waiting + running / 2) / (done + running / 2))
 
     def _began_ms(self) -> int | None:
-        """When the first task of the job started; looked for in the log once."""
+        """Return the start of the job's first task; the log is searched once."""
         jumps, began_ms = self._first_start
         if began_ms is None or jumps != self._simulation.jumps:
             self._first_start = self._simulation.jumps, self._new_began_ms()
@@ -146,7 +146,7 @@ class Forecaster:
 
 
 def _latest_ms(ends: array[int], page: InstancePage, running: tuple[HookStatus, ...]) -> int | None:
-    """The last of the planned ends of what runs."""
+    """Return the last of the planned ends of running instances."""
     codes, found = page.codes(), values(ends, page.rows())
     latest_ms = max(found, default=0)
     if found and HookStatus(codes[found.index(latest_ms)]) in running:

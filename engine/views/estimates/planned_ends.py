@@ -1,4 +1,4 @@
-"""When what runs now is planned to end."""
+"""Planned ends of running processes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def planned_task_end_ms(simulation: Simulation, task: int) -> int | None:
-    """The planned end of a running task, in ms since the start; None while it does not run."""
+    """Return the planned end of a running task, in ms since the start; None while it does not run."""
     tasks = simulation.world.tasks
     return tasks.ended[task] if tasks.state_of(task) is TaskState.RUNNING else None
 
 
 def planned_end_ms(simulation: Simulation, node: int) -> int | None:
-    """The last planned end of what runs on a node, in ms since the start; None where nothing runs.
+    """Return the last planned end of what runs on a node, in ms since the start; None where nothing runs.
 
-    A process that is stopped earlier, or tried again, ends at another moment.
+    A process that is stopped or retried ends at another moment.
     """
     world = simulation.world
     ends = [world.tasks.ended[task] for task in world.nodes.running[node]]
@@ -34,9 +34,9 @@ def planned_end_ms(simulation: Simulation, node: int) -> int | None:
 
 
 def planned_hook_end_ms(simulation: Simulation, hook: Hook, job_id: str, node: int) -> int | None:
-    """The planned end of a job's preparation or release on a node, in ms since the start; None while it does not run.
+    """Return the planned end of a job's preparation or release on a node, in ms since the start.
 
-    A try that fails is followed by another one, which ends later.
+    None while it does not run. An attempt that fails is followed by another one, which ends later.
     """
     job, instances = simulation.world.jobs.find(job_id), simulation.world.instances
     row = -1 if job is None else instances.row(job.row, node)

@@ -1,4 +1,4 @@
-"""Why the service's task counts differ from the states of the tasks."""
+"""Reasons why the task counts of the service differ from the states of the tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def why_counts(world: World, job: Job, following: Next | None) -> Explanation | None:
-    """Which tasks the counts show as something else; None while they show each as what it is."""
+    """Explain which tasks are counted as something else; return None while none is."""
     preparing, running = job.counts[PREPARING], job.counts[RUNNING]
     if not preparing:
         return None

@@ -1,4 +1,4 @@
-"""Why a task went to its node, and why it is tried again."""
+"""Reasons why a task went to its node, and why it runs again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FILLS = {
 
 
 def why_there(world: World, task: int, following: Next | None) -> Explanation | None:
-    """What spoke for the task's node when it was chosen; None where it has none, or has several at once."""
+    """Explain the choice of a task's node; return None where it has none, or several at once."""
     tasks = world.tasks
     state, profile, node = tasks.state_of(task), tasks.profile_of(task), tasks.node[task]
     began = state is TaskState.PREPARING or tasks.started[task] != NEVER_MS
@@ -42,7 +42,7 @@ def why_there(world: World, task: int, following: Next | None) -> Explanation | 
 
 
 def _wishes(world: World, task: int, profile: TaskProfile, node: int) -> list[Check]:
-    """The node that the task would have liked best."""
+    """Return the preference of the task for a node."""
     extra, wishes = world.tasks.extra(task), []
     if extra.node_retries:
         wishes.append(Check("tried again", True, "the service tries it on the same node first", "RETRY-7"))
@@ -56,7 +56,7 @@ def _wishes(world: World, task: int, profile: TaskProfile, node: int) -> list[Ch
 
 
 def _preparation(world: World, job: Job, task: int, node: int) -> list[Check]:
-    """Whether the job was prepared there already."""
+    """Return the check that the job was prepared there already."""
     row = world.instances.row(job.row, node) if job.has_prep else -1
     if row < 0:
         return []
@@ -71,7 +71,7 @@ def _preparation(world: World, job: Job, task: int, node: int) -> list[Check]:
 
 
 def why_again(world: World, task: int, following: Next | None) -> Explanation | None:
-    """Who or what makes the task run once more; None for a first attempt."""
+    """Explain why the task runs once more; return None for a first attempt."""
     tasks, extra = world.tasks, world.tasks.extra(task)
     if tasks.state_of(task) is None or not (extra.retry_count or extra.requeue_count or extra.system_retries):
         return None

@@ -1,4 +1,4 @@
-"""Why autoscale has set the targets that a pool has."""
+"""Reasons why autoscale has set the targets of a pool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SERVICE_ITEMS = 3  # of the results string; the user's variables follow (AS-68)
 
 
 def why_targets(world: World, pool: Pool) -> Explanation | None:
-    """What the last evaluation came to, from what, and when the next one is; None where autoscale is off."""
+    """Explain the last evaluation, its samples and the next one; return None where autoscale is off."""
     scaling = pool.scaling
     if scaling is None or scaling.run is None:
         return None
@@ -35,7 +35,7 @@ def why_targets(world: World, pool: Pool) -> Explanation | None:
 
 
 def next_evaluation(pool: Pool | None) -> Next | None:
-    """When the pool's targets can change by themselves (AS-84, AS-89)."""
+    """Return when the pool's targets can change by themselves (AS-84, AS-89)."""
     if pool is None or pool.scaling is None or pool.state is not PoolState.ACTIVE:
         return None
     return Next("the pool's formula is evaluated", pool.scaling.next_ms, "AS-84")
@@ -81,7 +81,7 @@ def _targets(scaling: Scaling) -> str:
 
 
 def _notes(scaling: Scaling, run: AutoScaleRun) -> list[Note]:
-    """The formula's own variables, and what would help where it failed."""
+    """Return the formula's own variables, and what would help where it failed."""
     own = run.items[_SERVICE_ITEMS:]
     notes = [Note(f"It came to {', '.join(f'{name} = {text}' for name, text in own)}.", "AS-68")] if own else []
     if run.error is None:

@@ -1,4 +1,7 @@
-"""The nodes of a pool by the reason why a task cannot go there now; the cost is that of the nodes and what runs."""
+"""The nodes of a pool by the reason why a task cannot go there now.
+
+The cost is that of the nodes and of what runs on them.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ _PREPARES: _Why = ("preparing for this job", "PREP-6")
 
 
 class Fit(NamedTuple):
-    """How the nodes of a pool stand to a task."""
+    """The nodes of a pool that fit a task, and the reasons why others do not."""
 
     present: int
     fitting: int
@@ -58,7 +61,7 @@ class Fit(NamedTuple):
 
 
 def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: TaskProfile) -> Fit:
-    """The pool's nodes by reason, the most frequent first, and what will change that first."""
+    """Sort the pool's nodes by reason, the most frequent first, with what will change that first."""
     slots = pool.slots if profile.exclusive else profile.required_slots
     nodes = world.nodes
     states, opens, frees = nodes.state, nodes.open, nodes.free
@@ -99,13 +102,13 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
 
 
 def _is_on(world: World, job: Job, node: int) -> bool:
-    """Whether a task of the job is on the node, rather than others alone."""
+    """Return whether a task of the job is on the node, rather than only others."""
     profiles, profile = world.tasks.profiles, world.tasks.profile
     return any(profiles[profile[task]].job == job.row for task in world.nodes.running[node])
 
 
 def _preparations(world: World, job: Job) -> dict[int, int]:
-    """The nodes where tasks wait for the job's preparation, and when that ends there."""
+    """Return the nodes where tasks wait for the job's preparation, and its end there."""
     instances, preparing = world.instances, world.nodes.preparing
     return {
         instances.node[row]: instances.prep_end[row]
@@ -127,7 +130,7 @@ def _reason(world: World, size: int, why: _Why, first: tuple[int, int] | None) -
 
 
 def _first_room(world: World, full: list[int], slots: int) -> tuple[int | None, int]:
-    """On which of these nodes there will be enough room first, and when."""
+    """Return the first of these nodes with enough room, and when."""
     if slots == 1:
         first = _first_end(world, set(full))
     else:
@@ -136,7 +139,7 @@ def _first_room(world: World, full: list[int], slots: int) -> tuple[int | None, 
 
 
 def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
-    """When the first task on one of these nodes ends, and on which; the lowest node where several end at once."""
+    """Return the end of the first task on any of these nodes, and the node; the lowest where several end at once."""
     first: tuple[int, int] | None = None
     for when_ms, task in ends_in_order(world):
         if first is not None and when_ms > first[0]:
@@ -148,7 +151,7 @@ def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
 
 
 def room_ms(world: World, node: int, slots: int) -> int | None:
-    """When enough of the tasks that run on the node have ended; None if what prepares there is in the way."""
+    """Return when enough of the running tasks have ended; None if preparing tasks take up the room."""
     running, ended = world.nodes.running[node], world.tasks.ended
     free = world.nodes.free[node]
     if len(running) == 1 or slots == free + 1:
@@ -161,7 +164,7 @@ def room_ms(world: World, node: int, slots: int) -> int | None:
 
 
 def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
-    """Why no task may come to the node, in the order of ``Scheduler.is_eligible`` (SCHED-8)."""
+    """Return why no task may come to the node, in the order of ``Scheduler.is_eligible`` (SCHED-8)."""
     state = world.nodes.state[node]
     why = STATE_REASONS.get(state)
     if state in (_N.STARTING, _N.UNUSABLE) and network.blocked_ports(world, world.pool_of(node)):
@@ -183,7 +186,7 @@ def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
 
 
 def state_passes_ms(world: World, agenda: Agenda, node: int) -> int | None:
-    """When the node's present state passes by itself; None if somebody has to do something."""
+    """Return when the node's present state passes by itself; None if somebody has to act."""
     state = world.nodes.state[node]
     if state == _N.WAITING_FOR_START_TASK:
         task = world.nodes[node].start_task
@@ -218,7 +221,7 @@ def _growth(agenda: Agenda, pool: Pool) -> Next | None:
 
 
 def first_end(world: World, nodes: Iterable[int], job: Job) -> Next | None:
-    """The running task of the job that ends first; None if none runs."""
+    """Return the running task of the job that ends first; None if none runs."""
     tasks = world.tasks
     ends = (
         (tasks.ended[task], task)
@@ -234,7 +237,7 @@ def first_end(world: World, nodes: Iterable[int], job: Job) -> Next | None:
 
 
 def occupancy(world: World, node: int) -> str:
-    """What is on the node, in words."""
+    """Describe what is on the node."""
     running, preparing = len(world.nodes.running[node]), len(world.nodes.preparing.get(node, ()))
     words = [some(running, "task") + " running"] if running or not preparing else []
     return ", ".join([*words, *([some(preparing, "task") + " preparing"] if preparing else [])])

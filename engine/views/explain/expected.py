@@ -1,4 +1,4 @@
-"""When what is waited for comes about if nothing else is done: found out by going on for a while, and back."""
+"""The change that something waits for, found by playing on for a while and taking that back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _USEFUL = (NodeState.IDLE, NodeState.RUNNING)
 
 
 class Expected(NamedTuple):
-    """What comes about, when (ms since the start), and by which rule; ``rule`` is empty where it did not until then."""
+    """A change, when it happens (ms since the start), and by which rule; ``rule`` is empty where nothing happened."""
 
     text: str
     when_ms: int
@@ -39,9 +39,10 @@ class _Wait(NamedTuple):
 
 
 def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | None:
-    """What a task, node, pool or job waits for; None where it waits for nothing, or while the past is looked at.
+    """Find out what a task, node, pool or job waits for.
 
-    Tasks and nodes are named by row number, the others by id.
+    Return None where it waits for nothing, or while the past is shown. Tasks and nodes are named by row number, the
+    others by id.
     """
     wait = _wait(simulation.world, kind, key)
     if wait is None or simulation.is_past:
@@ -59,7 +60,7 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | No
 
 
 def _first(simulation: Simulation, wait: _Wait, start: int) -> Expected | None:
-    """The first entry from this number on that is waited for."""
+    """Return the first entry from this number on that is waited for."""
     log = simulation.log
     for at in matching(log, lambda shape: shape.event == wait.event, start):
         if wait.row_a in (None, log.row_a[at]) and wait.row_b in (None, log.row_b[at]):

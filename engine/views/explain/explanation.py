@@ -19,7 +19,7 @@ NOTHING = "nothing by itself, somebody has to act"
 
 
 class Check(NamedTuple):
-    """One condition in the order in which the rules look at them, and the value that decided."""
+    """A condition in the order in which the rules check them, and the value that decided."""
 
     label: str
     ok: bool
@@ -28,7 +28,7 @@ class Check(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """How many nodes, or release tasks, share a reason; which of them changes first, and when, where that is known."""
+    """The number of nodes, or release tasks, with one reason; which of them changes first, and when, where known."""
 
     size: int
     text: str
@@ -65,7 +65,7 @@ class Explanation:
     nothing: str = ""  # the rule by which nothing that is due changes the answer; empty where something can, or has to
 
     def lines(self) -> list[str]:
-        """The answer as plain text, each sentence with its rule."""
+        """Return the answer as plain text, each sentence with its rule."""
         lines = [self.question]
         wide = max((len(check.label) for check in self.checks), default=0)
         lines += [f"{'✓' if ok else '✗'} {label:<{wide}}  {value} [{rule}]" for label, ok, value, rule in self.checks]
@@ -86,20 +86,20 @@ class Explanation:
 
 
 def earliest(events: Iterable[Next | None]) -> Next | None:
-    """What happens first; None where nothing is to happen."""
+    """Return what happens first; None where nothing is to happen."""
     return min((event for event in events if event is not None), key=lambda event: event.when_ms, default=None)
 
 
 def name_of(world: World, node: int) -> str:
-    """A node as scenarios name it, by its index in the pool: ``n3``."""
+    """Return a node as scenarios name it, by its index in the pool: ``n3``."""
     return f"n{world.nodes[node].position}"
 
 
 def moment(world: World, ms: int) -> str:
-    """A moment of the run, ``10:42:58``."""
+    """Return a moment of the run: ``10:42:58``."""
     return format_time(world.scenario.start, ms)
 
 
 def some(count: int, noun: str) -> str:
-    """``1 task``, ``2 tasks``, ``no task``."""
+    """Return a count with its noun: ``1 task``, ``2,000 tasks``, ``no task``."""
     return f"{count or 'no'} {noun}{'s' if count > 1 else ''}"

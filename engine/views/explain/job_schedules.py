@@ -1,4 +1,4 @@
-"""Why a job schedule makes no job now, when it makes the next, is still ending, or has ended."""
+"""Reasons why a job schedule makes no job now, is still ending, or has ended."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _S = JobScheduleState
 
 
 def why_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
-    """Why the schedule is in its state at ``now_ms``, and what it waits for."""
+    """Explain the schedule's state at ``now_ms``, and what it waits for."""
     match schedule.state:
         case _S.ACTIVE:
             return _active(world, schedule, now_ms)
@@ -48,7 +48,7 @@ def _active(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
 
 
 def _due(world: World, schedule: JobSchedule, now_ms: int) -> Check:
-    """Whether an occurrence waits for its job, since when and until when."""
+    """Check that an occurrence waits for its job, since when and until when."""
     timing = job_schedules.timing_of(world, schedule)
     occurrence = occurrences.due_occurrence(timing, schedule.turn, now_ms)
     label = "an occurrence is due"
@@ -68,7 +68,7 @@ def _no_active_job(world: World, job: Job | None) -> Check:
 
 
 def _quota(world: World) -> Check:
-    """ACC-9: a schedule short of quota tries each minute once there may be room."""
+    """Check the quota; a schedule short of it tries each minute once there may be room (ACC-9)."""
     used, limit = quotas.active_jobs_and_schedules(world), world.account.quotas.active_jobs_and_schedules
     return Check("quota", quotas.has_unit(world), f"{used} of {limit} active jobs and schedules", "ACC-9")
 
@@ -85,7 +85,7 @@ def _missed(world: World, schedule: JobSchedule, now_ms: int) -> list[Note]:
 
 
 def _unattended(schedule: JobSchedule) -> list[Note]:
-    """JS-12: a schedule is taken whatever it says of its jobs, but then somebody may have to look after each."""
+    """Warn of jobs that nothing ends; the service accepts such a schedule (JS-12)."""
     job = schedule.spec.job_specification
     manager = job.job_manager_task
     ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB

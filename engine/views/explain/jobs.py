@@ -1,4 +1,4 @@
-"""Why a job has not ended, is still terminating, or has ended."""
+"""Reasons why a job has not ended, is still terminating, or has ended."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Waiting = dict[tuple[str, str], list[tuple[int | None, int]]]
 
 
 def why_job(world: World, job: Job) -> Explanation:
-    """Why the job is in its state, and what it waits for."""
+    """Explain the job's state, and what it waits for."""
     match job.state:
         case _J.ACTIVE:
             return _active(world, job)
@@ -82,7 +82,7 @@ def _active(world: World, job: Job) -> Explanation:
 
 
 def _room(world: World, agenda: Agenda, job: Job) -> Fit | None:
-    """How the nodes stand to the task whose turn it is; None if no task waits for one."""
+    """Find nodes for the task whose turn it is; return None if no task waits for one."""
     queues = job.queues_in_order()
     if job.pool < 0 or not queues:
         return None
@@ -114,7 +114,7 @@ def _pool(world: World, job: Job) -> Check:
 
 
 def _obstacles(world: World, job: Job) -> list[Check]:
-    """What can keep its tasks active for ever (JOB-8)."""
+    """Return the checks of what can keep the tasks active for ever (JOB-8)."""
     checks = []
     book = world.dependencies.get(job.row)
     if book is not None and book.waiting_count:
@@ -161,7 +161,7 @@ def _suspended(world: World, job: Job) -> Explanation:
 
 
 def _ending(world: World, job: Job) -> Explanation:
-    """Which release tasks hold the job, and until when (REL-6, REL-10, REL-13)."""
+    """Explain which release tasks hold the job, and until when (REL-6, REL-10, REL-13)."""
     assert job.state is not None
     agenda, instances = Agenda(world), world.instances
     running: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""What is particular about a multi-instance task: where it can run, and what it waits for on its nodes (chapter 16)."""
+"""Reasons peculiar to multi-instance tasks: where they can run, and what they wait for on their nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def pool_check(pool: Pool) -> Check:
-    """Whether multi-instance tasks can run in the pool (MI-2)."""
+    """Check that multi-instance tasks can run in the pool (MI-2)."""
     if not pool.spec.enable_inter_node_communication:
         value = f"{pool.id} has no inter-node communication: it never runs there"
     elif pool.slots > 1:
@@ -27,7 +27,7 @@ def pool_check(pool: Pool) -> Check:
 
 
 def why_preparing(world: World, task: int, gang: Gang) -> Explanation:
-    """Why a task with all of its nodes does not run yet: it waits for the last of them (PREP-6)."""
+    """Explain why a task with all of its nodes does not run: it waits for the last preparation (PREP-6)."""
     tasks, instances = world.tasks, world.instances
     job = world.jobs[tasks.profile_of(task).job]
     rows = [instances.row(job.row, node) for node in gang.nodes]
@@ -50,7 +50,7 @@ def why_preparing(world: World, task: int, gang: Gang) -> Explanation:
 
 
 def running_checks(world: World, task: int, gang: Gang) -> tuple[Check, ...]:
-    """How far a running gang has come (MI-4)."""
+    """Return the progress of a running multi-instance task (MI-4)."""
     since = moment(world, world.tasks.started[task])
     returned = sum(gang.has_returned(subtask) for subtask in range(len(gang.nodes)))
     begun = gang.application_ms != NEVER_MS
@@ -67,7 +67,7 @@ def running_checks(world: World, task: int, gang: Gang) -> tuple[Check, ...]:
 
 
 def next_step(world: World, gang: Gang) -> Next:
-    """What happens next in a running gang."""
+    """Return the next event of a running multi-instance task."""
     if gang.application_ms != NEVER_MS or gang.due_ms not in gang.returns_ms:
         return Next("it ends", gang.due_ms, "TASK-7")
     where = name_of(world, gang.nodes[gang.returns_ms.index(gang.due_ms)])

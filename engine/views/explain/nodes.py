@@ -1,4 +1,4 @@
-"""Why a node is idle, busy, or of no use."""
+"""Reasons why a node is idle, busy, or out of order."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _REMEDIES_BY_CODE = {
 
 
 def why_node(world: World, node: int) -> Explanation:
-    """Why the node in this row is in its state, and what tasks of which job may come."""
+    """Explain the node's state, and which jobs' tasks may come."""
     state = world.nodes.state_of(node)
     where, pool = name_of(world, node), world.pool_of(node)
     if state is None:
@@ -114,13 +114,13 @@ def _error(error: NodeError) -> str:
 
 
 def _arriving(world: World, supply: Supply) -> Check:
-    """A package or an image that the node waits for before its start task (START-3)."""
+    """Check a package or an image that the node waits for before its start task (START-3)."""
     label, rule = ("container image", "CONT-2") if supply.is_image else ("application package", "APP-2")
     return Check(label, False, f"{supply.name}, there at {moment(world, supply.ready_ms)}", rule)
 
 
 def _job_check(world: World, job: Job, node: int) -> Check:
-    """Why no more tasks of the job are on the node."""
+    """Check why no more tasks of the job are on the node."""
     label = f"job {job.id}"
     row = world.instances.row(job.row, node)
     counts = f"{job.counts[0]} active, {job.busy} preparing or running"
@@ -143,7 +143,7 @@ def _job_check(world: World, job: Job, node: int) -> Check:
 
 
 def _owed(world: World, node: int) -> list[Note]:
-    """What preparation and release have to do with the node."""
+    """Return notes on preparation and release on the node."""
     notes = []
     for row in world.instances.rows_on(node):
         job = world.jobs[world.instances.job[row]]
@@ -189,7 +189,7 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
 
 
 def _next_of_jobs(world: World, node: int) -> Next | None:
-    """What can bring a task to an idle node: tasks that become known, or end elsewhere where others wait for that."""
+    """Return what can bring a task to an idle node: tasks that become known, or that end elsewhere."""
     pool, seen = world.pool_of(node), Agenda(world).tasks_seen
     changes: list[Next | None] = [next_evaluation(pool)]
     for job in list(world.jobs_of(pool))[:_MOST_JOBS]:

@@ -1,4 +1,4 @@
-"""Why a pool is resizing, or steady below its target."""
+"""Reasons why a pool is resizing, or steady below its target."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KINDS = ((True, "dedicated"), (False, "Spot"))
 
 
 def why_pool(world: World, pool: Pool) -> Explanation:
-    """Why the pool has the nodes that it has, what it waits for, and what it lacks."""
+    """Explain the pool's nodes, what it waits for, and what it lacks."""
     if pool.state is None:
         note = Note(f"It was deleted; it was gone at {moment(world, pool.since_ms)}.", "RSZ-10")
         return Explanation(world.scenario.start, f"Where is pool {pool.id}?", notes=(note,))
@@ -67,7 +67,7 @@ def why_pool(world: World, pool: Pool) -> Explanation:
 
 
 def network_checks(world: World, pool: Pool) -> list[Check]:
-    """What the pool's subnet keeps from its nodes, if anything (NET-4, NET-5, NET-7)."""
+    """Check the ports that the pool's subnet closes to its nodes (NET-4, NET-5, NET-7)."""
     closed = network.blocked_ports(world, pool)
     if not closed:
         return []
@@ -78,7 +78,7 @@ def network_checks(world: World, pool: Pool) -> list[Check]:
 
 
 def _upgrade_checks(world: World, pool: Pool) -> list[Check]:
-    """How far the upgrade of the operating system has come (POOL-22)."""
+    """Check the progress of an operating system upgrade (POOL-22)."""
     if not pool.upgrade:
         return []
     count = sum(os_upgrade.is_under_way(world, node) for node in pool.upgrade[0])
@@ -107,7 +107,7 @@ def _error_text(code: str, message: str, values: tuple[tuple[str, str], ...]) ->
 
 
 def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> tuple[list[Reason], list[Next]]:
-    """Nodes to come and nodes to go."""
+    """Return the nodes that come and the nodes that leave."""
     reasons: list[Reason] = []
     changes: list[Next] = []
     arrivals = agenda.allocations.get(pool.row, {})
@@ -148,7 +148,7 @@ def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> 
 
 
 def _notes(world: World, pool: Pool, short: dict[bool, int]) -> list[Note]:
-    """What stands in the way of more nodes, and who would have to act."""
+    """Return notes on what prevents more nodes, and who has to act."""
     notes = []
     if pool.state is PoolState.DELETING:
         return [Note("It disappears with its last node.", "RSZ-10")]

@@ -1,4 +1,4 @@
-"""Why preparation has run, has not run or runs again on a node, and what a task that came there now would meet."""
+"""Reasons why preparation has run, has not run or runs again on a node, and the effect on the next task."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
 
 
 def why_preparation(world: World, job: Job, node: int) -> Explanation:
-    """How the job stands with the node: the last run of its preparation, or why there was none."""
+    """Explain the last run of the job's preparation on the node, or why there was none."""
     where = name_of(world, node)
     prep = job.spec.job_preparation_task
     if prep is None:
@@ -75,7 +75,7 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
 
 
 def _delivery_notes(world: World, node: int, directory: str, view: InstanceView) -> list[Note]:
-    """When what the running instance needs is on the node, if it had or has to wait for that."""
+    """Note when all that the running instance needs is on the node, if it has to wait for that."""
     if setup_of(world, node, directory).failure is not None:
         return [Note("Something that it needs cannot be had.", "PREP-12")]
     when_ms = ready_ms(world, node, directory, view.start_ms)
@@ -120,7 +120,7 @@ def _start_notes(world: World, job: Job, node: int, view: InstanceView) -> list[
 
 
 def _rule_of_start(world: World, job: Job, node: int, start_ms: int) -> str:
-    """The rule that the log names for the start of a run; looks at the entries of that moment only."""
+    """Return the rule that the log names for the start of a run; reads the entries of that moment only."""
     log = world.log
     for index in range(log.index_at(start_ms - 1), log.index_at(start_ms)):
         shape = log.shapes[log.shape_of[index]]
@@ -154,7 +154,7 @@ def _state_notes(
 
 
 def _never_ran(world: World, job: Job, node: int) -> Explanation:
-    """What has to come together before preparation runs: a task of the job must be assigned to the node (PREP-3)."""
+    """Explain what is missing before preparation runs: a task of the job must be assigned to the node (PREP-3)."""
     nodes, agenda = world.nodes, Agenda(world)
     state = nodes.state_of(node)
     is_member = nodes[node].pool == job.pool

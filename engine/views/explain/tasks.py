@@ -1,4 +1,4 @@
-"""Why a task is where it is: waiting, preparing, running, completed."""
+"""Reasons why a task is waiting, preparing, running or completed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_IDS = 3  # of the tasks that a task waits for, so many are named
 
 
 def why_task(world: World, task: int, now_ms: int) -> Explanation:
-    """Why the task in this row is in its state, looked at in ``now_ms``."""
+    """Explain the state of the task in this row at ``now_ms``."""
     match world.tasks.state_of(task):
         case TaskState.ACTIVE:
             return _Waiting(world, task).explanation()
@@ -56,7 +56,7 @@ def why_task(world: World, task: int, now_ms: int) -> Explanation:
 
 
 class _Waiting:
-    """The conditions of SCHED-7 for one active task, in the order in which the scheduler meets them."""
+    """The conditions of SCHED-7 for one active task, in the order in which the scheduler checks them."""
 
     def __init__(self, world: World, task: int) -> None:
         self.world, self.task = world, task
@@ -83,7 +83,7 @@ class _Waiting:
         )
 
     def _nothing(self, checks: tuple[Check, ...]) -> str:
-        """The rule by which it waits until somebody acts; empty where that is not certain."""
+        """Return the rule by which it waits until somebody acts; empty where that is not certain."""
         deciding = next((check for check in checks if not check.ok), None)
         if deciding is None or (deciding.label == "job state" and self.job.state is not JobState.DISABLED):
             return ""
@@ -152,7 +152,7 @@ class _Waiting:
         return Check("size", False, f"needs {needed} slots, a node has {self.pool.slots}: it never runs", "SCHED-10")
 
     def _turn(self) -> Check | None:
-        """Of the tasks that need as many slots, or nodes, only the first is looked at."""
+        """Check its turn: of the tasks that need as many slots, or nodes, only the first is considered."""
         queue = self.job.ready.get(self.profile.lane)
         if queue is None or not queue.size or is_blocked(self.world, self.job, self.task):
             return None
@@ -174,7 +174,7 @@ class _Waiting:
         return Check(label, fit.fitting > 0, value, "SCHED-8")
 
     def _next(self, checks: tuple[Check, ...], fit: Fit | None) -> Next | None:
-        """What can change the first condition that is not met."""
+        """Return what can change the first condition that is not met."""
         deciding = next((check.label for check in checks if not check.ok), "")
         job = self.job
         if deciding == "job state":
@@ -271,7 +271,7 @@ def _running(world: World, task: int, now_ms: int) -> Explanation:
 
 
 def _set_up(world: World, node: int, directory: str, started_ms: int, now_ms: int) -> list[Check]:
-    """What is brought to the node before the process in this directory, if it waits for that."""
+    """Check what is downloaded to the node before the process in this directory, if it waits for that."""
     setup, until_ms = setup_of(world, node, directory), ready_ms(world, node, directory, started_ms)
     if setup.failure is not None:
         rule = _RULES.get(setup.failure.code, "TASK-6")

@@ -1,4 +1,4 @@
-"""What a job or task waits for, in a phrase; ``explain`` has the whole answer."""
+"""The next thing that a job or task waits for, in one phrase; ``explain.questions`` has the whole answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def job_waits_for(job: JobRow, pool: PoolRow | None) -> str:
-    """What has to come before the job's next state; empty where it waits for nothing."""
+    """Return what has to come before the job's next state; empty where it waits for nothing."""
     tasks = job.phases.tasks
     busy = tasks.running + tasks.preparing
     match job.state:
@@ -44,7 +44,7 @@ def _active(job: JobRow, pool: PoolRow | None, busy: int) -> str:
 
 
 def task_waits_for(simulation: Simulation, task: int) -> str:
-    """What keeps a task from running; empty where nothing does."""
+    """Return what keeps a task from running; empty where nothing does."""
     world = simulation.world
     tasks = world.tasks
     state = tasks.state_of(task)

@@ -1,4 +1,4 @@
-"""A number that changes in the course of a run, and what it was at any moment."""
+"""A number that changes in the course of a run, with its value at any moment."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ class Peak(NamedTuple):
 
 
 class CountsOverTime:
-    """Begins with 0. Only what it came to at the end of a millisecond is kept, and only where that is another value."""
+    """A number that begins with 0. Kept are its values at the end of each millisecond in which it changed."""
 
     def __init__(self) -> None:
-        """0 at all times."""
+        """Begin with 0 at all times."""
         self._now = 0
         self._when = array("q")
         self._values = array("q")
 
     def add(self, when_ms: int, change: int) -> None:
-        """It changes at a moment that is not before the last one."""
+        """Change it at a moment that is not before the last one."""
         self._now += change
         if self._when and self._when[-1] == when_ms:
             self._values[-1] = self._now
@@ -33,14 +33,15 @@ class CountsOverTime:
             self._values.append(self._now)
 
     def at(self, when_ms: int) -> int:
-        """What it was at a moment."""
+        """Return its value at a moment."""
         number = bisect_right(self._when, when_ms)
         return self._values[number - 1] if number else 0
 
     def highest(self, begin_ms: int, end_ms: int, known: Peak | None = None) -> tuple[int, Peak]:
-        """The highest value from ``begin_ms`` to before ``end_ms``; with what was found then, only what is new counts.
+        """Return the highest value from ``begin_ms`` to before ``end_ms``, and what the next call can go on from.
 
-        The last change is looked at again each time: its millisecond may not be over.
+        With ``known`` from an earlier call, only later changes are read. The last change is always read again: its
+        millisecond may not be over.
         """
         number, settled = known or (max(0, bisect_right(self._when, begin_ms) - 1), 0)
         last = bisect_right(self._when, end_ms - 1)

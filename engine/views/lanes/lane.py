@@ -1,4 +1,4 @@
-"""What one node did when, read from its entries of the log."""
+"""The activity of one node over time, read from its entries of the log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Doing(Enum):
-    """What a node does."""
+    """The activity of a node."""
 
     ABSENT = auto()  # not in its pool yet, or no more
     CHANGING = auto()  # neither idle nor running: its state says what
@@ -29,7 +29,7 @@ class Doing(Enum):
 
 
 class Stretch(NamedTuple):
-    """From ``begin_ms`` on, until the next one begins, a node does this; ``state`` is the node's own."""
+    """An activity from ``begin_ms`` on, until the next one begins; ``state`` is the node's own."""
 
     begin_ms: int
     doing: Doing
@@ -44,7 +44,7 @@ _ALWAYS_SHOWN = (Doing.FAILED, Doing.RETRYING, Doing.PREPARING)
 
 
 class Step(Enum):
-    """What an entry of the log does to a node."""
+    """The effect of a log entry on a node."""
 
     STATE = auto()
     TASK_BEGINS = auto()
@@ -57,7 +57,7 @@ class Step(Enum):
 
 
 class Meaning(NamedTuple):
-    """What entries of one shape do to a node."""
+    """The effect that all entries of one shape have on a node."""
 
     step: Step
     state: NodeState | JobState | None = None
@@ -76,7 +76,7 @@ _HOOKS = {
 
 
 def meaning_of(shape: Shape) -> Meaning | None:
-    """What entries of a shape do to a node; None where nothing."""
+    """Return the effect of entries of a shape on a node; None where they have none."""
     fields = dict(shape.fields)
     old, new = fields.get("from"), fields.get("to")
     match shape.event:
@@ -98,10 +98,10 @@ def meaning_of(shape: Shape) -> Meaning | None:
 
 
 class Lane:
-    """One node's stretches, in order. It goes on where it stopped when the log has grown."""
+    """The stretches of one node in order; it reads on where it stopped when the log has grown."""
 
     def __init__(self) -> None:
-        """A node of which nothing has been read."""
+        """Begin with nothing read."""
         self.begins = array("q")  # when each stretch began
         self.stretches: list[Stretch] = []
         self.task_begins = array("q")
@@ -114,7 +114,7 @@ class Lane:
         self._barred: set[int] = set()
 
     def take(self, when_ms: int, meaning: Meaning, row: int) -> None:
-        """The next entry: what it means, and the job or task that it is about."""
+        """Take the next entry: its meaning, and the job or task that it is about."""
         if meaning.step is Step.TASK_BEGINS:
             self._tasks += 1
             self.task_begins.append(when_ms)
@@ -179,26 +179,26 @@ class Lane:
     # -- looked at -----------------------------------------------------------------------------------------------
 
     def at(self, when_ms: int) -> Stretch:
-        """What the node did at a moment."""
+        """Return the activity of the node at a moment."""
         number = bisect_right(self.begins, when_ms)
         return self.stretches[number - 1] if number else _NOWHERE
 
     def has_begun(self, when_ms: int) -> bool:
-        """Whether the node was there at a moment or before."""
+        """Return whether the node was in its pool at a moment or before."""
         return bool(self.begins) and self.begins[0] <= when_ms
 
     @property
     def has_left(self) -> bool:
-        """Whether the node is not in its pool any more at the end of what has been read."""
+        """True if the node has left its pool at the end of what has been read."""
         return bool(self.stretches) and self.stretches[-1].doing is Doing.ABSENT
 
     def until_ms(self, when_ms: int) -> int | None:
-        """When the stretch of this moment ended; None while it has not."""
+        """Return the end of the stretch of this moment; None while it lasts."""
         number = bisect_right(self.begins, when_ms)
         return self.begins[number] if number < len(self.begins) else None
 
     def shown(self, begin_ms: int, end_ms: int) -> Stretch:
-        """What filled most of a time; a failure always shows, and so does preparation that began there."""
+        """Return the activity that filled most of a time; a failure or a preparation that began there wins."""
         number = bisect_right(self.begins, begin_ms - 1)
         if number == len(self.begins) or self.begins[number] >= end_ms:  # one stretch fills all of it
             return self.stretches[number - 1] if number else _NOWHERE
@@ -219,9 +219,9 @@ class Lane:
         return last[max(filled, key=filled.__getitem__)]
 
     def tasks_begun(self, begin_ms: int, end_ms: int) -> int:
-        """How many tasks began in this time."""
+        """Return the number of tasks that began in this time."""
         return bisect_right(self.task_begins, end_ms - 1) - bisect_right(self.task_begins, begin_ms - 1)
 
     def tasks_at(self, when_ms: int) -> int:
-        """How many tasks ran at a moment."""
+        """Return the number of tasks that ran at a moment."""
         return bisect_right(self.task_begins, when_ms) - bisect_right(self.task_ends, when_ms)

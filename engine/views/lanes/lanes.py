@@ -1,8 +1,7 @@
-"""Lanes: what each node did when, read from the log, that which was recorded after the present moment included.
+"""The activity of all nodes over time, read from the log with what was recorded after the present moment.
 
-Two steps keep this quick for ten thousand nodes. ``Lanes`` notes for every entry which node it concerns, looking only
-at entries that are new; a ``Lane`` reads a node's own entries when somebody looks at that node. Both go on where they
-stopped, so a long log is read in pieces.
+Two steps keep this quick for ten thousand nodes. ``Lanes`` notes for every new entry which node it concerns; a ``Lane``
+reads a node's own entries when that node is drawn. Both go on where they stopped, so a long log is read in pieces.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _NO_ENTRIES = array("I")
 
 
 def _kind(meaning: Meaning | None) -> int:
-    """How entries of this meaning are read: those of plain tasks are nearly all there are."""
+    """Return how entries of this meaning are read: nearly all are about plain tasks."""
     if meaning is None:
         return _NOTHING
     if meaning.step is Step.STATE and meaning.state in READY:
@@ -48,14 +47,14 @@ def _hook_row(hook: Hook, job: int) -> int:
 
 
 class JobStretch(NamedTuple):
-    """From ``begin_ms`` on, until the next one begins, a job is in this state; None is deleted."""
+    """A state of a job from ``begin_ms`` on, until the next one begins; None is deleted."""
 
     begin_ms: int
     state: JobState | None
 
 
 class InstanceSpan(NamedTuple):
-    """Preparation or release ran on a node; without ``has_failed`` it still runs, or the node cut it short."""
+    """A run of preparation or release on a node; without ``has_failed`` it still runs, or the node interrupted it."""
 
     begin_ms: int
     end_ms: int | None
@@ -64,10 +63,10 @@ class InstanceSpan(NamedTuple):
 
 
 class Lanes:
-    """All nodes of a run, and its jobs."""
+    """The lanes of all nodes of a run, and the states of its jobs."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Nothing is read before ``refresh``."""
+        """Begin with nothing read; ``refresh`` reads."""
         self._simulation = simulation
         self._meanings: list[Meaning | None] = []  # by shape
         self._kinds = b""
@@ -94,9 +93,10 @@ class Lanes:
     # -- reading -------------------------------------------------------------------------------------------------
 
     def refresh(self, at_most: int | None = None) -> None:
-        """Read what has been recorded since.
+        """Read what has been recorded since the last call.
 
-        At most ``at_most`` entries are read here, and as many for lanes that are looked at until the next ``refresh``.
+        Args:
+            at_most: The number of entries to read here, and for lanes until the next ``refresh``; None reads all.
         """
         log = self._log
         length = self._cuts.shortest()
@@ -113,14 +113,11 @@ class Lanes:
 
     @property
     def progress(self) -> float:
-        """How much of the log has been read, 0 to 1."""
+        """The share of the log that has been read, 0 to 1."""
         return self._read / max(1, self._log.recorded)
 
     def unread_from_ms(self, node: int | None = None) -> int | None:
-        """Since when there is something that has not been read, of a node's lane if one is named; None: all has been.
-
-        In ms since the start.
-        """
+        """Return when the first unread entry of a node's lane, or of the log, happened, in ms; None if all are read."""
         if node is not None and node < len(self._entries):
             entries, read = self._entries[node], self.lane(node).read
             if read < len(entries):
@@ -129,7 +126,7 @@ class Lanes:
 
     @property
     def recorded_ms(self) -> int:
-        """How far the recording goes, in ms since the start."""
+        """The end of the recording, in ms since the start."""
         log = self._log
         last_ms = log.recorded_entry(log.recorded - 1)[0] if log.recorded else 0
         return max(last_ms, self._simulation.now_ms)
@@ -166,7 +163,7 @@ class Lanes:
         self._read += len(when)
 
     def _take_other(self, number: int, when_ms: int, shape: int, row: int, node: int) -> None:
-        """Whatever is no plain task: the job, or the pool of a new node, is in ``row``."""
+        """Read an entry that is not about a plain task; ``row`` is the job, or the pool of a new node."""
         meaning = self._meanings[shape]
         assert meaning is not None
         if meaning.step is Step.JOB_CHANGES:
@@ -207,7 +204,7 @@ class Lanes:
     # -- looked at -----------------------------------------------------------------------------------------------
 
     def lane(self, node: int) -> Lane:
-        """One node's lane, as far as ``refresh`` allows it to be read: see ``unread_from_ms``."""
+        """Return one node's lane, as far as ``refresh`` allows it to be read: see ``unread_from_ms``."""
         lane = self._lanes.setdefault(node, Lane())
         entries = self._entries[node] if node < len(self._entries) else _NO_ENTRIES
         if lane.read == len(entries):
@@ -224,13 +221,13 @@ class Lanes:
         return lane
 
     def failed_among(self, nodes: Sequence[int]) -> list[int]:
-        """The nodes on which it, or preparation or release there, has failed, of some that are in ascending order."""
+        """Return those of some nodes, in ascending order, that failed, or on which preparation or release failed."""
         last = len(nodes)
         places = ((bisect_left(nodes, node), node) for node in sorted(self.totals.failures))
         return [node for at, node in places if at < last and nodes[at] == node]
 
     def job(self, job_id: str) -> list[JobStretch]:
-        """The states of a job, in order; empty while there is no job of this id."""
+        """Return the states of a job, in order; empty while there is no job of this id."""
         job = self._simulation.world.jobs.find(job_id)
         found = []
         for number in () if job is None else self._jobs.get(job.row, ()):
@@ -241,7 +238,7 @@ class Lanes:
         return found
 
     def hook_runs(self, hook: Hook, job_id: str, node: int) -> Sequence[InstanceSpan]:
-        """When preparation or release of a job ran on a node, tries one by one."""
+        """Return the runs of preparation or release of a job on a node, retries one by one."""
         job = self._simulation.world.jobs.find(job_id)
         found: list[InstanceSpan] = []
         for number in () if job is None else self._hooks.get((_hook_row(hook, job.row), node), ()):
@@ -257,12 +254,12 @@ class Lanes:
         return found
 
     def in_pool(self, pool_id: str) -> tuple[CountsOverTime, CountsOverTime, CountsOverTime]:
-        """Nodes, running tasks, and nodes that prepare, of a pool."""
+        """Return the nodes, running tasks and preparing nodes of a pool over time."""
         pool = self._simulation.world.pools.find(pool_id)
         return self.totals.of_pool(-1 if pool is None else pool.row)
 
     def tasks_at(self, node: int, when_ms: int) -> list[int]:
-        """The tasks that ran on a node at a moment, in the order of their starts."""
+        """Return the tasks that ran on a node at a moment, in the order of their starts."""
         entries = self._entries[node] if node < len(self._entries) else _NO_ENTRIES
         at = bisect_right(entries, when_ms, key=lambda number: self._log.recorded_entry(number)[0])
         left = self.lane(node).tasks_at(when_ms)

@@ -1,4 +1,4 @@
-"""What there has been on each node and in each pool so far, counted while the log is read."""
+"""Totals by node and by pool over time, counted while the log is read."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NEVER_MS = -1
 
 
 class LaneTotals:
-    """Sums by node, and numbers over time by pool."""
+    """Totals by node, and numbers over time by pool."""
 
     def __init__(self) -> None:
-        """Nothing has been read."""
+        """Begin with nothing read."""
         self._pools = array("i")  # by node
         self._working: list[int] = []  # tasks and subtasks that run, by node
         self.failures: dict[int, int] = {}  # by node: how often it, or preparation or release there, has failed
@@ -32,7 +32,7 @@ class LaneTotals:
         self._of_pool: dict[int, tuple[CountsOverTime, CountsOverTime, CountsOverTime]] = {}
 
     def of_pool(self, pool: int) -> tuple[CountsOverTime, CountsOverTime, CountsOverTime]:
-        """Nodes, running tasks, and nodes that prepare, of a pool."""
+        """Return the nodes, running tasks and preparing nodes of a pool over time."""
         found = self._of_pool.get(pool)
         if found is None:
             found = self._of_pool[pool] = CountsOverTime(), CountsOverTime(), CountsOverTime()
@@ -41,12 +41,12 @@ class LaneTotals:
     # -- counting ------------------------------------------------------------------------------------------------
 
     def begin_task(self, when_ms: int, node: int) -> None:
-        """A task begins on a node."""
+        """Count a task that begins on a node."""
         self._begin_work(when_ms, node)
         self.of_pool(self._pools[node])[1].add(when_ms, 1)
 
     def end_task(self, when_ms: int, node: int) -> None:
-        """A task on a node has ended."""
+        """Count a task that has ended on a node."""
         self._end_work(when_ms, node)
         self.of_pool(self._pools[node])[1].add(when_ms, -1)
 
@@ -63,7 +63,7 @@ class LaneTotals:
             self._busy[node] += when_ms - self._busy_since[node]
 
     def take(self, when_ms: int, meaning: Meaning, row: int, node: int) -> None:
-        """An entry about a node that is not about a plain task; a new node's pool is its ``row``."""
+        """Count an entry that is not about a plain task; a new node's pool is its ``row``."""
         if node >= len(self._pools):
             self._grow(when_ms, pool=row)
         if meaning.has_failed:
@@ -103,7 +103,7 @@ class LaneTotals:
         jobs[job] = None
 
     def _end_preparation(self, when_ms: int, node: int, job: int | None) -> None:
-        """One job's preparation has ended on a node, or, where none is named, all of them."""
+        """Count the end of one job's preparation on a node; of all of them where no job is named."""
         jobs = self._preparing.get(node)
         if not jobs:
             return
@@ -117,12 +117,12 @@ class LaneTotals:
     # -- told ----------------------------------------------------------------------------------------------------
 
     def first_work_ms(self, node: int) -> int | None:
-        """When the first task began on a node; None as long as none has."""
+        """Return the start of the first task on a node; None while there was none."""
         when_ms = self._first_work[node] if node < len(self._first_work) else _NEVER_MS
         return None if when_ms == _NEVER_MS else when_ms
 
     def busy_share(self, node: int, until_ms: int) -> float:
-        """For how much of its time in the pool, up to ``until_ms``, tasks ran on a node: 0 to 1."""
+        """Return the share of its time in the pool, up to ``until_ms``, in which tasks ran on a node: 0 to 1."""
         if node >= len(self._came):
             return 0.0
         left_ms = until_ms if self._left[node] == _NEVER_MS else self._left[node]

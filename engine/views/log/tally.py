@@ -1,4 +1,4 @@
-"""Tallies: what a part of the log comes to, in numbers. Runs, branches and moments are compared by them."""
+"""Counts of what happened in a part of the log, by which runs, branches and moments are compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Measure(Enum):
-    """What is counted, in the words of the dashboard."""
+    """A count, in the words of the dashboard."""
 
     SUCCEEDED = "tasks succeeded"
     FAILED = "tasks failed"
@@ -46,14 +46,14 @@ class LogColumns(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """The numbers, and when each job was completed (by id, in ms since the start)."""
+    """The counts, and when each job was completed (by id, in ms since the start)."""
 
     counts: Mapping[Measure, int]
     completed_ms: Mapping[str, int]
 
 
 def tally(simulation: Simulation, columns: LogColumns, start: int = 0, stop: int | None = None) -> Tally:
-    """What the entries from number ``start`` on, and before ``stop``, come to."""
+    """Count the entries from number ``start`` on, and before ``stop``."""
     shapes = simulation.log.shapes
     measured = [_measure(shape) for shape in shapes]
     completes = [_completes(shape) for shape in shapes]
@@ -70,12 +70,12 @@ def tally(simulation: Simulation, columns: LogColumns, start: int = 0, stop: int
 
 
 def _job_name(simulation: Simulation, job: int) -> str:
-    """The id of a job; one that only another branch had has none here."""
+    """Return the id of a job; a job that only another branch had gets a number instead."""
     return simulation.names.job(job) if job < len(simulation.world.jobs) else f"job number {job + 1}"
 
 
 def node_ms(simulation: Simulation, columns: LogColumns, until_ms: int) -> int:
-    """How long nodes were in their pools up to a moment, all together, in ms."""
+    """Return how long nodes were in their pools up to a moment, all together, in ms."""
     moves = [_of_node_of(shape) for shape in simulation.log.shapes]
     since: dict[int, int] = {}
     total = 0
@@ -96,7 +96,7 @@ def _of_node_of(shape: Shape) -> Measure | None:
 
 
 def parted_at(one: LogColumns, other: LogColumns) -> int | None:
-    """The number of the first entry in which two logs differ; None where one is the beginning of the other."""
+    """Return the first entry in which two logs differ; None where one is the beginning of the other."""
     both = min(len(one.when), len(other.when))
     low, high = 0, both  # entries are equal up to somewhere, and then never compared again
     if all(a[:both] == b[:both] for a, b in zip(one, other, strict=True)):
@@ -115,7 +115,7 @@ def _completes(shape: Shape) -> bool:
 
 
 def _measure(shape: Shape) -> Measure | None:
-    """What an entry counts as; None where as nothing."""
+    """Return the measure that entries of a shape count for; None for others."""
     fields = dict(shape.fields)
     match shape.event:
         case "TaskStateChanged":

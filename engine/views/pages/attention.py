@@ -1,4 +1,4 @@
-"""What needs somebody: failures and delays that are still there, grouped by cause."""
+"""Failures and delays that need attention, grouped by cause."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_TASKS = 2000  # looked at for their exit codes; there may be a million
 
 
 class Concern(NamedTuple):
-    """Nodes, tasks, a job or a pool that share one trouble."""
+    """Nodes, tasks, a job or a pool with the same trouble."""
 
     kind: str  # preparation, release, node, task, pool, job
     text: str
@@ -34,14 +34,14 @@ class Concern(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many share it."""
+        """The number of nodes or tasks."""
         return len(self.nodes) or len(self.tasks) or 1
 
 
 def concerns_of(
     simulation: Simulation, pool_id: str, preparation: InstancePage, release: InstancePage, tasks: TaskPage
 ) -> list[Concern]:
-    """What is wrong with a job and its pool now, and with the size of any pool, newest first."""
+    """Return the troubles of a job and its pool, and of the size of any pool, newest first."""
     found = [
         *_job(simulation, preparation),
         *_hooks(preparation),
@@ -54,7 +54,7 @@ def concerns_of(
 
 
 def _job(simulation: Simulation, preparation: InstancePage) -> list[Concern]:
-    """A job that waits: it has tasks to run, none runs, and none is about to."""
+    """Return the trouble of a job that has tasks to run while none runs and none is about to."""
     world = simulation.world
     job = world.jobs.find(preparation.job_id)
     if job is None or not job.counts[ACTIVE] or job.busy:

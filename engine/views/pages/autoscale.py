@@ -1,4 +1,4 @@
-"""How a pool scales itself: its formula, what it has come to so far, and what another one would."""
+"""Autoscale of a pool: its formula, past evaluations, and trials of other formulas."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ScalePage(NamedTuple):
 
 
 def scale_page(simulation: Simulation, pool_id: str) -> ScalePage | None:
-    """How a pool scales itself; None where autoscale is off, and while there is no pool of this id."""
+    """Return the autoscale of a pool; None where it is off, and while there is no pool of this id."""
     pool = simulation.world.pools.find(pool_id)
     if pool is None or pool.scaling is None or pool.scaling.run is None:
         return None
@@ -47,16 +47,19 @@ def scale_page(simulation: Simulation, pool_id: str) -> ScalePage | None:
 
 
 def dry_run(simulation: Simulation, pool_id: str, formula: str) -> AutoScaleRun | None:
-    """What a formula would come to now, changing nothing (AS-87); None while there is no pool of this id.
+    """Evaluate a formula on a pool now without changing anything (AS-87); return None while there is no such pool.
 
-    A pool without autoscale has no samples. Raises FormulaError where the text is no formula (AS-72).
+    A pool without autoscale has no samples.
+
+    Raises:
+        FormulaError: The text is no formula (AS-72).
     """
     pool = simulation.world.pools.find(pool_id)
     return None if pool is None else autoscaling.evaluate(simulation.world, pool, formula, simulation.now_ms)
 
 
 def refusal_of(simulation: Simulation, pool_id: str, formula: str) -> BatchError | None:
-    """Why the service would not take a formula for the pool now, whatever it comes to (AS-72, AS-85)."""
+    """Return why the service would refuse any formula for the pool now; None if it would not (AS-72, AS-85)."""
     pool = simulation.world.pools.find(pool_id)
     if pool is None:
         return BatchError("PoolNotFound", poolId=pool_id)

@@ -1,4 +1,4 @@
-"""Many rows at once: what is asked of ten thousand nodes for every frame must not cost a loop over them each time."""
+"""Reads of many rows at once: a frame must not loop over ten thousand nodes for each question."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def values(column: array[int], rows: Sequence[int]) -> Sequence[int]:
-    """The values of a column in these rows, which are in ascending order."""
+    """Return the values of a column in these rows, which are in ascending order."""
     if not rows:
         return ()
     first, last = rows[0], rows[-1]
@@ -21,19 +21,19 @@ def values(column: array[int], rows: Sequence[int]) -> Sequence[int]:
 
 
 def side_by_side(high: bytes, low: bytes, low_bits: int) -> bytes:
-    """The bits of two columns in one: those of ``low`` below, ``low_bits`` wide, those of ``high`` above them."""
+    """Combine two columns in one: the bits of ``high`` above the ``low_bits`` bits of ``low``."""
     together = int.from_bytes(high) << low_bits | int.from_bytes(low)
     return together.to_bytes(len(low))
 
 
 def count_bits(flags: bytes, bits: int) -> int:
-    """How many of the ones in ``flags`` stand where ``bits`` has one; both begin with place 0."""
+    """Count the ones in ``flags`` at places where ``bits`` has one; both begin with place 0."""
     written = f"{bits:0{len(flags)}b}"[::-1].encode()  # the codes of 0 and 1 differ in their lowest bit
     return (int.from_bytes(flags) & int.from_bytes(written)).bit_count()
 
 
 def places(states: bytes, state: int) -> list[int]:
-    """Where a state stands."""
+    """Return the places of a state."""
     found = []
     at = states.find(state)
     while at >= 0:

@@ -1,4 +1,4 @@
-"""What a task depends on, and what depends on it (DEP-2)."""
+"""The dependencies of a task in both directions (DEP-2)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ParentRange(NamedTuple):
 
 
 class Dependencies(NamedTuple):
-    """Both directions; ``children`` are row numbers."""
+    """The dependencies of a task in both directions; ``children`` are row numbers."""
 
     is_used: bool  # the job uses task dependencies (DEP-1)
     parents: Sequence[Parent] = ()
@@ -35,7 +35,7 @@ class Dependencies(NamedTuple):
 
 
 def dependencies_of(simulation: Simulation, task: int) -> Dependencies:
-    """The dependencies of the task in this row."""
+    """Return the dependencies of the task in this row."""
     world = simulation.world
     tasks = world.tasks
     job = world.jobs[tasks.block_of(task).job]

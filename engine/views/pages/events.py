@@ -1,4 +1,4 @@
-"""The event log as a list: one row for each entry; tasks that were added together are one row."""
+"""The event log as a list: one row for each entry, and one for tasks that were added together."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class EventPage:
     """All entries up to now."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Look at the log of a simulation."""
+        """List the log of a simulation."""
         self._simulation = simulation
         self._failures = LogReader(simulation, of_kind(is_failure))
 
@@ -59,12 +59,12 @@ class EventPage:
         return self._failures.entries()
 
     def is_failure(self, index: int) -> bool:
-        """Whether an entry tells of a failure."""
+        """Return whether an entry tells of a failure."""
         log = self._simulation.log
         return is_failure(log.shapes[log.shape_of[index]])
 
     def is_about(self, index: int, kind: str, key: int | str) -> bool:
-        """Whether an entry is about a node or task (by row number), or a job or pool (by id)."""
+        """Return whether an entry is about a node or task (by row number), or a job or pool (by id)."""
         entry = self.row(index)
         match kind:
             case "node":
@@ -77,11 +77,11 @@ class EventPage:
                 return entry.pool_id == key and entry.node is None
 
     def when_ms(self, index: int) -> int:
-        """When an entry happened, in ms since the start."""
+        """Return the moment of an entry, in ms since the start."""
         return self._simulation.log.when[index]
 
     def row(self, index: int) -> EventRow:
-        """One entry's row."""
+        """Return one entry's row."""
         log = self._simulation.log
         world = self._simulation.world
         shape = log.shapes[log.shape_of[index]]
@@ -125,7 +125,7 @@ class EventPage:
         )
 
     def density(self, bins: int, until_ms: int) -> list[tuple[int, int]]:
-        """How many entries and how many failures each of ``bins`` equal parts of the time to ``until_ms`` has."""
+        """Count entries and failures in each of ``bins`` equal parts of the time to ``until_ms``."""
         log = self._simulation.log
         failures = self.failures()
         edges = [(0, 0)]
@@ -135,11 +135,11 @@ class EventPage:
         return [(high[0] - low[0], high[1] - low[1]) for low, high in pairwise(edges)]
 
     def by_hand_ms(self) -> list[int]:
-        """When something was done by hand, in ms since the start."""
+        """Return the moments of the commands given by hand, in ms since the start."""
         return [one.when_ms for one in self._simulation.journal.by_hand()]
 
     def by_hand(self) -> list[int]:
-        """The entries that tell of what was done by hand, in order; what lies after now is not among them."""
+        """Return the entries of the commands given by hand, in order, up to now."""
         log, found = self._simulation.log, []
         given: dict[int, Counter[tuple[str, str]]] = {}
         for one in self._simulation.journal.by_hand():
@@ -157,7 +157,7 @@ class EventPage:
         return found
 
     def script_line(self, index: int) -> str | None:
-        """The entry of a timeline that a command or fault comes from, or is recorded as; None for other events."""
+        """Return the timeline entry that a command or fault comes from, or is saved as; None for other events."""
         event = self.row(index)
         if event.event not in _OF_COMMANDS:
             return None
@@ -165,18 +165,18 @@ class EventPage:
         return timeline_line(event.t_ms, str(event.fields["command"]), cast("Plain", event.fields["body"]), code)
 
     def next_ms(self) -> int | None:
-        """The next moment at which something is due; None where nothing is."""
+        """Return the next moment at which something is due; None where nothing is."""
         return self._simulation.world.calendar.peek_ms()
 
     def previous_ms(self) -> int | None:
-        """The last moment before now at which something happened; None at the beginning."""
+        """Return the last moment before now at which something happened; None at the beginning."""
         log = self._simulation.log
         before = log.index_at(self._simulation.now_ms - 1)
         return log.when[before - 1] if before else None
 
 
 def is_failure(shape: Shape) -> bool:
-    """Whether an event tells that something went wrong."""
+    """Return whether an event tells that something went wrong."""
     if shape.event in ("CommandRefused", "TaskScheduleFail", "FaultInjected"):
         return True
     fields = dict(shape.fields)

@@ -1,4 +1,4 @@
-"""The files on one node as a tree that is looked at again and again, and what becomes of its directories."""
+"""The files on one node as a tree, and the reasons why its directories go."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NEVER_MS = 1 << 62
 
 
 class Cause(Enum):
-    """Why the files of a directory go."""
+    """The reason why the files of a directory are deleted."""
 
     RETENTION = auto()
     TASK_DELETED = auto()
@@ -49,10 +49,10 @@ _OPERATIONS = {"reimage": Cause.REIMAGED, "deallocate": Cause.DEALLOCATED, "remo
 
 
 class Fate(NamedTuple):
-    """What takes a directory away, or has taken it.
+    """A deletion of a directory, in the future or in the past.
 
     ``when_ms`` is ms since the start; None where that is not known: the process has not ended, or the node waits for
-    its tasks. ``retention_ms`` stands with RETENTION only.
+    its tasks. ``retention_ms`` is set with RETENTION only.
     """
 
     cause: Cause
@@ -61,7 +61,7 @@ class Fate(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A file or directory. ``size`` is bytes, of a directory those of all files below it; ``gone`` is what took it."""
+    """A file or directory. ``size`` in bytes includes all files below; ``gone`` is the deletion that took it."""
 
     path: str
     is_directory: bool
@@ -73,7 +73,7 @@ class FilePage:
     """One node's files as they are now, and the directories of processes that were there."""
 
     def __init__(self, simulation: Simulation, node: int) -> None:
-        """Look at a node; the log is read once."""
+        """Read the log for a node once."""
         self._simulation = simulation
         self.node = node
         self._directories = NodeDirectories(simulation, node)
@@ -97,26 +97,26 @@ class FilePage:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is or was such a node; not at a moment before it was allocated."""
+        """True if the node was allocated at this moment or before."""
         return self.node < len(self._simulation.world.nodes.state)
 
     @property
     def left_ms(self) -> int | None:
-        """When the node left its pool, in ms since the start; None while it is there, or not yet."""
+        """The moment when the node left its pool, in ms since the start; None while it is there, or not yet."""
         return self._simulation.world.nodes[self.node].gone_ms if self.is_known else None
 
     def children(self, path: str) -> Sequence[str]:
-        """The paths in a directory, sorted; the root is the empty path. What is gone has none."""
+        """Return the paths in a directory, sorted; the root is the empty path. A deleted directory has none."""
         return self._children.get(path, ())
 
     def item(self, path: str) -> Item | None:
-        """What has this path; None if nothing has."""
+        """Return the item with this path; None if there is none."""
         if path not in self._sizes:
             return None
         return Item(path, path in self._children, self._sizes[path], self._gone.get(process_directory(path)))
 
     def below(self, path: str) -> list[Item]:
-        """Everything below a directory, sorted by path; not what is gone."""
+        """Return everything below a directory that is not deleted, sorted by path."""
         found: list[Item] = []
         pending = list(self.children(path))
         while pending:
@@ -127,14 +127,14 @@ class FilePage:
         return sorted(found)
 
     def read(self, path: str) -> str | None:
-        """The text of a file; None if there is none, and empty where only the size is known."""
+        """Return the text of a file; None if there is none, and empty where only the size is known."""
         item = self.item(path)
         if item is None or item.is_directory or item.gone is not None:
             return None
         return self._simulation.world.disks[self.node].read(path) or ""
 
     def fates(self, path: str) -> list[Fate]:
-        """What will take a file or directory away as far as is known, or what has taken it."""
+        """Return the deletions to come of a file or directory as far as they are known, or the past one."""
         directory = process_directory(path)
         if directory in self._gone:
             return [self._gone[directory]]
@@ -156,7 +156,7 @@ class FilePage:
     # -- looking -------------------------------------------------------------------------------------------------
 
     def _settle(self) -> None:
-        """Find out which directories have gone, and until when that holds if nothing happens."""
+        """Find out which directories are deleted, and until when that holds if nothing happens."""
         self._gone, self._good_until_ms = {}, _NEVER_MS
         for path, owner in self._directories.owners.items():
             fates = [fate for fate in self._ends(owner) if fate.when_ms is not None]
@@ -169,7 +169,7 @@ class FilePage:
                 self._good_until_ms = min(self._good_until_ms, first.when_ms)
 
     def _ends(self, owner: DirectoryOwner) -> list[Fate]:
-        """All that has taken a process's directory away, and its retention."""
+        """Return all that has deleted the directory of a process, and its retention."""
         log = self._directories
         after = ((when_ms, state) for when_ms, state in log.wipes if when_ms >= owner.start_ms)
         found = [Fate(_WIPES[state], when_ms) for when_ms, state in list(after)[:1]]
@@ -181,7 +181,7 @@ class FilePage:
         return found if retention is None else [*found, retention]
 
     def _retention(self, owner: DirectoryOwner) -> Fate | None:
-        """When the retention time of a process's directory is over; None where it has none."""
+        """Return the end of the retention of a directory; None where it has none."""
         directory = self._directory(owner)
         if directory is None or directory.retention_ms is None:
             return None
@@ -197,7 +197,7 @@ class FilePage:
         return None if view is None else hook_directory(world.jobs[owner.job], view, is_release=owner.is_release)
 
     def _build(self) -> None:
-        """The tree: what stands on the disk, and the directories of processes, which are there in any case (FILE-4)."""
+        """Build the tree of the disk, with the directories of processes, which are listed in any case (FILE-4)."""
         disk = self._simulation.world.disks[self.node]
         self._children, self._sizes = {"": []}, {"": 0}
         for path in disk.walk() if self.is_known and self.left_ms is None else ():
@@ -211,7 +211,7 @@ class FilePage:
             paths.sort()
 
     def _add(self, path: str, size: int, *, is_directory: bool) -> None:
-        """Enter a path into the tree with all directories above it; a path that is there stays as it is."""
+        """Enter a path with all directories above it; one that is in the tree stays as it is."""
         if is_directory:
             self._children.setdefault(path, [])
         below = path

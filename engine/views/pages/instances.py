@@ -1,4 +1,4 @@
-"""Job preparation and job release, node by node, those that have gone and those without a record included."""
+"""Job preparation and job release node by node, with nodes that are gone and those without a record."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
 
 
 class Hook(Enum):
-    """Which of a job's two tasks per node."""
+    """One of a job's two tasks that run on each node."""
 
     PREPARATION = "Preparation"
     RELEASE = "Release"
 
 
 class HookStatus(Enum):
-    """How one node stands, in the order in which a list shows it. Derived: the service knows running and completed."""
+    """The status of one node, in the order of the list. Derived: the service knows only running and completed."""
 
     FAILED = auto()
     RETRYING = auto()
@@ -76,7 +76,7 @@ class InstanceRow(NamedTuple):
 
 
 class HookFailure(NamedTuple):
-    """Where preparation or release has failed, and how."""
+    """A failure of preparation or release on a node."""
 
     node: int
     exit_code: int | None
@@ -86,7 +86,7 @@ class HookFailure(NamedTuple):
 
 
 def prep_status(state: int, mark: int, *, retries: int, has_failed: bool, is_gone: bool, is_over: bool) -> HookStatus:
-    """How a node stands with the preparation, given its record and marks; ``is_over``: the job has ended."""
+    """Return the status of the preparation on a node from its record and marks; ``is_over``: the job has ended."""
     if state == ABSENT:
         return HookStatus.NOT_NEEDED
     if is_gone:
@@ -101,7 +101,7 @@ def prep_status(state: int, mark: int, *, retries: int, has_failed: bool, is_gon
 def release_status(
     state: int, mark: int, *, has_failed: bool, is_gone: bool, is_over: bool, is_ending: bool
 ) -> HookStatus:
-    """How a node stands with release; ``is_ending``: the job is waiting for its release tasks (REL-6)."""
+    """Return the status of release on a node; ``is_ending``: the job is waiting for its release tasks (REL-6)."""
     if state != ABSENT and not mark & Mark.RELEASE_OWED:
         if is_gone:
             return HookStatus.GONE
@@ -122,7 +122,7 @@ _UNPREPARED = bytes(state == ABSENT for state in range(256))
 
 @cache
 def _tables(hook: Hook, job: JobState | None, *, has_release: bool) -> dict[tuple[bool, bool], bytes]:
-    """The status for each combination of states and marks, in a byte; by whether it failed and the node is gone."""
+    """Return the status for each combination of states and marks in a byte, by failure and by departure."""
     is_over, is_ending = job in _OVER, job in (JobState.TERMINATING, JobState.DELETING)
 
     def status(packed: int, has_failed: bool, is_gone: bool) -> HookStatus:
@@ -140,7 +140,7 @@ def _tables(hook: Hook, job: JobState | None, *, has_release: bool) -> dict[tupl
 
 
 def pages_of(simulation: Simulation, job_id: str) -> tuple[InstancePage, InstancePage]:
-    """Preparation and release of a job. Pages of one moment are shared by whoever counts, lists and draws."""
+    """Return preparation and release of a job. Counts, lists and drawings of one moment share these pages."""
     return InstancePage(simulation, job_id, Hook.PREPARATION), InstancePage(simulation, job_id, Hook.RELEASE)
 
 
@@ -148,7 +148,7 @@ class InstancePage:
     """The nodes of one job's preparation or release."""
 
     def __init__(self, simulation: Simulation, job_id: str, hook: Hook) -> None:
-        """Look at a job; the page is empty while there is no job of this id."""
+        """List a job's nodes; the page is empty while there is no job of this id."""
         self._simulation = simulation
         self.job_id = job_id
         self.hook = hook
@@ -162,7 +162,7 @@ class InstancePage:
         return self._simulation.world.jobs.find(self.job_id)
 
     def definition(self) -> JobPreparationTask | JobReleaseTask | None:
-        """The task as the job specifies it; None where it does not."""
+        """Return the task as the job specifies it; None where it does not."""
         job = self._job
         if job is None:
             return None
@@ -175,7 +175,7 @@ class InstancePage:
         return None if job is None else job.state
 
     def _look(self) -> None:
-        """Find out how every node stands, once for each moment."""
+        """Find the status of every node, once for each moment."""
         moment = self._simulation.jumps, len(self._simulation.log)
         if self._looked_at == moment:
             return
@@ -185,7 +185,7 @@ class InstancePage:
         self._codes = b"" if job is None else self._all_codes(job)
 
     def _all_codes(self, job: Job) -> bytes:
-        """A byte for each row, the number of its status: read from a table by what stands in the columns."""
+        """Return a byte for each row, the number of its status, translated from the columns by a table."""
         world, rows = self._simulation.world, self._rows
         instances = world.instances
         states = bytes(values(instances.prep_state, rows))
@@ -206,14 +206,14 @@ class InstancePage:
         return bytes(codes)
 
     def _gone_places(self) -> list[int]:
-        """Where among the rows those are whose node has left the pool."""
+        """Return the places of the rows whose node has left the pool."""
         states = self._simulation.world.nodes.state
         if states.tobytes().find(GONE) < 0:
             return []
         return places(bytes(values(states, self.nodes_of_rows())), GONE)
 
     def _failed_places(self) -> Iterator[int]:
-        """Where among the rows those are whose last run ended badly; what ended well is not kept."""
+        """Yield the places of the rows whose last run failed; successes keep no record of their end."""
         rows = self._rows
         if not rows:
             return
@@ -225,28 +225,28 @@ class InstancePage:
                         yield at
 
     def rows(self) -> Sequence[int]:
-        """The instances of the job by row number, in the order in which it came to their nodes."""
+        """Return the instances of the job by row number, in the order in which it came to their nodes."""
         self._look()
         return self._rows
 
     def nodes_of_rows(self) -> Sequence[int]:
-        """The nodes on which the job has been, in the order in which it came to them."""
+        """Return the nodes on which the job has been, in the order in which it came to them."""
         self._look()
         return values(self._simulation.world.instances.node, self._rows)
 
     def codes(self) -> bytes:
-        """How each of ``nodes_of_rows`` stands: the values of ``HookStatus``."""
+        """Return the status of each of ``nodes_of_rows``: the values of ``HookStatus``."""
         self._look()
         return self._codes
 
     def counts(self) -> dict[HookStatus, int]:
-        """How many nodes stand how, those left out for which there is nothing to say."""
+        """Return the number of nodes with each status, without those where nothing is due."""
         codes = self.codes()
         found = ((status, codes.count(status.value)) for status in HookStatus if status is not HookStatus.NOT_NEEDED)
         return {status: count for status, count in found if count}
 
     def failures(self) -> list[HookFailure]:
-        """The nodes on which it has failed, in the order in which the job came to them."""
+        """Return the nodes on which it has failed, in the order in which the job came to them."""
         instances = self._simulation.world.instances
         is_release = self.hook is Hook.RELEASE
         ends = instances.release_end if is_release else instances.prep_end
@@ -259,7 +259,7 @@ class InstancePage:
         return found
 
     def status_of(self, node: int) -> HookStatus:
-        """How one node stands."""
+        """Return the status of one node."""
         job = self._job
         row = -1 if job is None else self._simulation.world.instances.row(job.row, node)
         return HookStatus.NOT_NEEDED if job is None or row < 0 else self._status(job, row)
@@ -290,9 +290,10 @@ class InstancePage:
         )
 
     def order(self, *, with_all: bool = False) -> Sequence[int]:
-        """The nodes: trouble first, then what runs, newest start first, then the rest.
+        """Return the nodes: trouble first, then running ones, newest start first, then the rest.
 
-        ``with_all`` adds the nodes without a record.
+        Args:
+            with_all: Add the nodes without a record.
         """
         self._look()
         instances = self._simulation.world.instances
@@ -334,7 +335,7 @@ class InstancePage:
         return [node for node in world.pools[job.pool].nodes if world.nodes.state[node] != GONE]
 
     def nodes_present(self) -> int:
-        """How many nodes the job's pool has."""
+        """Return the number of nodes in the job's pool."""
         job = self._job
         if job is None or job.pool < 0:
             return 0
@@ -342,7 +343,7 @@ class InstancePage:
         return len(nodes) - bytes(values(self._simulation.world.nodes.state, nodes)).count(GONE)
 
     def long_ms(self) -> int:
-        """The time that 95 of 100 nodes took at most, as far as some hundreds of them tell; 0 before any is done."""
+        """Return the time that 95 of 100 nodes took at most, judged by some hundreds of them; 0 before any is done."""
         self._look()
         instances = self._simulation.world.instances
         is_release = self.hook is Hook.RELEASE
@@ -357,11 +358,11 @@ class InstancePage:
         return took_ms[len(took_ms) * 95 // 100] if took_ms else 0
 
     def position_of(self, node: int) -> int:
-        """The node's index in its pool, over all nodes the pool ever had."""
+        """Return the node's index in its pool, over all nodes that the pool ever had."""
         return self._simulation.world.nodes[node].position
 
     def row(self, node: int) -> InstanceRow:
-        """One node's row."""
+        """Return one node's row."""
         world = self._simulation.world
         record = world.nodes[node]
         view = self._view(node)
@@ -394,6 +395,6 @@ class InstancePage:
 
 
 def _has_failed(instances: InstanceTable, row: int, key: int) -> bool:
-    """Whether the last run of a preparation (or release) ended badly; what ended well is not kept."""
+    """Return whether the last run of a preparation (or release) failed; successes keep no record of their end."""
     ending = instances.sparse[row >> PAGE_BITS].get(key)
     return ending is not None and bool(ending.failure or ending.exit_code)

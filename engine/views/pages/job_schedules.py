@@ -35,12 +35,12 @@ class JobScheduleRow(NamedTuple):
 
 
 def schedule_ids(simulation: Simulation) -> list[str]:
-    """The job schedules that have not been deleted, oldest first."""
+    """Return the job schedules that have not been deleted, oldest first."""
     return [schedule.id for schedule in simulation.world.job_schedules.present()]
 
 
 def last_job_like(simulation: Simulation, job_id: str) -> str:
-    """The last job of the schedule that made this one, unless it is deleted; the job itself where none made it."""
+    """Return the last job of the schedule that made this one; the job itself if there is no such job."""
     jobs, schedules = simulation.world.jobs, simulation.world.job_schedules
     job = jobs.find(job_id)
     if job is None or job.schedule == NO_SCHEDULE:
@@ -50,7 +50,7 @@ def last_job_like(simulation: Simulation, job_id: str) -> str:
 
 
 def schedule_row(simulation: Simulation, schedule_id: str) -> JobScheduleRow | None:
-    """One schedule's row; None while there is no schedule of this id."""
+    """Return one schedule's row; None while there is no schedule of this id."""
     world, now_ms = simulation.world, simulation.now_ms
     schedule = world.job_schedules.find(schedule_id)
     if schedule is None:

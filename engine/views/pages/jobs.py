@@ -83,17 +83,17 @@ class PoolRow(NamedTuple):
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are, in whatever state."""
+        """The number of nodes in any state."""
         return sum(number for _, number in self.node_counts)
 
 
 def job_ids(simulation: Simulation) -> list[str]:
-    """The jobs that have not been deleted, oldest first."""
+    """Return the jobs that have not been deleted, oldest first."""
     return [job.id for job in simulation.world.jobs.present()]
 
 
 def pool_ids(simulation: Simulation) -> list[str]:
-    """The pools that have not been deleted, oldest first."""
+    """Return the pools that have not been deleted, oldest first."""
     return [pool.id for pool in simulation.world.pools.present()]
 
 
@@ -104,25 +104,25 @@ def row_of_job(simulation: Simulation, job_id: str) -> int | None:
 
 
 def has_preparation(simulation: Simulation, job_id: str) -> bool:
-    """Whether there is a job of this id that has a preparation task."""
+    """Return whether there is a job of this id that has a preparation task."""
     job = simulation.world.jobs.find(job_id)
     return job is not None and job.has_prep
 
 
 def is_unfinished(simulation: Simulation, job_id: str) -> bool:
-    """Whether there is a job of this id that is not completed."""
+    """Return whether there is a job of this id that is not completed."""
     job = simulation.world.jobs.find(job_id)
     return job is not None and job.state not in (None, JobState.COMPLETED)
 
 
 def pool_of_job(simulation: Simulation, job_id: str) -> str:
-    """The id of the pool a job is bound to; empty where there is none."""
+    """Return the id of the pool of a job; empty where there is none."""
     job = simulation.world.jobs.find(job_id)
     return simulation.world.pools[job.pool].id if job is not None and job.pool >= 0 else ""
 
 
 def job_row(simulation: Simulation, preparation: InstancePage, release: InstancePage) -> JobRow | None:
-    """The row of the job whose pages these are; None while there is no such job."""
+    """Return the row of the job of these pages; None while there is no such job."""
     job = simulation.world.jobs.find(preparation.job_id)
     if job is None:
         return None
@@ -148,7 +148,7 @@ def job_row(simulation: Simulation, preparation: InstancePage, release: Instance
 
 
 def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
-    """One pool's row; None while there is no pool of this id."""
+    """Return one pool's row; None while there is no pool of this id."""
     world = simulation.world
     pool = world.pools.find(pool_id)
     if pool is None:
@@ -201,6 +201,6 @@ def _network(world: World, pool: Pool) -> NetworkRow | None:
 
 
 def cost_of_pool(simulation: Simulation, pool_id: str) -> float:
-    """What a pool's nodes have cost so far (ACC-10), in US dollars; 0 while there is no pool of this id."""
+    """Return the cost of a pool's nodes so far in US dollars (ACC-10); 0 while there is no pool of this id."""
     pool = simulation.world.pools.find(pool_id)
     return 0.0 if pool is None else pool_cost_usd(simulation.world, pool, simulation.now_ms)

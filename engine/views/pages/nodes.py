@@ -38,33 +38,33 @@ _RANKS = bytes(
 
 
 def state_in(code: int) -> NodeState | None:
-    """The state that one byte of ``NodePage.states`` tells; None for a node that has left the pool."""
+    """Return the state in one byte of ``NodePage.states``; None for a node that has left the pool."""
     return None if code == GONE else NodeState(code)
 
 
 def gone_in(states: bytes) -> list[int]:
-    """Where in the bytes of ``NodePage.states`` those nodes are that have left the pool."""
+    """Return the places, in the bytes of ``NodePage.states``, of nodes that have left the pool."""
     return places(states, GONE)
 
 
 def count_gone(states: bytes) -> int:
-    """How many those are."""
+    """Return the number of nodes that have left the pool."""
     return states.count(GONE)
 
 
 def hooks_in(code: int) -> tuple[HookStatus, HookStatus]:
-    """Preparation and release as one byte of ``NodePage.all_hooks`` tells them."""
+    """Return preparation and release in one byte of ``NodePage.all_hooks``."""
     return HookStatus(code >> _STATUS_BITS), HookStatus(code & ((1 << _STATUS_BITS) - 1))
 
 
 def pool_of_node(simulation: Simulation, node: int) -> str:
-    """The id of the pool to which the node in a row belongs, or did; empty where there is no such row yet."""
+    """Return the id of the pool of a node, also a former one; empty where there is no such row yet."""
     world = simulation.world
     return world.pool_of(node).id if node < world.nodes.length else ""
 
 
 class NodeRow(NamedTuple):
-    """A node as the service shows it, and how it stands with the job in focus. Times are ms since the start."""
+    """A node as the service shows it, with its status for the job in focus. Times are ms since the start."""
 
     node: int
     node_id: str
@@ -94,7 +94,7 @@ class NodeRow(NamedTuple):
 
 
 class JobOnNode(NamedTuple):
-    """How one job stands on a node."""
+    """The status of one job on a node."""
 
     job_id: str
     prep: HookStatus
@@ -103,7 +103,7 @@ class JobOnNode(NamedTuple):
 
     @property
     def has_released(self) -> bool:
-        """Whether there is more to say of release than that it may run later."""
+        """True if release has run, runs or is overdue here, rather than may run later."""
         return self.release not in (HookStatus.NOT_NEEDED, HookStatus.WILL_RUN)
 
 
@@ -111,7 +111,7 @@ class NodePage:
     """The nodes of one pool; the job in focus decides what they show of preparation and release."""
 
     def __init__(self, simulation: Simulation, pool_id: str, preparation: InstancePage, release: InstancePage) -> None:
-        """Look at a pool; the page is empty while there is no pool of this id."""
+        """List a pool; the page is empty while there is no pool of this id."""
         self._simulation = simulation
         self.pool_id = pool_id
         self._prep, self._release = preparation, release
@@ -119,54 +119,54 @@ class NodePage:
         self._hooks: tuple[object, bytes] = (None, b"")
 
     def is_of(self, pool_id: str, preparation: InstancePage, release: InstancePage) -> bool:
-        """Whether it looks at this pool, and at this preparation and release."""
+        """Return whether it lists this pool with this preparation and release."""
         return self.pool_id == pool_id and self._prep is preparation and self._release is release
 
     def nodes(self) -> Sequence[int]:
-        """All nodes the pool ever had, in the order in which they appeared."""
+        """Return all nodes that the pool ever had, in the order in which they appeared."""
         pool = self._simulation.world.pools.find(self.pool_id)
         return () if pool is None else pool.nodes
 
     def order(self) -> Sequence[int]:
-        """Unusable and failed nodes first, then those that change, then the rest; those gone last."""
+        """Return unusable and failed nodes first, then changing ones, then the rest; those that left last."""
         nodes, ranks = self.nodes(), self.states().translate(_RANKS)
         if self._ordered[0] != ranks:
             self._ordered = ranks, [nodes[at] for rank in sorted(set(ranks)) for at in places(ranks, rank)]
         return self._ordered[1]
 
     def states(self) -> bytes:
-        """A byte for each of ``nodes``, its state: read it with ``state_in``."""
+        """Return a byte for each of ``nodes``, its state, to be read with ``state_in``."""
         return bytes(values(self._simulation.world.nodes.state, self.nodes()))
 
     def counts(self) -> dict[NodeState | None, int]:
-        """How many nodes are in which state; None for those that have left the pool."""
+        """Return the number of nodes in each state; None stands for those that have left the pool."""
         found = Counter(self.states())
         return {state_in(code): count for code, count in sorted(found.items())}
 
     def state_of(self, node: int) -> NodeState | None:
-        """The node's state; None when it has left the pool."""
+        """Return the node's state; None when it has left the pool."""
         return self._simulation.world.nodes.state_of(node)
 
     def is_enabled(self, node: int) -> bool:
-        """Whether the node's scheduling is enabled."""
+        """Return whether the node's scheduling is enabled."""
         return self._simulation.world.nodes[node].scheduling is SchedulingState.ENABLED
 
     def since_ms(self, node: int) -> int:
-        """When the node's present state began."""
+        """Return when the node's present state began."""
         return self._simulation.world.nodes.since[node]
 
     def used_slots(self, node: int) -> int:
-        """Task slots that are taken."""
+        """Return the number of task slots in use."""
         world = self._simulation.world
         return world.pool_of(node).slots - world.nodes.free[node]
 
     def slots(self) -> int:
-        """Task slots of a node of this pool; 1 while there is no pool."""
+        """Return the task slots of a node of this pool; 1 while there is no pool."""
         pool = self._simulation.world.pools.find(self.pool_id)
         return 1 if pool is None else pool.slots
 
     def all_hooks(self) -> bytes:
-        """A byte for each of ``nodes``, how it stands with the job in focus: read it with ``hooks_in``."""
+        """Return a byte for each of ``nodes``, its status for the job in focus, to be read with ``hooks_in``."""
         codes = side_by_side(self._prep.codes(), self._release.codes(), _STATUS_BITS)
         known = self._simulation.jumps, len(self.nodes()), codes
         if self._hooks[0] != known:
@@ -175,15 +175,15 @@ class NodePage:
         return self._hooks[1]
 
     def free_slots(self) -> Sequence[int]:
-        """Task slots that are not taken, of each of ``nodes``."""
+        """Return the free task slots of each of ``nodes``."""
         return values(self._simulation.world.nodes.free, self.nodes())
 
     def all_since_ms(self) -> Sequence[int]:
-        """When the present state of each of ``nodes`` began."""
+        """Return when the present state of each of ``nodes`` began."""
         return values(self._simulation.world.nodes.since, self.nodes())
 
     def failures(self) -> list[int]:
-        """What has failed on each of ``nodes``: tasks, and preparation and release of the job in focus."""
+        """Count the failures on each of ``nodes``: tasks, and preparation and release of the job in focus."""
         world = self._simulation.world
         nodes = self.nodes()
         found = list(values(world.nodes.failed, nodes))
@@ -194,27 +194,27 @@ class NodePage:
         return found
 
     def is_dedicated(self, node: int) -> bool:
-        """Whether the node is no Spot node."""
+        """Return whether the node is a dedicated one, not a Spot node."""
         return self._simulation.world.nodes[node].dedicated
 
     def hooks(self, node: int) -> tuple[HookStatus, HookStatus]:
-        """How the node stands with preparation and release of the job in focus."""
+        """Return the status of preparation and release of the job in focus on the node."""
         return self._prep.status_of(node), self._release.status_of(node)
 
     def position_of(self, node: int) -> int:
-        """The node's index in its pool, over all nodes the pool ever had."""
+        """Return the node's index in its pool, over all nodes that the pool ever had."""
         return self._simulation.world.nodes[node].position
 
     def has(self, node: int) -> bool:
-        """Whether there is a node of this row, in whatever pool."""
+        """Return whether a node of any pool has this row at this moment."""
         return node < self._simulation.world.nodes.length
 
     def id_of(self, node: int) -> str:
-        """The node's id."""
+        """Return the node's id."""
         return self._simulation.world.nodes[node].id
 
     def row(self, node: int) -> NodeRow:
-        """One node's row."""
+        """Return one node's row."""
         world = self._simulation.world
         record: Node = world.nodes[node]
         pool = world.pool_of(node)
@@ -249,13 +249,13 @@ class NodePage:
         )
 
     def tasks_on(self, node: int) -> list[tuple[int, str, str]]:
-        """Row number, job and id of each task that runs or prepares on the node, in creation order."""
+        """Return row number, job and id of each task that runs or prepares on the node, in creation order."""
         world = self._simulation.world
         tasks, jobs = world.tasks, world.jobs
         return [(task, jobs[tasks.block_of(task).job].id, tasks.task_id(task)) for task in world.nodes.tasks_on(node)]
 
     def jobs_on(self, node: int) -> list[JobOnNode]:
-        """Every job that ever prepared on the node, in the order in which the jobs were added."""
+        """Return every job that ever prepared on the node, in the order in which the jobs were added."""
         world = self._simulation.world
         found = []
         for job in world.jobs.present():

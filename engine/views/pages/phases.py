@@ -1,4 +1,4 @@
-"""How far a job is: preparation, tasks and release, counted by status."""
+"""The progress of a job: preparation, tasks and release, counted by status."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HookCounts:
-    """The nodes of a job by how they stand with preparation, or with release."""
+    """The nodes of a job by their status in preparation, or in release."""
 
     is_specified: bool
     by_status: dict[HookStatus, int]
     without_record: int  # nodes in the pool that have no record
 
     def __getitem__(self, status: HookStatus) -> int:
-        """How many nodes have this status."""
+        """Return the number of nodes with this status."""
         return self.by_status.get(status, 0)
 
     @property
     def total(self) -> int:
-        """Nodes with a record, those with one to come, and those without."""
+        """The number of nodes with a record, with one to come, and without."""
         return sum(self.by_status.values()) + self.without_record
 
 
@@ -43,7 +43,7 @@ class TaskCounts(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All tasks that have not been deleted."""
+        """The number of tasks that have not been deleted."""
         return self.active + self.preparing + self.running + self.succeeded + self.failed
 
 
@@ -56,7 +56,7 @@ class Phases(NamedTuple):
 
 
 def approximate_counts(tasks: TaskCounts) -> dict[str, int]:
-    """The numbers that the service counts for a job: tasks that prepare are among those that run (PREP-21)."""
+    """Return the counts of the service for a job, where preparing tasks count as running (PREP-21)."""
     return {
         "active": tasks.active,
         "running": tasks.running + tasks.preparing,
@@ -71,7 +71,7 @@ _NO_TASKS = TaskCounts(0, 0, 0, 0, 0, None)
 
 
 def phases_of(simulation: Simulation, preparation: InstancePage, release: InstancePage) -> Phases:
-    """The phases of the job whose pages these are; all counts are 0 while there is no such job."""
+    """Return the phases of the job of these pages; all counts are 0 while there is no such job."""
     job_id = preparation.job_id
     job = simulation.world.jobs.find(job_id)
     if job is None:

@@ -1,4 +1,4 @@
-"""What has been brought to a node, and what its processes wait for (chapters 20, 22 and 25)."""
+"""Packages, images, certificates and users on a node, and what its processes wait for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Supply(NamedTuple):
-    """A package or an image on a node, or on its way: since when, or when, in ms since the start."""
+    """A package or an image on a node, or on its way there; ``ready_ms`` is ms since the start."""
 
     name: str
     ready_ms: int
@@ -37,7 +37,7 @@ class Login(NamedTuple):
 
 
 class NodeSupplies(NamedTuple):
-    """What a node has beyond its tasks."""
+    """The contents of a node beside its tasks."""
 
     login_address: str  # where users log in (NOP-10), or why nobody can
     supplies: tuple[Supply, ...]
@@ -50,7 +50,7 @@ class NodeSupplies(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What a command line asks for, in words."""
+    """The needs of a command line, in words."""
 
     packages: tuple[str, ...]
     image: str | None
@@ -60,7 +60,7 @@ class Needs(NamedTuple):
 
 
 def supplies_on(world: World, node: int) -> tuple[Supply, ...]:
-    """Packages, then images, each in alphabetical order."""
+    """Return the packages, then the images on a node, each in alphabetical order."""
     record = world.nodes[node]
     of_pool = {package_directory(package.application_id, package.version) for package in record.packages}
     of_pool |= set(_images_of(world.pool_of(node)))
@@ -78,7 +78,7 @@ def _images_of(pool: Pool) -> list[str]:
 
 
 def is_behind(world: World, node: int) -> bool:
-    """Whether the node's pool asks for other packages or certificates than when the node booted (POOL-15, APP-5)."""
+    """Return whether the pool asks for other packages or certificates than when the node booted (POOL-15, APP-5)."""
     record, pool = world.nodes[node], world.pool_of(node)
     if record.boot_ms is None:
         return False
@@ -92,7 +92,7 @@ def is_behind(world: World, node: int) -> bool:
 
 
 def node_supplies(sim: Simulation, node: int) -> NodeSupplies:
-    """All that for one node."""
+    """Return the contents of one node."""
     world = sim.world
     record, pool = world.nodes[node], world.pool_of(node)
     logins = (Login(name, is_admin, expiry_ms) for name, (is_admin, expiry_ms) in sorted(record.users.items()))
@@ -117,7 +117,7 @@ def _login_address(world: World, node: int) -> str:
 
 
 def task_needs(sim: Simulation, task: int) -> Needs:
-    """What a task asks for, and until when its process waits for it."""
+    """Return the needs of a task, and until when its process waits for them."""
     world = sim.world
     tasks, spec = world.tasks, world.tasks.spec(task)
     if tasks.state_of(task) is not TaskState.RUNNING:
@@ -128,12 +128,12 @@ def task_needs(sim: Simulation, task: int) -> Needs:
 
 
 def ready_ms(world: World, node: int, directory: str, started_ms: int) -> int:
-    """When a process that was started has or had all that it needs (TASK-7)."""
+    """Return the moment when a started process has or had all that it needs (TASK-7)."""
     return started_ms + setup.setup_of(world, node, directory).delay_ms
 
 
 def needs_of(spec: CommandLine, ready: int | None) -> Needs:
-    """What a command line asks for; ``ready`` is when its process has it, None if nobody waits."""
+    """Return the needs of a command line; ``ready`` is when its process has them, None if nothing waits."""
     packages = tuple(
         f"{reference.application_id} {reference.version or '(default version)'}"
         for reference in setup.references_of(spec)

@@ -1,4 +1,4 @@
-"""The order in which a million tasks are listed, kept from look to look: the cost is that of what has changed."""
+"""The order of a list of a million tasks, kept between calls: the cost is that of what has changed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RunningTasks:
     """The running tasks of some ranges of rows."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """None until ``look``."""
+        """Begin without tasks; ``update`` finds them."""
         self._simulation = simulation
         self._looked_at: tuple[int, int, Sequence[range]] = (-1, 0, ())
         self.newest_first: list[int] = []  # those that started in the same moment as they were added
@@ -52,10 +52,10 @@ class RunningTasks:
 
 
 class TasksInOrder(Sequence[int]):
-    """Some tasks ahead of all others, which follow as they were added; nothing is copied for them."""
+    """Some tasks before all others, which follow as they were added; nothing is copied for them."""
 
     def __init__(self, first: Sequence[int], ranges: Sequence[range], without: Sequence[int] = ()) -> None:
-        """``first``, then the tasks of ``ranges`` except those and the ones in ``without``."""
+        """Put ``first`` before the other tasks of ``ranges``, and leave out those in ``without``."""
         self._first = first
         self._ranges = ranges
         self._deleted = without
@@ -63,15 +63,15 @@ class TasksInOrder(Sequence[int]):
 
     @cached_property
     def _without(self) -> list[int]:
-        """What does not follow in its place; sorted only once somebody looks there."""
+        """The tasks that do not follow in their place; sorted only on first use."""
         return sorted([*self._first, *self._deleted])
 
     def _staying_before(self, number: int) -> int:
-        """How many tasks that stay come before the one that is left out as this number."""
+        """Return how many tasks that stay come before the one that is left out as this number."""
         return self._place(self._without[number]) - number
 
     def _place(self, task: int) -> int:
-        """The place of a task among all tasks of the ranges."""
+        """Return the place of a task among all tasks of the ranges."""
         before = 0
         for tasks in self._ranges:
             if task < tasks.stop:
@@ -110,7 +110,11 @@ class TasksInOrder(Sequence[int]):
             yield from (task for task in tasks if task not in without) if without else tasks
 
     def index(self, task: int, *_: int) -> int:
-        """The place of a task. Raises ValueError where it is not among them."""
+        """Return the place of a task.
+
+        Raises:
+            ValueError: The task is not among them.
+        """
         at = bisect_left(self._without, task)
         if at < len(self._without) and self._without[at] == task:
             return self._first.index(task)

@@ -1,4 +1,4 @@
-"""The tasks of one job: an order that stays cheap for a million rows, and one row made when it is looked at."""
+"""The tasks of one job: an order that stays cheap for a million rows, and rows made one by one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def job_of_task(simulation: Simulation, task: int) -> str:
-    """The id of the job to which the task in a row belongs; empty where there is no such row yet."""
+    """Return the id of the job of a task; empty where there is no such row yet."""
     world = simulation.world
     return world.jobs[world.tasks.block_of(task).job].id if task < world.tasks.length else ""
 
@@ -57,7 +57,7 @@ class TaskRow(NamedTuple):
 
 
 class SubtaskRow(NamedTuple):
-    """One of the instances of a multi-instance task beside the primary (MI-7). Times are ms since the start."""
+    """A subtask of a multi-instance task, beside the primary task (MI-7). Times are ms since the start."""
 
     number: int
     state: SubtaskState
@@ -70,7 +70,7 @@ class SubtaskRow(NamedTuple):
 
 
 def _tells_failure(shape: Shape) -> bool:
-    """Whether an event says that a task is completed and has failed."""
+    """Return whether an event says that a task is completed and has failed."""
     return shape.subject is LogSubject.TASK and dict(shape.fields).get("result") is TaskResult.FAILURE
 
 
@@ -78,7 +78,7 @@ class TaskPage:
     """The tasks of one job that have not been deleted."""
 
     def __init__(self, simulation: Simulation, job_id: str) -> None:
-        """Look at a job; the page is empty while there is no job of this id."""
+        """List a job's tasks; the page is empty while there is no job of this id."""
         self._simulation = simulation
         self.job_id = job_id
         self._running = RunningTasks(simulation)
@@ -86,7 +86,7 @@ class TaskPage:
         self._failed: list[int] = []
 
     def order(self) -> Sequence[int]:
-        """Failed tasks, running ones, newest start first, preparing ones, then the others as they were added."""
+        """Return failed tasks, running ones, newest start first, preparing ones, then the others as they were added."""
         world = self._simulation.world
         job = world.jobs.find(self.job_id)
         if job is None:
@@ -99,7 +99,7 @@ class TaskPage:
         return TasksInOrder(first, ranges, without=self._deleted(ranges))
 
     def as_added(self) -> Sequence[int]:
-        """All tasks in the order in which they were added."""
+        """Return all tasks in the order in which they were added."""
         ranges = self.ranges()
         return TasksInOrder((), ranges, without=self._deleted(ranges))
 
@@ -108,7 +108,7 @@ class TaskPage:
         return self._in_state(ranges, GONE) if job is not None and job.deleted else []
 
     def ranges(self) -> list[range]:
-        """The job's tasks by row number, deleted ones included."""
+        """Return the job's tasks by row number, with deleted ones."""
         job = self._simulation.world.jobs.find(self.job_id)
         if job is None:
             return []
@@ -123,7 +123,7 @@ class TaskPage:
         return found
 
     def planned_end_ms(self) -> int | None:
-        """The last planned end of the tasks that run, in ms since the start; None where none does."""
+        """Return the last planned end of the tasks that run, in ms since the start; None where none does."""
         self._running.look(self.ranges())
         return max(map(self._simulation.world.tasks.ended.__getitem__, self._running.newest_first), default=None)
 
@@ -155,7 +155,7 @@ class TaskPage:
         return sorted(found)
 
     def sort_key(self, column: str) -> Callable[[int], int] | None:
-        """What to sort by for a column whose values stand in the tables; None for any other."""
+        """Return the sort key for a column whose values are in the tables; None for any other."""
         tasks = self._simulation.world.tasks
         keys: dict[str, Callable[[int], int]] = {
             "Task": int,
@@ -167,7 +167,7 @@ class TaskPage:
         return keys.get(column)
 
     def find(self, task_id: str) -> int | None:
-        """The task with this id, compared without regard to case (GEN-1); None where there is none."""
+        """Return the task with this id, compared without regard to case (GEN-1); None where there is none."""
         job = self._simulation.world.jobs.find(self.job_id)
         return None if job is None else self._simulation.world.tasks.find(job.row, task_id)
 
@@ -176,16 +176,16 @@ class TaskPage:
         return task < self._simulation.world.tasks.length
 
     def job_and_id(self, task: int) -> tuple[str, str]:
-        """The ids of the task's job and of the task."""
+        """Return the ids of the task's job and of the task."""
         world = self._simulation.world
         return world.jobs[world.tasks.block_of(task).job].id, world.tasks.task_id(task)
 
     def id_of(self, task: int) -> str:
-        """The task's id."""
+        """Return the task's id."""
         return self._simulation.world.tasks.task_id(task)
 
     def ids_of(self, tasks: Sequence[int]) -> list[str]:
-        """The ids of many tasks; of those that were added together they are found together."""
+        """Return the ids of many tasks; those that were added together are looked up together."""
         table = self._simulation.world.tasks
         if not tasks:
             return []
@@ -195,7 +195,7 @@ class TaskPage:
         return block.source.task_ids([task - block.first for task in tasks])
 
     def state_of(self, task: int) -> TaskState | None:
-        """The task's state; None when it has been deleted."""
+        """Return the task's state; None when it has been deleted."""
         return self._simulation.world.tasks.state_of(task)
 
     def environment(self, task: int) -> dict[str, str]:
@@ -212,7 +212,7 @@ class TaskPage:
         return execution.environment_of(world, node, launch, job, tasks.task_id(task), tasks.spec(task))
 
     def row(self, task: int) -> TaskRow:
-        """One task's row."""
+        """Return one task's row."""
         world = self._simulation.world
         tasks = world.tasks
         block = tasks.block_of(task)
@@ -250,7 +250,7 @@ class TaskPage:
         )
 
     def wishes(self, task: int) -> tuple[str, str]:
-        """What the task depends on and the node it would like, in words; each empty where it does not say."""
+        """Return the dependencies of the task and the node that it prefers, in words; empty where it names none."""
         spec = self._simulation.world.tasks.spec(task)
         wanted = spec.depends_on
         parts = (
@@ -259,7 +259,7 @@ class TaskPage:
         return ", ".join(parts), spec.affinity_info.affinity_id if spec.affinity_info else ""
 
     def subtasks(self, task: int) -> list[SubtaskRow]:
-        """The subtasks of the latest attempt, by number; none of a task on one node."""
+        """Return the subtasks of the latest attempt, by number; none for a task on one node."""
         world = self._simulation.world
         gang = world.gangs.find(task)
         if gang is None:

@@ -1,4 +1,4 @@
-"""The account as the service answers it: its certificates above all (CERT-1, CERT-4)."""
+"""The account and its certificates as the service returns them (CERT-1, CERT-4)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def account_body(world: World) -> dict[str, object]:
-    """The account of the scenario, with the certificates as they are now."""
+    """Return the account of the scenario with its present certificates."""
     certificates = [certificate_body(world, record) for record in world.certificates.present()]
     body = {name: value for name, value in world.scenario.account.wire().items() if name != "certificates"}
     return body | ({"certificates": certificates} if certificates else {})
 
 
 def certificate_body(world: World, record: CertificateRecord) -> dict[str, object]:
-    """The REST body of a certificate that is there (CERT-4)."""
+    """Return the REST body of a certificate that is not deleted (CERT-4)."""
     assert record.state is not None
     spec = record.spec
     place = f"certificates(thumbprintAlgorithm={spec.thumbprint_algorithm},thumbprint={spec.thumbprint})"

@@ -17,38 +17,38 @@ _TICKS_PER_MS = 10_000
 
 
 def account_url(world: World) -> str:
-    """The endpoint of the account."""
+    """Return the endpoint of the account."""
     return f"https://{world.account.name}.{world.account.location}.batch.azure.com"
 
 
 def pool_url(world: World, pool_id: str) -> str:
-    """The address of a pool."""
+    """Return the URL of a pool."""
     return f"{account_url(world)}/pools/{pool_id}"
 
 
 def node_url(world: World, node: int) -> str:
-    """The address of a node, which it keeps when it is gone."""
+    """Return the URL of a node, which stays the same when the node is gone."""
     return f"{pool_url(world, world.pool_of(node).id)}/nodes/{world.nodes[node].id}"
 
 
 def job_url(world: World, job_id: str) -> str:
-    """The address of a job."""
+    """Return the URL of a job."""
     return f"{account_url(world)}/jobs/{job_id}"
 
 
 def utc(world: World, ms: int) -> str:
-    """A moment of the run as the service writes it."""
+    """Return a moment of the run as the service writes it."""
     return format_utc(world.scenario.start, ms)
 
 
 def etag(world: World, modified_ms: int) -> str:
-    """The entity tag of a resource: as with the service, the moment of its last change in ticks of 100 ns."""
+    """Return the entity tag of a resource: the moment of its last change in ticks of 100 ns."""
     ticks = (world.scenario.start - _TICKS_SINCE) // timedelta(microseconds=1) * 10 + modified_ms * _TICKS_PER_MS
     return f"0x{ticks:X}"
 
 
 def root_directory(world: World, node: int, directory: str) -> dict[str, str]:
-    """``taskRootDirectory`` and its address: backslashes on Windows, slashes in addresses (FILE-14)."""
+    """Return ``taskRootDirectory``, with backslashes on Windows, and its URL, always with slashes (FILE-14)."""
     native = directory.replace("/", "\\") if world.root_of(world.pool_of(node)).is_windows else directory
     return {"taskRootDirectory": native, "taskRootDirectoryUrl": f"{node_url(world, node)}/files/{directory}"}
 

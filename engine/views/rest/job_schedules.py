@@ -1,4 +1,4 @@
-"""Job schedules as the service answers them (JS-1, JS-7, GEN-6, STAT-1)."""
+"""Job schedules as the service returns them (JS-1, JS-7, GEN-6, STAT-1)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def schedule_url(world: World, schedule_id: str) -> str:
-    """The address of a job schedule."""
+    """Return the URL of a job schedule."""
     return f"{account_url(world)}/jobschedules/{schedule_id}"
 
 
 def schedule_body(world: World, schedule: JobSchedule, now_ms: int) -> dict[str, object]:
-    """The REST body of a schedule that is there, as the service answers it without ``$expand=stats``."""
+    """Return the REST body of a schedule that is not deleted, without ``$expand=stats``."""
     assert schedule.state is not None
     body: dict[str, object] = {
         "id": schedule.id,
@@ -40,7 +40,7 @@ def schedule_body(world: World, schedule: JobSchedule, now_ms: int) -> dict[str,
 
 
 def _execution_info(world: World, schedule: JobSchedule, now_ms: int) -> dict[str, object]:
-    """JS-7."""
+    """Return ``executionInfo``: the next run, the most recent job, and the end (JS-7)."""
     info: dict[str, object] = {}
     next_ms = next_run_ms(world, schedule, now_ms)
     if next_ms is not None:
@@ -54,7 +54,7 @@ def _execution_info(world: World, schedule: JobSchedule, now_ms: int) -> dict[st
 
 
 def schedule_stats(world: World, schedule: JobSchedule, transitions: TaskTransitions, now_ms: int) -> dict[str, object]:
-    """``stats`` of a schedule over the tasks that its jobs have now (STAT-1)."""
+    """Return ``stats`` of a schedule over the tasks that its jobs have now (STAT-1)."""
     usage = Usage()
     for job in world.jobs_under(schedule):
         usage = usage.with_that_of(usage_of(world, job, transitions, now_ms))

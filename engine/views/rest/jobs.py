@@ -1,4 +1,4 @@
-"""Jobs as the service answers them (JOB-2, JOB-3, GEN-6, STAT-1)."""
+"""Jobs as the service returns them (JOB-2, JOB-3, GEN-6, STAT-1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def job_body(world: World, job: Job) -> dict[str, object]:
-    """The REST body of a job that is there, as the service answers it without ``$expand=stats``."""
+    """Return the REST body of a job that is not deleted, without ``$expand=stats``."""
     assert job.state is not None
     body: dict[str, object] = {
         "id": job.id,
@@ -40,7 +40,7 @@ def job_body(world: World, job: Job) -> dict[str, object]:
 
 
 def _changed_settings(job: Job) -> dict[str, object]:
-    """What a PATCH may have changed since the job was added (JOB-2)."""
+    """Return the settings that a PATCH may have changed since the job was added (JOB-2)."""
     settings: dict[str, object] = {
         "priority": job.priority,
         "allowTaskPreemption": job.preemptible,
@@ -62,7 +62,7 @@ def _changed_settings(job: Job) -> dict[str, object]:
 
 
 def _execution_info(world: World, job: Job) -> dict[str, object]:
-    """JOB-3."""
+    """Return ``executionInfo``: start, end, pool, scheduling error, and why the job ended (JOB-3)."""
     info: dict[str, object] = {"startTime": utc(world, job.created_ms)}
     if job.end_ms is not None:
         info["endTime"] = utc(world, job.end_ms)
@@ -77,7 +77,7 @@ def _execution_info(world: World, job: Job) -> dict[str, object]:
 
 
 class Usage(NamedTuple):
-    """What tasks have used, times in ms (STAT-1)."""
+    """Resources that tasks have used, with times in ms (STAT-1)."""
 
     ran_ms: int = 0
     waited_ms: int = 0
@@ -86,13 +86,13 @@ class Usage(NamedTuple):
     retries: int = 0
 
     def with_that_of(self, other: Usage) -> Usage:
-        """Both together."""
+        """Return the sum of both."""
         return Usage(*map(add, self, other))
 
     def wire(self, until: str) -> dict[str, object]:
-        """As the service writes it, without where and since when.
+        """Return the usage as the service writes it, without its URL and start time.
 
-        A simulated process computes all the time that it runs and moves nothing: its CPU time is its wall clock time.
+        A simulated process computes all the time that it runs and does no I/O: its CPU time is its wall clock time.
         """
         return {
             "lastUpdateTime": until,
@@ -111,7 +111,7 @@ class Usage(NamedTuple):
 
 
 def usage_of(world: World, job: Job, transitions: TaskTransitions, now_ms: int) -> Usage:
-    """What the tasks that a job has now have used, rolled up at once (STAT-1, TIME-17)."""
+    """Sum up what the present tasks of a job have used, always up to date (STAT-1, TIME-17)."""
     tasks = world.tasks
     ran_ms = waited_ms = retries = 0
     for number in job.blocks:
@@ -126,7 +126,7 @@ def usage_of(world: World, job: Job, transitions: TaskTransitions, now_ms: int) 
 
 
 def job_stats(world: World, job: Job, transitions: TaskTransitions, now_ms: int) -> dict[str, object]:
-    """``stats`` of a job (STAT-1)."""
+    """Return ``stats`` of a job (STAT-1)."""
     url = f"{job_url(world, job.id)}/lifetimejobstats"
     usage = usage_of(world, job, transitions, now_ms)
     return {"url": url, "startTime": utc(world, job.created_ms)} | usage.wire(utc(world, now_ms))

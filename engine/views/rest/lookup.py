@@ -1,4 +1,4 @@
-"""One thing as the service would answer it, for whoever looks at it alone."""
+"""One resource at a time as the service would return it."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ Body = dict[str, Any]
 
 
 def pool_wire(simulation: Simulation, pool_id: str) -> Body | None:
-    """A pool; None while there is none of this id."""
+    """Return a pool; None while there is none of this id."""
     pool = simulation.world.pools.find(pool_id)
     return None if pool is None else pool_body(simulation.world, pool)
 
 
 def node_wire(simulation: Simulation, node: int) -> Body:
-    """A node with its recent tasks; one that is gone as it was last seen."""
+    """Return a node with its recent tasks; one that has left its pool as it was last seen."""
     nodes = simulation.world.nodes
     has_run = nodes.ran[node] or nodes.busy(node)  # since it has its present disk (NODE-6)
     return node_body(simulation.world, node, NodeHistory(simulation, node).recent_tasks() if has_run else ())
 
 
 def node_settings(simulation: Simulation, node: int) -> Body:
-    """A node without its recent tasks, which take longer to find."""
+    """Return a node without its recent tasks, which take longer to find."""
     return node_body(simulation.world, node)
 
 
 def job_wire(simulation: Simulation, job_id: str) -> Body | None:
-    """A job; None while there is none of this id."""
+    """Return a job; None while there is none of this id."""
     job = simulation.world.jobs.find(job_id)
     return None if job is None else job_body(simulation.world, job)
 
 
 def schedule_wire(simulation: Simulation, schedule_id: str) -> Body | None:
-    """A job schedule; None while there is none of this id."""
+    """Return a job schedule; None while there is none of this id."""
     schedule = simulation.world.job_schedules.find(schedule_id)
     return None if schedule is None else schedule_body(simulation.world, schedule, simulation.now_ms)
 
 
 def task_wire(simulation: Simulation, task: int) -> Body | None:
-    """A task, one on several nodes with its subtasks; None once it has been deleted."""
+    """Return a task, a multi-instance one with its subtasks; None once it has been deleted."""
     world = simulation.world
     if world.tasks.state_of(task) is None:
         return None
@@ -60,20 +60,20 @@ def task_wire(simulation: Simulation, task: int) -> Body | None:
 
 
 def task_settings(simulation: Simulation, task: int) -> Body:
-    """A task as it was added, with the constraints in force."""
+    """Return a task as it was added, with the constraints in force."""
     world = simulation.world
     return world.tasks.spec(task).wire() | {"constraints": task_limits(world, task)}
 
 
 def hook_wire(simulation: Simulation, job_id: str, node: int) -> Body | None:
-    """Preparation and release of a job on a node (PREP-25); None where neither has run."""
+    """Return preparation and release of a job on a node (PREP-25); None where neither has run."""
     job = simulation.world.jobs.find(job_id)
     row = -1 if job is None else simulation.world.instances.row(job.row, node)
     return None if job is None or row < 0 else prep_release_entry(simulation.world, job, row)
 
 
 def event_wire(simulation: Simulation, index: int) -> Body:
-    """An entry of the log; of tasks that were added together the first."""
+    """Return an entry of the log; of tasks that were added together, the first one's."""
     lines = simulation.log.json_lines(simulation.names, index, index + 1)
     body: Body = json.loads(next(lines))
     return body

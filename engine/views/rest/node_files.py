@@ -1,4 +1,4 @@
-"""The files on the nodes as the service's file API shows them (FILE-7, FILE-10)."""
+"""The files on nodes as the service's file API shows them (FILE-7, FILE-10)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["files_of", "hook_outputs", "read_node_file", "read_task_file", "tree
 
 
 def tree(sim: Simulation) -> Iterator[tuple[str, str, str, str]]:
-    """Pool id, node id, path and text of every file on every node that is there."""
+    """Yield pool id, node id, path and text of every file on every node in a pool."""
     world = sim.world
     for pool in world.pools.present():
         nodes = [node for node in pool.nodes if world.nodes.state_of(node) is not None]
@@ -40,9 +40,10 @@ def tree(sim: Simulation) -> Iterator[tuple[str, str, str, str]]:
 
 
 def read_node_file(world: World, pool_id: str, node_id: str, path: str, now_ms: int) -> str:
-    """The text of a file on a node, its path relative to the root, with either separator (FILE-10).
+    """Return the text of a file on a node, by a path from the root with either separator (FILE-10).
 
-    Raises BatchError PoolNotFound, NodeNotFound, FileNotFound.
+    Raises:
+        BatchError: PoolNotFound, NodeNotFound or FileNotFound.
     """
     pool = world.pools.find(pool_id)
     if pool is None:
@@ -58,10 +59,11 @@ def read_node_file(world: World, pool_id: str, node_id: str, path: str, now_ms: 
 
 
 def read_task_file(world: World, job_id: str, task_id: str, path: str, now_ms: int) -> str:
-    """The text of a file of a task, its path relative to the task's directory (FILE-7, FILE-10).
+    """Return the text of a file of a task, by its path in the task's directory (FILE-7, FILE-10).
 
-    Raises BatchError JobNotFound, TaskNotFound, TaskFilesUnavailable (the task never ran, or its node or the node's
-    disk is gone), TaskFilesCleanedup (its retention time is over), FileNotFound.
+    Raises:
+        BatchError: JobNotFound, TaskNotFound, TaskFilesUnavailable (the task never ran, or its node or the node's disk
+            is gone), TaskFilesCleanedup (its retention time is over) or FileNotFound.
     """
     job = world.jobs.find(job_id)
     if job is None:
@@ -89,7 +91,7 @@ def read_task_file(world: World, job_id: str, task_id: str, path: str, now_ms: i
 
 
 def hook_outputs(sim: Simulation, node: int, root_directory: str) -> list[tuple[str, int]]:
-    """Names and sizes in bytes of what a preparation or release wrote; nothing where its directory is no more."""
+    """Return names and sizes in bytes of the outputs of a preparation or release; none once its directory is gone."""
     world = sim.world
     if world.nodes.state_of(node) is None:
         return []

@@ -1,4 +1,4 @@
-"""Nodes as the service answers them (NODE-4 to NODE-7, START-7)."""
+"""Nodes as the service returns them (NODE-4 to NODE-7, START-7)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,12 @@ _PUBLIC_NETWORK = "203.0.113"
 
 
 def node_body(world: World, node: int, recent: Sequence[RecentTask] = ()) -> dict[str, object]:
-    """The REST body of a node; ``recent`` are its last tasks, newest first (see ``log.node_history``).
+    """Return the REST body of a node; one that has left its pool has the state in which it was last seen.
 
-    A node that is gone has the state it was last seen in.
+    Args:
+        world: The tables.
+        node: The row of the node.
+        recent: Its last tasks, newest first (see ``log.node_history``).
     """
     record, table = world.nodes[node], world.nodes
     pool = world.pool_of(node)
@@ -79,10 +82,11 @@ def node_body(world: World, node: int, recent: Sequence[RecentTask] = ()) -> dic
 
 
 def remote_login_settings(world: World, node: int) -> dict[str, object]:
-    """Where a user of the node logs in, by SSH or RDP (NOP-10).
+    """Return the address and port for remote login by SSH or RDP (NOP-10).
 
-    Raises BatchError OperationNotValidOnPool, for cloud services have an RDP file instead, and OperationNotValidOnNode
-    where the pool has no public addresses.
+    Raises:
+        BatchError: OperationNotValidOnPool for cloud services, which have an RDP file instead;
+            OperationNotValidOnNode where the pool has no public addresses.
     """
     pool = world.pool_of(node)
     if pool.os is OsFamily.CLOUD_SERVICE:
@@ -95,9 +99,10 @@ def remote_login_settings(world: World, node: int) -> dict[str, object]:
 
 
 def remote_desktop_file(world: World, node: int) -> str:
-    """What a Windows node offers to whoever logs in by Remote Desktop: the file that it opens (NOP-10).
+    """Return the file that opens a Remote Desktop session on a Windows node (NOP-10).
 
-    Raises BatchError OperationNotValidOnNode where nobody can.
+    Raises:
+        BatchError: OperationNotValidOnNode where the node has no Windows or no public address.
     """
     pool = world.pool_of(node)
     endpoints = _endpoints(world, pool, world.nodes[node].position)["inboundEndpoints"]
@@ -108,12 +113,12 @@ def remote_desktop_file(world: World, node: int) -> str:
 
 
 def affinity_id(node_id: str) -> str:
-    """What a task says that wants to run on the node (NODE-6, SCHED-13)."""
+    """Return the affinity id by which a task asks for a node (NODE-6, SCHED-13)."""
     return f"TVM:{node_id}"
 
 
 def start_task_info(world: World, node: int, task: StartTaskRecord) -> dict[str, object]:
-    """How the start task of the present boot is getting on (START-7)."""
+    """Return ``startTaskInfo``, the progress of the start task since the last boot (START-7)."""
     info: dict[str, object] = {
         "state": "running" if task.running else "completed",
         "startTime": utc(world, task.start_ms),
@@ -135,7 +140,7 @@ def start_task_info(world: World, node: int, task: StartTaskRecord) -> dict[str,
 
 
 def _task_information(world: World, recent: RecentTask) -> dict[str, object]:
-    """A task that was on the node; of a multi-instance task also which instance (MI-8)."""
+    """Return ``taskInformation`` of a task that was on the node, with its subtask if it has several (MI-8)."""
     tasks, task = world.tasks, recent.task
     job_id, task_id = world.jobs[tasks.profile_of(task).job].id, tasks.task_id(task)
     state = tasks.state_of(task)
@@ -151,7 +156,7 @@ def _task_information(world: World, recent: RecentTask) -> dict[str, object]:
 
 
 def _endpoints(world: World, pool: Pool, position: int) -> dict[str, list[dict[str, object]]]:
-    """The public ports of a node: for remote login, and those that the pool opens (NODE-4, NET-1)."""
+    """Return the public ports of a node: those for remote login and those that the pool opens (NODE-4, NET-1)."""
     network = pool.spec.network_configuration or NetworkConfiguration()
     addresses = network.public_ip_address_configuration
     if addresses is not None and addresses.provision is IpAddressProvisioning.NO_PUBLIC_IP_ADDRESSES:

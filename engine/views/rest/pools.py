@@ -1,4 +1,4 @@
-"""Pools as the service answers them (POOL-2, POOL-3, GEN-6)."""
+"""Pools as the service returns them (POOL-2, POOL-3, GEN-6)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def pool_body(world: World, pool: Pool) -> dict[str, object]:
-    """The REST body of a pool that is there."""
+    """Return the REST body of a pool that is not deleted."""
     assert pool.state is not None
     assert pool.allocation is not None
     settings = pool.spec.wire()
@@ -53,7 +53,7 @@ def pool_body(world: World, pool: Pool) -> dict[str, object]:
 
 
 def pool_stats(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
-    """``stats`` of a pool: how long its dedicated cores have been paid for (STAT-1), rolled up at once (TIME-17)."""
+    """Return ``stats`` of a pool: the billed time of its dedicated cores, always up to date (STAT-1, TIME-17)."""
     dedicated_ms, _ = world.nodes.billed_in_all_ms(pool.nodes, now_ms)
     core_ms = pool.size.cores * dedicated_ms
     span: dict[str, object] = {"startTime": utc(world, pool.created_ms), "lastUpdateTime": utc(world, now_ms)}
@@ -62,13 +62,13 @@ def pool_stats(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
 
 
 def auto_scale_run(world: World, run: AutoScaleRun) -> dict[str, object]:
-    """``autoScaleRun``, the last evaluation (AS-67)."""
+    """Return ``autoScaleRun``, the last evaluation (AS-67)."""
     body: dict[str, object] = {"timestamp": utc(world, run.when_ms), "results": run.results}
     return body if run.error is None else body | {"error": run.error.wire()}
 
 
 def machine(pool: Pool) -> dict[str, object]:
-    """``virtualMachineConfiguration`` of a pool; the default image where the scenario names none."""
+    """Return ``virtualMachineConfiguration`` of a pool, with a default image where the scenario names none."""
     written = pool.spec.virtual_machine_configuration
     if written is not None:
         return written.wire()
@@ -78,7 +78,7 @@ def machine(pool: Pool) -> dict[str, object]:
 
 
 def node_counts(world: World, pool: Pool) -> dict[str, object]:
-    """``dedicated`` and ``lowPriority`` nodes of a pool by state, each with a total (NODE-16)."""
+    """Return the ``dedicated`` and ``lowPriority`` nodes of a pool by state, each with a total (NODE-16)."""
     found = [(world.nodes[node].dedicated, world.nodes.state_of(node)) for node in pool.nodes]
     by_kind = Counter(kind_and_state for kind_and_state in found if kind_and_state[1] is not None)
     counts: dict[str, object] = {"poolId": pool.id}

@@ -19,10 +19,12 @@ Body = dict[str, object]
 
 
 def prep_release_status(world: World, job: Job) -> list[Body]:
-    """One entry for each node that ran preparation or release, nodes that are gone included (PREP-25).
+    """Return an entry for each node that ran preparation or release, also where the node is gone (PREP-25).
 
-    Sorted by the first start of the preparation, then by node id. Raises BatchError JobPreparationTaskNotSpecified
-    for a job without preparation.
+    Entries are sorted by the first start of the preparation, then by node id.
+
+    Raises:
+        BatchError: JobPreparationTaskNotSpecified for a job without preparation.
     """
     if not job.has_prep:
         raise BatchError("JobPreparationTaskNotSpecified", jobId=job.id)
@@ -33,9 +35,10 @@ def prep_release_status(world: World, job: Job) -> list[Body]:
 
 
 def preparation_on(world: World, job: Job, node: int) -> Body:
-    """The preparation of a job on a node (PREP-24).
+    """Return the preparation of a job on a node (PREP-24).
 
-    Raises BatchError JobPreparationTaskNotSpecified, JobPreparationTaskNotRunOnNode (PREP-26).
+    Raises:
+        BatchError: JobPreparationTaskNotSpecified or JobPreparationTaskNotRunOnNode (PREP-26).
     """
     if not job.has_prep:
         raise BatchError("JobPreparationTaskNotSpecified", jobId=job.id)
@@ -47,9 +50,10 @@ def preparation_on(world: World, job: Job, node: int) -> Body:
 
 
 def release_on(world: World, job: Job, node: int) -> Body:
-    """The release of a job on a node (REL-15).
+    """Return the release of a job on a node (REL-15).
 
-    Raises BatchError JobReleaseTaskNotSpecified, JobReleaseTaskNotRunOnNode (PREP-26).
+    Raises:
+        BatchError: JobReleaseTaskNotSpecified or JobReleaseTaskNotRunOnNode (PREP-26).
     """
     if not job.has_release:
         raise BatchError("JobReleaseTaskNotSpecified", jobId=job.id)
@@ -61,7 +65,7 @@ def release_on(world: World, job: Job, node: int) -> Body:
 
 
 def prep_release_entry(world: World, job: Job, row: int) -> Body:
-    """The entry of one row of the table of instances."""
+    """Return the entry of one row of the table of instances."""
     node = world.instances.node[row]
     entry: Body = {
         "poolId": world.pool_of(node).id,

@@ -1,4 +1,4 @@
-"""Tasks as the service answers them (TASK-2, TASK-10, TASK-11, NOP-13, GEN-6)."""
+"""Tasks as the service returns them (TASK-2, TASK-10, TASK-11, NOP-13, GEN-6)."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _WIRE = tuple(state.wire for state in TaskState)
 
 
 def task_body(world: World, task: int, last: Transitions) -> Body:
-    """The REST body of a task that is there; ``last`` are its last transitions."""
+    """Return the REST body of a task that is not deleted; ``last`` are its last transitions."""
     block = world.tasks.block_of(task)
     return _Bodies(world, world.jobs[block.job]).body(task, _Block(world, block), last)
 
 
 def task_bodies(world: World, job: Job, transitions: TaskTransitions) -> Iterator[Body]:
-    """The bodies of all tasks of a job that are there, in the order in which they were added.
+    """Yield the bodies of a job's tasks in the order in which they were added, without deleted ones.
 
-    Parts that tasks share are the same objects: whoever changes a body copies it first.
+    Tasks share parts of their bodies: copy a body before changing it.
     """
     bodies = _Bodies(world, job)
     tasks = world.tasks
@@ -46,7 +46,7 @@ def task_bodies(world: World, job: Job, transitions: TaskTransitions) -> Iterato
 
 
 def task_limits(world: World, task: int) -> Body:
-    """The constraints in force: those of an update, and the job's retries where the task has none (RETRY-3)."""
+    """Return the constraints in force: those of an update, and the job's retries where the task has none (RETRY-3)."""
     profile = world.tasks.profile_of(task)
     retries = world.jobs[profile.job].max_retries if profile.max_retries is None else profile.max_retries
     return {
@@ -57,7 +57,7 @@ def task_limits(world: World, task: int) -> Body:
 
 
 def execution_info(world: World, task: int) -> Body:
-    """What became of the task's attempts so far (TASK-10)."""
+    """Return ``executionInfo``: times, exit code, failure, retries and requeues of the task so far (TASK-10)."""
     tasks = world.tasks
     state, started_ms = tasks.state[task], tasks.started[task]
     extra, result = tasks.extra(task), tasks.result(task)
@@ -85,7 +85,7 @@ def execution_info(world: World, task: int) -> Body:
 
 
 def _container(world: World, task: int, exit_code: int | None) -> Body:
-    """Whatever runs in a container is no plain task; one that has ended without an exit code had none."""
+    """Return ``containerInfo``; a process that ended without an exit code never had a container."""
     tasks = world.tasks
     profile = tasks.profile_of(task)
     if profile.process is not None or (exit_code is None and tasks.state[task] == COMPLETED):
@@ -95,7 +95,7 @@ def _container(world: World, task: int, exit_code: int | None) -> Body:
 
 
 def subtask_bodies(world: World, task: int) -> list[Body]:
-    """The subtasks of a multi-instance task's latest attempt as ``subtasksinfo`` lists them; of others none (MI-7)."""
+    """Return the subtasks of a multi-instance task's latest attempt as ``subtasksinfo`` lists them (MI-7)."""
     gang = world.gangs.find(task)
     if gang is None:
         return []
@@ -127,7 +127,7 @@ def _subtask_body(world: World, number: int, subtask: Subtask, node: int, direct
 
 
 def _place(world: World, node: int) -> Body:
-    """Which node it is."""
+    """Return the parts of ``nodeInfo`` that name a node."""
     record = world.nodes[node]
     return {
         "affinityId": f"TVM:{record.id}",
@@ -138,7 +138,7 @@ def _place(world: World, node: int) -> Body:
 
 
 class _Bodies:
-    """Makes bodies of one job's tasks; what they have in common is made once."""
+    """Makes the bodies of one job's tasks; parts that they share are made once."""
 
     def __init__(self, world: World, job: Job) -> None:
         self._world = world
@@ -169,7 +169,7 @@ class _Bodies:
         return body
 
     def _limits(self, task: int) -> Body:
-        """The constraints in force; tasks with the same profile share them."""
+        """Return the constraints in force; tasks with the same profile share them."""
         number = self._world.tasks.profile[task]
         limits = self._constraints.get(number)
         if limits is None:
@@ -177,7 +177,7 @@ class _Bodies:
         return limits
 
     def _node_info(self, task_id: str, node: int) -> Body:
-        """Where the task ran last (TASK-11)."""
+        """Return ``nodeInfo``: where the task ran last (TASK-11)."""
         known = self._nodes.get(node)
         if known is None:
             job_part = root_directory(self._world, node, task_directory(self._job.id, ""))
@@ -191,10 +191,10 @@ class _Bodies:
 
 
 class _Block:
-    """What the tasks of a block have in common: their creation, and most of their settings.
+    """Parts that the tasks of a block share: their creation, and most of their settings.
 
-    A sweep's tasks often differ in nothing but id and command line. Each parameter differs between the first task
-    and the last, so whatever is equal in these two is equal in all.
+    The tasks of a sweep often differ only in id and command line. Each parameter differs between the first task and the
+    last, so whatever is equal in these two is equal in all.
     """
 
     def __init__(self, world: World, block: TaskBlock) -> None:
@@ -211,7 +211,7 @@ class _Block:
                 self._sweep, self._shared = source, first
 
     def settings(self, task: int) -> Body:
-        """The settings of a task as it was added."""
+        """Return the settings of a task as it was added."""
         sweep, ordinal = self._sweep, task - self.rows.start
         if sweep is None:
             return self._source.spec(ordinal).wire()

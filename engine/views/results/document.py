@@ -1,4 +1,4 @@
-"""The state of a run as JSON: one object with the service's own bodies in it."""
+"""The state of a run as JSON: one object that holds the service's own bodies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DIGITS = 6
 
 
 def document(sim: Simulation) -> dict[str, object]:
-    """The whole state at the moment that is looked at. What was deleted is not in it."""
+    """Return the whole state at the moment that is shown, without what was deleted."""
     transitions = TaskTransitions(sim.world)
     jobs = [
         _job(sim, job, transitions) | {"tasks": list(_tasks(sim.world, job, transitions))}
@@ -45,7 +45,7 @@ def document(sim: Simulation) -> dict[str, object]:
 
 
 def json_text(sim: Simulation) -> Iterator[str]:
-    """The document as JSON text in pieces, each task on a line of its own: a million tasks need no more memory."""
+    """Yield the document as JSON text in pieces, one line for each task: a million tasks need no more memory."""
     transitions = TaskTransitions(sim.world)
     opening = "{"
     for name, value in _members(sim, transitions, None).items():
@@ -74,7 +74,7 @@ def _jobs_text(sim: Simulation, transitions: TaskTransitions) -> Iterator[str]:
 
 
 def _indented(value: object, margin: str) -> str:
-    """JSON text of a value whose first line stands behind a name in this margin."""
+    """Return the JSON text of a value that follows a name in this margin."""
     return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", f"\n{margin}")
 
 
@@ -122,14 +122,14 @@ def _job_schedule(sim: Simulation, schedule: JobSchedule, transitions: TaskTrans
 
 
 def _tasks(world: World, job: Job, transitions: TaskTransitions) -> Iterator[dict[str, object]]:
-    """The tasks of a job; those on several nodes with their ``subtasks``, as ``subtasksinfo`` lists them (MI-7)."""
+    """Yield the tasks of a job, multi-instance ones with ``subtasks`` as ``subtasksinfo`` lists them (MI-7)."""
     for body in task_bodies(world, job, transitions):
         task = world.tasks.find(job.row, body["id"]) if "multiInstanceSettings" in body else None
         yield body if task is None else body | {"subtasks": subtask_bodies(world, task)}
 
 
 def summary(sim: Simulation) -> dict[str, object]:
-    """The run in numbers, deleted jobs and pools included; ``events`` is the number of events in the log."""
+    """Return the totals of the run, with deleted jobs and pools; ``events`` counts the events in the log."""
     world, now_ms = sim.world, sim.now_ms
     preparations, releases = totals.preparation_totals(world), totals.release_totals(world)
     return {

@@ -1,4 +1,4 @@
-"""A run as a scenario: what was read, and what has been done by hand since."""
+"""A run as a scenario file: the one that was read, with the commands that were given by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def script_line(at_ms: int, command: Command) -> str:
-    """The line of a scenario's timeline that gives a command at a moment, in ms since the start."""
+    """Return the line of a scenario's timeline that gives a command at a moment, in ms since the start."""
     return timeline_line(at_ms, command.NAME, command.wire())
 
 
@@ -23,7 +23,7 @@ def given_by_hand(simulation: Simulation) -> list[tuple[int, Command]]:
 
 
 def recorded(simulation: Simulation) -> str:
-    """The YAML of the scenario with every command given by hand in its timeline; it replays to the same log."""
+    """Return the YAML of the scenario with every command given by hand in its timeline. It replays to the same log."""
     codes = {id(refusal.command): refusal.error.code for refusal in simulation.refusals}
     given = [Given(one.when_ms, one.command, codes.get(id(one.command))) for one in simulation.journal.by_hand()]
     return dump(replace(simulation.scenario, seed=simulation.seed), given)

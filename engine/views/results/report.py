@@ -30,7 +30,7 @@ GONE = "deleted"
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job that the run has known. Numbers are of tasks, and of nodes for preparations and releases."""
+    """A job of the run. Numbers are of tasks, and of nodes for preparations and releases."""
 
     job_id: str
     state: str  # as the service spells it, ``deleted`` when it is gone
@@ -47,7 +47,7 @@ class JobRow:
 
 @dataclass(frozen=True, slots=True)
 class JobScheduleRow:
-    """A job schedule that the run has known."""
+    """A job schedule of the run."""
 
     schedule_id: str
     state: str  # as the service spells it, ``deleted`` when it is gone
@@ -59,7 +59,7 @@ class JobScheduleRow:
 
 @dataclass(frozen=True, slots=True)
 class PoolRow:
-    """A pool that the run has known. ``nodes`` are those that are there now."""
+    """A pool of the run; ``nodes`` are those in the pool now."""
 
     pool_id: str
     vm_size: str
@@ -72,7 +72,7 @@ class PoolRow:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRow:
-    """A command that was refused, or that was to be: ``code`` is ``accepted`` or ``never given`` if it was not."""
+    """A command that was refused, or should have been: ``code`` is then ``accepted`` or ``never given``."""
 
     at_ms: int
     command: str
@@ -83,7 +83,7 @@ class RefusedRow:
 
 @dataclass(frozen=True, slots=True)
 class ExpectationRow:
-    """An entry of ``expect``: as written, whether it is met, and what was seen."""
+    """An entry of ``expect`` as written, its result, and the value that was seen."""
 
     written: dict[str, Plain]
     met: bool
@@ -92,7 +92,7 @@ class ExpectationRow:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What became of a run. Times are ms since ``start``."""
+    """The outcome of a run. Times are ms since ``start``."""
 
     scenario: str
     seed: int
@@ -109,12 +109,12 @@ class Summary:
 
     @property
     def as_expected(self) -> bool:
-        """Whether every expectation is met and every refusal was announced."""
+        """True if every expectation is met and every refusal was announced."""
         return all(row.met for row in self.expectations) and all(row.announced for row in self.refused)
 
 
 def summary(sim: Simulation) -> Summary:
-    """What became of the run up to the moment that is looked at; expectations once it is finished."""
+    """Return the outcome of the run up to the moment that is shown; expectations once it is finished."""
     world, now_ms = sim.world, sim.now_ms
     outcomes = zip(sim.refusals, sim.command_outcomes, strict=True)
     return Summary(
@@ -134,7 +134,7 @@ def summary(sim: Simulation) -> Summary:
 
 
 def task_totals(sim: Simulation) -> totals.TaskTotals:
-    """The tasks of the run so far, cheap enough for every frame."""
+    """Return the totals of the tasks so far; cheap enough for every frame."""
     return totals.task_totals(sim.world)
 
 
@@ -186,7 +186,7 @@ def _refused(refusal: RefusedCommand, seen: object, *, met: bool) -> RefusedRow:
 
 
 def _subject(command: Command) -> str:
-    """The ids that a command names, from the outermost: ``shared/1``, ``risk/deal-7``."""
+    """Return the ids that a command names, from the outermost: ``shared/1``, ``risk/deal-7``."""
     body = command.wire()
     names = ("poolId", "nodeId", "node", "jobScheduleId", "jobId", "taskId", "id", "name")
     return "/".join(str(body[name]) for name in names if name in body)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TaskTotals:
-    """The tasks of a run, those of deleted jobs included."""
+    """The tasks of a run, with those of deleted jobs."""
 
     total: int  # ever added
     succeeded: int
@@ -29,20 +29,20 @@ class TaskTotals:
 
     @property
     def completed(self) -> int:
-        """Tasks that have come to their end."""
+        """The number of completed tasks."""
         return self.succeeded + self.failed
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceTotals:
-    """Preparation or release instances of a run: one for each job and node where it ran."""
+    """Preparations or releases of a run: one for each job and node on which it ran."""
 
     count: int
     failed: int
 
 
 def task_totals(world: World) -> TaskTotals:
-    """All tasks of the run so far, at the cost of a look at every job."""
+    """Return the totals of all tasks so far; loops over all jobs."""
     succeeded = failed = active = 0
     for job in world.jobs.rows:
         succeeded += job.counts[COMPLETED] - job.failed + job.deleted.get(TaskResult.SUCCESS, 0)
@@ -52,13 +52,13 @@ def task_totals(world: World) -> TaskTotals:
 
 
 def preparation_totals(world: World, rows: Iterable[int] | None = None) -> InstanceTotals:
-    """The preparations of the run, or in these rows of the table of instances."""
+    """Return the totals of the run's preparations, or of those in some rows of the table of instances."""
     instances = world.instances
     return _instance_totals(map(instances.prep, range(instances.length) if rows is None else rows))
 
 
 def release_totals(world: World, rows: Iterable[int] | None = None) -> InstanceTotals:
-    """The releases of the run, or in these rows of the table of instances."""
+    """Return the totals of the run's releases, or of those in some rows of the table of instances."""
     instances = world.instances
     return _instance_totals(map(instances.release, range(instances.length) if rows is None else rows))
 
@@ -69,13 +69,13 @@ def _instance_totals(views: Iterable[InstanceView | None]) -> InstanceTotals:
 
 
 def node_hours(world: World, now_ms: int, pools: Iterable[Pool] | None = None) -> float:
-    """Hours for which VMs have been paid (ACC-10), of all pools or of these."""
+    """Return the hours for which VMs have been billed, of all pools or of some (ACC-10)."""
     chosen = world.pools.rows if pools is None else pools
     return sum(sum(world.nodes.billed_in_all_ms(pool.nodes, now_ms)) for pool in chosen) / HOUR_MS
 
 
 def slot_utilization(world: World, now_ms: int) -> float:
-    """The share, 0 to 1, of the slot time of idle and running nodes in which a task ran; 0 if there was none."""
+    """Return the share, 0 to 1, of the slot time of idle and running nodes in which a task ran; 0 if there was none."""
     offered_ms = sum(ms * world.pool_of(node).slots for node, ms in ready_ms(world, now_ms).items())
     busy_ms = sum(pool.busy_slot_ms_at(now_ms) for pool in world.pools.rows)
     return min(1.0, busy_ms / offered_ms) if offered_ms else 0.0
