@@ -26,14 +26,12 @@ from engine.rules import (
     users,
 )
 from engine.specs import commands as c
-from engine.specs import faults as f
 from engine.specs import refusals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engine.specs.commands import Command
-    from engine.specs.entry import OnNode
+    from engine.specs.commands import Command, OnNode
     from engine.specs.task import TaskSpec
     from engine.state.jobs import Job
     from engine.state.pools import Pool
@@ -352,19 +350,19 @@ def _cancel_certificate_deletion(world: World, command: c.CancelCertificateDelet
 # -- faults ----------------------------------------------------------------------------------------------------------
 
 
-def _fail_node(world: World, command: f.FailNode, _: Extras) -> None:
+def _fail_node(world: World, command: c.FailNode, _: Extras) -> None:
     faults.fail_node(world, _node(world, command), command)
 
 
-def _evict_node(world: World, command: f.EvictNode, _: Extras) -> None:
+def _evict_node(world: World, command: c.EvictNode, _: Extras) -> None:
     faults.evict_node(world, _node(world, command))
 
 
-def _capacity(world: World, command: f.Capacity, _: Extras) -> None:
+def _capacity(world: World, command: c.Capacity, _: Extras) -> None:
     faults.set_capacity(world, command)
 
 
-def _outage(world: World, command: f.StorageOutage, _: Extras) -> None:
+def _outage(world: World, command: c.StorageOutage, _: Extras) -> None:
     faults.storage_outage(world, command)
 
 
@@ -410,8 +408,8 @@ _RULES: dict[type, Callable[[World, Any, Extras], None]] = {
     c.AddCertificate: _add_certificate,
     c.DeleteCertificate: _delete_certificate,
     c.CancelCertificateDeletion: _cancel_certificate_deletion,
-    f.FailNode: _fail_node,
-    f.EvictNode: _evict_node,
-    f.Capacity: _capacity,
-    f.StorageOutage: _outage,
+    c.FailNode: _fail_node,
+    c.EvictNode: _evict_node,
+    c.Capacity: _capacity,
+    c.StorageOutage: _outage,
 }

@@ -10,7 +10,7 @@ from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
 from engine.rules import interruptions, node_operations, nodes, os_upgrade, release, spot, start_task
 from engine.specs.catalogue import EVICTION_NOTICE_MS, RECOVERY_MS
-from engine.specs.faults import Capacity, FailNode, NodeFault, StorageOutage
+from engine.specs.commands import Capacity, FailNode, NodeFault, StorageOutage
 from engine.state.disks import Disk
 from engine.state.nodes import Node, NodeError
 

@@ -36,7 +36,7 @@ from engine.specs.task import TaskSpec
 
 Schema = dict[str, Any]
 
-_MODELS = (
+_MODELS: tuple[type[Spec], ...] = (
     Account,
     PoolSpec,
     JobSpec,

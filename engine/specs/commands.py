@@ -6,21 +6,90 @@ operation stand beside its body. ``wire()`` is the entry of a timeline that make
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, AliasChoices, Field
+from pydantic import AfterValidator, AliasChoices, Field, PlainValidator, WithJsonSchema, model_validator
 
-from engine.base.terms import Deallocation, DisableTasks
+from engine.base.terms import Deallocation, DisableTasks, WireOption
 from engine.base.units import MINUTE_MS
 from engine.specs.account import Certificate
-from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Text, UtcTime
+from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Spec, Text, UtcTime
 from engine.specs.common import IdentityReference
-from engine.specs.entry import CommandBody, NodeName, OnJob, OnJobSchedule, OnNode, OnPool, OnTask
-from engine.specs.faults import Capacity, EvictNode, FailNode, StorageOutage
 from engine.specs.job import JobSpec, JobUpdate
 from engine.specs.pool import PoolReplacement, PoolSpec, PoolUpdate
 from engine.specs.schedule import JobScheduleSpec, JobScheduleUpdate
 from engine.specs.task import TaskConstraints, TaskSpec
+
+COMMANDS: dict[str, type[Command]] = {}
+"""Every command by its name on the wire."""
+
+
+class Command(Spec):
+    """Base of the commands; ``NAME`` is the operation's name on the wire, ``RULE`` what its event in the log cites."""
+
+    NAME: ClassVar[str]
+    RULE: ClassVar[str | None] = None
+
+    def __init_subclass__(cls, *, abstract: bool = False) -> None:
+        """Add the class to ``COMMANDS`` unless it is only a base of commands."""
+        super().__init_subclass__()
+        if not abstract:
+            cls.NAME = cls.__name__[0].lower() + cls.__name__[1:]
+            COMMANDS[cls.NAME] = cls
+
+    def wire(self) -> dict[str, Any]:
+        """What was given, under its wire names; ``from_wire`` makes an equal command of it."""
+        return self.written()
+
+
+class OnPool(Command, abstract=True):
+    """Acts on a pool."""
+
+    pool_id: Text
+
+
+class OnNode(OnPool, abstract=True):
+    """Acts on a node, named by its id or by its index in the pool's history."""
+
+    node_id: Text | None = None
+    node: Annotated[Int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _names_one_node(self) -> Self:
+        if (self.node_id is None) == (self.node is None):
+            raise ValueError("should name one node, by nodeId or by node, its index")
+        return self
+
+
+class OnJob(Command, abstract=True):
+    """Acts on a job."""
+
+    job_id: Text
+
+
+class OnTask(OnJob, abstract=True):
+    """Acts on a task."""
+
+    task_id: Text
+
+
+class OnJobSchedule(Command, abstract=True):
+    """Acts on a job schedule."""
+
+    job_schedule_id: Text
+
+
+def _parse_node_name(value: object) -> str | int:
+    if isinstance(value, str) or (type(value) is int and value >= 0):
+        return value
+    raise ValueError(f"{value!r} is neither the id of a node nor the index of one")
+
+
+NodeName = Annotated[
+    str | int,
+    PlainValidator(_parse_node_name),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]}),
+]
 
 
 def _keeps_no_data(option: Deallocation) -> Deallocation:
@@ -32,10 +101,8 @@ def _keeps_no_data(option: Deallocation) -> Deallocation:
 # --- pools
 
 
-class CreatePool(PoolSpec, CommandBody):
+class CreatePool(PoolSpec, Command):
     """POOL-2."""
-
-    NAME = "createPool"
 
     @property
     def spec(self) -> PoolSpec:
@@ -46,25 +113,17 @@ class CreatePool(PoolSpec, CommandBody):
 class DeletePool(OnPool):
     """RSZ-10."""
 
-    NAME = "deletePool"
-
 
 class UpdatePool(PoolUpdate, OnPool):
     """POOL-14; ``model_fields_set`` says what was given."""
-
-    NAME = "updatePool"
 
 
 class ReplacePoolProperties(PoolReplacement, OnPool):
     """POOL-14: all five properties at once."""
 
-    NAME = "replacePoolProperties"
-
 
 class ResizePool(OnPool):
     """RSZ-1: a target that is None keeps its value."""
-
-    NAME = "resizePool"
 
     target_dedicated_nodes: Int | None = Field(
         default=None, validation_alias=AliasChoices("targetDedicatedNodes", "targetDedicated")
@@ -77,13 +136,9 @@ class ResizePool(OnPool):
 class StopPoolResize(OnPool):
     """RSZ-9."""
 
-    NAME = "stopPoolResize"
-
 
 class EnablePoolAutoScale(OnPool):
     """POOL-20: what is None keeps its value on a pool that scales itself already."""
-
-    NAME = "enablePoolAutoScale"
 
     auto_scale_formula: Text | None = None
     auto_scale_evaluation_interval: OptionalDuration = None
@@ -92,13 +147,9 @@ class EnablePoolAutoScale(OnPool):
 class DisablePoolAutoScale(OnPool):
     """POOL-20."""
 
-    NAME = "disablePoolAutoScale"
-
 
 class EvaluatePoolAutoScale(OnPool):
     """POOL-20."""
-
-    NAME = "evaluatePoolAutoScale"
 
     auto_scale_formula: Text
 
@@ -106,15 +157,11 @@ class EvaluatePoolAutoScale(OnPool):
 class UpgradePoolOS(OnPool):
     """POOL-22."""
 
-    NAME = "upgradePoolOS"
-
     os_version: Text = Field(validation_alias=AliasChoices("targetOSVersion", "osVersion"))
 
 
 class RemoveNodes(OnPool):
     """RSZ-8: a node is named by its id or by its index."""
-
-    NAME = "removeNodes"
 
     node_list: tuple[NodeName, ...]
     resize_timeout: FiniteDuration = 15 * MINUTE_MS
@@ -127,15 +174,11 @@ class RemoveNodes(OnPool):
 class RebootNode(OnNode):
     """NOP-3."""
 
-    NAME = "rebootNode"
-
     node_reboot_option: Deallocation = Deallocation.REQUEUE
 
 
 class ReimageNode(OnNode):
     """NOP-4."""
-
-    NAME = "reimageNode"
 
     node_reimage_option: Deallocation = Deallocation.REQUEUE
 
@@ -143,21 +186,15 @@ class ReimageNode(OnNode):
 class DeallocateNode(OnNode):
     """NOP-8."""
 
-    NAME = "deallocateNode"
-
     node_deallocate_option: Deallocation = Deallocation.REQUEUE
 
 
 class StartNode(OnNode):
     """NOP-8."""
 
-    NAME = "startNode"
-
 
 class DisableNodeScheduling(OnNode):
     """NOP-6."""
-
-    NAME = "disableNodeScheduling"
 
     node_disable_scheduling_option: Annotated[Deallocation, AfterValidator(_keeps_no_data)] = Deallocation.REQUEUE
 
@@ -165,13 +202,9 @@ class DisableNodeScheduling(OnNode):
 class EnableNodeScheduling(OnNode):
     """NOP-6."""
 
-    NAME = "enableNodeScheduling"
-
 
 class CreateNodeUser(OnNode):
     """NOP-9: without an expiry time the user lasts a day."""
-
-    NAME = "createNodeUser"
 
     name: Text
     is_admin: Bool = False
@@ -183,8 +216,6 @@ class CreateNodeUser(OnNode):
 class UpdateNodeUser(OnNode):
     """NOP-9: what is not given has its default again."""
 
-    NAME = "updateNodeUser"
-
     name: Text = Field(validation_alias=AliasChoices("name", "userName"))
     expiry_time: UtcTime | None = None
     password: Secret | None = None
@@ -194,15 +225,11 @@ class UpdateNodeUser(OnNode):
 class DeleteNodeUser(OnNode):
     """NOP-9."""
 
-    NAME = "deleteNodeUser"
-
     name: Text = Field(validation_alias=AliasChoices("name", "userName"))
 
 
 class UploadNodeLogs(OnNode):
     """NOP-11."""
-
-    NAME = "uploadNodeLogs"
 
     container_url: Text
     start_time: UtcTime
@@ -215,10 +242,8 @@ class UploadNodeLogs(OnNode):
 _TASKS = ("tasks", "taskFactory")
 
 
-class CreateJob(JobSpec, CommandBody):
+class CreateJob(JobSpec, Command):
     """JOB-2, with tasks to add at once; ``task_factory`` is what a scenario job has there."""
-
-    NAME = "createJob"
 
     tasks: tuple[TaskSpec, ...] = ()
     task_factory: dict[str, Any] | None = None
@@ -232,13 +257,9 @@ class CreateJob(JobSpec, CommandBody):
 class UpdateJob(JobUpdate, OnJob):
     """JOB-2; ``model_fields_set`` says what was given."""
 
-    NAME = "updateJob"
-
 
 class DisableJob(OnJob):
     """JOB-11."""
-
-    NAME = "disableJob"
 
     disable_tasks: DisableTasks
 
@@ -246,13 +267,9 @@ class DisableJob(OnJob):
 class EnableJob(OnJob):
     """JOB-12."""
 
-    NAME = "enableJob"
-
 
 class TerminateJob(OnJob):
     """JOB-15."""
-
-    NAME = "terminateJob"
 
     terminate_reason: Text | None = None
     force: Bool = False
@@ -260,8 +277,6 @@ class TerminateJob(OnJob):
 
 class DeleteJob(OnJob):
     """JOB-16."""
-
-    NAME = "deleteJob"
 
     force: Bool = False
 
@@ -272,8 +287,6 @@ class DeleteJob(OnJob):
 class AddTasks(OnJob):
     """TASK-3; ``task_factory`` is what a scenario job has there."""
 
-    NAME = "addTasks"
-
     tasks: tuple[TaskSpec, ...] = Field(default=(), validation_alias=AliasChoices("tasks", "value"))
     task_factory: dict[str, Any] | None = None
 
@@ -281,36 +294,26 @@ class AddTasks(OnJob):
 class UpdateTask(OnTask):
     """TASK-12: the constraints are replaced, what is not given falls back to its default."""
 
-    NAME = "updateTask"
-
     constraints: TaskConstraints = TaskConstraints()
 
 
 class TerminateTask(OnTask):
     """TASK-13."""
 
-    NAME = "terminateTask"
-
 
 class ReactivateTask(OnTask):
     """TASK-15."""
-
-    NAME = "reactivateTask"
 
 
 class DeleteTask(OnTask):
     """TASK-14."""
 
-    NAME = "deleteTask"
-
 
 # --- job schedules
 
 
-class CreateJobSchedule(JobScheduleSpec, CommandBody):
+class CreateJobSchedule(JobScheduleSpec, Command):
     """JS-1."""
-
-    NAME = "createJobSchedule"
 
     @property
     def spec(self) -> JobScheduleSpec:
@@ -321,25 +324,17 @@ class CreateJobSchedule(JobScheduleSpec, CommandBody):
 class UpdateJobSchedule(JobScheduleUpdate, OnJobSchedule):
     """JS-9; ``model_fields_set`` says what was given."""
 
-    NAME = "updateJobSchedule"
-
 
 class DisableJobSchedule(OnJobSchedule):
     """JS-6."""
-
-    NAME = "disableJobSchedule"
 
 
 class EnableJobSchedule(OnJobSchedule):
     """JS-6."""
 
-    NAME = "enableJobSchedule"
-
 
 class TerminateJobSchedule(OnJobSchedule):
     """JS-8."""
-
-    NAME = "terminateJobSchedule"
 
     force: Bool = False
 
@@ -347,18 +342,14 @@ class TerminateJobSchedule(OnJobSchedule):
 class DeleteJobSchedule(OnJobSchedule):
     """JS-8."""
 
-    NAME = "deleteJobSchedule"
-
     force: Bool = False
 
 
 # --- certificates
 
 
-class AddCertificate(Certificate, CommandBody):
+class AddCertificate(Certificate, Command):
     """CERT-1."""
-
-    NAME = "addCertificate"
 
     @property
     def spec(self) -> Certificate:
@@ -366,7 +357,7 @@ class AddCertificate(Certificate, CommandBody):
         return Certificate.from_wire(self.wire())
 
 
-class OnCertificate(CommandBody):
+class OnCertificate(Command, abstract=True):
     """Acts on a certificate."""
 
     thumbprint: Text
@@ -376,64 +367,58 @@ class OnCertificate(CommandBody):
 class DeleteCertificate(OnCertificate):
     """CERT-4."""
 
-    NAME = "deleteCertificate"
-
 
 class CancelCertificateDeletion(OnCertificate):
     """CERT-4."""
 
-    NAME = "cancelCertificateDeletion"
+
+# --- faults
+
+_FOR = AliasChoices("for")
 
 
-Command = (
-    CreatePool
-    | DeletePool
-    | UpdatePool
-    | ReplacePoolProperties
-    | ResizePool
-    | StopPoolResize
-    | EnablePoolAutoScale
-    | DisablePoolAutoScale
-    | EvaluatePoolAutoScale
-    | UpgradePoolOS
-    | RemoveNodes
-    | RebootNode
-    | ReimageNode
-    | DeallocateNode
-    | StartNode
-    | DisableNodeScheduling
-    | EnableNodeScheduling
-    | CreateNodeUser
-    | UpdateNodeUser
-    | DeleteNodeUser
-    | UploadNodeLogs
-    | CreateJob
-    | UpdateJob
-    | DisableJob
-    | EnableJob
-    | TerminateJob
-    | DeleteJob
-    | AddTasks
-    | UpdateTask
-    | TerminateTask
-    | ReactivateTask
-    | DeleteTask
-    | CreateJobSchedule
-    | UpdateJobSchedule
-    | DisableJobSchedule
-    | EnableJobSchedule
-    | TerminateJobSchedule
-    | DeleteJobSchedule
-    | AddCertificate
-    | DeleteCertificate
-    | CancelCertificateDeletion
-    | FailNode
-    | EvictNode
-    | Capacity
-    | StorageOutage
-)
+class NodeFault(WireOption):
+    """How a node fails (NODE-8)."""
 
-# Every command by its name on the wire.
-COMMANDS: dict[str, type[Command]] = {command.NAME: command for command in get_args(Command)}
-# Those that are no operation of the service.
+    UNUSABLE = "unusable"
+    UNKNOWN = "unknown"
+
+
+class FailNode(OnNode):
+    """NODE-11: the node is of no use, for ``for_ms`` milliseconds or until it is recovered."""
+
+    state: NodeFault = NodeFault.UNUSABLE
+    code: Text | None = None
+    for_ms: OptionalDuration = Field(default=None, validation_alias=_FOR, serialization_alias="for")
+
+
+class EvictNode(OnNode):
+    """The notice that a Spot node's VM will be taken back (SPOT-3, SPOT-7)."""
+
+    RULE = "SPOT-7"
+
+
+class AllocationError(WireOption):
+    """ERR-R: what a resize says that finds no capacity, or the like."""
+
+    ALLOCATION_FAILED = "AllocationFailed"
+    OVERCONSTRAINED = "OverconstrainedAllocationRequestError"
+    RESOURCE_NOT_FOUND = "DependentResourceNotFound"
+
+
+class Capacity(Command):
+    """How many nodes of a size the region can still give, and what a resize says that wants more (RSZ-12)."""
+
+    vm_size: Text
+    nodes: Annotated[Int, Field(ge=0)]
+    code: AllocationError = AllocationError.ALLOCATION_FAILED
+
+
+class StorageOutage(Command):
+    """Storage does not answer for ``for_ms`` milliseconds; None is until the end."""
+
+    for_ms: OptionalDuration = Field(default=None, validation_alias=_FOR, serialization_alias="for")
+
+
+# The commands that are no operations of the service.
 FAULTS = (FailNode, EvictNode, Capacity, StorageOutage)

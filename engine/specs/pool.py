@@ -25,25 +25,6 @@ from engine.specs.machine import (
 )
 from engine.specs.network import NetworkConfiguration
 
-__all__ = [
-    "CloudServiceConfiguration",
-    "LinuxUserConfiguration",
-    "LoginMode",
-    "MountConfiguration",
-    "NetworkConfiguration",
-    "NodeCommunicationMode",
-    "PoolReplacement",
-    "PoolSpec",
-    "PoolSpecification",
-    "PoolUpdate",
-    "StartTask",
-    "TaskSchedulingPolicy",
-    "UpgradePolicy",
-    "UserAccount",
-    "VirtualMachineConfiguration",
-    "WindowsUserConfiguration",
-]
-
 
 class NodeCommunicationMode(WireOption):
     """NET-7."""

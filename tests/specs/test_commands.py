@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from engine.base.terms import Deallocation, DisableTasks
-from engine.specs import commands, faults
+from engine.specs import commands
 from engine.specs.commands import COMMANDS, FAULTS, AddTasks, CreateJob, CreatePool, RemoveNodes, UpdateJob, UpdatePool
 from engine.specs.job import JobConstraints, JobSpec
 from engine.specs.pool import PoolSpec
@@ -78,7 +78,7 @@ def test_an_entry_is_read_and_written_back_as_it_was(name):
 def test_a_command_made_in_python_is_written_in_the_services_names():
     command = commands.RebootNode(pool_id="p", node=2, node_reboot_option=Deallocation.TERMINATE)
     assert command.wire() == {"poolId": "p", "node": 2, "nodeRebootOption": "terminate"}
-    assert faults.FailNode(pool_id="p", node=0, for_ms=90_000).wire()["for"] == "PT1M30S"
+    assert commands.FailNode(pool_id="p", node=0, for_ms=90_000).wire()["for"] == "PT1M30S"
     assert commands.DisableJob(job_id="j", disable_tasks=DisableTasks.WAIT).disable_tasks == "wait"
 
 
