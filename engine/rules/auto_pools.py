@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
 from engine.base.terms import ErrorCategory, PoolLifetimeOption, PoolState
-from engine.rules import pools
+from engine.rules.decisions.pools import create_refusals, create_verdict
 from engine.specs import draws
 from engine.specs.pool import PoolSpec
+from engine.world.facts import AutoPoolReleased, AutoPoolRequested
 
 if TYPE_CHECKING:
     from engine.specs.job import AutoPoolSpecification
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
+    from engine.world.facts import JobAdded, JobEnded, JobScheduleEnded
     from engine.world.world import World
 
 # AUTO-4: what the job's scheduling error says of the refusal of its pool.
@@ -36,26 +38,32 @@ def auto_pool_verdict(world: World, auto: AutoPoolSpecification, pool_id: str) -
     if not auto.pool.enable_auto_scale:
         given = {"target_dedicated_nodes": 0} | given  # the service takes an auto pool without a target
     spec = PoolSpec.model_validate({"id": pool_id, **given}, by_name=True)
-    refusals = pools.create_refusals(world, spec)
-    return refusals[0].error() if refusals else spec
+    refusals = create_refusals(world, spec)
+    return refusals[0].error() if refusals else create_verdict(world, spec) or spec
 
 
-def create(world: World, job: Job) -> BatchError | None:
-    """The pool comes with the job, or with the first of its schedule (AUTO-2, AUTO-5); returns why not (JOB-20)."""
+def job_added(world: World, added: JobAdded) -> None:
+    """Create the pool that comes with the job, or with the first of its schedule (AUTO-2, AUTO-5).
+
+    If the service refuses it, the job has a scheduling error (JOB-20).
+    """
+    job = world.jobs.rows[added.job]
     auto = job.spec.pool_info.auto_pool_specification
-    assert auto is not None
+    if auto is None:
+        return
     is_shared = auto.pool_lifetime_option is PoolLifetimeOption.JOB_SCHEDULE
     known = _shared_pool(world, world.job_schedules[job.schedule]) if is_shared else None
     if known is not None:
         job.pool_id = known.id
-        return None
-    verdict = auto_pool_verdict(world, auto, _new_id(world, job, auto))
-    if isinstance(verdict, BatchError):
-        return _failed(verdict)
-    try:
-        pool = pools.create(world, verdict)
-    except BatchError as refusal:
-        return _failed(refusal)
+        return
+    spec = auto_pool_verdict(world, auto, _new_id(world, job, auto))
+    if isinstance(spec, BatchError):
+        code = _CODES.get(spec.code, "InvalidAutoPoolSettings")
+        job.scheduling_error = ErrorCategory.USER_ERROR.value, code, str(spec)
+        return
+    world.emit(AutoPoolRequested(spec))
+    pool = world.pools.find(spec.id)
+    assert pool is not None
     job.pool_id = pool.id
     if is_shared:
         schedule = world.job_schedules.edit(job.schedule)
@@ -63,11 +71,6 @@ def create(world: World, job: Job) -> BatchError | None:
         pool.auto_schedule = schedule.row
     else:
         pool.auto_job = job.row
-    return None
-
-
-def _failed(refusal: BatchError) -> BatchError:
-    return BatchError(_CODES.get(refusal.code, "InvalidAutoPoolSettings"), str(refusal))
 
 
 def _new_id(world: World, job: Job, auto: AutoPoolSpecification) -> str:
@@ -76,26 +79,23 @@ def _new_id(world: World, job: Job, auto: AutoPoolSpecification) -> str:
     return (auto.auto_pool_id_prefix or "") + guid
 
 
-def scheduling_error(refusal: BatchError) -> tuple[str, str, str]:
-    """``schedulingError`` of a job whose pool could not be created (AUTO-4): category, code, message."""
-    return ErrorCategory.USER_ERROR.value, refusal.code, refusal.message
-
-
-def job_has_ended(world: World, job: Job) -> None:
-    """The pool goes when its job has ended, release tasks included, unless it is to be kept (AUTO-3)."""
+def job_ended(world: World, ended: JobEnded) -> None:
+    """Delete the job's own pool when the job has ended, release tasks included, unless it is to be kept (AUTO-3)."""
+    job = world.jobs.rows[ended.job]
     auto = job.spec.pool_info.auto_pool_specification
     if auto is None or job.keeps_pool or auto.pool_lifetime_option is not PoolLifetimeOption.JOB:
         return
     pool = world.pools.find(job.pool_id)
     if pool is not None and pool.auto_job == job.row and pool.state is PoolState.ACTIVE:
-        pools.delete(world, pool)
+        world.emit(AutoPoolReleased(pool.row))
 
 
-def schedule_has_ended(world: World, schedule: JobSchedule) -> None:
-    """The pool that the jobs of a schedule have shared goes with the schedule, unless it is to be kept (AUTO-3)."""
+def schedule_ended(world: World, ended: JobScheduleEnded) -> None:
+    """Delete the pool that the jobs of a schedule have shared, unless it is to be kept (AUTO-3)."""
+    schedule = world.job_schedules[ended.schedule]
     pool = _shared_pool(world, schedule)
     if pool is not None and not schedule.keeps_pool:
-        pools.delete(world, pool)
+        world.emit(AutoPoolReleased(pool.row))
 
 
 def _shared_pool(world: World, schedule: JobSchedule) -> Pool | None:

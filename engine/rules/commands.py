@@ -22,9 +22,11 @@ from engine.rules import (
     resizing,
     service_logs,
     spot,
-    tasks,
     users,
 )
+from engine.rules.decisions.jobs import check
+from engine.rules.decisions.pools import create_refusals
+from engine.rules.tasks import operations
 from engine.specs import commands as c
 from engine.specs import refusals
 
@@ -86,7 +88,7 @@ def _node(world: World, command: OnNode) -> int:
 
 def _create_pool(world: World, command: c.CreatePool, _: Extras) -> None:
     spec = command.spec
-    _refuse(pools.create_refusals(world, spec))
+    _refuse(create_refusals(world, spec))
     pools.create(world, spec)
 
 
@@ -248,7 +250,7 @@ def _delete_job(world: World, command: c.DeleteJob, _: Extras) -> None:
 def _add_tasks(world: World, command: c.AddTasks, extras: Extras) -> None:
     job = jobs.find(world, command.job_id)
     _refuse(refusals.add_tasks_refusals(extras.tasks))
-    jobs.check("add", job)
+    check("add", job)
     _add(world, job, extras)
 
 
@@ -262,9 +264,9 @@ def _add(world: World, job: Job, extras: Extras) -> None:
             refused.append(found[0].error())
         else:
             taken.append(spec)
-    refused += tasks.add_listed(world, job, taken)
+    refused += operations.add_listed(world, job, taken)
     if extras.factory is not None:
-        tasks.add_factory(world, job, extras.factory)
+        operations.add_factory(world, job, extras.factory)
     if refused:
         raise PartlyRefused(refused[0])
 
@@ -279,25 +281,25 @@ class PartlyRefused(BatchError):
 
 def _task(world: World, command: Any) -> tuple[Job, int]:  # noqa: ANN401  # any of the commands on a task
     job = jobs.find(world, command.job_id)
-    return job, tasks.find(world, job, command.task_id)
+    return job, operations.find(world, job, command.task_id)
 
 
 def _update_task(world: World, command: c.UpdateTask, _: Extras) -> None:
     task = _task(world, command)[1]
     _refuse(refusals.task_constraints_refusals(command.constraints))
-    tasks.update(world, task, command.constraints)
+    operations.update(world, task, command.constraints)
 
 
 def _terminate_task(world: World, command: c.TerminateTask, _: Extras) -> None:
-    tasks.terminate(world, _task(world, command)[1])
+    operations.terminate(world, _task(world, command)[1])
 
 
 def _reactivate_task(world: World, command: c.ReactivateTask, _: Extras) -> None:
-    tasks.reactivate(world, *_task(world, command))
+    operations.reactivate(world, *_task(world, command))
 
 
 def _delete_task(world: World, command: c.DeleteTask, _: Extras) -> None:
-    tasks.delete(world, *_task(world, command))
+    operations.delete(world, *_task(world, command))
 
 
 # -- job schedules ---------------------------------------------------------------------------------------------------

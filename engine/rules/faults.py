@@ -8,7 +8,8 @@ from engine.base.errors import BatchError
 from engine.base.terms import Deallocation, NodeState, SchedulingState
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
-from engine.rules import interruptions, node_operations, nodes, os_upgrade, release, spot, start_task
+from engine.rules import node_operations, nodes, os_upgrade, release, spot, start_task
+from engine.rules.tasks import interruptions
 from engine.specs.catalogue import EVICTION_NOTICE_MS, RECOVERY_MS
 from engine.specs.commands import Capacity, FailNode, NodeFault, StorageOutage
 from engine.state.disks import Disk
@@ -106,7 +107,7 @@ def is_to_leave(record: Node) -> bool:
 
 
 def _watch_owed_releases(world: World, node: int) -> None:
-    for row in interruptions.owed_rows(world, node):
+    for row in release.owed_rows(world, node):
         release.wait_a_while(world, node, row)
 
 

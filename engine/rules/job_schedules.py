@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BatchError
 from engine.base.terms import JobScheduleState, JobState
 from engine.events.calendar import Due, DueKind
-from engine.rules import auto_pools, jobs
 from engine.rules.decisions import occurrences, quotas
+from engine.rules.decisions.jobs import command_verdict as job_verdict
 from engine.specs.catalogue import JOB_TRANSITION_MS, QUOTA_RETRY_INTERVAL_MS
 from engine.specs.job import JobSpec
 from engine.state.job_schedules import NO_JOB, JobSchedule, Shortage
+from engine.state.jobs import NO_SCHEDULE
+from engine.world.facts import JobScheduleEnded, OccurrenceDue, ScheduledJobDeleted, ScheduledJobTerminated
 
 if TYPE_CHECKING:
     from engine.rules.decisions.occurrences import Timing
     from engine.specs.commands import UpdateJobSchedule
     from engine.specs.schedule import JobScheduleSpec
     from engine.state.jobs import Job
+    from engine.world.facts import JobEnded
     from engine.world.world import World
 
 _S = JobScheduleState
-
-TERMINATE_JOB_SCHEDULE = "TerminateJobSchedule"  # JOB-10, JS-8
 
 # JS-10: the code for a schedule that is past what is asked of it.
 _CODES = {
@@ -166,8 +167,8 @@ def terminate(world: World, schedule: JobSchedule, *, force: bool) -> None:
     world.job_schedules.set_state(world.now_ms, schedule.row, _S.TERMINATING)
     _wait_in_state(world, schedule)
     job = active_job(world, schedule)
-    if job is not None and job.state is not None and jobs.command_verdict("terminate", job.state) is None:
-        jobs.terminate(world, world.jobs.edit(job.row), TERMINATE_JOB_SCHEDULE, force=force)
+    if job is not None and job.state is not None and job_verdict("terminate", job.state) is None:
+        world.emit(ScheduledJobTerminated(job.row, force))
 
 
 def delete(world: World, schedule: JobSchedule, *, force: bool) -> None:
@@ -178,7 +179,7 @@ def delete(world: World, schedule: JobSchedule, *, force: bool) -> None:
     _wait_in_state(world, schedule)
     for job in world.jobs_under(schedule):
         if job.state is not JobState.DELETING:
-            jobs.delete(world, world.jobs.edit(job.row), force=force)
+            world.emit(ScheduledJobDeleted(job.row, force))
 
 
 def _give_up(world: World, schedule: JobSchedule) -> None:
@@ -264,7 +265,7 @@ def _make_job(world: World, schedule: JobSchedule, occurrence: int) -> None:
     given = {name: getattr(specification, name) for name in specification.model_fields_set}
     spec = JobSpec.model_validate({"id": f"{schedule.id}:job-{schedule.jobs_made}", **given}, by_name=True)
     schedule.recent_job = len(world.jobs)
-    jobs.create(world, spec, schedule=schedule.row)
+    world.emit(OccurrenceDue(schedule.row, spec))
 
 
 def _complete(world: World, schedule: JobSchedule) -> None:
@@ -272,11 +273,22 @@ def _complete(world: World, schedule: JobSchedule) -> None:
     _give_up(world, schedule)
     schedule.end_ms = world.now_ms
     world.job_schedules.set_state(world.now_ms, schedule.row, _S.COMPLETED)
-    auto_pools.schedule_has_ended(world, schedule)
-    jobs.wake_schedules(world)
+    world.emit(JobScheduleEnded(schedule.row))
+    _wake_schedules(world)
 
 
 def _remove(world: World, schedule: JobSchedule) -> None:
     world.job_schedules.set_state(world.now_ms, schedule.row, None)
-    auto_pools.schedule_has_ended(world, schedule)
-    jobs.wake_schedules(world)
+    world.emit(JobScheduleEnded(schedule.row))
+    _wake_schedules(world)
+
+
+def job_ended(world: World, ended: JobEnded) -> None:
+    """Let the schedule of a job that is over go on (JS-3), and others get its unit of the quota (ACC-9)."""
+    _wake_schedules(world, world.jobs.rows[ended.job].schedule)
+
+
+def _wake_schedules(world: World, schedule: int = NO_SCHEDULE) -> None:
+    for other in world.job_schedules.present():
+        if other.row == schedule or other.shortage is not None:
+            world.calendar.at(world.now_ms, DueKind.SCHEDULE_STEP, other.row, other.token)

@@ -9,31 +9,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
-from engine.base.failures import ended, failure
-from engine.base.terms import (
-    DisableTasks,
-    InstanceState,
-    JobAction,
-    JobState,
-    OnAllTasksComplete,
-    PoolLifetimeOption,
-)
+from engine.base.paths import job_directory
+from engine.base.terms import DisableTasks, JobAction, JobState, OnAllTasksComplete, OnTaskFailure
 from engine.events.calendar import Due, DueKind
-from engine.rules import auto_pools, interruptions, job_manager, pools, preparation, release
 from engine.rules.decisions import quotas
+from engine.rules.decisions.jobs import UNDER_WAY, check, pool_verdict
 from engine.specs.catalogue import JOB_TRANSITION_MS
 from engine.state.jobs import NO_SCHEDULE, Job
-from engine.state.tasks import COMPLETED, GONE, PREPARING, RUNNING
+from engine.state.tasks import COMPLETED, GONE
+from engine.world.facts import JobAdded, JobBegun, JobDisabled, JobEnded, JobEnding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from engine.specs.commands import UpdateJob
     from engine.specs.job import JobSpec, PoolInfo
+    from engine.world.facts import (
+        OccurrenceDue,
+        ReleaseEnded,
+        ScheduledJobDeleted,
+        ScheduledJobTerminated,
+        TaskCompleted,
+        TaskStopped,
+    )
     from engine.world.world import World
 
 _J = JobState
-_OF_JOB = PoolLifetimeOption.JOB
 
 # JOB-10: why a job ended.
 ALL_TASKS_COMPLETED = "AllTasksCompleted"
@@ -41,49 +40,7 @@ MAX_WALL_CLOCK_TIME_EXPIRY = "MaxWallClockTimeExpiry"
 TASK_FAILED = "TaskFailed"
 USER_TERMINATE = "UserTerminate"
 MANAGER_COMPLETED = "JMComplete"
-
-# JOB-19: the code for a job that is past what is asked of it.
-_CODES = {_J.COMPLETED: "JobCompleted", _J.TERMINATING: "JobBeingTerminated", _J.DELETING: "JobBeingDeleted"}
-
-_UNDER_WAY = (_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING)
-
-_BY_JOB = ended("the job was ended")
-_BY_DISABLE = ended("the job was disabled")
-
-
-# -- decisions -------------------------------------------------------------------------------------------------------
-
-
-def command_verdict(command: str, state: JobState) -> BatchError | None:
-    """Why the service refuses a command on a job in this state; None if it takes it.
-
-    JOB-11 disable in active, disabling, disabled. JOB-12 enable only in disabled. JOB-19 terminate until it is
-    under way, add and update until the end. JOB-13 add also while disabled. JOB-16 delete always, but once.
-    """
-    allowed = {
-        "disable": (_J.ACTIVE, _J.DISABLING, _J.DISABLED),
-        "enable": (_J.DISABLED,),
-        "terminate": _UNDER_WAY,
-        "add": _UNDER_WAY,
-        "update": (_J.ACTIVE, _J.DISABLING, _J.DISABLED, _J.ENABLING, _J.TERMINATING),
-        "delete": tuple(state for state in _J if state is not _J.DELETING),
-    }[command]
-    if state in allowed:
-        return None
-    return BatchError(_CODES.get(state, "OperationInvalidForCurrentState"), f"the job is {state.wire}")
-
-
-def pool_verdict(job: Job, info: PoolInfo) -> BatchError | None:
-    """Why the service does not change the job's ``poolInfo`` so; None if it does (JOB-14)."""
-    own, wanted = job.spec.pool_info.auto_pool_specification, info.auto_pool_specification
-    reason = ""
-    if job.state is not _J.DISABLED:
-        reason = "poolInfo can change only while the job is disabled"
-    elif own is None and wanted is not None:
-        reason = "the job has a pool by poolId: another one can be named"
-    elif own is not None and (wanted is None or {own.pool_lifetime_option, wanted.pool_lifetime_option} != {_OF_JOB}):
-        reason = "of an auto pool only keepAlive can change, with poolLifetimeOption job"
-    return BatchError("OperationInvalidForCurrentState", reason) if reason else None
+TERMINATE_JOB_SCHEDULE = "TerminateJobSchedule"  # JS-8
 
 
 # -- create and update -----------------------------------------------------------------------------------------------
@@ -97,14 +54,6 @@ def find(world: World, job_id: str) -> Job:
     return world.jobs.edit(job.row)
 
 
-def check(command: str, job: Job) -> None:
-    """Refuse a command that the job's state does not allow (JOB-19)."""
-    assert job.state is not None
-    refusal = command_verdict(command, job.state)
-    if refusal is not None:
-        raise refusal
-
-
 def create(world: World, spec: JobSpec, schedule: int = NO_SCHEDULE) -> Job:
     """Create a job, active at once (JOB-6), maybe for a schedule; its pool need not exist yet (POOL-18)."""
     if world.jobs.find(spec.id) is not None:
@@ -115,17 +64,15 @@ def create(world: World, spec: JobSpec, schedule: int = NO_SCHEDULE) -> Job:
         raise BatchError("ActiveJobAndScheduleQuotaReached")
     job = Job(len(world.jobs), spec, world.now_ms, schedule)
     world.jobs.create(world.now_ms, job)
-    if spec.pool_info.auto_pool_specification is not None:
-        refusal = auto_pools.create(world, job)
-        if refusal is not None:
-            # JOB-20: the job is accepted all the same, and is over at once.
-            job.scheduling_error = auto_pools.scheduling_error(refusal)
-            job.end_ms = world.now_ms
-            world.jobs.set_state(world.now_ms, job.row, _J.COMPLETED, refusal.code)
-            wake_schedules(world, job.schedule)
-            return job
-    pools.bind(world, job)
-    job_manager.add(world, job)
+    world.emit(JobAdded(job.row))
+    if job.scheduling_error is not None:
+        # JOB-20: the job is accepted all the same, and is over at once.
+        job.end_ms = world.now_ms
+        world.jobs.set_state(world.now_ms, job.row, _J.COMPLETED, job.scheduling_error[1])
+        world.emit(JobEnded(job.row))
+        return job
+    world.bind_job(job)
+    world.emit(JobBegun(job.row))
     watch_wall_clock(world, job)
     if job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB:
         # JOB-7: looked at when the instant is over, so that tasks added with the job count.
@@ -138,6 +85,11 @@ def watch_wall_clock(world: World, job: Job) -> None:
     if job.max_wall_clock_ms is not None:
         when_ms = max(world.now_ms, job.created_ms + job.max_wall_clock_ms)
         world.calendar.at(when_ms, DueKind.JOB_TIMEOUT, job.row, job.max_wall_clock_ms)
+
+
+def occurrence_due(world: World, due: OccurrenceDue) -> None:
+    """Create the job of a schedule's occurrence (JS-11)."""
+    create(world, due.spec, schedule=due.schedule)
 
 
 def update(world: World, command: UpdateJob) -> None:
@@ -182,9 +134,9 @@ def _change_pool(world: World, job: Job, info: PoolInfo) -> None:
     if info.auto_pool_specification is not None:
         job.keeps_pool = info.auto_pool_specification.keep_alive
     elif info.pool_id is not None:
-        pools.unbind(world, job)
+        world.unbind_job(job)
         job.pool_id = info.pool_id
-        pools.bind(world, job)
+        world.bind_job(job)
 
 
 # -- disable and enable ----------------------------------------------------------------------------------------------
@@ -199,13 +151,7 @@ def disable(world: World, job: Job, option: DisableTasks) -> None:
         world.jobs.set_state(world.now_ms, job.row, _J.DISABLING)
         _wait_in_state(world, job)
         world.scheduler.leave_turns(job)
-    for task in interruptions.each_still_there(world, _tasks_on_nodes(world, job)):
-        if world.tasks.state[task] == PREPARING:
-            preparation.give_back(world, task, rule="JOB-11")
-        elif option is DisableTasks.REQUEUE:
-            interruptions.requeue_task(world, task, "JOB-11")
-        elif option is DisableTasks.TERMINATE:
-            interruptions.terminate_task(world, task, "JOB-11", _BY_DISABLE)
+    world.emit(JobDisabled(job.row, option))
 
 
 def look_at_disabling(world: World, job: Job) -> None:
@@ -245,19 +191,6 @@ def job_step(world: World, due: Due) -> None:
             look_at_end(world, job)
 
 
-def _tasks_on_nodes(world: World, job: Job) -> list[int]:
-    """The job's running and preparing tasks in creation order."""
-    if not job.busy:
-        return []
-    return [task for task in _tasks(world, job) if world.tasks.state[task] in (PREPARING, RUNNING)]
-
-
-def _tasks(world: World, job: Job) -> Iterable[int]:
-    for number in job.blocks:
-        block = world.tasks.blocks[number]
-        yield from range(block.first, block.first + block.source.count)
-
-
 # -- the end ---------------------------------------------------------------------------------------------------------
 
 
@@ -271,26 +204,38 @@ def all_tasks_complete(world: World, job: Job) -> None:
         end(world, job, ALL_TASKS_COMPLETED)
 
 
-def perform(world: World, job: Job, action: JobAction) -> None:
-    """EXIT-5: what an exit condition does to the job, unless it is ending anyway."""
-    if action is JobAction.TERMINATE and job.state in _UNDER_WAY:
+def task_stopped(world: World, stopped: TaskStopped) -> None:
+    """End a job whose tasks are all completed (JOB-7), or go on disabling one of which nothing runs (JOB-11)."""
+    job = world.jobs.rows[stopped.job]
+    if job.counts[COMPLETED] == job.total:
+        all_tasks_complete(world, job)
+    if job.state is _J.DISABLING:
+        look_at_disabling(world, job)
+
+
+def task_completed(world: World, completed: TaskCompleted) -> None:
+    """Do to the job what the exit conditions of a task say (EXIT-5), and end it with its manager (JM-4)."""
+    profile = world.tasks.profile_of(completed.task)
+    job = world.jobs.rows[profile.job]
+    if job.spec.on_task_failure is OnTaskFailure.PERFORM_EXIT_OPTIONS_JOB_ACTION:
+        _perform(world, job, completed.job_action)
+    manager = job.spec.job_manager_task if profile.manager else None
+    if manager is not None and manager.kill_job_on_completion and job.state in UNDER_WAY:
+        end(world, job, MANAGER_COMPLETED)
+
+
+def _perform(world: World, job: Job, action: JobAction) -> None:
+    if action is JobAction.TERMINATE and job.state in UNDER_WAY:
         end(world, job, TASK_FAILED)
     elif action is JobAction.DISABLE and job.state is _J.ACTIVE:
         disable(world, job, DisableTasks.REQUEUE)
-
-
-def manager_completed(world: World, job: Job) -> None:
-    """JM-4: the job ends with its manager if it is told to."""
-    manager = job.spec.job_manager_task
-    if manager is not None and manager.kill_job_on_completion and job.state in _UNDER_WAY:
-        end(world, job, MANAGER_COMPLETED)
 
 
 def job_timeout(world: World, due: Due) -> None:
     """JOB-9: the job's time is over, whatever else it is doing."""
     job = world.jobs.edit(due.key)
     is_over = job.max_wall_clock_ms is not None and world.now_ms >= job.created_ms + job.max_wall_clock_ms
-    if is_over and job.state in _UNDER_WAY:
+    if is_over and job.state in UNDER_WAY:
         end(world, job, MAX_WALL_CLOCK_TIME_EXPIRY)
 
 
@@ -307,7 +252,11 @@ def end(world: World, job: Job, reason: str) -> None:
     world.jobs.set_state(world.now_ms, job.row, _J.TERMINATING, reason)
     _wait_in_state(world, job)
     _end_tasks(world, job)
-    release.begin(world, job)
+
+
+def scheduled_job_terminated(world: World, terminated: ScheduledJobTerminated) -> None:
+    """Terminate the job of a schedule that is being terminated (JS-8, JOB-10)."""
+    terminate(world, world.jobs.edit(terminated.job), TERMINATE_JOB_SCHEDULE, force=terminated.force)
 
 
 def delete(world: World, job: Job, *, force: bool) -> None:
@@ -319,26 +268,23 @@ def delete(world: World, job: Job, *, force: bool) -> None:
     _wait_in_state(world, job)
     if old not in (_J.TERMINATING, _J.COMPLETED):
         _end_tasks(world, job)
-        release.begin(world, job)
+
+
+def scheduled_job_deleted(world: World, deleted: ScheduledJobDeleted) -> None:
+    """Delete a job of a schedule that is being deleted (JS-8)."""
+    delete(world, world.jobs.edit(deleted.job), force=deleted.force)
 
 
 def _end_tasks(world: World, job: Job) -> None:
-    """Running tasks are ended, preparing ones could not start, the preparation is killed (JOB-15, PREP-23)."""
+    """End the tasks and preparations of the job, and begin its release (JOB-15, PREP-23, REL-2)."""
     world.scheduler.leave_turns(job)
-    for task in _tasks_on_nodes(world, job):
-        if world.tasks.state[task] == RUNNING:
-            interruptions.terminate_task(world, task, "JOB-15", _BY_JOB)
-        elif world.tasks.state[task] == PREPARING:
-            interruptions.refuse_task(world, task, "JOB-15", failure("JobBeingTerminated"))
-    instances = world.instances
-    for row in instances.rows_of_job(job.row):
-        if instances.prep_state[row] == InstanceState.RUNNING:
-            preparation.stop(world, row, _BY_JOB, rule="PREP-23")
+    world.emit(JobEnding(job.row))
 
 
-def release_is_over(world: World, job: Job) -> None:
-    """One release less to wait for."""
-    world.jobs.edit(job.row).releases_open -= 1
+def release_ended(world: World, ended: ReleaseEnded) -> None:
+    """Wait for one release less, and end the job with the last (REL-6)."""
+    job = world.jobs.edit(ended.job)
+    job.releases_open -= 1
     if not job.releases_open or job.forced:
         look_at_end(world, job)
 
@@ -350,9 +296,8 @@ def look_at_end(world: World, job: Job) -> None:
     if job.state is _J.TERMINATING:
         job.end_ms = world.now_ms
         world.jobs.set_state(world.now_ms, job.row, _J.COMPLETED, job.terminate_reason)
-        pools.unbind(world, job)
-        auto_pools.job_has_ended(world, job)
-        wake_schedules(world, job.schedule)
+        world.unbind_job(job)
+        world.emit(JobEnded(job.row))
     elif job.state is _J.DELETING:
         _remove(world, job)
 
@@ -360,19 +305,11 @@ def look_at_end(world: World, job: Job) -> None:
 def _remove(world: World, job: Job) -> None:
     """Everything of the job is gone: tasks, directories on nodes, the job (JOB-16, REL-18)."""
     tasks = world.tasks
-    for task in _tasks(world, job):
+    for task in tasks.rows_of(job.row):
         if tasks.state[task] != GONE:
             tasks.delete(world.now_ms, task, "JOB-16")
-    interruptions.remove_job_files(world, job)
+    world.disks.delete_everywhere(job_directory(job.id))
     if job.pool >= 0:
-        pools.unbind(world, job)
+        world.unbind_job(job)
     world.jobs.set_state(world.now_ms, job.row, None)
-    auto_pools.job_has_ended(world, job)
-    wake_schedules(world, job.schedule)
-
-
-def wake_schedules(world: World, schedule: int = NO_SCHEDULE) -> None:
-    """A job or schedule is over: its own schedule may go on (JS-3), others may get its unit of the quota (ACC-9)."""
-    for other in world.job_schedules.present():
-        if other.row == schedule or other.shortage is not None:
-            world.calendar.at(world.now_ms, DueKind.SCHEDULE_STEP, other.row, other.token)
+    world.emit(JobEnded(job.row))

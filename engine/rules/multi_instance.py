@@ -18,18 +18,17 @@ from engine.base.paths import task_directory
 from engine.base.terms import SubtaskState
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
-from engine.rules import outcomes
 from engine.rules.decisions.preparation import may_run
-from engine.rules.processes import disk_space, execution, launches, setup
+from engine.rules.processes import disk_space, execution, launches, setup, uploads
 from engine.state.instances import ENDED_WELL, Ending, Mark
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
+from engine.world.facts import GangAttemptEnded, TaskLeftNode
 
 if TYPE_CHECKING:
     from engine.executors.protocol import Launch
     from engine.state.gangs import Gang
-    from engine.state.jobs import Job
     from engine.state.task_records import TaskProfile
-    from engine.world.facts import GangAssigned
+    from engine.world.facts import GangAssigned, NodePrepared, PrimaryEnded, TaskLimitChanged
     from engine.world.world import World
 
 _WITH_PRIMARY = ended("the primary has ended")
@@ -44,7 +43,7 @@ def assigned(world: World, gang: GangAssigned) -> None:
     profile = world.tasks.profile_of(task)
     job = world.jobs[profile.job]
     if all(may_run(world, job, node) for node in nodes):
-        start(world, task, nodes, profile, rule="MI-3")
+        _start(world, task, nodes, profile, rule="MI-3")
         return
     for node in nodes:
         world.nodes.preparing.setdefault(node, set()).add(task)
@@ -52,28 +51,25 @@ def assigned(world: World, gang: GangAssigned) -> None:
     world.gangs.prepare(world.now_ms, task, nodes, world.tasks.extra(task).attempts + 1)
 
 
-def node_is_prepared(world: World, job: Job, task: int, profile: TaskProfile) -> None:
-    """One more of the nodes that a task waits for is prepared; with the last one it starts (PREP-7)."""
-    nodes = world.nodes_of(task)
+def node_prepared(world: World, prepared: NodePrepared) -> None:
+    """Start a task that waited for the preparation of this node if that was the last one of its nodes (PREP-7)."""
     instances = world.instances
-    if all(instances.mark[instances.row(job.row, node)] & Mark.VALID for node in nodes):
-        start(world, task, nodes, profile, rule="PREP-7")
+    for task in world.preparing_tasks(prepared.job, prepared.node):
+        profile = world.tasks.profile_of(task)
+        nodes = world.nodes_of(task)
+        if profile.instances and all(instances.mark[instances.row(prepared.job, node)] & Mark.VALID for node in nodes):
+            _start(world, task, nodes, profile, rule="PREP-7")
 
 
-def start(world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile, rule: str) -> None:
+def _start(world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile, rule: str) -> None:
     """Every instance runs: it downloads the common files, then its coordination command begins (MI-4)."""
     now_ms = world.now_ms
     attempt = world.tasks.extra(task).attempts + 1
     returns_ms = tuple(_begin_coordination(world, task, nodes, subtask, attempt) for subtask in range(len(nodes)))
     world.tasks.start(now_ms, task, nodes[0], max(returns_ms), rule)
     world.pool_of(nodes[0]).run_on(now_ms, len(nodes) * profile.required_slots)
-    preparing = world.nodes.preparing
     for node in nodes:
-        world.nodes.running[node].add(task)
-        if node in preparing:
-            preparing[node].discard(task)
-            if not preparing[node]:
-                del preparing[node]
+        world.nodes.start_task(task, node)
         if world.jobs[profile.job].has_release:
             world.instances.remember_run(profile.job, node)
     world.gangs.start(now_ms, task, nodes, attempt, returns_ms)
@@ -163,7 +159,7 @@ def _coordination_failed(world: World, task: int, profile: TaskProfile, failed: 
 def _application_ended(world: World, task: int, gang: Gang, profile: TaskProfile) -> None:
     launch, plan = _application(world, task, gang.nodes, profile, gang.application_ms)
     if plan.failure is None:
-        plan = outcomes.finished(world, task, gang.nodes[0], launch, plan)
+        plan = uploads.finish_task(world, task, gang.nodes[0], launch, plan)
         world.gangs.exit(task)
     _conclude(world, task, profile, plan)
 
@@ -172,15 +168,19 @@ def _conclude(
     world: World, task: int, profile: TaskProfile, plan: Plan, final: tuple[FailureInfo, str] | None = None
 ) -> None:
     nodes = world.nodes_of(task)
-    outcomes.conclude(world, task, profile, plan, final or outcomes.EXITED_NONZERO)
+    world.emit(GangAttemptEnded(task, plan, final))
     for node in nodes:
         disk_space.look(world, node)
-    outcomes.free_slots(world, nodes, profile)
+    for node in nodes:
+        world.emit(TaskLeftNode(node, profile.required_slots))
 
 
-def limit_anew(world: World, task: int, profile: TaskProfile) -> None:
-    """The running task's time limit has changed: it counts from the start of the attempt (TASK-12)."""
-    _go_on(world, task, profile, world.gangs[task].application_ms)
+def limit_changed(world: World, changed: TaskLimitChanged) -> None:
+    """Count the new time limit of a running multi-instance task from the start of its attempt (TASK-12)."""
+    task = changed.task
+    profile = world.tasks.profile_of(task)
+    if profile.instances and world.tasks.state[task] == RUNNING:
+        _go_on(world, task, profile, world.gangs[task].application_ms)
 
 
 def _go_on(world: World, task: int, profile: TaskProfile, application_ms: int) -> None:
@@ -232,13 +232,14 @@ def _limit_ms(world: World, task: int, profile: TaskProfile) -> int:
 # -- end -------------------------------------------------------------------------------------------------------------
 
 
-def end_subtasks(world: World, task: int, profile: TaskProfile) -> None:
-    """The primary has ended, well or not, or waits again: its subtasks end with it (MI-6, MI-8, TASK-13, PREP-8).
+def primary_ended(world: World, ended: PrimaryEnded) -> None:
+    """End the subtasks with the primary, which has ended, well or not, or waits again (MI-6, MI-8, TASK-13, PREP-8).
 
     DECISION: what the service does in the background happens in the same instant, after the primary. When the
     application has exited, a subtask's exit code is that of its coordination command; else all of them are stopped.
     """
-    gang = world.gangs.find(task) if profile.instances else None
+    task = ended.task
+    gang = world.gangs.find(task)
     if gang is None:
         return
     if not gang.returns_ms and world.tasks.state[task] == ACTIVE:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BatchError
 from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
 from engine.events.calendar import Due, DueKind
-from engine.rules import interruptions, nodes, start_task
+from engine.rules import nodes, start_task
 from engine.rules.processes import directories
+from engine.rules.tasks import interruptions
 from engine.state.disks import Disk
 from engine.state.nodes import Node, PendingOperation
 from engine.state.tasks import COMPLETED

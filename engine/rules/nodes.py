@@ -14,7 +14,6 @@ from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
 from engine.events.calendar import Due
 from engine.rules import (
     faults,
-    interruptions,
     node_operations,
     node_setup,
     os_upgrade,
@@ -23,6 +22,7 @@ from engine.rules import (
     start_task,
 )
 from engine.rules.decisions import network
+from engine.rules.tasks import interruptions
 from engine.specs import draws
 from engine.specs.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
 from engine.state.disks import Disk
@@ -151,7 +151,7 @@ def become_ready(world: World, node: int) -> None:
     world.scheduler.update_eligibility(node)
     node_operations.drained(world, node)
     if world.nodes.state_of(node) is state:
-        for row in interruptions.owed_rows(world, node):
+        for row in release.owed_rows(world, node):
             release.node_is_ready(world, node, row)
     os_upgrade.look_at_upgrade(world, world.pool_of(node))
 
@@ -159,7 +159,7 @@ def become_ready(world: World, node: int) -> None:
 def start_task_failed(world: World, node: int) -> None:
     """The node is of no use until somebody does something (START-6); no job waits for it any more (REL-13)."""
     world.nodes.set_state(world.now_ms, node, NodeState.START_TASK_FAILED)
-    for row in interruptions.owed_rows(world, node):
+    for row in release.owed_rows(world, node):
         release.give_up(world, row)
     node_operations.drained(world, node)
     os_upgrade.look_at_upgrade(world, world.pool_of(node))

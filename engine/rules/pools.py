@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
-from engine.base.terms import AllocationState, Deallocation, JobDefaultOrder, JobState, NodeState, PoolState
-from engine.rules import autoscaling, node_operations, preparation, resizing
+from engine.base.terms import AllocationState, Deallocation, JobDefaultOrder, NodeState, PoolState
+from engine.rules import autoscaling, node_operations, resizing
 from engine.rules.decisions import membership
+from engine.rules.decisions.pools import create_verdict
 from engine.specs.base import wire_name
 from engine.specs.catalogue import vm_size
 from engine.specs.pool import PoolReplacement
-from engine.specs.refusals import pool_refusals, pool_update_refusals
+from engine.specs.refusals import pool_update_refusals
 from engine.state.jobs import UNBOUND
 from engine.state.pools import Pool
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from engine.specs.commands import ReplacePoolProperties, UpdatePool
     from engine.specs.pool import PoolSpec
     from engine.specs.refusals import Refusal
-    from engine.state.jobs import Job
+    from engine.world.facts import AutoPoolReleased, AutoPoolRequested
     from engine.world.world import World
 
 # POOL-2: properties that a PATCH may change whatever nodes there are; every other one needs an empty pool.
@@ -37,12 +38,6 @@ def find(world: World, pool_id: str) -> Pool:
     return world.pools.edit(pool.row)
 
 
-def create_refusals(world: World, spec: PoolSpec) -> list[Refusal]:
-    """What the service refuses in the body of a new pool (POOL-9)."""
-    classic, networks = world.options.classic_size_rules, world.scenario.simulate.network
-    return pool_refusals(spec, world.account, classic_size_rules=classic, networks=networks)
-
-
 def update_refusals(world: World, pool: Pool, given: Mapping[str, object]) -> list[Refusal]:
     """What the service refuses in a change of the pool, whatever state it is in (POOL-14)."""
     classic, networks = world.options.classic_size_rules, world.scenario.simulate.network
@@ -51,10 +46,9 @@ def update_refusals(world: World, pool: Pool, given: Mapping[str, object]) -> li
 
 def create(world: World, spec: PoolSpec) -> Pool:
     """Create a pool; the initial sizing is an ordinary resize (POOL-7, POOL-8, POOL-9)."""
-    if world.pools.find(spec.id) is not None:
-        raise BatchError("PoolExists", poolId=spec.id)
-    if sum(1 for _ in world.pools.present()) >= world.account.quotas.pools:
-        raise BatchError("PoolQuotaReached")
+    refusal = create_verdict(world, spec)
+    if refusal is not None:
+        raise refusal
     size = vm_size(spec.vm_size)
     assert size is not None  # the body was looked at before
     pool = Pool(len(world.pools), spec, size, spec.os_family, world.now_ms)
@@ -62,7 +56,7 @@ def create(world: World, spec: PoolSpec) -> Pool:
     world.pools.create(world.now_ms, pool, AllocationState.RESIZING if grows else AllocationState.STEADY)
     for job in world.jobs.present():
         if job.pool == UNBOUND and job.pool_id.lower() == pool.id.lower():
-            bind(world, job)
+            world.bind_job(job)
     if pool.auto_scale:
         autoscaling.begin(world, pool)
     elif grows:
@@ -70,25 +64,9 @@ def create(world: World, spec: PoolSpec) -> Pool:
     return pool
 
 
-def bind(world: World, job: Job) -> None:
-    """Let the job's tasks be scheduled on the pool it names, if there is one by now (POOL-18)."""
-    pool = world.pools.find(job.pool_id)
-    if pool is None or job.state is JobState.COMPLETED:
-        return
-    world.jobs.bind(job.row, pool.row)
-    if job.preemptible:
-        pool.allow_preemption()
-    preparation.remember_nodes(world, job)
-    world.scheduler.let_job_take_turns(job)
-
-
-def unbind(world: World, job: Job) -> None:
-    """The job's pool is gone, or the job is to go elsewhere: its tasks wait (POOL-19)."""
-    world.jobs.bind(job.row, UNBOUND)
-    world.prep_hooks.pop(job.row, None)
-    world.release_hooks.pop(job.row, None)
-    job.in_turn = False
-    job.prepared = job.barred = 0
+def auto_pool_requested(world: World, requested: AutoPoolRequested) -> None:
+    """Create the pool that a job or a job schedule brings along (AUTO-2)."""
+    create(world, requested.spec)
 
 
 def patched(command: UpdatePool) -> dict[str, object]:
@@ -158,10 +136,15 @@ def delete(world: World, pool: Pool) -> None:
     look_at_deletion(world, pool)
 
 
+def auto_pool_released(world: World, released: AutoPoolReleased) -> None:
+    """Delete the pool of a job or a job schedule that is over (AUTO-3)."""
+    delete(world, world.pools[released.pool])
+
+
 def look_at_deletion(world: World, pool: Pool) -> None:
     """The pool disappears when its last node has, however long that takes (RSZ-10, RSZ-11)."""
     if pool.victims:
         return
     world.pools.set_state(world.now_ms, pool.row, None)
     for job in world.jobs_of(pool):
-        unbind(world, job)
+        world.unbind_job(job)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, failure
+from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended
 from engine.base.terms import InstanceState
 from engine.events.calendar import Due, DueKind
-from engine.rules import multi_instance, outcomes
 from engine.rules.decisions.preparation import (
     PrepVerdict,
     prep_retry_verdict,
@@ -21,12 +20,17 @@ from engine.rules.decisions.preparation import (
     stays_valid_after_reboot,
 )
 from engine.rules.processes import disk_space, hooks
-from engine.state.instances import ENDED_WELL, Ending, InstanceTable, Mark
+from engine.state.disks import Disk
+from engine.state.instances import ENDED_WELL, Ending, Mark
+from engine.world.facts import NodePrepared, PreparationFailed
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
-    from engine.world.facts import GangAssigned, TaskAssigned
+    from engine.world.facts import GangAssigned, InstanceInterrupted, JobEnding, TaskAssigned
     from engine.world.world import World
+
+
+_BY_JOB = ended("the job was ended")
 
 
 # -- start -----------------------------------------------------------------------------------------------------------
@@ -82,118 +86,81 @@ def preparation_ended(world: World, due: Due) -> None:
     hook = hooks.prep_process(world, job)
     ending = hooks.end_hook(world, job, hook, node, instances.prep_runs[row], instances.prep_start[row])
     if ending.failure is None:
-        succeeded(world, job, node, row)
+        _succeeded(world, job, node, row)
     elif ending.failure is not FAILURE_EXIT_CODE:
-        failed(world, job, node, row, ending, rule="PREP-12")
+        _failed(world, job, node, row, ending, rule="PREP-12")
     elif prep_retry_verdict(prep, instances.prep_retries[row]):
         start(world, job, node, row, rule="PREP-12", retry=True)
     else:
-        failed(world, job, node, row, ending, rule="PREP-9" if prep.wait_for_success else "PREP-14")
+        _failed(world, job, node, row, ending, rule="PREP-9" if prep.wait_for_success else "PREP-14")
     if hook.plain is None:
         disk_space.look(world, node)
 
 
-def succeeded(world: World, job: Job, node: int, row: int) -> None:
-    """The instance exited 0: every task waiting for it on this node starts (PREP-7)."""
+def _succeeded(world: World, job: Job, node: int, row: int) -> None:
+    """Complete a preparation that exited 0: every task that waits for it on this node may start (PREP-7)."""
     world.instances.prep_complete(world.now_ms, row, ENDED_WELL, rule="PREP-5", mark=Mark.VALID)
-    job.prepared |= _bit(world, job, node)
-    for task in waiting_tasks(world, job, node):
-        profile = world.tasks.profile_of(task)
-        if profile.instances:
-            multi_instance.node_is_prepared(world, job, task, profile)
-        else:
-            outcomes.start_task(world, task, node, profile, rule="PREP-7")
-    _forget_empty(world, node)
+    job.prepared |= world.position_bit(job, node)
+    world.emit(NodePrepared(job.row, node))
 
 
-def failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: str) -> None:
-    """The instance has failed for good: with waitForSuccess the node gets no more task of this job (PREP-8, PREP-9).
+def _failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: str) -> None:
+    """Complete a preparation that has failed for good: with waitForSuccess the node gets no more task of this job.
 
-    Tasks that waited are active again, each refusal is an event (PREP-10). Without waitForSuccess nobody waited,
-    and the failure has no influence (PREP-13, PREP-14).
+    PREP-8, PREP-9 tasks that waited are active again. PREP-13, PREP-14 without waitForSuccess none waited, and the
+    failure has no influence.
     """
-    instances = world.instances
     prep = job.spec.job_preparation_task
     assert prep is not None
-    bars = prep.wait_for_success
-    instances.prep_complete(world.now_ms, row, ending, rule, mark=Mark.BARRED if bars else Mark.VALID)
-    if not bars:
-        return
-    job.barred |= _bit(world, job, node)
-    for task in waiting_tasks(world, job, node):
-        give_back(world, task, rule="PREP-8")
-        world.tasks.log_not_scheduled(world.now_ms, task, failure("JobPreparationTaskFailed"), "PREP-10", node)
+    mark = Mark.BARRED if prep.wait_for_success else Mark.VALID
+    world.instances.prep_complete(world.now_ms, row, ending, rule, mark=mark)
+    if prep.wait_for_success:
+        job.barred |= world.position_bit(job, node)
+        world.emit(PreparationFailed(job.row, node))
 
 
-def waiting_tasks(world: World, job: Job, node: int) -> list[int]:
-    """The job's tasks that are preparing on the node, in creation order."""
-    profiles, profile_of = world.tasks.profiles, world.tasks.profile
-    waiting = world.nodes.preparing.get(node, ())
-    return sorted([task for task in waiting if profiles[profile_of[task]].job == job.row])
+# -- interruptions ---------------------------------------------------------------------------------------------------
 
 
-def give_back(world: World, task: int, rule: str) -> None:
-    """A preparing task is active again, its counters unchanged, and waits for another node (PREP-8, PREP-19)."""
-    left = outcomes.take_off_nodes(world, task)
-    outcomes.back_to_queue(world, task, world.tasks.extra(task), rule)
-    outcomes.free_slots(world, left, world.tasks.profile_of(task))
+def job_ending(world: World, ending: JobEnding) -> None:
+    """Stop the job's running preparations (PREP-23)."""
+    for row in world.instances.rows_of_job(ending.job):
+        _stop(world, row, _BY_JOB, "PREP-23")
 
 
-def _forget_empty(world: World, node: int) -> None:
-    if node in world.nodes.preparing and not world.nodes.preparing[node]:
-        del world.nodes.preparing[node]
+def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None:
+    """Stop the preparation with its node (PREP-15, PREP-18, PREP-19)."""
+    _stop(world, interrupted.row, interrupted.why, interrupted.rule)
 
 
-def remember_nodes(world: World, job: Job) -> None:
-    """The job is bound to a pool: what it has found on the pool's nodes before still holds (PREP-7, PREP-9)."""
-    job.prepared = job.barred = 0
-    instances = world.instances
-    for row in instances.rows_of_job(job.row):
-        bit = _bit(world, job, instances.node[row])
-        job.prepared |= bit if instances.mark[row] & Mark.VALID else 0
-        job.barred |= bit if instances.mark[row] & Mark.BARRED else 0
-
-
-def _bit(world: World, job: Job, node: int) -> int:
-    """The node among those of the job's pool; 0 for a node of a pool that the job has left."""
-    record = world.nodes[node]
-    return 1 << record.position if record.pool == job.pool else 0
-
-
-# -- what happens to the node ----------------------------------------------------------------------------------------
-
-
-def stop(world: World, row: int, why: FailureInfo, rule: str) -> None:
-    """The running instance is stopped: a failure, but not the mark of PREP-9 (PREP-15, PREP-19, PREP-23)."""
+def _stop(world: World, row: int, why: FailureInfo, rule: str) -> None:
+    """Stop a running instance: it has failed, but the node stays eligible for the job (PREP-9)."""
     if world.instances.prep_state[row] == InstanceState.RUNNING:
         world.instances.prep_complete(world.now_ms, row, Ending(STOPPED_EXIT_CODE, why), rule)
 
 
-def node_was_rebooted(world: World, job: Job, node: int, row: int, *, was_running: bool) -> None:
-    """Void a success if preparation must run again before the job's next task here (PREP-15, PREP-16, PREP-17)."""
+def void_after_interruption(world: World, interrupted: InstanceInterrupted) -> None:
+    """Void what must be done again before the job's next task on the node (PREP-15 to PREP-18).
+
+    A wiped disk voids everything, the final failure too (PREP-9): nothing is to be released unless a task runs again
+    (REL-4). After a reboot a success may stay valid.
+    """
+    row, instances = interrupted.row, world.instances
+    job = world.jobs[instances.job[row]]
     prep = job.spec.job_preparation_task
     assert prep is not None
-    instances = world.instances
-    state = InstanceState.RUNNING if was_running else instances.prep_state[row]
-    if not stays_valid_after_reboot(instances.mark[row], state, prep):
-        _void(world, job, node, instances, row, Mark.VALID)
+    state = InstanceState.RUNNING if interrupted.was_preparing else instances.prep_state[row]
+    if interrupted.disk is Disk.WIPED:
+        _void(world, job, row, Mark.VALID | Mark.BARRED | Mark.RAN | Mark.PREPARED_ONCE)
+    elif not stays_valid_after_reboot(instances.mark[row], state, prep):
+        _void(world, job, row, Mark.VALID)
 
 
-def node_was_wiped(world: World, job: Job, node: int, row: int) -> None:
-    """The disk is new: the preparation runs again, even where it had failed, and nothing is to be released.
-
-    PREP-9 reimage, deallocate and start, preemption clear the mark. PREP-18 always runs again. REL-4 no release
-    unless a task runs here again.
-    """
-    everything = Mark.VALID | Mark.BARRED | Mark.RAN | Mark.PREPARED_ONCE
-    _void(world, job, node, world.instances, row, everything)
-
-
-def _void(world: World, job: Job, node: int, instances: InstanceTable, row: int, mark: int) -> None:
-    bit = _bit(world, job, node)
+def _void(world: World, job: Job, row: int, mark: int) -> None:
+    bit = world.position_bit(job, world.instances.node[row])
     if mark & Mark.VALID:
         job.prepared &= ~bit
     if mark & Mark.BARRED and job.barred & bit:
         job.barred &= ~bit
         world.scheduler.let_job_take_turns(job)
-    instances.clear_mark(row, mark)
+    world.instances.clear_mark(row, mark)

@@ -12,26 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 from engine.events.calendar import DueKind
 from engine.rules import (
+    auto_pools,
     autoscaling,
     certificates,
+    dependencies,
+    fast_path,
     faults,
-    hand_over,
-    interruptions,
     job_schedules,
     jobs,
     multi_instance,
     node_operations,
     nodes,
-    outcomes,
     pool_samples,
+    pools,
     preparation,
     release,
     resizing,
     scheduling,
     spot,
     start_task,
-    tasks,
 )
+from engine.rules.tasks import attempts, interruptions, operations
 from engine.world import facts
 
 if TYPE_CHECKING:
@@ -42,8 +43,36 @@ if TYPE_CHECKING:
 Reaction = tuple[Callable[["World", Any], None], str]
 
 REACTIONS: dict[type[Fact], tuple[Reaction, ...]] = {
-    facts.TaskAssigned: ((preparation.task_assigned, "PREP-3"), (outcomes.task_assigned, "SCHED-7")),
+    facts.TaskAssigned: ((preparation.task_assigned, "PREP-3"), (attempts.task_assigned, "SCHED-7")),
     facts.GangAssigned: ((preparation.gang_assigned, "PREP-3"), (multi_instance.assigned, "MI-3")),
+    facts.NodePrepared: ((attempts.node_prepared, "PREP-7"), (multi_instance.node_prepared, "PREP-7")),
+    facts.PreparationFailed: ((interruptions.preparation_failed, "PREP-8"),),
+    facts.TaskLimitChanged: ((attempts.limit_changed, "TASK-12"), (multi_instance.limit_changed, "TASK-12")),
+    facts.GangAttemptEnded: ((attempts.gang_attempt_ended, "MI-6"),),
+    facts.PrimaryEnded: ((multi_instance.primary_ended, "MI-8"),),
+    facts.TaskCompleted: ((dependencies.task_completed, "DEP-4"), (jobs.task_completed, "EXIT-5")),
+    facts.TaskStopped: ((jobs.task_stopped, "JOB-7"), (scheduling.task_stopped, "JOB-2")),
+    facts.JobAdded: ((auto_pools.job_added, "AUTO-2"),),
+    facts.JobBegun: ((operations.add_manager, "JM-2"),),
+    facts.OccurrenceDue: ((jobs.occurrence_due, "JS-11"),),
+    facts.ScheduledJobTerminated: ((jobs.scheduled_job_terminated, "JS-8"),),
+    facts.ScheduledJobDeleted: ((jobs.scheduled_job_deleted, "JS-8"),),
+    facts.AutoPoolRequested: ((pools.auto_pool_requested, "AUTO-2"),),
+    facts.AutoPoolReleased: ((pools.auto_pool_released, "AUTO-3"),),
+    facts.JobEnded: ((auto_pools.job_ended, "AUTO-3"), (job_schedules.job_ended, "JS-3")),
+    facts.JobScheduleEnded: ((auto_pools.schedule_ended, "AUTO-3"),),
+    facts.JobDisabled: ((interruptions.job_disabled, "JOB-11"),),
+    facts.JobEnding: (
+        (interruptions.job_ending, "JOB-15"),
+        (preparation.job_ending, "PREP-23"),
+        (release.job_ending, "REL-2"),
+    ),
+    facts.ReleaseEnded: ((jobs.release_ended, "REL-6"),),
+    facts.InstanceInterrupted: (
+        (preparation.instance_interrupted, "PREP-15"),
+        (release.instance_interrupted, "REL-10"),
+        (preparation.void_after_interruption, "PREP-16"),
+    ),
     facts.TaskDisplaced: ((interruptions.task_displaced, "SCHED-16"),),
     facts.NodeDrained: ((node_operations.node_drained, "NOP-2"),),
     facts.NodeBroken: ((faults.node_broken, "NODE-11"),),
@@ -67,7 +96,7 @@ DUE: dict[DueKind, Callable[[World, Due], None]] = {
     DueKind.RELEASE_TIMEOUT: release.waited_long_enough,
     DueKind.SCHEDULE_STEP: job_schedules.schedule_step,
     DueKind.DATA_EXPIRED: node_operations.data_expired,
-    DueKind.LIFETIME_OVER: tasks.lifetime_is_over,
+    DueKind.LIFETIME_OVER: operations.lifetime_is_over,
     DueKind.SPOT_REFILL: spot.refill,
     DueKind.AUTOSCALE_SAMPLE: pool_samples.take,
     DueKind.AUTOSCALE: autoscaling.evaluate_when_due,
@@ -83,4 +112,4 @@ def install(world: World) -> None:
     world.reactions = {fact: tuple(handler for handler, _ in entries) for fact, entries in REACTIONS.items()}
     for kind, rule in DUE.items():
         world.calendar.on(kind, partial(rule, world))
-    world.calendar.on(DueKind.TASK_ENDED, hand_over.task_ended(world))
+    world.calendar.on(DueKind.TASK_ENDED, fast_path.task_ended(world))

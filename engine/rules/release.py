@@ -9,17 +9,20 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from engine.base.failures import STOPPED_EXIT_CODE, FailureInfo
+from engine.base.failures import STOPPED_EXIT_CODE
+from engine.base.paths import job_directory
 from engine.base.terms import InstanceState, NodeState
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT
-from engine.rules import interruptions, jobs, node_operations
 from engine.rules.processes import disk_space, hooks
+from engine.state.disks import Disk
 from engine.state.instances import ABSENT, Ending, Mark
+from engine.world.facts import NodeDrained, ReleaseEnded
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
+    from engine.world.facts import InstanceInterrupted, JobEnding
     from engine.world.world import World
 
 # REL-13: how long a job waits for a node that cannot be reached.
@@ -72,15 +75,16 @@ def release_verdict(mark: int, release_state: int, node_state: int) -> ReleaseVe
 # -- the end of a job ------------------------------------------------------------------------------------------------
 
 
-def begin(world: World, job: Job) -> None:
-    """The job ends: release starts on all nodes that owe it, in parallel (REL-2, REL-6)."""
+def job_ending(world: World, ending: JobEnding) -> None:
+    """Start the release of a job that ends on all nodes that owe it, in parallel (REL-2, REL-6)."""
+    job = world.jobs.rows[ending.job]
     if not job.has_release:
         return
     instances, node_state, records = world.instances, world.nodes.state, world.nodes.records.rows
     for row in instances.rows_of_job(job.row):
         node = instances.node[row]
-        if records[node].operation is not None:  # what has waited for the job's last task there comes first (REL-14)
-            node_operations.drained(world, node)
+        if records[node].operation is not None and not world.nodes.busy(node):
+            world.emit(NodeDrained(node))  # an operation that waited for the job's last task there comes first (REL-14)
         verdict = release_verdict(instances.mark[row], instances.release_state[row], node_state[node])
         if verdict is ReleaseVerdict.SKIP:
             continue
@@ -123,14 +127,20 @@ def release_ended(world: World, due: Due) -> None:
 
 
 def complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> None:
-    """The release instance is over, and the job no longer waits for it; of a job that did not wait no file stays."""
+    """Complete the release instance, for which the job no longer waits; of a deleted job no file stays."""
     world.instances.release_complete(world.now_ms, row, ending, rule)
     if job.state is None and world.jobs.find(job.id) is None:
-        interruptions.remove_job_files(world, job)
-    jobs.release_is_over(world, job)
+        world.disks.delete_everywhere(job_directory(job.id))
+    world.emit(ReleaseEnded(job.row))
 
 
 # -- what happens to the node ----------------------------------------------------------------------------------------
+
+
+def owed_rows(world: World, node: int) -> list[int]:
+    """Return the instances whose release waits for this node."""
+    instances = world.instances
+    return [row for row in instances.rows_on(node) if instances.mark[row] & Mark.RELEASE_OWED]
 
 
 def node_is_ready(world: World, node: int, row: int) -> None:
@@ -143,19 +153,21 @@ def node_is_ready(world: World, node: int, row: int) -> None:
         give_up(world, row)
 
 
-def node_was_rebooted(world: World, row: int, why: FailureInfo) -> None:
-    """The process was stopped by a reboot: it runs again when the node is up, and the job waits (REL-10)."""
-    instances = world.instances
-    if instances.release_state[row] == InstanceState.RUNNING:
-        instances.release_complete(world.now_ms, row, Ending(STOPPED_EXIT_CODE, why), rule="REL-10")
-        instances.set_mark(row, Mark.RELEASE_OWED)
+def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None:
+    """Stop a running release with its node.
 
-
-def node_is_lost(world: World, row: int, why: FailureInfo) -> None:
-    """The node leaves or loses its disk while release runs or is owed: the job waits no more (REL-14, REL-13)."""
-    instances = world.instances
-    if instances.release_state[row] == InstanceState.RUNNING:
-        complete(world, world.jobs[instances.job[row]], row, Ending(STOPPED_EXIT_CODE, why), rule="REL-14")
+    After a reboot it runs again when the node is up, and the job waits (REL-10). Once the node has left or lost its
+    disk, the job waits no more (REL-14, REL-13).
+    """
+    row, instances = interrupted.row, world.instances
+    is_running = instances.release_state[row] == InstanceState.RUNNING
+    ending = Ending(STOPPED_EXIT_CODE, interrupted.why)
+    if interrupted.disk is Disk.KEPT:
+        if is_running:
+            instances.release_complete(world.now_ms, row, ending, rule="REL-10")
+            instances.set_mark(row, Mark.RELEASE_OWED)
+    elif is_running:
+        complete(world, world.jobs[instances.job[row]], row, ending, rule="REL-14")
     else:
         give_up(world, row)
 
@@ -178,4 +190,4 @@ def give_up(world: World, row: int) -> None:
     instances = world.instances
     if instances.mark[row] & Mark.RELEASE_OWED:
         instances.clear_mark(row, Mark.RELEASE_OWED)
-        jobs.release_is_over(world, world.jobs[instances.job[row]])
+        world.emit(ReleaseEnded(instances.job[row]))

@@ -60,6 +60,7 @@ def shrink_victims(world: World, pool: Pool, count: int, *, dedicated: bool) -> 
         elif state is not _N.RUNNING:
             group = 2
         else:
+            # The node of a job manager goes last (JM-8).
             group = 4 if any(world.tasks.profile_of(task).manager for task in world.nodes.tasks_on(node)) else 3
         used = pool.slots - world.nodes.free[node] if group >= 3 else 0
         return group, used, -world.nodes[node].allocation_ms

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from engine.state.jobs import Job
     from engine.state.pools import Pool
+    from engine.world.facts import TaskStopped
     from engine.world.world import World
 
 _IDLE, _RUNNING = NodeState.IDLE, NodeState.RUNNING
@@ -71,6 +72,13 @@ def fill_after_task(world: World, node: int, slots: int) -> None:
         world.scheduler.request_pass(pool)
     elif free == pool.slots:
         _settle(world, node)
+
+
+def task_stopped(world: World, stopped: TaskStopped) -> None:
+    """Let a job take turns again that may have been at its limit of parallel tasks (JOB-2, SCHED-7)."""
+    job = world.jobs.rows[stopped.job]
+    if job.max_parallel >= 0:
+        world.scheduler.let_job_take_turns(job)
 
 
 def _settle(world: World, node: int) -> None:

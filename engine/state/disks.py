@@ -47,6 +47,12 @@ class Disks:
         if self._files.pop(node, None) is not None:
             self._edited.add(node)
 
+    def delete_everywhere(self, directory: str) -> None:
+        """Delete a directory on all nodes, whatever its retention (JOB-16, REL-18, TASK-14)."""
+        for node in self.nodes():
+            if self._files[node].exists(directory):
+                self.edit(node).delete(directory)
+
     def copy(self) -> dict[int, NodeFiles]:
         """The disks as they are now, at the cost of those changed since the last copy."""
         saved = self._saved.copy()

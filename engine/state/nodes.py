@@ -270,6 +270,28 @@ class NodeTable(PagedColumns[None]):
         """Running and preparing tasks of the node in creation order."""
         return sorted(self.running[node] | self.preparing.get(node, set()))
 
+    def start_task(self, task: int, node: int) -> None:
+        """Note that the task runs on the node, and prepares there no more."""
+        if self.preparing:
+            self.stop_preparing(task, node)
+        self.running[node].add(task)
+
+    def stop_preparing(self, task: int, node: int) -> None:
+        """Note that the task prepares on the node no more."""
+        preparing = self.preparing.get(node)
+        if preparing is not None:
+            preparing.discard(task)
+            if not preparing:
+                del self.preparing[node]
+
+    def end_task(self, task: int, node: int, *, well: bool) -> None:
+        """Note that the task runs on the node no more, and count it (NODE-5)."""
+        self.running[node].discard(task)
+        self.ran[node] += 1
+        if not well:
+            self.failed[node] += 1
+        self.touch(node, BUSY)
+
     def forget_tasks(self, node: int) -> None:
         """Another VM takes the node's place: what is counted of tasks begins anew (NODE-10)."""
         self.ran[node] = self.failed[node] = 0

@@ -44,6 +44,40 @@ class TaskSource(Protocol):
     def ordinal_of(self, task_id: str) -> int | None: ...  # noqa: D102
 
 
+class ListedTasks:
+    """Task bodies one by one, as a source of a block (see ``state.tasks.TaskSource``)."""
+
+    def __init__(self, specs: Sequence[TaskSpec]) -> None:
+        """Hold the bodies in the order given."""
+        self._specs = tuple(specs)
+        self._ordinals = {spec.id.lower(): ordinal for ordinal, spec in enumerate(self._specs)}
+
+    @property
+    def count(self) -> int:
+        """How many tasks there are."""
+        return len(self._specs)
+
+    def task_id(self, ordinal: int) -> str:
+        """The id of a task."""
+        return self._specs[ordinal].id
+
+    def task_ids(self, ordinals: Sequence[int]) -> list[str]:
+        """The ids of many tasks."""
+        return [self._specs[ordinal].id for ordinal in ordinals]
+
+    def spec(self, ordinal: int) -> TaskSpec:
+        """The body of a task."""
+        return self._specs[ordinal]
+
+    def command_line(self, ordinal: int) -> str:
+        """The command line of a task."""
+        return self._specs[ordinal].command_line
+
+    def ordinal_of(self, task_id: str) -> int | None:
+        """Which task has this id, compared without regard to case (GEN-1)."""
+        return self._ordinals.get(task_id.lower())
+
+
 class TaskProfile(NamedTuple):
     """What the scheduler must know of a task; shared by all tasks for which it is the same."""
 

@@ -20,6 +20,8 @@ from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, Columns, Excerpt
 from engine.state.task_records import PLAIN, UNTRIED, TaskBlock, TaskExtra, TaskProfile, TaskSource
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engine.specs.task import TaskSpec
     from engine.state.jobs import JobTable
 
@@ -130,6 +132,18 @@ class TaskTable(Columns[TaskExtra]):
             if ordinal is not None and self.state[block.first + ordinal] != GONE:
                 return block.first + ordinal
         return None
+
+    def rows_of(self, job: int) -> Iterator[int]:
+        """Yield the rows of all tasks that the job ever had, in creation order."""
+        for number in self.jobs.rows[job].blocks:
+            block = self.blocks[number]
+            yield from range(block.first, block.first + block.source.count)
+
+    def on_nodes(self, job: int) -> list[int]:
+        """Return the job's running and preparing tasks in creation order."""
+        if not self.jobs.rows[job].busy:
+            return []
+        return [task for task in self.rows_of(job) if self.state[task] in (PREPARING, RUNNING)]
 
     def result(self, task: int) -> TaskResult | None:
         """Success or failure of a completed task (RETRY-11); None before."""

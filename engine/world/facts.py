@@ -6,7 +6,15 @@ each kind of fact, who reacts and in which order. Row numbers refer to the table
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from engine.base.failures import FailureInfo
+    from engine.base.terms import DependencyAction, DisableTasks, JobAction
+    from engine.executors.protocol import Plan
+    from engine.specs.job import JobSpec
+    from engine.specs.pool import PoolSpec
+    from engine.state.disks import Disk
 
 
 class TaskLeftNode(NamedTuple):
@@ -30,6 +38,143 @@ class GangAssigned(NamedTuple):
     nodes: tuple[int, ...]
 
 
+class NodePrepared(NamedTuple):
+    """The preparation of a job has succeeded on a node."""
+
+    job: int
+    node: int
+
+
+class PreparationFailed(NamedTuple):
+    """The preparation of a job has failed for good on a node, which gets no more tasks of the job."""
+
+    job: int
+    node: int
+
+
+class TaskLimitChanged(NamedTuple):
+    """The time limit of a task that is not completed has been updated."""
+
+    task: int
+
+
+class GangAttemptEnded(NamedTuple):
+    """The attempt of a multi-instance task has come to its end.
+
+    ``final`` is why the task has failed, and the rule, if this was the last attempt; None: its own nonzero exit code.
+    """
+
+    task: int
+    plan: Plan
+    final: tuple[FailureInfo, str] | None = None
+
+
+class PrimaryEnded(NamedTuple):
+    """A multi-instance task has left its nodes: it is completed, or active again."""
+
+    task: int
+
+
+class TaskCompleted(NamedTuple):
+    """A task has been completed in a way that may matter to its job and to its dependents."""
+
+    task: int
+    job_action: JobAction
+    dependency_action: DependencyAction
+
+
+class TaskStopped(NamedTuple):
+    """A task of the job no longer runs or prepares, or is gone."""
+
+    job: int
+
+
+class JobAdded(NamedTuple):
+    """A job has been added; its pool is not known yet."""
+
+    job: int
+
+
+class JobBegun(NamedTuple):
+    """A job that was added has got its pool, if there is one, and takes tasks."""
+
+    job: int
+
+
+class OccurrenceDue(NamedTuple):
+    """An occurrence of a job schedule makes its job."""
+
+    schedule: int
+    spec: JobSpec
+
+
+class ScheduledJobTerminated(NamedTuple):
+    """The job schedule of the job is being terminated, and its job with it."""
+
+    job: int
+    force: bool
+
+
+class ScheduledJobDeleted(NamedTuple):
+    """The job schedule of the job is being deleted, and its jobs with it."""
+
+    job: int
+    force: bool
+
+
+class AutoPoolRequested(NamedTuple):
+    """A job or a job schedule brings its own pool along."""
+
+    spec: PoolSpec
+
+
+class AutoPoolReleased(NamedTuple):
+    """The job or the job schedule of an auto pool is over."""
+
+    pool: int
+
+
+class JobEnded(NamedTuple):
+    """A job is completed or gone, release tasks included."""
+
+    job: int
+
+
+class JobScheduleEnded(NamedTuple):
+    """A job schedule is completed or gone."""
+
+    schedule: int
+
+
+class JobDisabled(NamedTuple):
+    """The job is being disabled; the option says what happens to its running tasks."""
+
+    job: int
+    option: DisableTasks
+
+
+class JobEnding(NamedTuple):
+    """The job is being terminated or deleted: nothing of it is to run any more but its release task."""
+
+    job: int
+
+
+class ReleaseEnded(NamedTuple):
+    """One of the release instances that the job waits for has ended, or will not run."""
+
+    job: int
+
+
+class InstanceInterrupted(NamedTuple):
+    """The node of an instance stops: ``row`` may have a preparation or a release under way, or none."""
+
+    row: int
+    disk: Disk
+    why: FailureInfo
+    rule: str
+    was_preparing: bool
+
+
 class TaskDisplaced(NamedTuple):
     """The scheduler needs the room of a running task for another one."""
 
@@ -51,4 +196,31 @@ class NodeBroken(NamedTuple):
     details: tuple[tuple[str, str], ...] = ()
 
 
-Fact = GangAssigned | NodeBroken | NodeDrained | TaskAssigned | TaskDisplaced | TaskLeftNode
+Fact = (
+    AutoPoolReleased
+    | AutoPoolRequested
+    | GangAssigned
+    | GangAttemptEnded
+    | InstanceInterrupted
+    | JobAdded
+    | JobBegun
+    | JobDisabled
+    | JobEnded
+    | JobEnding
+    | JobScheduleEnded
+    | NodeBroken
+    | NodeDrained
+    | NodePrepared
+    | OccurrenceDue
+    | PreparationFailed
+    | PrimaryEnded
+    | ReleaseEnded
+    | ScheduledJobDeleted
+    | ScheduledJobTerminated
+    | TaskAssigned
+    | TaskCompleted
+    | TaskDisplaced
+    | TaskLeftNode
+    | TaskLimitChanged
+    | TaskStopped
+)

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.paths import NodeRoot
+from engine.base.terms import JobState
 from engine.events.calendar import Calendar, DueKind, Pending
 from engine.events.log import EventLog
 from engine.executors.simulated import SimulatedExecutor
@@ -18,9 +19,9 @@ from engine.state.columns import ColumnsCopy, time_limits
 from engine.state.dependencies import DependencyBook
 from engine.state.disks import Disks
 from engine.state.gangs import Gang, GangTable
-from engine.state.instances import Ending, InstanceTable
+from engine.state.instances import Ending, InstanceTable, Mark
 from engine.state.job_schedules import JobSchedule, JobScheduleTable
-from engine.state.jobs import Job, JobTable
+from engine.state.jobs import UNBOUND, Job, JobTable
 from engine.state.nodes import Node, NodeTable
 from engine.state.past import TaskPast, TasksCopy
 from engine.state.pools import Pool, PoolTable
@@ -144,6 +145,40 @@ class World:
         gang = self.gangs.find(task)
         return (self.tasks.node[task],) if gang is None else gang.nodes
 
+    def position_bit(self, job: Job, node: int) -> int:
+        """Return the node's bit among those of the job's pool; 0 for a node of a pool that the job has left."""
+        record = self.nodes[node]
+        return 1 << record.position if record.pool == job.pool else 0
+
+    def bind_job(self, job: Job) -> None:
+        """Let the job's tasks be scheduled on the pool it names, if there is one by now (POOL-18)."""
+        pool = self.pools.find(job.pool_id)
+        if pool is None or job.state is JobState.COMPLETED:
+            return
+        self.jobs.bind(job.row, pool.row)
+        if job.preemptible:
+            pool.allow_preemption()
+        # What the job's preparation has come to on the pool's nodes before still holds (PREP-7, PREP-9).
+        job.prepared = job.barred = 0
+        for row in self.instances.rows_of_job(job.row):
+            bit, mark = self.position_bit(job, self.instances.node[row]), self.instances.mark[row]
+            job.prepared |= bit if mark & Mark.VALID else 0
+            job.barred |= bit if mark & Mark.BARRED else 0
+        self.scheduler.let_job_take_turns(job)
+
+    def unbind_job(self, job: Job) -> None:
+        """Let the job's tasks wait: its pool is gone, or the job is over or goes to another pool (POOL-19)."""
+        self.jobs.bind(job.row, UNBOUND)
+        self.prep_hooks.pop(job.row, None)
+        self.release_hooks.pop(job.row, None)
+        job.in_turn = False
+        job.prepared = job.barred = 0
+
+    def preparing_tasks(self, job: int, node: int) -> list[int]:
+        """Return the job's tasks that prepare on the node, in creation order."""
+        profiles, profile = self.tasks.profiles, self.tasks.profile
+        return sorted(task for task in self.nodes.preparing.get(node, ()) if profiles[profile[task]].job == job)
+
     def jobs_of(self, pool: Pool) -> list[Job]:
         """The jobs bound to a pool, oldest first; any number may share it (JOB-26)."""
         return self.jobs.bound_to(pool.row)
@@ -151,6 +186,13 @@ class World:
     def jobs_under(self, schedule: JobSchedule) -> Iterator[Job]:
         """The jobs that a job schedule has made, oldest first (JS-8)."""
         return (job for job in self.jobs.present() if job.schedule == schedule.row)
+
+    def dependency_book(self, job: int) -> DependencyBook:
+        """Return the job's book of dependencies, made when it is needed first."""
+        book = self.dependencies.get(job)
+        if book is None:
+            book = self.dependencies[job] = DependencyBook(job)
+        return book
 
     def forget_future(self) -> None:
         """What is shown is all that has been recorded."""

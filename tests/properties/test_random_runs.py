@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine import BatchError, Simulation
 from engine.events.calendar import DueKind
-from engine.rules import outcomes
+from engine.rules.tasks import attempts
 from engine.run import checkpoints
 from engine.run.journal import Origin
 from tests.properties.runs import play, random_command, random_scenario
@@ -106,7 +106,7 @@ def test_the_hot_path_leaves_the_same_log_as_the_ordinary_one(random: Random) ->
     for hot in (True, False):
         simulation = Simulation(scenario)
         if not hot:
-            simulation.world.calendar.on(DueKind.TASK_ENDED, partial(outcomes.task_ended, simulation.world))
+            simulation.world.calendar.on(DueKind.TASK_ENDED, partial(attempts.task_ended, simulation.world))
         for when_ms, command in sorted(commands, key=lambda item: item[0]):
             simulation.run_until(when_ms)
             with suppress(BatchError):  # refused in both

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import JobState
-from engine.rules.jobs import command_verdict
+from engine.rules.decisions.jobs import command_verdict
 from engine.views.rest.jobs import job_body
 from tests.builders import (
     READY_S,

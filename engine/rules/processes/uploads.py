@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.base.failures import FailureInfo
     from engine.base.paths import NodeRoot
     from engine.executors.files import NodeFiles
-    from engine.executors.protocol import Launch
+    from engine.executors.protocol import Launch, Plan
     from engine.specs.common import OutputFile
     from engine.specs.task import TaskSpec
     from engine.state.jobs import Job
@@ -92,6 +92,19 @@ def _is_meant(names: Sequence[str], pattern: Sequence[str]) -> bool:
     if _is_meant(names, rest or ["*"]):
         return True
     return not names[0].startswith(".") and _is_meant(names[1:], pattern)
+
+
+def finish_task(world: World, task: int, node: int, launch: Launch, plan: Plan) -> Plan:
+    """Write and upload the files of a task whose plan has come true; returns it with the process's own exit code.
+
+    A failed upload shows only after exit code 0 (RETRY-2, RETRY-10). Of a multi-instance task only the primary comes
+    here: nothing of its subtasks is uploaded (MI-7).
+    """
+    spec = world.tasks.spec(task)
+    job = world.jobs[world.tasks.profile_of(task).job]
+    code = execution.finish(world, node, launch, plan, job, spec.id, spec).exit_code
+    failure = upload(world, node, launch, job, spec, code)
+    return plan._replace(exit_code=code, failure=failure if code == 0 else None)
 
 
 def upload(world: World, node: int, launch: Launch, job: Job, spec: TaskSpec, exit_code: int) -> FailureInfo | None:

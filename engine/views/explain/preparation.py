@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, TaskResult
-from engine.rules import preparation
 from engine.rules.decisions.preparation import PrepVerdict, prep_verdict, start_rule
 from engine.rules.processes.setup import setup_of
 from engine.state.instances import Mark
@@ -142,7 +141,7 @@ def _state_notes(
             Note("A reboot does not help.", "PREP-17"),
         ]
     if view.state is InstanceState.RUNNING:
-        waiting = len(preparation.waiting_tasks(world, job, node))
+        waiting = len(world.preparing_tasks(job.row, node))
         if not prep.wait_for_success:
             return [Note("Tasks do not wait for it.", "PREP-13")]
         return [Note(f"{some(waiting, 'task')} of the job {'wait' if waiting > 1 else 'waits'} for it here.", "PREP-6")]

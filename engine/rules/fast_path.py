@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState, PoolState
 from engine.events.calendar import Due, DueKind
-from engine.rules import outcomes, scheduling
+from engine.rules import scheduling
+from engine.rules.tasks import attempts
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import Mark
 from engine.state.nodes import BUSY
 from engine.state.pools import ROW_BITS, ROW_MASK
 from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
+from engine.world.facts import TaskStopped
 
 if TYPE_CHECKING:
     from engine.world.world import World
@@ -60,17 +62,17 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
         job = jobs[profile.job]
         care = due.token or code[task]
         if job.max_parallel >= 0 or (care and profile.process is None):
-            outcomes.task_ended(world, due)
+            attempts.task_ended(world, due)
             return
         node = on_node[task]
         pool = pools[records[node].pool]
         slots = profile.required_slots
         here = running[node]
         if care:
-            outcomes.end_with_care(world, task, node, profile)
+            attempts.end_with_care(world, task, node, profile)
             pool.run_on(now_ms, slots)  # until it is known that nobody is next
         else:
-            # The task is completed (outcomes.task_ended, TaskTable.succeed).
+            # The task is completed (attempts.task_ended, TaskTable.succeed).
             state[task] = COMPLETED
             here.discard(task)
             ran[node] += 1
@@ -83,7 +85,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             row_a(task)
             row_b(node)
             if counts[COMPLETED] == job.total or job.state is not _JOB_ACTIVE:
-                outcomes.task_left(world, job)
+                world.emit(TaskStopped(job.row))
         # Who is next (scheduling.fill_after_task, fill_node)?
         turns = pool.turns
         if not turns or not is_open[node] or pool.pass_due or not pool.fills_at_once:
@@ -133,7 +135,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
                 if care:
                     look_elsewhere(ended_task)
                 return
-        # The task runs (outcomes.start_task, TaskTable.start).
+        # The task runs (attempts.start_task, TaskTable.start).
         delay_ms = planned[task]
         state[task] = RUNNING
         on_node[task] = node

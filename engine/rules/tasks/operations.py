@@ -13,60 +13,47 @@ from engine.base.terms import ErrorCategory, JobState, OsFamily, TaskResult
 from engine.base.units import DAY_MS
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import Launch
-from engine.rules import dependencies, interruptions, jobs, outcomes
+from engine.rules.decisions.jobs import check
 from engine.rules.decisions.tasks import is_blocked, is_seen
 from engine.rules.processes import setup
+from engine.rules.tasks import interruptions
 from engine.specs import draws
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
-from engine.state.task_records import TaskProfile, TaskSource
+from engine.specs.task import TaskSpec
+from engine.state.task_records import ListedTasks, TaskProfile, TaskSource
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING, TIME_LIMIT_CODE
+from engine.world.facts import TaskLimitChanged, TaskStopped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.specs.task import TaskConstraints, TaskSpec
+    from engine.specs.task import TaskConstraints
     from engine.state.jobs import Job
+    from engine.world.facts import JobBegun
     from engine.world.world import World
 
 # TASK-9: a task that is not completed so long after it was added is ended by the service.
 LIFETIME_MS = 180 * DAY_MS
 
+# What a job manager task has in common with any other task (JM-1, JM-2).
+_SHARED = (
+    "id",
+    "display_name",
+    "command_line",
+    "container_settings",
+    "resource_files",
+    "output_files",
+    "environment_settings",
+    "constraints",
+    "required_slots",
+    "user_identity",
+    "application_package_references",
+    "authentication_token_settings",
+    "simulate",
+)
+
 _BY_USER = ended("the task was terminated by the user")
 _BY_AGE = ended("the task was added 180 days ago", ErrorCategory.SERVER_ERROR)
-
-
-class ListedTasks:
-    """Task bodies one by one, as a source of a block (see ``state.tasks.TaskSource``)."""
-
-    def __init__(self, specs: Sequence[TaskSpec]) -> None:
-        """Hold the bodies in the order given."""
-        self._specs = tuple(specs)
-        self._ordinals = {spec.id.lower(): ordinal for ordinal, spec in enumerate(self._specs)}
-
-    @property
-    def count(self) -> int:
-        """How many tasks there are."""
-        return len(self._specs)
-
-    def task_id(self, ordinal: int) -> str:
-        """The id of a task."""
-        return self._specs[ordinal].id
-
-    def task_ids(self, ordinals: Sequence[int]) -> list[str]:
-        """The ids of many tasks."""
-        return [self._specs[ordinal].id for ordinal in ordinals]
-
-    def spec(self, ordinal: int) -> TaskSpec:
-        """The body of a task."""
-        return self._specs[ordinal]
-
-    def command_line(self, ordinal: int) -> str:
-        """The command line of a task."""
-        return self._specs[ordinal].command_line
-
-    def ordinal_of(self, task_id: str) -> int | None:
-        """Which task has this id, compared without regard to case (GEN-1)."""
-        return self._ordinals.get(task_id.lower())
 
 
 def find(world: World, job: Job, task_id: str) -> int:
@@ -109,12 +96,6 @@ def add_listed(world: World, job: Job, specs: Sequence[TaskSpec]) -> list[BatchE
     return refusals
 
 
-def add_one(world: World, job: Job, spec: TaskSpec) -> int:
-    """Add one task; returns its row."""
-    _add(world, job, ListedTasks((spec,)), [spec])
-    return world.tasks.length - 1
-
-
 def add_factory(world: World, job: Job, factory: TaskSource) -> None:
     """Add the tasks of a factory as one block, without making their bodies where they need not differ."""
     template = factory.spec(0)
@@ -144,7 +125,8 @@ def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) 
     if job.spec.uses_task_dependencies:
         for ordinal, spec in enumerate(specs):
             if spec.depends_on is not None:
-                dependencies.enter(world, job, block.first + ordinal, spec.depends_on)
+                # Ids that do not exist yet, and its own, block it too (DEP-4, DEP-5, DEP-7).
+                world.dependency_book(job.row).add(block.first + ordinal, spec.depends_on)
     block_number = len(tasks.blocks) - 1
     world.calendar.at(world.now_ms + SCHEDULING_LATENCY_MS, DueKind.TASKS_READY, block_number)
     if world.now_ms + LIFETIME_MS <= (world.scenario.until_ms or 0):
@@ -202,6 +184,25 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
     return number, planned, codes
 
 
+def add_manager(world: World, begun: JobBegun) -> None:
+    """Queue the job's manager with the job, ahead of its other tasks (JOB-6, JM-2, SCHED-6).
+
+    From then on it is a task like any other: the job's preparation comes before it (JM-9), counters count it (JM-10).
+    """
+    job = world.jobs.rows[begun.job]
+    manager = job.spec.job_manager_task
+    if manager is None:
+        return
+    spec = TaskSpec.model_construct(**{name: getattr(manager, name) for name in _SHARED})
+    _add(world, job, ListedTasks((spec,)), [spec])
+    first = world.tasks.length - 1
+    # Alone on its node (JM-5), only on dedicated nodes (SPOT-6); never hot, because its end means something (JM-4).
+    profile = world.tasks.profile_of(first)._replace(
+        manager=True, exclusive=manager.run_exclusive, dedicated_only=not manager.allow_low_priority_node, hot=False
+    )
+    world.tasks.set_profile(first, profile)
+
+
 # -- the other operations --------------------------------------------------------------------------------------------
 
 
@@ -232,7 +233,7 @@ def reactivate(world: World, job: Job, task: int) -> None:
     """The reactivate operation: a failed task is queued again, its retries begin anew (TASK-15)."""
     tasks = world.tasks
     if job.state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):
-        jobs.check("add", job)
+        check("add", job)
     if tasks.state[task] != COMPLETED:
         raise BatchError("TaskNotCompleted")
     extra = tasks.extra(task)
@@ -251,12 +252,9 @@ def delete(world: World, job: Job, task: int) -> None:
         terminate(world, task)
     elif tasks.state[task] == ACTIVE:
         world.scheduler.remove_from_queue(task, tasks.profile_of(task))
-    directory = task_directory(job.id, tasks.task_id(task))
-    for node in world.disks.nodes():
-        if world.disks[node].exists(directory):
-            world.disks.edit(node).delete(directory)
+    world.disks.delete_everywhere(task_directory(job.id, tasks.task_id(task)))
     tasks.delete(world.now_ms, task, "TASK-14")
-    outcomes.task_left(world, job)
+    world.emit(TaskStopped(job.row))
 
 
 def update(world: World, task: int, limits: TaskConstraints) -> None:
@@ -271,4 +269,4 @@ def update(world: World, task: int, limits: TaskConstraints) -> None:
     )
     world.tasks.set_profile(task, changed)
     if changed.wall_clock_ms != profile.wall_clock_ms:
-        outcomes.limit_anew(world, task, changed)
+        world.emit(TaskLimitChanged(task))

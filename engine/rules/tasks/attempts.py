@@ -1,0 +1,247 @@
+"""Attempts of tasks: how one starts and ends, and whether the task runs again or is completed (chapters 13 and 14).
+
+``decisions.tasks`` decides on retries and exit conditions. What stops an attempt from outside is in ``interruptions``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
+from engine.events.calendar import Due, DueKind
+from engine.executors.protocol import TIME_LIMIT, Plan
+from engine.rules.decisions.preparation import may_run
+from engine.rules.decisions.tasks import exit_options, retry_verdict
+from engine.rules.processes import disk_space, execution, launches, setup, uploads
+from engine.state.columns import PAGE_BITS
+from engine.state.instances import Mark
+from engine.state.task_records import TaskExtra, TaskProfile
+from engine.state.tasks import NEVER_MS, PREPARING, RUNNING, TIME_LIMIT_CODE
+from engine.world.facts import PrimaryEnded, TaskCompleted, TaskLeftNode, TaskLimitChanged, TaskStopped
+
+if TYPE_CHECKING:
+    from engine.world.facts import GangAttemptEnded, NodePrepared, TaskAssigned
+    from engine.world.world import World
+
+# RETRY-9: why a task has failed whose process exited nonzero, and the rule.
+_EXITED_NONZERO = (FAILURE_EXIT_CODE, "RETRY-9")
+
+
+# -- start -----------------------------------------------------------------------------------------------------------
+
+
+def task_assigned(world: World, assigned: TaskAssigned) -> None:
+    """Start a task on the node that it was assigned to, or let it wait there for the job's preparation (PREP-6).
+
+    It need not wait for a preparation without waitForSuccess (PREP-13). Either way it holds its slots (PREP-21).
+    """
+    task, node = assigned
+    profile = world.tasks.profile_of(task)
+    job = world.jobs.rows[profile.job]
+    if not job.has_prep or world.instances.mark[world.instances.row(job.row, node)] & Mark.VALID:
+        _start(world, task, node, profile, "SCHED-7")
+    elif may_run(world, job, node):
+        _start(world, task, node, profile, "PREP-13")
+    else:
+        world.nodes.preparing.setdefault(node, set()).add(task)
+        world.tasks.prepare(world.now_ms, task, node)
+
+
+def node_prepared(world: World, prepared: NodePrepared) -> None:
+    """Start every task of the job that waited for its preparation on this node, in creation order (PREP-7)."""
+    for task in world.preparing_tasks(prepared.job, prepared.node):
+        profile = world.tasks.profile_of(task)
+        if not profile.instances:
+            _start(world, task, prepared.node, profile, "PREP-7")
+
+
+def _start(world: World, task: int, node: int, profile: TaskProfile, rule: str) -> None:
+    """Start the task's process and enter when it will end, which is known now."""
+    tasks = world.tasks
+    now_ms = world.calendar.now_ms
+    if profile.process is not None:
+        first = tasks.started[task] == NEVER_MS
+        end_ms = now_ms + (tasks.planned[task] if first else _plan_of_attempt(world, task, profile, 1).total_ms)
+    else:
+        launch = launches.task_launch(world, task, node, tasks.extra(task).attempts + 1, now_ms)
+        launch = execution.begin(world, node, launch, tasks.spec(task))
+        end_ms = now_ms + world.executor.plan(launch).total_ms
+    end_ms = min(end_ms, world.latest_ms)
+    tasks.start(now_ms, task, node, end_ms, rule)
+    world.nodes.start_task(task, node)
+    pools = world.pools.rows
+    pools[world.nodes.records.rows[node].pool].run_on(now_ms, profile.required_slots)
+    world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
+    if world.jobs.rows[profile.job].has_release:
+        world.instances.remember_run(profile.job, node)
+
+
+def limit_changed(world: World, changed: TaskLimitChanged) -> None:
+    """Plan the first attempt anew within the task's new time limit; a running attempt ends by it (TASK-12)."""
+    task, tasks = changed.task, world.tasks
+    profile = tasks.profile_of(task)
+    extra = tasks.extra(task)
+    limit_ms = profile.wall_clock_ms
+    if profile.process is not None and extra.attempts <= 1:
+        if tasks.code[task] == TIME_LIMIT_CODE:  # how long it would have taken by itself is not known any more
+            plan = _plan_of_attempt(world, task, profile, 1 - extra.attempts)
+            total_ms = min(plan.total_ms, world.longest_ms)
+            tasks.plan(task, total_ms, TIME_LIMIT_CODE if plan.failure else plan.exit_code or 0)
+        elif limit_ms is not None and tasks.planned[task] > limit_ms:
+            tasks.plan(task, limit_ms, TIME_LIMIT_CODE)
+    if tasks.state[task] == RUNNING and not profile.instances:
+        end_ms = max(world.now_ms, tasks.started[task] + _present_plan(world, task, profile, extra).total_ms)
+        end_ms = min(end_ms, world.latest_ms)
+        tasks.move_end(task, end_ms)
+        world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
+
+
+# -- end -------------------------------------------------------------------------------------------------------------
+
+
+def task_ended(world: World, due: Due) -> None:
+    """End a task whose process has come to its planned end, and give its slots to others."""
+    task = due.key
+    tasks = world.tasks
+    now_ms = world.calendar.now_ms
+    if tasks.state[task] != RUNNING or tasks.ended[task] != now_ms:
+        return
+    node = tasks.node[task]
+    profile = tasks.profiles[tasks.profile[task]]
+    if profile.process is not None and not tasks.code[task] and task not in tasks.sparse[task >> PAGE_BITS]:
+        leave_node(world, task, node, profile, well=True)
+        tasks.succeed(now_ms, task, node)
+        _complete(world, task, profile, 0, None)
+        world.emit(TaskLeftNode(node, profile.required_slots))
+    else:
+        end_with_care(world, task, node, profile)
+        world.emit(TaskLeftNode(node, profile.required_slots))
+        world.scheduler.look_elsewhere(task)
+
+
+def end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> None:
+    """End a task that may have failed, or has files; the caller gives its slots to others."""
+    extra = world.tasks.extra(task)
+    plan = _present_plan(world, task, profile, extra)
+    world.plans.pop(task, None)
+    if profile.process is None:
+        launch = launches.task_launch(world, task, node, extra.attempts, world.tasks.started[task])
+        setup.forget(world, node, launch.directory)
+        plan = uploads.finish_task(world, task, node, launch, plan) if plan.failure is None else plan
+    _end_attempt(world, task, profile, plan)
+    if profile.process is None:
+        disk_space.look(world, node)
+
+
+def gang_attempt_ended(world: World, ended: GangAttemptEnded) -> None:
+    """End the attempt of a multi-instance task on all its nodes."""
+    task, plan, final = ended
+    _end_attempt(world, task, world.tasks.profile_of(task), plan, final or _EXITED_NONZERO)
+
+
+def _end_attempt(
+    world: World, task: int, profile: TaskProfile, plan: Plan, final: tuple[FailureInfo, str] = _EXITED_NONZERO
+) -> None:
+    """Take a task whose attempt has ended as planned off its nodes; it is completed, or runs again.
+
+    ``final`` is why the task has failed, and the rule, if the attempt was the last one that may exit nonzero.
+    """
+    tasks = world.tasks
+    exit_code = plan.exit_code
+    well = plan.failure is None and exit_code == 0
+    extra = tasks.extra(task)
+    node = tasks.node[task]
+    for each in world.nodes_of(task):
+        leave_node(world, task, each, profile, well=well)
+    if plan.failure is not None:
+        if exit_code is not None:
+            rule = "RETRY-10"
+        else:
+            exit_code, rule = (STOPPED_EXIT_CODE, "RETRY-8") if plan.ran else (None, "RETRY-4")
+        complete_failed(world, task, profile, exit_code, plan.failure, rule)
+    elif well:
+        tasks.succeed(world.now_ms, task, node)
+        _end_primary(world, task, profile)
+        _complete(world, task, profile, 0, None)
+    elif retry_verdict(profile, world.jobs[profile.job], extra, exit_code):
+        extra = extra._replace(retry_count=extra.retry_count + 1, awaits_retry=True)
+        back_to_queue(world, task, extra, "RETRY-5", exit_code, fills_at_once=not profile.instances)
+    else:
+        complete_failed(world, task, profile, exit_code, *final)
+
+
+def _present_plan(world: World, task: int, profile: TaskProfile, extra: TaskExtra) -> Plan:
+    """Return how the present attempt of a running task will end, or has ended."""
+    tasks = world.tasks
+    if profile.process is None:
+        launch = launches.task_launch(world, task, tasks.node[task], extra.attempts, tasks.started[task])
+        return world.executor.plan(launch)
+    if extra.attempts > 1:
+        return _plan_of_attempt(world, task, profile, 0)
+    total_ms, code = tasks.planned[task], tasks.code[task]
+    return Plan(total_ms, None, TIME_LIMIT) if code == TIME_LIMIT_CODE else Plan(total_ms, code)
+
+
+def _plan_of_attempt(world: World, task: int, profile: TaskProfile, further: int) -> Plan:
+    """Return the plan of the present attempt of a plain task, or with ``further`` 1 of the next."""
+    assert profile.process is not None
+    attempt = world.tasks.extra(task).attempts + further
+    known = world.plans.get(task)
+    if known is not None and known[:2] == (attempt, profile):
+        return known[2]
+    subject = ("task", world.jobs.rows[profile.job].id.lower(), world.tasks.task_id(task).lower())
+    plan = profile.process._replace(wall_clock_ms=profile.wall_clock_ms).plan(world.seed, subject, attempt)
+    world.plans[task] = attempt, profile, plan
+    return plan
+
+
+def complete_failed(
+    world: World, task: int, profile: TaskProfile, exit_code: int | None, failure: FailureInfo | None, rule: str
+) -> None:
+    """Complete a task that has failed for good and has left its nodes (RETRY-11)."""
+    tasks = world.tasks
+    node = tasks.node[task] if tasks.state[task] in (PREPARING, RUNNING) else -1
+    tasks.fail(world.now_ms, task, exit_code, failure, rule, node)
+    _end_primary(world, task, profile)
+    _complete(world, task, profile, exit_code, failure)
+
+
+def _complete(
+    world: World, task: int, profile: TaskProfile, exit_code: int | None, failure: FailureInfo | None
+) -> None:
+    """Emit what the completion of a task means for its dependents and its job (DEP-4, EXIT-5, JM-4)."""
+    failed = exit_code != 0 or failure is not None
+    if failed or profile.conditions or profile.manager or world.jobs.rows[profile.job].spec.uses_task_dependencies:
+        conditions = world.tasks.spec(task).exit_conditions if profile.conditions else None
+        world.emit(TaskCompleted(task, *exit_options(conditions, exit_code, failure)))
+    world.emit(TaskStopped(profile.job))
+
+
+def _end_primary(world: World, task: int, profile: TaskProfile) -> None:
+    if profile.instances:
+        world.emit(PrimaryEnded(task))
+
+
+def leave_node(world: World, task: int, node: int, profile: TaskProfile, *, well: bool) -> None:
+    """Remove the process of a task from the node; the caller gives back its slots."""
+    world.nodes.end_task(task, node, well=well)
+    world.pools.rows[world.nodes.records.rows[node].pool].run_on(world.calendar.now_ms, -profile.required_slots)
+    if profile.exclusive:
+        world.scheduler.update_eligibility(node)
+
+
+def back_to_queue(
+    world: World,
+    task: int,
+    extra: TaskExtra,
+    rule: str,
+    exit_code: int | None = None,
+    *,
+    fills_at_once: bool = False,
+) -> None:
+    """Make a task that has left its nodes active again, with these counters; it waits for its turn."""
+    profile = world.tasks.profile_of(task)
+    world.tasks.back_to_active(world.now_ms, task, extra, rule, exit_code)
+    _end_primary(world, task, profile)
+    world.scheduler.queue_again(task, profile, len(world.log), fills_at_once=fills_at_once)
+    world.emit(TaskStopped(profile.job))
