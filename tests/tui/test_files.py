@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from engine.views.pages.files import Cause, Fate
+from engine.views.pages.files import Deletion, DeletionCause
 from tests.builders import a_job, a_line, a_task, simulation
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.files.browser import FilesModel
@@ -302,14 +302,14 @@ def test_what_was_downloaded_has_a_size_and_no_text():
     assert plain(model.tree.line(model.tree.at, 40)).endswith("4.0 GB")
 
 
-@pytest.mark.parametrize("cause", Cause)
+@pytest.mark.parametrize("cause", DeletionCause)
 def test_every_cause_is_told_in_each_of_its_times(session_at, cause):
     session = session_at(100, READ)
-    told = [sentence(session, Fate(cause, 50_000, 60_000)), short(session, Fate(cause, 50_000, 60_000))]
-    if cause in (Cause.RETENTION, Cause.PREEMPTED):
-        told += [sentence(session, Fate(cause, 200_000, 60_000)), short(session, Fate(cause, 200_000, 60_000))]
-    if cause not in (Cause.TASK_DELETED, Cause.PREEMPTED):
-        told += [sentence(session, Fate(cause, None, 60_000)), short(session, Fate(cause, None, 60_000))]
+    told = [sentence(session, Deletion(cause, 50_000, 60_000)), short(session, Deletion(cause, 50_000, 60_000))]
+    if cause in (DeletionCause.RETENTION, DeletionCause.PREEMPTED):
+        told += [sentence(session, Deletion(cause, 200_000, 60_000)), short(session, Deletion(cause, 200_000, 60_000))]
+    if cause not in (DeletionCause.TASK_DELETED, DeletionCause.PREEMPTED):
+        told += [sentence(session, Deletion(cause, None, 60_000)), short(session, Deletion(cause, None, 60_000))]
     assert len(set(told)) == len(told)
     assert all("{" not in each for each in told)
     assert "08:00:50" in told[0]

@@ -5,7 +5,7 @@ import pytest
 from engine import Simulation, load_scenario
 from engine.base.units import DAY_MS, MINUTE_MS
 from engine.views.log.task_history import last_directory
-from engine.views.pages.files import Cause, Fate, FilePage
+from engine.views.pages.files import Deletion, DeletionCause, FilePage
 from engine.views.rest.node_files import files_of
 from tests.builders import (
     READY_S,
@@ -45,7 +45,7 @@ def test_a_page_that_is_kept_shows_what_the_file_api_shows(name):
         sim.run_until(number * 3 * MINUTE_MS)
         for node in range(len(sim.world.nodes.state)):
             page = pages.setdefault(node, FilePage(sim, node))
-            page.refresh()
+            page.update()
             entries = files_of(sim.world, node, sim.now_ms)
             found = [(entry.path, entry.size) for entry in entries if not entry.is_directory]
             assert [(path, size) for path, is_directory, size in present(page) if not is_directory] == found
@@ -74,19 +74,21 @@ def test_file_7_a_directory_says_when_its_retention_is_over_and_then_that_it_was
     page = page_of(sim)
     hour = 60 * MINUTE_MS
     ended_ms = sim.world.tasks.ended[0]
-    assert page.fates(f"{JOB}/t1/wd/kept.txt") == [Fate(Cause.RETENTION, ended_ms + hour, hour)]
-    assert page.fates(f"{JOB}/t2") == [Fate(Cause.RETENTION, None, 7 * DAY_MS)]
+    assert page.deletions(f"{JOB}/t1/wd/kept.txt") == [Deletion(DeletionCause.RETENTION, ended_ms + hour, hour)]
+    assert page.deletions(f"{JOB}/t2") == [Deletion(DeletionCause.RETENTION, None, 7 * DAY_MS)]
     prepared_ms = sim.world.instances.prep(0).end_ms
-    assert page.fates(f"{JOB}/jobpreparation") == [Fate(Cause.RETENTION, prepared_ms + 7 * DAY_MS, 7 * DAY_MS)]
-    assert page.fates("shared") == []
+    assert page.deletions(f"{JOB}/jobpreparation") == [
+        Deletion(DeletionCause.RETENTION, prepared_ms + 7 * DAY_MS, 7 * DAY_MS)
+    ]
+    assert page.deletions("shared") == []
     sim.run_until(ended_ms + hour - 1)
-    page.refresh()
+    page.update()
     assert page.item(f"{JOB}/t1").gone is None
     sim.run_until(ended_ms + hour)
-    assert page.refresh()
-    gone = Fate(Cause.RETENTION, ended_ms + hour, hour)
+    assert page.update()
+    gone = Deletion(DeletionCause.RETENTION, ended_ms + hour, hour)
     assert page.item(f"{JOB}/t1").gone == gone
-    assert page.fates(f"{JOB}/t1/stdout.txt") == [gone]
+    assert page.deletions(f"{JOB}/t1/stdout.txt") == [gone]
     assert page.children(f"{JOB}/t1") == []
     assert page.read(f"{JOB}/t1/stdout.txt") is None
 
@@ -98,17 +100,17 @@ def test_nothing_is_read_again_where_nothing_has_happened_on_the_node():
     page = page_of(sim, here)
     run_to(sim, seconds=READY_S + 120)
     assert sim.world.tasks.ended[0] < sim.now_ms
-    assert not page.refresh()
+    assert not page.update()
     sim.seek(sim.now_ms - 1)
-    assert page.refresh()
+    assert page.update()
 
 
 @pytest.mark.parametrize(
     ("command", "causes"),
     [
-        ("reimageNode", [Cause.REIMAGED]),
-        ("deallocateNode", [Cause.DEALLOCATED]),
-        ("removeNodes", [Cause.LEFT]),
+        ("reimageNode", [DeletionCause.REIMAGED]),
+        ("deallocateNode", [DeletionCause.DEALLOCATED]),
+        ("removeNodes", [DeletionCause.LEFT]),
         ("rebootNode", []),
     ],
 )
@@ -124,10 +126,10 @@ def test_file_9_what_is_done_to_the_node_takes_everything(command, causes):
         "rebootNode": "nodeRebootOption",
     }[command]
     do(sim, command, poolId="p", **which, **{option: "taskcompletion"})
-    assert [fate.cause for fate in page.fates("shared")] == causes
-    assert [fate.when_ms for fate in page.fates("shared")] == [None] * len(causes)
+    assert [fate.cause for fate in page.deletions("shared")] == causes
+    assert [fate.when_ms for fate in page.deletions("shared")] == [None] * len(causes)
     run_to(sim, minutes=15)
-    page.refresh()
+    page.update()
     since = [page.item(f"{JOB}/{name}").gone for name in ("t1", "jobpreparation")]
     if not causes:
         assert since == [None, None]
@@ -135,7 +137,7 @@ def test_file_9_what_is_done_to_the_node_takes_everything(command, causes):
     assert since[0] == since[1]
     assert since[0].cause is causes[0]
     assert sim.world.tasks.ended[1] <= since[0].when_ms < sim.now_ms
-    assert (page.left_ms is None) == (causes != [Cause.LEFT])
+    assert (page.left_ms is None) == (causes != [DeletionCause.LEFT])
 
 
 def test_what_runs_again_after_a_reimage_is_there_again():
@@ -143,9 +145,9 @@ def test_what_runs_again_after_a_reimage_is_there_again():
     run_to(sim, minutes=3)
     do(sim, "reimageNode", poolId="p", node=0, nodeReimageOption="requeue")
     page = page_of(sim)
-    assert page.item(f"{JOB}/t1").gone.cause is Cause.REIMAGED
+    assert page.item(f"{JOB}/t1").gone.cause is DeletionCause.REIMAGED
     run_to(sim, seconds=180 + REIMAGED_S + 20)
-    page.refresh()
+    page.update()
     assert page.item(f"{JOB}/t1").gone is None
     assert page.item(f"{JOB}/t1/stdout.txt") is not None
 
@@ -155,14 +157,14 @@ def test_the_files_go_with_their_task_or_job():
     run_to_end(sim)
     page = page_of(sim)
     do(sim, "deleteTask", jobId="j", taskId="t1")
-    page.refresh()
-    assert page.item(f"{JOB}/t1").gone.cause is Cause.TASK_DELETED
+    page.update()
+    assert page.item(f"{JOB}/t1").gone.cause is DeletionCause.TASK_DELETED
     assert page.item(f"{JOB}/t2").gone is None
     do(sim, "deleteJob", jobId="j")
     run_to_end(sim)
-    page.refresh()
-    assert page.item(f"{JOB}/t1").gone.cause is Cause.TASK_DELETED
-    assert page.item(f"{JOB}/t2").gone.cause is Cause.JOB_DELETED
+    page.update()
+    assert page.item(f"{JOB}/t1").gone.cause is DeletionCause.TASK_DELETED
+    assert page.item(f"{JOB}/t2").gone.cause is DeletionCause.JOB_DELETED
 
 
 def test_a_job_that_is_being_deleted_says_so():
@@ -170,7 +172,7 @@ def test_a_job_that_is_being_deleted_says_so():
     run_to(sim, minutes=3)
     do(sim, "deleteJob", jobId="j")
     page = page_of(sim)
-    assert [fate.cause for fate in page.fates(f"{JOB}/t1")] == [Cause.JOB_DELETED, Cause.RETENTION]
+    assert [fate.cause for fate in page.deletions(f"{JOB}/t1")] == [DeletionCause.JOB_DELETED, DeletionCause.RETENTION]
 
 
 def test_spot_7_the_moment_of_an_eviction_is_known_during_the_notice():
@@ -181,11 +183,11 @@ def test_spot_7_the_moment_of_an_eviction_is_known_during_the_notice():
     )
     run_to(sim, minutes=5, seconds=1)
     page = page_of(sim)
-    fates = page.fates("shared")
-    assert [fate.cause for fate in fates] == [Cause.PREEMPTED]
+    fates = page.deletions("shared")
+    assert [fate.cause for fate in fates] == [DeletionCause.PREEMPTED]
     assert fates[0].when_ms > sim.now_ms
     sim.run_until(fates[0].when_ms)
-    page.refresh()
+    page.update()
     assert page.item(f"{JOB}/t1").gone == fates[0]
 
 

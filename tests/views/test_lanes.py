@@ -9,7 +9,7 @@ from engine.base.terms import InstanceState, NodeState, TaskState
 from engine.specs.commands import RebootNode
 from engine.views.estimates.planned_ends import planned_end_ms, planned_task_end_ms
 from engine.views.lanes.counts_over_time import CountsOverTime
-from engine.views.lanes.lane import Doing
+from engine.views.lanes.lane import Activity
 from engine.views.lanes.lanes import Lanes
 from engine.views.pages.instances import Hook
 
@@ -34,7 +34,7 @@ def finished(name):
 
 def read(simulation):
     lanes = Lanes(simulation)
-    lanes.refresh()
+    lanes.update()
     return lanes
 
 
@@ -49,19 +49,19 @@ def does(simulation, node):
     world = simulation.world
     state = world.nodes.state_of(node)
     if state is None:
-        return Doing.ABSENT
+        return Activity.ABSENT
     if state not in READY:
-        return Doing.CHANGING
+        return Activity.CHANGING
     instances = world.instances
     rows = instances.rows_on(node)
     if any(instances.prep_state[row] == InstanceState.RUNNING for row in rows):
         retries = any(instances.prep_retries[row] for row in rows if instances.prep_state[row] == InstanceState.RUNNING)
-        return Doing.RETRYING if retries else Doing.PREPARING
+        return Activity.RETRYING if retries else Activity.PREPARING
     if world.nodes.running[node]:
-        return Doing.WORKING
+        return Activity.WORKING
     if any(instances.release_state[row] == InstanceState.RUNNING for row in rows):
-        return Doing.RELEASING
-    return Doing.IDLE
+        return Activity.RELEASING
+    return Activity.IDLE
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -74,7 +74,7 @@ def test_a_lane_agrees_with_the_world_at_every_moment(name):
         for node in range(world.nodes.length):
             stretch = lanes.lane(node).at(when_ms)
             assert stretch.state is world.nodes.state_of(node)
-            doing = Doing.IDLE if stretch.doing is Doing.BARRED else stretch.doing
+            doing = Activity.IDLE if stretch.activity is Activity.INELIGIBLE else stretch.activity
             assert doing is does(simulation, node), (when_ms, node)
             assert set(lanes.tasks_at(node, when_ms)) == set(world.nodes.running[node])
 
@@ -85,7 +85,7 @@ def test_what_is_recorded_stays_while_an_earlier_moment_is_looked_at():
     before = [lanes.lane(node).stretches.copy() for node in range(2)]
     recorded_ms = lanes.recorded_ms
     simulation.seek(100_000)
-    lanes.refresh()
+    lanes.update()
     assert [lanes.lane(node).stretches for node in range(2)] == before
     assert lanes.recorded_ms == recorded_ms
     assert [each.stretches for each in (read(simulation).lane(0), read(simulation).lane(1))] == before
@@ -99,7 +99,7 @@ def test_after_a_branch_the_lanes_are_those_of_the_new_run():
     simulation.branch()
     simulation.submit(RebootNode(pool_id="genomics", node=0))
     simulation.run_until(simulation.end_ms)
-    lanes.refresh()
+    lanes.update()
     fresh = read(simulation)
     assert lanes.version == 1
     for node in range(2):
@@ -109,22 +109,22 @@ def test_after_a_branch_the_lanes_are_those_of_the_new_run():
 
 def test_prep_9_a_bar_ends_with_the_job_or_a_reimage():
     lanes = read(finished("preparation-fails-on-one-node"))
-    barred = [each for each in lanes.lane(1).stretches if each.doing is Doing.BARRED]
+    barred = [each for each in lanes.lane(1).stretches if each.activity is Activity.INELIGIBLE]
     assert {each.begin_ms for each in barred} == {152_000, 242_000}
-    assert lanes.lane(1).at(483_999).doing is Doing.BARRED
-    assert lanes.lane(1).at(484_000).doing is Doing.IDLE
+    assert lanes.lane(1).at(483_999).activity is Activity.INELIGIBLE
+    assert lanes.lane(1).at(484_000).activity is Activity.IDLE
     assert [each.state.wire for each in lanes.job("align")] == ["active", "terminating", "completed"]
     assert lanes.job("nobody") == []
 
 
 def test_a_failure_always_shows_and_so_does_preparation_that_began():
     lane = read(finished("preparation-fails-on-one-node")).lane(1)
-    assert lane.shown(0, 3_600_000).doing is Doing.FAILED
-    assert lane.shown(85_000, 100_000).doing is Doing.PREPARING
-    assert lane.shown(110_000, 140_000).doing is Doing.RETRYING
-    assert lane.shown(153_000, 181_000).doing is Doing.BARRED
-    assert lane.shown(170_000, 240_000).doing is Doing.WORKING
-    assert lane.shown(0, 30_000).doing is Doing.ABSENT
+    assert lane.shown(0, 3_600_000).activity is Activity.FAILED
+    assert lane.shown(85_000, 100_000).activity is Activity.PREPARING
+    assert lane.shown(110_000, 140_000).activity is Activity.RETRYING
+    assert lane.shown(153_000, 181_000).activity is Activity.INELIGIBLE
+    assert lane.shown(170_000, 240_000).activity is Activity.WORKING
+    assert lane.shown(0, 30_000).activity is Activity.ABSENT
     assert (lane.tasks_begun(0, 181_001), lane.tasks_begun(0, 181_000)) == (1, 0)
     assert lane.until_ms(153_000) == 181_000
     assert lane.until_ms(3_600_000) is None
@@ -148,14 +148,14 @@ def test_what_is_read_in_pieces_is_what_is_read_at_once():
     assert pieces.unread_from_ms() == 0
     known_ms, looks = 0, 0
     while pieces.unread_from_ms(0) is not None:
-        pieces.refresh(5)
+        pieces.update(5)
         until_ms = pieces.unread_from_ms(0) or simulation.now_ms
         assert until_ms >= known_ms
         known_ms, looks = until_ms, looks + 1
         assert pieces.lane(0).at(known_ms - 1) == whole.lane(0).at(known_ms - 1)
     assert looks > 10
     assert pieces.progress == 1
-    pieces.refresh()
+    pieces.update()
     pool_id = simulation.world.pools.rows[0].id
     for when_ms in moments(simulation):
         assert [each.at(when_ms) for each in pieces.in_pool(pool_id)] == [
@@ -187,7 +187,7 @@ def test_numbers_of_a_pool_agree_with_the_world_at_every_moment(name):
             present = [node for node in pool.nodes if world.nodes.state_of(node) is not None]
             assert nodes == len(present)
             assert tasks == len(running(world, TaskState.RUNNING, pool.row))
-            kinds = (Doing.PREPARING, Doing.RETRYING)
+            kinds = (Activity.PREPARING, Activity.RETRYING)
             assert preparing == sum(does(simulation, node) in kinds for node in present)
 
 

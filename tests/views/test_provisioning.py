@@ -9,7 +9,7 @@ from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
 from engine.views.explain.preparation import why_preparation
 from engine.views.explain.tasks import why_task
-from engine.views.pages.provisioning import is_behind, node_supplies, supplies_on, task_needs
+from engine.views.pages.provisioning import is_behind, node_contents, packages_and_images, task_needs
 from engine.views.rest.nodes import node_body, remote_desktop_file, remote_login_settings
 from engine.views.results.document import document
 from tests.builders import (
@@ -100,7 +100,7 @@ def test_nop_10_not_every_node_has_one(pool, code):
     with pytest.raises(BatchError) as caught:
         remote_login_settings(sim.world, node_row(sim))
     assert caught.value.code == code
-    assert node_supplies(sim, node_row(sim)).login_address.startswith("none: ")
+    assert node_contents(sim, node_row(sim)).login_address.startswith("none: ")
 
 
 IMAGE = {"containerSettings": {"imageName": "price"}}
@@ -149,7 +149,7 @@ def test_app_2_a_node_shows_whose_packages_it_has_and_since_when():
     task = a_task(applicationPackageReferences=[PRICER | {"version": "1"}])
     sim = a_run(a_job(tasks=[task]), pool={"applicationPackageReferences": [PRICER]})
     run_to(sim, seconds=READY_S + 30)
-    first, second = supplies_on(sim.world, node_row(sim))
+    first, second = packages_and_images(sim.world, node_row(sim))
     assert (first.name, first.is_pools, first.ready_ms) == ("pricer 1", False, (READY_S + 40) * 1000)
     assert (second.name, second.is_pools, second.ready_ms) == ("pricer 2", True, (READY_S + 20) * 1000)
 
@@ -171,10 +171,10 @@ def test_nop_9_users_are_shown_until_they_expire():
     run_to(sim, minutes=2)
     do(sim, "createNodeUser", **ON_NODE, name="ann", isAdmin=True, password="s")
     do(sim, "createNodeUser", **ON_NODE, name="bob", password="s", expiryTime="2026-01-05T09:00:00Z")
-    shown = node_supplies(sim, node_row(sim)).logins
+    shown = node_contents(sim, node_row(sim)).logins
     assert [(login.name, login.is_admin) for login in shown] == [("ann", True), ("bob", False)]
     run_to(sim, minutes=61)
-    assert [login.name for login in node_supplies(sim, node_row(sim)).logins] == ["ann"]
+    assert [login.name for login in node_contents(sim, node_row(sim)).logins] == ["ann"]
 
 
 def test_task_7_a_task_shows_what_it_needs_and_until_when_it_waits():

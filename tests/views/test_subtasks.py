@@ -5,7 +5,7 @@ import json
 import pytest
 from azure.batch import models
 
-from engine.views.lanes.lane import Doing
+from engine.views.lanes.lane import Activity
 from engine.views.lanes.lanes import Lanes
 from engine.views.pages.tasks import TaskPage
 from engine.views.rest.tasks import subtask_bodies
@@ -100,10 +100,10 @@ def test_every_node_of_a_task_works_while_it_runs():
     sim = simulation(a_job(tasks=[together()]), pool=mpi_pool(4))
     run_to_end(sim)
     lanes = Lanes(sim)
-    lanes.refresh()
+    lanes.update()
     moment_ms = (READY_S + 30) * 1000
-    doing = [lanes.lane(node_row(sim, index)).at(moment_ms).doing for index in range(4)]
-    assert doing == [Doing.WORKING] * 3 + [Doing.IDLE]
+    doing = [lanes.lane(node_row(sim, index)).at(moment_ms).activity for index in range(4)]
+    assert doing == [Activity.WORKING] * 3 + [Activity.IDLE]
     assert [lanes.tasks_at(node_row(sim, index), moment_ms) for index in (1, 2)] == [[task_row(sim, "mpi")]] * 2
 
 

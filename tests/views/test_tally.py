@@ -9,7 +9,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import RebootNode
-from engine.views.log.tally import LogColumns, Measure, parted_at, tally
+from engine.views.log.tally import LogColumns, Measure, first_difference, tally
 
 
 def finished(name="preparation-fails-on-one-node", *commands):
@@ -88,11 +88,11 @@ def test_parts_of_a_log_add_up():
 
 def test_two_runs_part_at_the_first_entry_that_differs():
     one, other = finished(), finished("preparation-fails-on-one-node", RebootNode(pool_id="genomics", node=0))
-    at = parted_at(columns(one), columns(other))
+    at = first_difference(columns(one), columns(other))
     assert at is not None
     assert list(one.json_lines())[:at] == list(other.json_lines())[:at]
     assert other.log.when[at] == 200_001
-    assert parted_at(columns(one), columns(finished())) is None
+    assert first_difference(columns(one), columns(finished())) is None
 
 
 @pytest.mark.parametrize("at", range(9))
@@ -100,4 +100,4 @@ def test_where_logs_part_is_found_wherever_it_is(at):
     one = LogColumns(*(array("i", range(9)) for _ in range(4)))
     changed = array("i", range(9))
     changed[at] = -1
-    assert parted_at(one, one._replace(row_b=changed)) == at
+    assert first_difference(one, one._replace(row_b=changed)) == at

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.views.results.report import (
         ExpectationRow,
-        JobRow,
-        JobScheduleRow,
-        PoolRow,
+        JobResult,
+        JobScheduleResult,
+        PoolResult,
         RefusedRow,
         Summary,
     )
@@ -114,7 +114,7 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Text]]) -
     return table if table.row_count else None
 
 
-def _job(row: JobRow) -> tuple[Text, ...]:
+def _job(row: JobResult) -> tuple[Text, ...]:
     state = Text(row.state)
     if row.reason:
         state.append(f"\n{row.reason}", "dim")
@@ -130,13 +130,13 @@ def _job(row: JobRow) -> tuple[Text, ...]:
     )
 
 
-def _job_schedule(row: JobScheduleRow, start: datetime) -> tuple[Text, ...]:
+def _job_schedule(row: JobScheduleResult, start: datetime) -> tuple[Text, ...]:
     next_run = "" if row.next_run_ms is None else format_utc(start, row.next_run_ms)
     missed = Text(f"{row.missed:,}", "yellow" if row.missed else "")
     return (*map(Text, (row.schedule_id, row.state, f"{row.jobs:,}")), missed, Text(row.recent_job), Text(next_run))
 
 
-def _pool(row: PoolRow) -> tuple[Text, ...]:
+def _pool(row: PoolResult) -> tuple[Text, ...]:
     errors = Text("\n".join(row.resize_errors), "red")
     plain = (row.pool_id, row.vm_size, row.state, f"{row.nodes:,}", f"{row.node_hours:,.2f}", _usd(row.cost_usd))
     return (*map(Text, plain), errors)

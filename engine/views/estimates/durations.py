@@ -40,13 +40,13 @@ class Durations:
 
     def spread(self, page: InstancePage) -> Spread | None:
         """Return the spread of the successful runs so far; None where there are none."""
-        self._look(page)
+        self._update(page)
         found = self._sorted_ms
         if not found:
             return None
         return Spread(found[(len(found) - 1) // 2], found[(len(found) - 1) * 95 // 100], found[-1])
 
-    def _look(self, page: InstancePage) -> None:
+    def _update(self, page: InstancePage) -> None:
         instances, rows = self._simulation.world.instances, page.rows()
         is_release = page.hook is Hook.RELEASE
         starts = values(instances.release_start if is_release else instances.prep_start, rows)

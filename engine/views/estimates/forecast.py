@@ -57,7 +57,7 @@ class Forecaster:
         """Return whether it estimates for the job of these pages."""
         return (self._tasks, self._preparation, self._release) == (tasks, preparation, release)
 
-    def look(self) -> Forecast:
+    def estimate(self) -> Forecast:
         """Return the estimates as of now; none for a job that is completed, deleted or not there yet."""
         job = self._simulation.world.jobs.find(self._tasks.job_id)
         if job is None or job.state in (None, JobState.COMPLETED):

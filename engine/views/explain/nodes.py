@@ -12,13 +12,13 @@ from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import STATE_REASONS, first_end, occupancy, room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
 from engine.views.explain.pools import network_checks
-from engine.views.pages.provisioning import is_behind, supplies_on
+from engine.views.pages.provisioning import is_behind, packages_and_images
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.nodes import Node, NodeError
-    from engine.views.pages.provisioning import Supply
+    from engine.views.pages.provisioning import InstalledItem
     from engine.world.world import World
 
 _N = NodeState
@@ -92,7 +92,9 @@ def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
         checks.append(Check("operation", False, value, record.operation.rule))
     checks += [Check("error", False, _error(error), "NODE-12") for error in record.errors]
     if state is _N.STARTING and record.is_set_up:
-        checks += [_arriving(world, supply) for supply in supplies_on(world, node) if supply.ready_ms > world.now_ms]
+        checks += [
+            _arriving(world, supply) for supply in packages_and_images(world, node) if supply.ready_ms > world.now_ms
+        ]
     checks += network_checks(world, world.pool_of(node))
     task = record.start_task
     if task is not None and (task.failure is not None or state is _N.WAITING_FOR_START_TASK):
@@ -113,7 +115,7 @@ def _error(error: NodeError) -> str:
     return f"{error.code}: {error.message}" + (f" ({details})" if details else "")
 
 
-def _arriving(world: World, supply: Supply) -> Check:
+def _arriving(world: World, supply: InstalledItem) -> Check:
     """Check a package or an image that the node waits for before its start task (START-3)."""
     label, rule = ("container image", "CONT-2") if supply.is_image else ("application package", "APP-2")
     return Check(label, False, f"{supply.name}, there at {moment(world, supply.ready_ms)}", rule)
@@ -193,8 +195,8 @@ def _next_of_jobs(world: World, node: int) -> Next | None:
     pool, seen = world.pool_of(node), Agenda(world).tasks_seen
     changes: list[Next | None] = [next_evaluation(pool)]
     for job in list(world.jobs_of(pool))[:_MOST_JOBS]:
-        is_barred = job.barred >> world.nodes[node].position & 1
-        if job.state is JobState.ACTIVE and job.counts[0] and not is_barred:
+        is_ineligible = job.barred >> world.nodes[node].position & 1
+        if job.state is JobState.ACTIVE and job.counts[0] and not is_ineligible:
             changes.append(first_end(world, pool.nodes, job))
             known = [when_ms for block in job.blocks if (when_ms := seen.get(world.tasks.blocks[block].first))]
             changes += [Next(f"the scheduler sees new tasks of job {job.id}", min(known), "TIME-9")] if known else []

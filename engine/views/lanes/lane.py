@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from engine.events.log import Shape
 
 
-class Doing(Enum):
+class Activity(Enum):
     """The activity of a node."""
 
     ABSENT = auto()  # not in its pool yet, or no more
     CHANGING = auto()  # neither idle nor running: its state says what
     IDLE = auto()
-    BARRED = auto()  # idle, and a job may not come here before a reimage (PREP-9)
+    INELIGIBLE = auto()  # idle, and a job may not come here before a reimage (PREP-9)
     PREPARING = auto()
     RETRYING = auto()  # preparation, not its first try (PREP-12)
     WORKING = auto()
@@ -32,15 +32,15 @@ class Stretch(NamedTuple):
     """An activity from ``begin_ms`` on, until the next one begins; ``state`` is the node's own."""
 
     begin_ms: int
-    doing: Doing
+    activity: Activity
     state: NodeState | None
 
 
-_NOWHERE = Stretch(0, Doing.ABSENT, None)
+_NOWHERE = Stretch(0, Activity.ABSENT, None)
 READY = (NodeState.IDLE, NodeState.RUNNING)
 _BROKEN = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN, NodeState.PREEMPTED)
 # What always shows, however short it was, and which of them first.
-_ALWAYS_SHOWN = (Doing.FAILED, Doing.RETRYING, Doing.PREPARING)
+_ALWAYS_SHOWN = (Activity.FAILED, Activity.RETRYING, Activity.PREPARING)
 
 
 class Step(Enum):
@@ -53,7 +53,7 @@ class Step(Enum):
     PREPARATION_ENDS = auto()
     RELEASE_BEGINS = auto()
     RELEASE_ENDS = auto()
-    JOB_CHANGES = auto()  # the state of a job, which ends the bars that it had put up
+    JOB_CHANGES = auto()  # of state, after which nodes are eligible again
 
 
 class Meaning(NamedTuple):
@@ -62,7 +62,7 @@ class Meaning(NamedTuple):
     step: Step
     state: NodeState | JobState | None = None
     has_failed: bool = False
-    bars: bool = False
+    is_final_failure: bool = False  # of preparation: the node is ineligible for the job (PREP-9)
     is_task: bool = False  # and no subtask (MI-7)
     hook: Hook | None = None
     is_begin: bool = False  # of preparation or release
@@ -92,8 +92,8 @@ def meaning_of(shape: Shape) -> Meaning | None:
             has_failed = fields.get("result") is TaskResult.FAILURE
             hook, begins, ends = _HOOKS[event]
             is_begin = new is InstanceState.RUNNING
-            bars = fields.get("rule") == "PREP-9"
-            return Meaning(begins if is_begin else ends, None, has_failed, bars, hook=hook, is_begin=is_begin)
+            is_final = fields.get("rule") == "PREP-9"
+            return Meaning(begins if is_begin else ends, None, has_failed, is_final, hook=hook, is_begin=is_begin)
     return None
 
 
@@ -111,7 +111,7 @@ class Lane:
         self._tasks = 0
         self._preparing: dict[int, bool] = {}  # job -> whether it is a retry
         self._releasing: set[int] = set()
-        self._barred: set[int] = set()
+        self._ineligible_for: set[int] = set()
 
     def take(self, when_ms: int, meaning: Meaning, row: int) -> None:
         """Take the next entry: its meaning, and the job or task that it is about."""
@@ -128,10 +128,10 @@ class Lane:
         else:
             self._change(meaning, row)
         if meaning.has_failed:
-            self._add(Stretch(when_ms, Doing.FAILED, self._state))
+            self._add(Stretch(when_ms, Activity.FAILED, self._state))
         doing = self._doing()
         last = self.stretches[-1] if self.stretches else _NOWHERE
-        if doing is not last.doing or self._state is not last.state:
+        if doing is not last.activity or self._state is not last.state:
             self._add(Stretch(when_ms, doing, self._state))
 
     def _change(self, meaning: Meaning, row: int) -> None:
@@ -140,14 +140,14 @@ class Lane:
                 self._preparing[row] = row in self._preparing
             case Step.PREPARATION_ENDS:
                 self._preparing.pop(row, None)
-                if meaning.bars:
-                    self._barred.add(row)
+                if meaning.is_final_failure:
+                    self._ineligible_for.add(row)
             case Step.RELEASE_BEGINS:
                 self._releasing.add(row)
             case Step.RELEASE_ENDS:
                 self._releasing.discard(row)
             case Step.JOB_CHANGES:
-                self._barred.discard(row)
+                self._ineligible_for.discard(row)
             case Step.STATE:
                 self._enter(meaning.state if isinstance(meaning.state, NodeState) else None)
 
@@ -161,20 +161,20 @@ class Lane:
             self._preparing.clear()
             self._releasing.clear()
         if state is NodeState.REIMAGING:
-            self._barred.clear()
+            self._ineligible_for.clear()
 
-    def _doing(self) -> Doing:
+    def _doing(self) -> Activity:
         if self._state is None:
-            return Doing.ABSENT
+            return Activity.ABSENT
         if self._state not in READY:
-            return Doing.CHANGING
+            return Activity.CHANGING
         if self._preparing:
-            return Doing.RETRYING if any(self._preparing.values()) else Doing.PREPARING
+            return Activity.RETRYING if any(self._preparing.values()) else Activity.PREPARING
         if self._tasks > 0:
-            return Doing.WORKING
+            return Activity.WORKING
         if self._releasing:
-            return Doing.RELEASING
-        return Doing.BARRED if self._barred else Doing.IDLE
+            return Activity.RELEASING
+        return Activity.INELIGIBLE if self._ineligible_for else Activity.IDLE
 
     # -- looked at -----------------------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class Lane:
     @property
     def has_left(self) -> bool:
         """True if the node has left its pool at the end of what has been read."""
-        return bool(self.stretches) and self.stretches[-1].doing is Doing.ABSENT
+        return bool(self.stretches) and self.stretches[-1].activity is Activity.ABSENT
 
     def until_ms(self, when_ms: int) -> int | None:
         """Return the end of the stretch of this moment; None while it lasts."""
@@ -202,20 +202,20 @@ class Lane:
         number = bisect_right(self.begins, begin_ms - 1)
         if number == len(self.begins) or self.begins[number] >= end_ms:  # one stretch fills all of it
             return self.stretches[number - 1] if number else _NOWHERE
-        filled: dict[Doing, int] = {}
-        last: dict[Doing, Stretch] = {}
+        filled: dict[Activity, int] = {}
+        last: dict[Activity, Stretch] = {}
         present = self.stretches[number - 1] if number else _NOWHERE
         from_ms = begin_ms
         while True:
             is_last = number == len(self.begins) or self.begins[number] >= end_ms
             to_ms = end_ms if is_last else self.begins[number]
-            filled[present.doing] = filled.get(present.doing, 0) + to_ms - from_ms
-            last[present.doing] = present
+            filled[present.activity] = filled.get(present.activity, 0) + to_ms - from_ms
+            last[present.activity] = present
             if is_last:
                 break
             present, from_ms, number = self.stretches[number], to_ms, number + 1
-            if present.doing in _ALWAYS_SHOWN:
-                filled[present.doing] = end_ms * (len(_ALWAYS_SHOWN) - _ALWAYS_SHOWN.index(present.doing))
+            if present.activity in _ALWAYS_SHOWN:
+                filled[present.activity] = end_ms * (len(_ALWAYS_SHOWN) - _ALWAYS_SHOWN.index(present.activity))
         return last[max(filled, key=filled.__getitem__)]
 
     def tasks_begun(self, begin_ms: int, end_ms: int) -> int:

@@ -66,7 +66,7 @@ class Lanes:
     """The lanes of all nodes of a run, and the states of its jobs."""
 
     def __init__(self, simulation: Simulation) -> None:
-        """Begin with nothing read; ``refresh`` reads."""
+        """Begin with nothing read; ``update`` reads."""
         self._simulation = simulation
         self._meanings: list[Meaning | None] = []  # by shape
         self._kinds = b""
@@ -81,7 +81,7 @@ class Lanes:
         # Which preparation or release it is: by ``_hook_row``, and the node.
         self._hooks: dict[tuple[int, int], array[int]] = {}  # -> numbers of its entries
         self._running_hooks: dict[int, dict[int, None]] = {}  # node -> those that run there
-        self._barred_by: dict[int, list[int]] = {}  # job -> nodes
+        self._ineligible_for: dict[int, list[int]] = {}  # job -> nodes
         self._read = 0
         self._may_read = _EVERYTHING
         self.totals = LaneTotals()
@@ -92,11 +92,11 @@ class Lanes:
 
     # -- reading -------------------------------------------------------------------------------------------------
 
-    def refresh(self, at_most: int | None = None) -> None:
+    def update(self, at_most: int | None = None) -> None:
         """Read what has been recorded since the last call.
 
         Args:
-            at_most: The number of entries to read here, and for lanes until the next ``refresh``; None reads all.
+            at_most: The number of entries to read here, and for lanes until the next ``update``; None reads all.
         """
         log = self._log
         length = self._cuts.shortest()
@@ -168,8 +168,8 @@ class Lanes:
         assert meaning is not None
         if meaning.step is Step.JOB_CHANGES:
             self._jobs.setdefault(row, array("I")).append(number)
-            for barred in self._barred_by.pop(row, ()) if meaning.state in _JOB_IS_OVER else ():
-                self._entries[barred].append(number)
+            for ineligible in self._ineligible_for.pop(row, ()) if meaning.state in _JOB_IS_OVER else ():
+                self._entries[ineligible].append(number)
             return
         if node < 0:
             return
@@ -177,8 +177,8 @@ class Lanes:
             self._entries.append(array("I"))
         self._entries[node].append(number)
         self.totals.take(when_ms, meaning, row, node)
-        if meaning.bars:
-            self._barred_by.setdefault(row, []).append(node)
+        if meaning.is_final_failure:
+            self._ineligible_for.setdefault(row, []).append(node)
         if meaning.hook is not None or meaning.stops_hooks:
             self._note_hook(number, meaning, row, node)
 
@@ -204,7 +204,7 @@ class Lanes:
     # -- looked at -----------------------------------------------------------------------------------------------
 
     def lane(self, node: int) -> Lane:
-        """Return one node's lane, as far as ``refresh`` allows it to be read: see ``unread_from_ms``."""
+        """Return one node's lane, as far as ``update`` allows it to be read: see ``unread_from_ms``."""
         lane = self._lanes.setdefault(node, Lane())
         entries = self._entries[node] if node < len(self._entries) else _NO_ENTRIES
         if lane.read == len(entries):

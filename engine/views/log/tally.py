@@ -95,7 +95,7 @@ def _of_node_of(shape: Shape) -> Measure | None:
     return _of_node(fields.get("from"), fields.get("to")) if shape.event == "NodeStateChanged" else None
 
 
-def parted_at(one: LogColumns, other: LogColumns) -> int | None:
+def first_difference(one: LogColumns, other: LogColumns) -> int | None:
     """Return the first entry in which two logs differ; None where one is the beginning of the other."""
     both = min(len(one.when), len(other.when))
     low, high = 0, both  # entries are equal up to somewhere, and then never compared again

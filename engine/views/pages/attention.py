@@ -90,16 +90,18 @@ def _hooks(page: InstancePage) -> list[Concern]:
     hook = page.hook
     groups: dict[str, list[int]] = {}
     since: dict[str, int] = {}
-    barred = False
+    is_ineligible = False
     for failed in page.failures():
         code = "" if failed.failure is None else failed.failure.code
         cause = f"exit code {failed.exit_code}" if code in ("", "FailureExitCode") else code
         groups.setdefault(cause, []).append(failed.node)
         since[cause] = max(since.get(cause, 0), failed.end_ms)
-        barred = barred or failed.is_barred
+        is_ineligible = is_ineligible or failed.is_ineligible
     is_over = page.job_state not in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
-    effect = "barred from this job until reimaged (PREP-9)" if barred else "the job completes all the same (REL-7)"
-    if hook is Hook.PREPARATION and not barred:
+    effect = (
+        "barred from this job until reimaged (PREP-9)" if is_ineligible else "the job completes all the same (REL-7)"
+    )
+    if hook is Hook.PREPARATION and not is_ineligible:
         effect = "no influence on scheduling (PREP-13)"
     if hook is Hook.PREPARATION and is_over:
         effect = ""

@@ -26,7 +26,7 @@ _WD = "wd"
 _NEVER_MS = 1 << 62
 
 
-class Cause(Enum):
+class DeletionCause(Enum):
     """The reason why the files of a directory are deleted."""
 
     RETENTION = auto()
@@ -39,23 +39,23 @@ class Cause(Enum):
 
 
 _WIPES = {
-    NodeState.REIMAGING: Cause.REIMAGED,
-    NodeState.DEALLOCATING: Cause.DEALLOCATED,
-    NodeState.PREEMPTED: Cause.PREEMPTED,
-    NodeState.LEAVING_POOL: Cause.LEFT,
-    None: Cause.LEFT,
+    NodeState.REIMAGING: DeletionCause.REIMAGED,
+    NodeState.DEALLOCATING: DeletionCause.DEALLOCATED,
+    NodeState.PREEMPTED: DeletionCause.PREEMPTED,
+    NodeState.LEAVING_POOL: DeletionCause.LEFT,
+    None: DeletionCause.LEFT,
 }
-_OPERATIONS = {"reimage": Cause.REIMAGED, "deallocate": Cause.DEALLOCATED, "remove": Cause.LEFT}
+_OPERATIONS = {"reimage": DeletionCause.REIMAGED, "deallocate": DeletionCause.DEALLOCATED, "remove": DeletionCause.LEFT}
 
 
-class Fate(NamedTuple):
+class Deletion(NamedTuple):
     """A deletion of a directory, in the future or in the past.
 
     ``when_ms`` is ms since the start; None where that is not known: the process has not ended, or the node waits for
     its tasks. ``retention_ms`` is set with RETENTION only.
     """
 
-    cause: Cause
+    cause: DeletionCause
     when_ms: int | None
     retention_ms: int | None = None
 
@@ -66,7 +66,7 @@ class Item(NamedTuple):
     path: str
     is_directory: bool
     size: int
-    gone: Fate | None
+    gone: Deletion | None
 
 
 class FilePage:
@@ -77,13 +77,13 @@ class FilePage:
         self._simulation = simulation
         self.node = node
         self._directories = NodeDirectories(simulation, node)
-        self._gone: dict[str, Fate] = {}
+        self._gone: dict[str, Deletion] = {}
         self._children: dict[str, list[str]] = {}
         self._sizes: dict[str, int] = {}
         self._good_until_ms = self._jumps = -1
-        self.refresh()
+        self.update()
 
-    def refresh(self) -> bool:
+    def update(self) -> bool:
         """Read on. Return whether anything may have changed."""
         has_news, jumps = self._directories.update(), self._simulation.jumps
         if not has_news and jumps == self._jumps and self._simulation.now_ms < self._good_until_ms:
@@ -133,7 +133,7 @@ class FilePage:
             return None
         return self._simulation.world.disks[self.node].read(path) or ""
 
-    def fates(self, path: str) -> list[Fate]:
+    def deletions(self, path: str) -> list[Deletion]:
         """Return the deletions to come of a file or directory as far as they are known, or the past one."""
         directory = process_directory(path)
         if directory in self._gone:
@@ -142,13 +142,13 @@ class FilePage:
         if not self.is_known:
             return []
         record = world.nodes[self.node]
-        found = [] if record.evicted_ms is None else [Fate(Cause.PREEMPTED, record.evicted_ms)]
+        found = [] if record.evicted_ms is None else [Deletion(DeletionCause.PREEMPTED, record.evicted_ms)]
         if record.operation is not None and record.operation.name in _OPERATIONS:
-            found.append(Fate(_OPERATIONS[record.operation.name], None))
+            found.append(Deletion(_OPERATIONS[record.operation.name], None))
         owner = self._directories.owners.get(directory)
         if owner is not None:
             if world.jobs[owner.job].state is JobState.DELETING:
-                found.append(Fate(Cause.JOB_DELETED, None))
+                found.append(Deletion(DeletionCause.JOB_DELETED, None))
             retention = self._retention(owner)
             found += [] if retention is None else [retention]
         return found
@@ -168,24 +168,24 @@ class FilePage:
             else:
                 self._good_until_ms = min(self._good_until_ms, first.when_ms)
 
-    def _ends(self, owner: DirectoryOwner) -> list[Fate]:
+    def _ends(self, owner: DirectoryOwner) -> list[Deletion]:
         """Return all that has deleted the directory of a process, and its retention."""
         log = self._directories
         after = ((when_ms, state) for when_ms, state in log.wipes if when_ms >= owner.start_ms)
-        found = [Fate(_WIPES[state], when_ms) for when_ms, state in list(after)[:1]]
+        found = [Deletion(_WIPES[state], when_ms) for when_ms, state in list(after)[:1]]
         if owner.job in log.deleted_jobs:
-            found.append(Fate(Cause.JOB_DELETED, log.deleted_jobs[owner.job]))
+            found.append(Deletion(DeletionCause.JOB_DELETED, log.deleted_jobs[owner.job]))
         if owner.task in log.deleted_tasks:
-            found.append(Fate(Cause.TASK_DELETED, log.deleted_tasks[owner.task]))
+            found.append(Deletion(DeletionCause.TASK_DELETED, log.deleted_tasks[owner.task]))
         retention = self._retention(owner)
         return found if retention is None else [*found, retention]
 
-    def _retention(self, owner: DirectoryOwner) -> Fate | None:
+    def _retention(self, owner: DirectoryOwner) -> Deletion | None:
         """Return the end of the retention of a directory; None where it has none."""
         directory = self._directory(owner)
         if directory is None or directory.retention_ms is None:
             return None
-        return Fate(Cause.RETENTION, directory.expires_ms, directory.retention_ms)
+        return Deletion(DeletionCause.RETENTION, directory.expires_ms, directory.retention_ms)
 
     def _directory(self, owner: DirectoryOwner) -> Directory | None:
         world = self._simulation.world

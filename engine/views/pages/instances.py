@@ -71,7 +71,7 @@ class InstanceRow(NamedTuple):
     max_retries: int | None  # -1 is no limit; None: a release task is not retried (REL-8)
     runs: int
     failure: FailureInfo | None
-    is_barred: bool  # PREP-9: no task of the job comes here until the node is reimaged
+    is_ineligible: bool  # PREP-9: no task of the job comes here until the node is reimaged
     root_directory: str  # below the node's root, with forward slashes
 
 
@@ -82,7 +82,7 @@ class HookFailure(NamedTuple):
     exit_code: int | None
     failure: FailureInfo | None
     end_ms: int
-    is_barred: bool
+    is_ineligible: bool
 
 
 def prep_status(state: int, mark: int, *, retries: int, has_failed: bool, is_gone: bool, is_over: bool) -> HookStatus:
@@ -152,7 +152,7 @@ class InstancePage:
         self._simulation = simulation
         self.job_id = job_id
         self.hook = hook
-        self._looked_at = (-1, -1)
+        self._updated_at = (-1, -1)
         self._rows: Sequence[int] = ()
         self._codes = b""
         self._ordered: tuple[object, Sequence[int]] = (None, ())
@@ -174,12 +174,12 @@ class InstancePage:
         job = self._job
         return None if job is None else job.state
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         """Find the status of every node, once for each moment."""
         moment = self._simulation.jumps, len(self._simulation.log)
-        if self._looked_at == moment:
+        if self._updated_at == moment:
             return
-        self._looked_at = moment
+        self._updated_at = moment
         job = self._job
         self._rows = () if job is None else self._simulation.world.instances.rows_of_job(job.row)
         self._codes = b"" if job is None else self._all_codes(job)
@@ -226,17 +226,17 @@ class InstancePage:
 
     def rows(self) -> Sequence[int]:
         """Return the instances of the job by row number, in the order in which it came to their nodes."""
-        self._look()
+        self._update()
         return self._rows
 
     def nodes_of_rows(self) -> Sequence[int]:
         """Return the nodes on which the job has been, in the order in which it came to them."""
-        self._look()
+        self._update()
         return values(self._simulation.world.instances.node, self._rows)
 
     def codes(self) -> bytes:
         """Return the status of each of ``nodes_of_rows``: the values of ``HookStatus``."""
-        self._look()
+        self._update()
         return self._codes
 
     def counts(self) -> dict[HookStatus, int]:
@@ -254,8 +254,8 @@ class InstancePage:
         for at in places(self.codes(), HookStatus.FAILED.value):
             row = self._rows[at]
             ending = instances.sparse[row >> PAGE_BITS][2 * row + is_release]
-            is_barred = bool(instances.mark[row] & Mark.BARRED)
-            found.append(HookFailure(instances.node[row], ending.exit_code, ending.failure, ends[row], is_barred))
+            is_ineligible = bool(instances.mark[row] & Mark.BARRED)
+            found.append(HookFailure(instances.node[row], ending.exit_code, ending.failure, ends[row], is_ineligible))
         return found
 
     def status_of(self, node: int) -> HookStatus:
@@ -295,11 +295,11 @@ class InstancePage:
         Args:
             with_all: Add the nodes without a record.
         """
-        self._look()
+        self._update()
         instances = self._simulation.world.instances
         starts = instances.prep_start if self.hook is Hook.PREPARATION else instances.release_start
         nodes = self._nodes() if with_all else ()
-        known = self._looked_at[0], self._codes, values(starts, self._rows), nodes
+        known = self._updated_at[0], self._codes, values(starts, self._rows), nodes
         if self._ordered[0] != known:
             self._ordered = known, self._new_order(starts, nodes, with_all=with_all)
         return self._ordered[1]
@@ -344,7 +344,7 @@ class InstancePage:
 
     def long_ms(self) -> int:
         """Return the time that 95 of 100 nodes took at most, judged by some hundreds of them; 0 before any is done."""
-        self._look()
+        self._update()
         instances = self._simulation.world.instances
         is_release = self.hook is Hook.RELEASE
         starts, ends = (
@@ -369,7 +369,7 @@ class InstancePage:
         job = self._job
         task = self.definition()
         instance = world.instances.row(job.row, node) if job is not None else -1
-        is_barred = instance >= 0 and bool(world.instances.mark[instance] & Mark.BARRED) and record.gone_ms is None
+        is_ineligible = instance >= 0 and bool(world.instances.mark[instance] & Mark.BARRED) and record.gone_ms is None
         return InstanceRow(
             node=node,
             node_id=record.id,
@@ -389,7 +389,7 @@ class InstancePage:
             max_retries=task.constraints.max_task_retry_count if isinstance(task, JobPreparationTask) else None,
             runs=view.runs if view else 0,
             failure=view.failure if view else None,
-            is_barred=is_barred,
+            is_ineligible=is_ineligible,
             root_directory="" if job is None or task is None else task_directory(job.id, task.id),
         )
 

@@ -99,7 +99,7 @@ class JobOnNode(NamedTuple):
     job_id: str
     prep: HookStatus
     release: HookStatus
-    is_barred: bool
+    is_ineligible: bool
 
     @property
     def has_released(self) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 
-class Supply(NamedTuple):
+class InstalledItem(NamedTuple):
     """A package or an image on a node, or on its way there; ``ready_ms`` is ms since the start."""
 
     name: str
@@ -28,7 +28,7 @@ class Supply(NamedTuple):
     is_pools: bool  # the pool asked for it when the node booted
 
 
-class Login(NamedTuple):
+class LoginUser(NamedTuple):
     """A user for remote login (NOP-9)."""
 
     name: str
@@ -36,14 +36,14 @@ class Login(NamedTuple):
     expiry_ms: int
 
 
-class NodeSupplies(NamedTuple):
+class NodeContents(NamedTuple):
     """The contents of a node beside its tasks."""
 
     login_address: str  # where users log in (NOP-10), or why nobody can
-    supplies: tuple[Supply, ...]
+    supplies: tuple[InstalledItem, ...]
     certificates: tuple[str, ...]
     accounts: tuple[str, ...]  # user accounts of the pool (USER-2)
-    logins: tuple[Login, ...]
+    logins: tuple[LoginUser, ...]
     is_behind: bool  # the pool asks for other packages or certificates since (POOL-15)
     used_bytes: int
     capacity_bytes: int
@@ -59,7 +59,7 @@ class Needs(NamedTuple):
     ready_ms: int | None  # when all is there, while the process waits for it
 
 
-def supplies_on(world: World, node: int) -> tuple[Supply, ...]:
+def packages_and_images(world: World, node: int) -> tuple[InstalledItem, ...]:
     """Return the packages, then the images on a node, each in alphabetical order."""
     record = world.nodes[node]
     of_pool = {package_directory(package.application_id, package.version) for package in record.packages}
@@ -68,7 +68,7 @@ def supplies_on(world: World, node: int) -> tuple[Supply, ...]:
     for name, ready_ms in record.arrivals.items():
         is_package = name.startswith(f"{APPLICATIONS}/")
         words = " ".join(name.split("/", 2)[1:]) if is_package else name
-        found.append(Supply(words, ready_ms, not is_package, name in of_pool))
+        found.append(InstalledItem(words, ready_ms, not is_package, name in of_pool))
     return tuple(sorted(found, key=lambda supply: (supply.is_image, supply.name)))
 
 
@@ -91,14 +91,14 @@ def is_behind(world: World, node: int) -> bool:
     return sorted(asked) != sorted(has) or pool.certificates != record.certificates
 
 
-def node_supplies(sim: Simulation, node: int) -> NodeSupplies:
+def node_contents(sim: Simulation, node: int) -> NodeContents:
     """Return the contents of one node."""
     world = sim.world
     record, pool = world.nodes[node], world.pool_of(node)
-    logins = (Login(name, is_admin, expiry_ms) for name, (is_admin, expiry_ms) in sorted(record.users.items()))
-    return NodeSupplies(
+    logins = (LoginUser(name, is_admin, expiry_ms) for name, (is_admin, expiry_ms) in sorted(record.users.items()))
+    return NodeContents(
         _login_address(world, node),
-        supplies_on(world, node),
+        packages_and_images(world, node),
         tuple(reference.thumbprint for reference in record.certificates),
         tuple(account.name for account in pool.spec.user_accounts),
         tuple(login for login in logins if login.expiry_ms > sim.now_ms),

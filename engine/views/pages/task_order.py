@@ -24,15 +24,15 @@ class RunningTasks:
     def __init__(self, simulation: Simulation) -> None:
         """Begin without tasks; ``update`` finds them."""
         self._simulation = simulation
-        self._looked_at: tuple[int, int, Sequence[range]] = (-1, 0, ())
+        self._updated_at: tuple[int, int, Sequence[range]] = (-1, 0, ())
         self.newest_first: list[int] = []  # those that started in the same moment as they were added
 
-    def look(self, ranges: Sequence[range]) -> None:
+    def update(self, ranges: Sequence[range]) -> None:
         """Bring the order up to date for the tasks of these ranges."""
         tasks, log = self._simulation.world.tasks, self._simulation.log
         state, started = tasks.state, tasks.started
-        jumps, since, known = self._looked_at
-        self._looked_at = self._simulation.jumps, len(log), ranges
+        jumps, since, known = self._updated_at
+        self._updated_at = self._simulation.jumps, len(log), ranges
         if jumps != self._simulation.jumps or known != ranges or len(log) - since > _MOST_CHANGES:
             runs = (places(state[rows.start : rows.stop].tobytes(), RUNNING) for rows in ranges)
             self.newest_first = self._sorted(rows[at] for rows, found in zip(ranges, runs, strict=True) for at in found)

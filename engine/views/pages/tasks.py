@@ -93,7 +93,7 @@ class TaskPage:
             return ()
         ranges = self.ranges()
         failed = self.failed()
-        self._running.look(ranges if job.counts[RUNNING] else ())
+        self._running.update(ranges if job.counts[RUNNING] else ())
         preparing = self._in_state(ranges, PREPARING) if job.counts[PREPARING] else []
         first = [*failed, *self._running.newest_first, *preparing]
         return TasksInOrder(first, ranges, without=self._deleted(ranges))
@@ -124,7 +124,7 @@ class TaskPage:
 
     def planned_end_ms(self) -> int | None:
         """Return the last planned end of the tasks that run, in ms since the start; None where none does."""
-        self._running.look(self.ranges())
+        self._running.update(self.ranges())
         return max(map(self._simulation.world.tasks.ended.__getitem__, self._running.newest_first), default=None)
 
     def failed(self) -> Sequence[int]:
@@ -249,7 +249,7 @@ class TaskPage:
             awaits_retry=extra.awaits_retry,
         )
 
-    def wishes(self, task: int) -> tuple[str, str]:
+    def preferences(self, task: int) -> tuple[str, str]:
         """Return the dependencies of the task and the node that it prefers, in words; empty where it names none."""
         spec = self._simulation.world.tasks.spec(task)
         wanted = spec.depends_on

@@ -29,7 +29,7 @@ GONE = "deleted"
 
 
 @dataclass(frozen=True, slots=True)
-class JobRow:
+class JobResult:
     """A job of the run. Numbers are of tasks, and of nodes for preparations and releases."""
 
     job_id: str
@@ -46,7 +46,7 @@ class JobRow:
 
 
 @dataclass(frozen=True, slots=True)
-class JobScheduleRow:
+class JobScheduleResult:
     """A job schedule of the run."""
 
     schedule_id: str
@@ -58,7 +58,7 @@ class JobScheduleRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolRow:
+class PoolResult:
     """A pool of the run; ``nodes`` are those in the pool now."""
 
     pool_id: str
@@ -101,9 +101,9 @@ class Summary:
     events: int
     cost_usd: float
     tasks: totals.TaskTotals
-    jobs: tuple[JobRow, ...]
-    job_schedules: tuple[JobScheduleRow, ...]
-    pools: tuple[PoolRow, ...]
+    jobs: tuple[JobResult, ...]
+    job_schedules: tuple[JobScheduleResult, ...]
+    pools: tuple[PoolResult, ...]
     refused: tuple[RefusedRow, ...]
     expectations: tuple[ExpectationRow, ...]
 
@@ -138,11 +138,11 @@ def task_totals(sim: Simulation) -> totals.TaskTotals:
     return totals.task_totals(sim.world)
 
 
-def _job(world: World, job: Job) -> JobRow:
+def _job(world: World, job: Job) -> JobResult:
     rows = world.instances.rows_of_job(job.row)
     preparations = totals.preparation_totals(world, rows)
     releases = totals.release_totals(world, rows)
-    return JobRow(
+    return JobResult(
         job_id=job.id,
         state=GONE if job.state is None else job.state.wire,
         reason=job.terminate_reason,
@@ -157,8 +157,8 @@ def _job(world: World, job: Job) -> JobRow:
     )
 
 
-def _job_schedule(world: World, schedule: JobSchedule, now_ms: int) -> JobScheduleRow:
-    return JobScheduleRow(
+def _job_schedule(world: World, schedule: JobSchedule, now_ms: int) -> JobScheduleResult:
+    return JobScheduleResult(
         schedule_id=schedule.id,
         state=GONE if schedule.state is None else schedule.state.wire,
         jobs=schedule.jobs_made,
@@ -168,9 +168,9 @@ def _job_schedule(world: World, schedule: JobSchedule, now_ms: int) -> JobSchedu
     )
 
 
-def _pool(world: World, pool: Pool, now_ms: int) -> PoolRow:
+def _pool(world: World, pool: Pool, now_ms: int) -> PoolResult:
     states = [state.wire for state in (pool.state, pool.allocation) if state is not None]
-    return PoolRow(
+    return PoolResult(
         pool_id=pool.id,
         vm_size=pool.spec.vm_size,
         state=GONE if pool.state is None else ", ".join(states),

@@ -81,7 +81,7 @@ def _node_case(session: Session, node: int) -> Case | None:
     jobs = [job for job in page.jobs_on(node) if _goes_on(session, job.job_id)]
     prepared = tuple(job.job_id for job in jobs if job.prep is HookStatus.SUCCEEDED)
     again = tuple(job_id for job_id in prepared if _prepares_again(session, job_id))
-    barred = tuple(job.job_id for job in jobs if job.is_barred)
+    barred = tuple(job.job_id for job in jobs if job.is_ineligible)
     body = {"poolId": row.pool_id, "node": row.position}
     began = format_utc(session.simulation.scenario.start, 0)
     return Case(f"n{row.position}", body, NodeCase(row, prepared, again, barred, began), row.position)

@@ -122,7 +122,7 @@ class NodeThing(Thing):
             Span(f"{glyphs.of(prep)} {prep.name}", prep.role),
             Span(f"{started:,}"),
             Span(f"{glyphs.of(release)} {release.name}", release.role),
-            Span("until reimaged", Role.FAILED) if job and job.is_barred else Span("no"),
+            Span("until reimaged", Role.FAILED) if job and job.is_ineligible else Span("no"),
         )
 
     def _recent_tasks(self, cells: int) -> Sequence[Line]:

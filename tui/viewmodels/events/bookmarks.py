@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import HOUR_MS
-from engine.views.log.tally import LogColumns, Measure, Tally, node_ms, parted_at, tally
+from engine.views.log.tally import LogColumns, Measure, Tally, first_difference, node_ms, tally
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line, wrapped
 
@@ -106,7 +106,7 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
 
 def _parting(session: Session, one: Recording, other: Recording) -> str:
     """The first event at which two runs part, in words."""
-    at = parted_at(one.columns, other.columns)
+    at = first_difference(one.columns, other.columns)
     if at is None:
         return "Both are moments of the same run."
     when_ms = min(one.columns.when[at], other.columns.when[at])

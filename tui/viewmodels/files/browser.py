@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from engine.base.paths import name_of
-from engine.views.pages.files import Cause, FilePage
+from engine.views.pages.files import DeletionCause, FilePage
 from tui.viewmodels.files import retention
 from tui.viewmodels.files.file_text import TextModel
 from tui.viewmodels.files.file_tree import TreeModel
@@ -18,7 +18,7 @@ from tui.viewmodels.text.styled import Line, Role, Span, between, cut, line, wid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.views.pages.files import Fate, Item
+    from engine.views.pages.files import Deletion, Item
     from tui.viewmodels.files.locations import FilesAt
     from tui.viewmodels.session.session import Session
 
@@ -33,7 +33,7 @@ HELP_TEXT = (
 class _Memory(NamedTuple):
     """What was below a directory just before it went, by path."""
 
-    fate: Fate
+    fate: Deletion
     when_ms: int
     items: dict[str, Item]
     texts: dict[str, str]
@@ -68,7 +68,7 @@ class FilesModel:
 
     def refresh(self) -> bool:
         """Time may have moved: look at the node again; returns whether anything but the time has changed."""
-        if not self.page.refresh():
+        if not self.page.update():
             return False
         read = self._lost or self.tree.item
         self._memories = {path: memory for path, memory in self._memories.items() if self._fate_of(path) == memory.fate}
@@ -90,7 +90,7 @@ class FilesModel:
             self._lost = file
             self._tell_of_directory()
 
-    def _fate_of(self, path: str) -> Fate | None:
+    def _fate_of(self, path: str) -> Deletion | None:
         item = self.page.item(path)
         return None if item is None else item.gone
 
@@ -126,8 +126,8 @@ class FilesModel:
     def _why_empty(self, item: Item) -> list[str]:
         if item.size:
             return ["It was downloaded: its size is known, its text is not."]
-        fates = self.page.fates(item.path)
-        is_running = any(fate.cause is Cause.RETENTION and fate.when_ms is None for fate in fates)
+        fates = self.page.deletions(item.path)
+        is_running = any(fate.cause is DeletionCause.RETENTION and fate.when_ms is None for fate in fates)
         if is_running and name_of(item.path) in OUTPUTS:
             return ["It is empty so far: what a process says stands here when the process has ended."]
         if item.gone is not None:
@@ -163,8 +163,8 @@ class FilesModel:
         sentences = [retention.named(item.path), *(retention.sentence(session, each) for each in self._fates(item))]
         self._info = [*said, *(Span(each) for each in sentences if each)]
 
-    def _fates(self, item: Item) -> list[Fate]:
-        return [item.gone] if item.gone is not None else self.page.fates(item.path)
+    def _fates(self, item: Item) -> list[Deletion]:
+        return [item.gone] if item.gone is not None else self.page.deletions(item.path)
 
     # -- what has gone -------------------------------------------------------------------------------------------
 
@@ -192,7 +192,7 @@ class FilesModel:
         items = {each.path: each._replace(gone=item.gone) for each in found}
         self._memories[item.path] = _Memory(item.gone, when_ms, items, texts)
         self._hand_on_memories()
-        self.page.refresh()
+        self.page.update()
 
     # -- what is said --------------------------------------------------------------------------------------------
 

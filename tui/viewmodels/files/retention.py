@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.paths import APPLICATIONS, MOUNTS, SHARED, STARTUP, VOLATILE, WORKITEMS
-from engine.views.pages.files import Cause, Fate
+from engine.views.pages.files import Deletion
+from engine.views.pages.files import DeletionCause as Cause
 from tui.viewmodels.text import format as fmt
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def named(path: str) -> str:
     return "The directory of a job. It goes when the job is deleted (JOB-16)." if is_of_job else _NAMED.get(path, "")
 
 
-def sentence(session: Session, fate: Fate) -> str:
+def sentence(session: Session, fate: Deletion) -> str:
     """What takes a directory away, or has taken it."""
     if fate.when_ms is None:
         words = _UNKNOWN[fate.cause]
@@ -74,7 +75,7 @@ def sentence(session: Session, fate: Fate) -> str:
     return _said(session, fate, words)
 
 
-def short(session: Session, fate: Fate) -> str:
+def short(session: Session, fate: Deletion) -> str:
     """The same in a few words."""
     if fate.when_ms is None:
         return _said(session, fate, _SHORT_UNKNOWN[fate.cause])
@@ -82,5 +83,5 @@ def short(session: Session, fate: Fate) -> str:
     return _said(session, fate, f"gone since {{time}}: {_SHORT_PAST[fate.cause]}" if is_past else "goes at {time}")
 
 
-def _said(session: Session, fate: Fate, words: str) -> str:
+def _said(session: Session, fate: Deletion, words: str) -> str:
     return words.format(time=session.clock(fate.when_ms), span=fmt.in_words(fate.retention_ms or 0))

@@ -187,7 +187,7 @@ class InstancesModel(RowsModel):
             words.append(f"exit {record.exit_code}")
         if record.retry_count:
             words.append(f"tried {record.retry_count + 1} times")
-        if record.is_barred:
+        if record.is_ineligible:
             words.append("barred from this job until reimaged")
         if record.gone_ms is not None:
             words.append(f"left the pool at {self.session.clock(record.gone_ms)}")
@@ -247,7 +247,7 @@ class PreparationModel(InstancesModel):
         return (
             Span(session.clock(record.last_retry_ms)),
             Span(session.tasks(session.job_id).id_of(task) if task is not None else "", Role.DERIVED),
-            Span("until reimaged" if record.is_barred else "", Role.FAILED),
+            Span("until reimaged" if record.is_ineligible else "", Role.FAILED),
         )
 
     def _trigger(self, node: int) -> int | None:

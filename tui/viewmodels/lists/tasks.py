@@ -126,7 +126,7 @@ class TasksModel(RowsModel):
         """What it depends on, and the node that it would like."""
         if not (self.shows("Depends on") or self.shows("Affinity")):
             return "", ""
-        return self._page.wishes(key)
+        return self._page.preferences(key)
 
     def summary(self) -> Line:
         """Counts by state."""

@@ -75,7 +75,7 @@ def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: 
     said: list[Span] = []
     if record.gone_ms is not None:
         said.append(Span("The record is kept; the files are not.", Role.DERIVED))
-    elif record.is_barred:
+    elif record.is_ineligible:
         said.append(Span(f"{glyphs.bad} barred from this job until reimaged (PREP-9)", Role.FAILED))
         said.append(Span(f"{glyphs.good} still usable by other jobs", Role.OK))
         tasks = session.tasks(job_id)

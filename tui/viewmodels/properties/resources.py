@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.views.pages.provisioning import node_supplies, task_needs
+from engine.views.pages.provisioning import node_contents, task_needs
 from tui.viewmodels.text.blocks import Block, row
 from tui.viewmodels.text.styled import Role, Span
 
 if TYPE_CHECKING:
     from engine.specs.pool import PoolSpec
-    from engine.views.pages.provisioning import Supply
+    from engine.views.pages.provisioning import InstalledItem
     from tui.viewmodels.session.session import Session
 
 _GIB = 1024**3
@@ -34,7 +34,7 @@ def pool_blocks(spec: PoolSpec) -> list[Block]:
 
 def node_blocks(session: Session, node: int) -> list[Block]:
     """The node's disk, what has been brought to it, and who can log in."""
-    found = node_supplies(session.simulation, node)
+    found = node_contents(session.simulation, node)
     used, capacity = found.used_bytes / _GIB, found.capacity_bytes / _GIB
     disk = Block("Disk", (row("Used", f"{used:,.1f} of {capacity:,.0f} GiB"),))
     rows = [_supply(session, supply) for supply in found.supplies]
@@ -49,7 +49,7 @@ def node_blocks(session: Session, node: int) -> list[Block]:
     return [disk, *([Block("Brought to the node", tuple(rows))] if rows else []), Block("Users", tuple(users))]
 
 
-def _supply(session: Session, supply: Supply) -> tuple[str, Span]:
+def _supply(session: Session, supply: InstalledItem) -> tuple[str, Span]:
     label = "Container image" if supply.is_image else "Application package"
     whose = "of the pool" if supply.is_pools else "of tasks"
     clock = session.clock(supply.ready_ms)

@@ -211,7 +211,7 @@ class Session:
             self._forecaster = Forecaster(self.simulation, tasks, *pages)
             self._forecast = None
         if self._forecast is None:
-            self._forecast = self._forecaster.look()
+            self._forecast = self._forecaster.estimate()
         return self._forecast
 
     def history(self, kind: Callable[[Simulation, int], HistoryT], row: int) -> HistoryT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.views.estimates.planned_ends import planned_end_ms
-from engine.views.lanes.lane import Doing
+from engine.views.lanes.lane import Activity
 from engine.views.pages.instances import Hook
 from engine.views.pages.jobs import pool_of_job
 from tui.viewmodels.text import format as fmt
@@ -38,19 +38,19 @@ _BARRED = Glyph("×", "x", Role.OFF, "barred")
 _TASK_BEGINS = Glyph("▌", "|", Role.RUNNING, "begins")
 _CHANGING = Glyph("◔", "s", Role.TRANSITION, "changes")
 _DOING = {
-    Doing.ABSENT: NOTHING,
-    Doing.IDLE: _IDLE,
-    Doing.BARRED: _BARRED,
-    Doing.PREPARING: PREPARING,
-    Doing.RETRYING: RETRYING,
-    Doing.WORKING: RUNNING,
-    Doing.RELEASING: RELEASING,
-    Doing.FAILED: FAILED,
+    Activity.ABSENT: NOTHING,
+    Activity.IDLE: _IDLE,
+    Activity.INELIGIBLE: _BARRED,
+    Activity.PREPARING: PREPARING,
+    Activity.RETRYING: RETRYING,
+    Activity.WORKING: RUNNING,
+    Activity.RELEASING: RELEASING,
+    Activity.FAILED: FAILED,
 }
 _HOOK_OF = {
-    Doing.PREPARING: (Hook.PREPARATION, "preparation"),
-    Doing.RETRYING: (Hook.PREPARATION, "preparation"),
-    Doing.RELEASING: (Hook.RELEASE, "release"),
+    Activity.PREPARING: (Hook.PREPARATION, "preparation"),
+    Activity.RETRYING: (Hook.PREPARATION, "preparation"),
+    Activity.RELEASING: (Hook.RELEASE, "release"),
 }
 _MOST_NAMED = 4
 _MOST_CACHED = 500  # rows
@@ -141,8 +141,8 @@ class NodeRows(RowsByNode):
         until_ms = lane.until_ms(when_ms)
         lasted = fmt.span((self.recorded_ms if until_ms is None else until_ms) - stretch.begin_ms)
         since = f" since {self.session.clock(stretch.begin_ms)}, {lasted}{'' if until_ms else ' so far'}"
-        words = [] if stretch.doing is Doing.ABSENT else [Span(since)]
-        if stretch.doing is Doing.WORKING:
+        words = [] if stretch.activity is Activity.ABSENT else [Span(since)]
+        if stretch.activity is Activity.WORKING:
             words.append(Span(f": {self._named(self.lanes.tasks_at(key, when_ms))}", Role.STRONG))
         return line(Span(glyph.name or "not in the pool", glyph.role if glyph.name else Role.DIM), *words)
 
@@ -160,8 +160,8 @@ class NodeRows(RowsByNode):
         lane = self.lanes.lane(key)
         if not lane.has_begun(when_ms):
             return []
-        doing, page, found = lane.at(when_ms).doing, self.session.tasks(self.session.job_id), []
-        if doing is Doing.WORKING:
+        doing, page, found = lane.at(when_ms).activity, self.session.tasks(self.session.job_id), []
+        if doing is Activity.WORKING:
             found = [
                 There(f"task {page.id_of(task)}", ItemRef("task", task)) for task in self.lanes.tasks_at(key, when_ms)
             ]
@@ -194,10 +194,10 @@ class NodeRows(RowsByNode):
 def _glyph(lane: Lane, column: int, step_ms: int) -> Glyph:
     begin_ms, end_ms = column * step_ms, (column + 1) * step_ms
     stretch = lane.shown(begin_ms, end_ms)
-    if stretch.doing is Doing.WORKING and lane.tasks_begun(begin_ms, end_ms) == 1:
+    if stretch.activity is Activity.WORKING and lane.tasks_begun(begin_ms, end_ms) == 1:
         return _TASK_BEGINS
     return _stretch_glyph(stretch)
 
 
 def _stretch_glyph(stretch: Stretch) -> Glyph:
-    return NODE[stretch.state] if stretch.doing is Doing.CHANGING else _DOING[stretch.doing]
+    return NODE[stretch.state] if stretch.activity is Activity.CHANGING else _DOING[stretch.activity]

@@ -60,7 +60,7 @@ class TimelineModel:
 
     def refresh(self, cells: int) -> None:
         """Look at the simulation again, with room for so many cells beside the label."""
-        self.lanes.refresh(_PIECE)
+        self.lanes.update(_PIECE)
         self.order.refresh(only_failed=self.only_failed)
         if self._is_fitted:
             wanted_ms = self.rows.recorded_ms / (cells * _SEEN_SHARE)
@@ -78,7 +78,7 @@ class TimelineModel:
 
     def go_on(self, seen: Sequence[int]) -> bool:
         """Read and sort some more, for a few milliseconds; returns whether there is more to do for these rows."""
-        self.lanes.refresh(_PIECE)
+        self.lanes.update(_PIECE)
         self.order.go_on()
         return self.is_behind(seen)
 
