@@ -1,1 +1,1 @@
-"""The bodies a user may send to the service: frozen models with the service's names and defaults."""
+"""The REST bodies of the service: frozen models with its names, types and defaults."""

@@ -1,4 +1,4 @@
-"""The account of a scenario: name, quotas, applications, certificates (ACC-1 to ACC-5)."""
+"""The Batch account of a scenario: name, quotas, applications and certificates (ACC-1 to ACC-5)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from engine.specs.common import ApplicationPackageReference
 
 
 class PoolAllocationMode(WireOption):
-    """ACC-2."""
+    """The owner of the pools' virtual machines (ACC-2)."""
 
     BATCH_SERVICE = "BatchService"
     USER_SUBSCRIPTION = "UserSubscription"
 
 
 class CertificateFormat(WireOption):
-    """CERT-1."""
+    """The format of a certificate (CERT-1)."""
 
     PFX = "pfx"
     CER = "cer"
@@ -30,7 +30,7 @@ Count = Annotated[Int, Field(ge=0)]
 
 
 class Quotas(Spec):
-    """ACC-4. Without values for VM series only the total of dedicated cores counts."""
+    """The quotas of the account. Without values per VM series only the total of dedicated cores counts (ACC-4)."""
 
     dedicated_cores: Count = 100
     low_priority_cores: Count = 100
@@ -40,7 +40,7 @@ class Quotas(Spec):
 
 
 class Application(Identified):
-    """An application and its packages (APP-1); ``size`` is bytes of each package."""
+    """An application and its packages; ``size`` is the bytes of each package (APP-1)."""
 
     display_name: Text | None = None
     versions: tuple[Text, ...] = ()
@@ -65,7 +65,7 @@ class Package(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes; 0 where none are given."""
+        """Bytes; 0 if not given."""
         return self.application.size or 0
 
 
@@ -80,12 +80,12 @@ class Certificate(Spec):
 
     @property
     def form(self) -> str:
-        """The ending of its file; the service takes it for a pfx where nothing is said."""
+        """The extension of its file; ``pfx`` is the default."""
         return (self.certificate_format or CertificateFormat.PFX).value
 
 
 class Account(Spec):
-    """The Batch account that everything belongs to."""
+    """The Batch account."""
 
     name: Text = "batchdeck"
     location: Text = "westeurope"
@@ -95,9 +95,9 @@ class Account(Spec):
     certificates: tuple[Certificate, ...] = ()
 
     def package_verdict(self, reference: ApplicationPackageReference) -> Package | str:
-        """The package that a reference means, without a version the default one; a reason if there is none (APP-3).
+        """Return the package that a reference means, or the reason why there is none (APP-3).
 
-        Ids of applications are compared without regard to case, like all ids (GEN-1).
+        Without a version the default one is meant. Application ids are compared without regard to case (GEN-1).
         """
         wanted, version = reference.application_id.lower(), reference.version
         application = next((each for each in self.applications if each.id.lower() == wanted), None)

@@ -1,9 +1,9 @@
-"""What every body has in common: names on the wire, strict types, absence, and the way back to the wire.
+"""The base of all bodies: names on the wire, strict types, absent values, and serialization.
 
-A body is a frozen pydantic model whose attributes are the snake_case of the service's camelCase. Python
-code builds one by keyword (``TaskSpec(id="a", command_line="b")``, durations in milliseconds); what a
-person wrote enters through ``from_wire``, which knows the service's names only. A mistake of form is a
-pydantic ``ValidationError``; what only the service refuses is in ``refusals``.
+A body is a frozen pydantic model whose attributes are the snake_case of the service's camelCase. Python code builds
+one by keyword (``TaskSpec(id="a", command_line="b")``, durations in milliseconds). Input goes through ``from_wire``,
+which accepts the service's names only. A malformed body raises a pydantic ``ValidationError``; ``refusals`` lists what
+only the service would refuse.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from pydantic_core import CoreSchema, core_schema
 
 from engine.base.units import format_duration, format_utc, parse_duration, parse_utc
 
-# Words the service does not write like other words, unless they come first.
+# Words that the service capitalizes irregularly, unless they come first.
 _IRREGULAR = {"gb": "GB", "ip": "IP", "nat": "NAT", "os": "OS", "sku": "SKU", "vm": "VM", "vnet": "VNet"}
 
 
 def wire_name(name: str) -> str:
-    """The service's spelling of a Python name: ``node_agent_sku_id`` is ``nodeAgentSKUId``."""
+    """Return the service's spelling of a Python name: ``node_agent_sku_id`` is ``nodeAgentSKUId``."""
     first, *rest = name.split("_")
     return first + "".join(_IRREGULAR.get(word) or word.capitalize() for word in rest)
 
 
 class _QuoteIt:
-    """Says what to do when YAML has read something as a number, a date or a truth value."""
+    """A better error message for text that YAML has read as a number, a date or a boolean."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[str], handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -94,15 +94,15 @@ def _parse_moment(value: object) -> datetime:
 
 _DURATION_SCHEMA = WithJsonSchema({"type": "string", "format": "duration"})
 
-# Milliseconds, or None for "no limit", which is written out on the wire (GEN-4).
+# Milliseconds; None is "no limit", which is explicit on the wire (GEN-4).
 Duration = Annotated[int | None, PlainValidator(_parse_limit), PlainSerializer(format_duration), _DURATION_SCHEMA]
-# Milliseconds, or None for absent; "no limit" means the same as absent here.
+# Milliseconds; None is absent, and so is "no limit".
 OptionalDuration = Annotated[
     int | None, PlainValidator(_parse_limit), PlainSerializer(_format_optional), _DURATION_SCHEMA
 ]
-# Milliseconds; there is no "no limit".
+# Milliseconds; "no limit" is an error.
 FiniteDuration = Annotated[int, PlainValidator(_parse_finite), PlainSerializer(format_duration), _DURATION_SCHEMA]
-# A moment, aware, in UTC.
+# An aware datetime in UTC.
 UtcTime = Annotated[
     datetime,
     PlainValidator(_parse_moment),
@@ -132,7 +132,7 @@ def _when_written(value: str | None, info: SerializationInfo) -> str | None:
     return value if info.exclude_unset else None
 
 
-# Accepted and kept, never answered.
+# Accepted and kept, but left out of answers.
 Secret = Annotated[Text, PlainSerializer(_when_written)]
 
 
@@ -144,7 +144,7 @@ def _accepted_names(field: FieldInfo) -> tuple[str, ...]:
 
 
 class Spec(BaseModel):
-    """Base of all bodies: frozen, unknown names refused, null taken as absent."""
+    """Base of all bodies: frozen, without unknown properties; null means absent."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -169,16 +169,17 @@ class Spec(BaseModel):
 
     @classmethod
     def from_wire(cls, body: object) -> Self:
-        """The model of a body as a client or a person wrote it; Python's own names are unknown here.
+        """Validate a body as a client or a person wrote it, with the service's names only.
 
-        Raises pydantic.ValidationError with every mistake of form, located by wire names and indexes.
+        Raises:
+            pydantic.ValidationError: The body is malformed; errors are located by wire names and indexes.
         """
         return cls.model_validate(body, by_alias=True, by_name=False)
 
     @model_validator(mode="before")
     @classmethod
     def _as_sent(cls, body: object) -> object:
-        """Null is absent, and a bare number is no duration on the wire though it is one (of ms) in Python."""
+        """Drop nulls, and turn numbers into text where a duration is expected: only Python code gives milliseconds."""
         if not isinstance(body, dict):
             return body
         if None in body.values():
@@ -195,15 +196,15 @@ class Spec(BaseModel):
         return {name: value for name, value in body.items() if value not in empty}
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Itself: a body never changes, so copies of a simulation share it."""
+        """Return the body itself, which never changes, so that copies of a simulation share it."""
         return self
 
     def wire(self) -> dict[str, Any]:
-        """The body as the service answers it: defaults filled in, absent properties and secrets left out."""
+        """Return the body as the service answers it: with defaults, without absent properties and secrets."""
         return self.model_dump(mode="json", by_alias=True)
 
     def written(self) -> dict[str, Any]:
-        """The body as a scenario holds it: only what was given, secrets and ``simulate`` included.
+        """Return the body as a scenario contains it: only what was given, secrets and ``simulate`` included.
 
         ``from_wire`` makes an equal object of it.
         """
@@ -211,15 +212,15 @@ class Spec(BaseModel):
 
 
 class Identified(Spec):
-    """A body that names what it creates."""
+    """A body with the id of what it creates."""
 
     id: Text
 
 
 def wire_names(model: type[BaseModel]) -> tuple[str, ...]:
-    """Every property name that ``model`` accepts on the wire, those of older generations included (GEN-14).
+    """Return all property names that ``model`` accepts on the wire, including older ones (GEN-14).
 
-    One of them that pydantic reports as ``extra_forbidden`` is a second spelling of what is given already.
+    If pydantic reports one of them as ``extra_forbidden``, it is a second name of a property that is given already.
     """
     names = [name for field in model.model_fields.values() for name in _accepted_names(field)]
     return (*names, *getattr(model, "OLDER_NAMES", ()))

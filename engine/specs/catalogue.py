@@ -1,6 +1,6 @@
-"""What Azure offers and how long things take there: VM sizes, prices, images, default timings (sections 27 and 28).
+"""The catalogue of Azure: VM sizes, prices, images and default timings.
 
-Prices are US dollars per hour, rounded list prices, illustrative only (VM-2).
+Prices are rounded list prices in US dollars per hour, for illustration only (VM-2).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OS_DISK_SHARE_GIB = 30.0  # VM-4
 
 @dataclass(frozen=True, slots=True)
 class VmSize:
-    """One VM size: prices are USD per hour, None where it is not offered."""
+    """A VM size. Prices are USD per hour, or None where the size is not offered."""
 
     name: str
     cores: int
@@ -37,16 +37,16 @@ class VmSize:
 
     @property
     def task_disk_gib(self) -> float:
-        """The room for tasks: the temporary disk, or a part of the OS disk where there is none (VM-4)."""
+        """The disk space for tasks: the temporary disk, or part of the OS disk if there is none (VM-4)."""
         return self.temp_disk_gib or OS_DISK_SHARE_GIB
 
     @property
     def max_task_slots(self) -> int:
-        """The most task slots a node of this size may have (ACC-5)."""
+        """The largest number of task slots of a node (ACC-5)."""
         return min(4 * self.cores, 256)
 
     def price_usd(self, os: OsFamily, *, dedicated: bool) -> float:
-        """USD per hour of one node; 0 where this size is not offered that way (VM-2)."""
+        """Return the USD per hour of one node, or 0 if this size is not offered that way (VM-2)."""
         if os is OsFamily.LINUX:
             price = self.linux_usd if dedicated else self.spot_linux_usd
         else:
@@ -91,7 +91,7 @@ _CLOUD_SERVICE: dict[str, tuple[int, float, float, float]] = {
     "extralarge": (8, 14, 2040, 0.720),
 }
 
-# In the oldest series the number is a rank: the cores of each rank, and the GiB a core of the large-memory ranks.
+# In the oldest series the number is a rank: cores by rank, then the first large-memory rank and its GiB per core.
 _RANKED_CORES: dict[str, dict[int, int]] = {
     "a": {0: 1, 1: 1, 2: 2, 3: 4, 4: 8, 5: 2, 6: 4, 7: 8, 8: 8, 9: 16, 10: 8, 11: 16},
     "d": {1: 1, 2: 2, 3: 4, 4: 8, 5: 16, 11: 2, 12: 4, 13: 8, 14: 16, 15: 20},
@@ -99,7 +99,7 @@ _RANKED_CORES: dict[str, dict[int, int]] = {
 }
 _RANKED_MEMORY_GIB: dict[str, tuple[int, float]] = {"a": (5, 7), "d": (11, 7), "g": (1, 14)}
 
-# The listed size that the sizes of a family are scaled from.
+# The listed size from which the sizes of a family are scaled.
 _NEAREST: dict[str, str] = {
     "a": "standard_a2_v2",
     "b": "standard_d2s_v5",
@@ -126,7 +126,7 @@ _NEAREST: dict[str, str] = {
 }
 _MEMORY_FACTOR = {"m": 2.0, "l": 0.5, "t": 0.25}
 
-# Standard_E16-8ds_v5 is family e, number 16, 8 cores in use, features ds, version 5; Standard_NC4as_T4_v3 has a chip.
+# Standard_E16-8ds_v5: family e, number 16, 8 cores in use, features ds, version 5. Standard_NC4as_T4_v3 has a chip.
 _DOCUMENTED_FORM = re.compile(
     r"(?:standard|basic)_(?P<family>[a-z]{1,2})(?P<number>\d{1,3})(?:-(?P<constrained>\d{1,3}))?"
     r"(?P<features>[abdilmprst]{0,6})(?:_(?P<chip>t4|a10|a100|h100|h200|mi300x|v620|v710))?(?:_v(?P<version>[2-9]))?",
@@ -136,10 +136,10 @@ _DOCUMENTED_FORM = re.compile(
 
 @lru_cache(maxsize=1024)
 def vm_size(name: str) -> VmSize | None:
-    """The VM size of that name, without regard to case (VM-1); None if there can be no such size.
+    """Return the VM size of this name, compared without regard to case, or None if there can be no such size (VM-1).
 
-    A size that VM-2 does not list but whose name has a documented form is derived: cores from the name, memory, disk
-    and prices in proportion to the cores from the nearest family that is listed, Spot at the shares of VM-2.
+    A size that is not listed but has a documented name is derived: its cores from the name; memory, disk and prices in
+    proportion to the cores from the nearest listed family; Spot prices by the shares of VM-2.
     """
     key = name.lower()
     if key in _CLOUD_SERVICE:
@@ -153,18 +153,18 @@ def vm_size(name: str) -> VmSize | None:
 
 
 def _series(form: re.Match[str]) -> str:
-    """The name of the series as quota pages write it: ``Dsv3``, ``NCas_T4_v3``, ``A``."""
+    """Return the name of the series as quota pages write it: ``Dsv3``, ``NCas_T4_v3``, ``A``."""
     chip = f"_{form['chip'].upper()}_" if form["chip"] else ""
     version = f"v{form['version']}" if form["version"] else ""
     return form["family"].upper() + form["features"] + chip + version
 
 
 def _cores(form: re.Match[str]) -> int:
-    """The cores that a documented form tells of; 0 if there is no such size."""
+    """Return the cores of a documented name, or 0 if there is no such size."""
     family, number = form["family"], int(form["number"])
     if _is_ranked(form):
         return _RANKED_CORES[family[0]].get(number, 0)
-    # Machines have one core or an even number of them.
+    # A machine has one core or an even number of them.
     return number if family in _NEAREST and (number == 1 or number % 2 == 0) else 0
 
 
@@ -174,7 +174,7 @@ def _is_ranked(form: re.Match[str]) -> bool:
 
 
 def _base(form: re.Match[str]) -> str:
-    """The listed size that this one is scaled from."""
+    """Return the listed size from which this one is scaled."""
     family = form["family"]
     if family == "d" and _is_ranked(form):
         return "standard_d2_v2"
@@ -197,7 +197,7 @@ def _derived(key: str, form: re.Match[str]) -> VmSize | None:
         memory_gib = cores * gib_a_core if int(form["number"]) >= first_large else memory_gib
     for feature, factor in _MEMORY_FACTOR.items():
         memory_gib *= factor if feature in features else 1
-    # From the fourth version on, only storage and accelerator sizes and those with a "d" have a temporary disk.
+    # Since the fourth version only storage and accelerator sizes, and those with a "d", have a temporary disk.
     has_disk = int(form["version"] or 1) < 4 or "d" in features or family[0] in "hln"
     return VmSize(
         name=key,
@@ -213,12 +213,12 @@ def _derived(key: str, form: re.Match[str]) -> VmSize | None:
 
 
 def nearest_sizes(name: str) -> list[str]:
-    """At most three listed sizes whose names look most like ``name``, the nearest first."""
+    """Return up to three listed sizes with names similar to ``name``, the most similar first."""
     return get_close_matches(name.lower(), (*_LISTED, *_CLOUD_SERVICE), n=3, cutoff=0.5)
 
 
 def allowed_by_classic_size_rules(name: str, *, cloud_service: bool) -> bool:
-    """Whether the seed era took this size for such a pool (POOL-6, option ``classicSizeRules``)."""
+    """Return whether the service once accepted this size for such a pool (POOL-6, option ``classicSizeRules``)."""
     key = name.lower()
     if cloud_service:
         return key not in {"extrasmall", "standard_a1_v2", "standard_a2_v2"}
@@ -230,7 +230,7 @@ def allowed_by_classic_size_rules(name: str, *, cloud_service: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A supported image and the node agent that goes with it (VM-5)."""
+    """A supported image and its node agent (VM-5)."""
 
     publisher: str
     offer: str
@@ -259,7 +259,7 @@ def os_of(
     node_agent_sku_id: str | None = None,
     cloud_service: bool = False,
 ) -> OsFamily:
-    """The operating system of a pool: the node agent decides, without one the image; Linux if neither says Windows."""
+    """Return the operating system of a pool by its node agent, else by its image. The default is Linux."""
     if cloud_service:
         return OsFamily.CLOUD_SERVICE
     telling = node_agent_sku_id or " ".join(part for part in (publisher, offer, sku) if part)
@@ -270,7 +270,7 @@ def os_of(
 
 
 def _seconds(mean: int, jitter: int = 0) -> Distribution:
-    """Evenly spread over mean ± jitter, both in seconds."""
+    """Return a uniform distribution over mean ± jitter, in seconds."""
     if not jitter:
         return Distribution(kind="constant", values=(mean * SECOND_MS,))
     return Distribution(kind="uniform", values=((mean - jitter) * SECOND_MS, (mean + jitter) * SECOND_MS))
@@ -278,7 +278,7 @@ def _seconds(mean: int, jitter: int = 0) -> Distribution:
 
 @dataclass(frozen=True, slots=True)
 class NodeTimings:
-    """How long the steps in a node's life take, by the names of ``simulate.nodes`` where these exist."""
+    """Durations of the steps in a node's life, named as in ``simulate.nodes`` where they exist there."""
 
     allocation: Distribution  # TIME-2, until creating
     starting: Distribution  # TIME-3, creating until starting
@@ -313,7 +313,7 @@ SCHEDULING_LATENCY_MS = 1 * SECOND_MS  # TIME-9
 PROCESS_START_MS = 1 * SECOND_MS  # TIME-10
 DOWNLOAD_BYTES_PER_SECOND = 50_000_000  # TIME-10
 PREP_RELEASE_DURATION_MS = 5 * SECOND_MS  # TIME-11
-TASK_DURATION_MS = 60 * SECOND_MS  # a command line that nobody says anything about
+TASK_DURATION_MS = 60 * SECOND_MS  # of a command line without a known duration
 EVICTION_NOTICE_MS = 30 * SECOND_MS  # TIME-12
 SPOT_REFILL_INTERVAL_MS = 5 * MINUTE_MS  # TIME-13
 RECOVERY_MS = 20 * MINUTE_MS  # TIME-14

@@ -1,7 +1,6 @@
-"""What can be done to the service, and to the world, while a scenario runs.
+"""The commands: one frozen class for each operation of the service and each fault.
 
-One frozen class for each operation of the service and for each fault. The path parameters of an
-operation stand beside its body. ``wire()`` is the entry of a timeline that makes an equal command again.
+The path parameters of an operation stand beside its body. ``wire()`` returns the timeline entry of an equal command.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ COMMANDS: dict[str, type[Command]] = {}
 
 
 class Command(Spec):
-    """Base of the commands; ``NAME`` is the operation's name on the wire, ``RULE`` what its event in the log cites."""
+    """Base of the commands: ``NAME`` is the name on the wire, ``RULE`` the rule that the log entry cites."""
 
     NAME: ClassVar[str]
     RULE: ClassVar[str | None] = None
@@ -38,18 +37,18 @@ class Command(Spec):
             COMMANDS[cls.NAME] = cls
 
     def wire(self) -> dict[str, Any]:
-        """What was given, under its wire names; ``from_wire`` makes an equal command of it."""
+        """Return what was given under its wire names; ``from_wire`` makes an equal command of it."""
         return self.written()
 
 
 class OnPool(Command, abstract=True):
-    """Acts on a pool."""
+    """A command on a pool."""
 
     pool_id: Text
 
 
 class OnNode(OnPool, abstract=True):
-    """Acts on a node, named by its id or by its index in the pool's history."""
+    """A command on a node, named by its id or its index in the pool."""
 
     node_id: Text | None = None
     node: Annotated[Int, Field(ge=0)] | None = None
@@ -62,19 +61,19 @@ class OnNode(OnPool, abstract=True):
 
 
 class OnJob(Command, abstract=True):
-    """Acts on a job."""
+    """A command on a job."""
 
     job_id: Text
 
 
 class OnTask(OnJob, abstract=True):
-    """Acts on a task."""
+    """A command on a task."""
 
     task_id: Text
 
 
 class OnJobSchedule(Command, abstract=True):
-    """Acts on a job schedule."""
+    """A command on a job schedule."""
 
     job_schedule_id: Text
 
@@ -102,28 +101,28 @@ def _keeps_no_data(option: Deallocation) -> Deallocation:
 
 
 class CreatePool(PoolSpec, Command):
-    """POOL-2."""
+    """Create a pool (POOL-2)."""
 
     @property
     def spec(self) -> PoolSpec:
-        """The body without its name as a command."""
+        """The body as a pool."""
         return PoolSpec.from_wire(self.wire())
 
 
 class DeletePool(OnPool):
-    """RSZ-10."""
+    """Delete a pool (RSZ-10)."""
 
 
 class UpdatePool(PoolUpdate, OnPool):
-    """POOL-14; ``model_fields_set`` says what was given."""
+    """Change the given properties of a pool; see ``model_fields_set`` (POOL-14)."""
 
 
 class ReplacePoolProperties(PoolReplacement, OnPool):
-    """POOL-14: all five properties at once."""
+    """Replace all properties of a pool that can change (POOL-14)."""
 
 
 class ResizePool(OnPool):
-    """RSZ-1: a target that is None keeps its value."""
+    """Resize a pool. A target of None keeps its value (RSZ-1)."""
 
     target_dedicated_nodes: Int | None = Field(
         default=None, validation_alias=AliasChoices("targetDedicatedNodes", "targetDedicated")
@@ -134,34 +133,34 @@ class ResizePool(OnPool):
 
 
 class StopPoolResize(OnPool):
-    """RSZ-9."""
+    """Stop the resize of a pool (RSZ-9)."""
 
 
 class EnablePoolAutoScale(OnPool):
-    """POOL-20: what is None keeps its value on a pool that scales itself already."""
+    """Enable autoscale on a pool, or change what is given if it is enabled (POOL-20)."""
 
     auto_scale_formula: Text | None = None
     auto_scale_evaluation_interval: OptionalDuration = None
 
 
 class DisablePoolAutoScale(OnPool):
-    """POOL-20."""
+    """Disable autoscale on a pool (POOL-20)."""
 
 
 class EvaluatePoolAutoScale(OnPool):
-    """POOL-20."""
+    """Evaluate a formula on a pool without applying it (POOL-20)."""
 
     auto_scale_formula: Text
 
 
 class UpgradePoolOS(OnPool):
-    """POOL-22."""
+    """Upgrade the operating system of a pool's nodes (POOL-22)."""
 
     os_version: Text = Field(validation_alias=AliasChoices("targetOSVersion", "osVersion"))
 
 
 class RemoveNodes(OnPool):
-    """RSZ-8: a node is named by its id or by its index."""
+    """Remove nodes, named by id or index, from a pool (RSZ-8)."""
 
     node_list: tuple[NodeName, ...]
     resize_timeout: FiniteDuration = 15 * MINUTE_MS
@@ -172,39 +171,39 @@ class RemoveNodes(OnPool):
 
 
 class RebootNode(OnNode):
-    """NOP-3."""
+    """Reboot a node (NOP-3)."""
 
     node_reboot_option: Deallocation = Deallocation.REQUEUE
 
 
 class ReimageNode(OnNode):
-    """NOP-4."""
+    """Reimage a node (NOP-4)."""
 
     node_reimage_option: Deallocation = Deallocation.REQUEUE
 
 
 class DeallocateNode(OnNode):
-    """NOP-8."""
+    """Deallocate a node (NOP-8)."""
 
     node_deallocate_option: Deallocation = Deallocation.REQUEUE
 
 
 class StartNode(OnNode):
-    """NOP-8."""
+    """Start a deallocated node (NOP-8)."""
 
 
 class DisableNodeScheduling(OnNode):
-    """NOP-6."""
+    """Disable task scheduling on a node (NOP-6)."""
 
     node_disable_scheduling_option: Annotated[Deallocation, AfterValidator(_keeps_no_data)] = Deallocation.REQUEUE
 
 
 class EnableNodeScheduling(OnNode):
-    """NOP-6."""
+    """Enable task scheduling on a node (NOP-6)."""
 
 
 class CreateNodeUser(OnNode):
-    """NOP-9: without an expiry time the user lasts a day."""
+    """Create a user on a node. Without an expiry time it lasts a day (NOP-9)."""
 
     name: Text
     is_admin: Bool = False
@@ -214,7 +213,7 @@ class CreateNodeUser(OnNode):
 
 
 class UpdateNodeUser(OnNode):
-    """NOP-9: what is not given has its default again."""
+    """Replace the properties of a user on a node; absent ones get their defaults (NOP-9)."""
 
     name: Text = Field(validation_alias=AliasChoices("name", "userName"))
     expiry_time: UtcTime | None = None
@@ -223,13 +222,13 @@ class UpdateNodeUser(OnNode):
 
 
 class DeleteNodeUser(OnNode):
-    """NOP-9."""
+    """Delete a user from a node (NOP-9)."""
 
     name: Text = Field(validation_alias=AliasChoices("name", "userName"))
 
 
 class UploadNodeLogs(OnNode):
-    """NOP-11."""
+    """Upload the node agent's logs to a container (NOP-11)."""
 
     container_url: Text
     start_time: UtcTime
@@ -243,40 +242,40 @@ _TASKS = ("tasks", "taskFactory")
 
 
 class CreateJob(JobSpec, Command):
-    """JOB-2, with tasks to add at once; ``task_factory`` is what a scenario job has there."""
+    """Create a job, with tasks to add at once; ``task_factory`` is as in a scenario's job (JOB-2)."""
 
     tasks: tuple[TaskSpec, ...] = ()
     task_factory: dict[str, Any] | None = None
 
     @property
     def spec(self) -> JobSpec:
-        """The body without the tasks."""
+        """The body as a job, without the tasks."""
         return JobSpec.from_wire({name: value for name, value in self.wire().items() if name not in _TASKS})
 
 
 class UpdateJob(JobUpdate, OnJob):
-    """JOB-2; ``model_fields_set`` says what was given."""
+    """Change the given properties of a job; see ``model_fields_set`` (JOB-2)."""
 
 
 class DisableJob(OnJob):
-    """JOB-11."""
+    """Disable a job (JOB-11)."""
 
     disable_tasks: DisableTasks
 
 
 class EnableJob(OnJob):
-    """JOB-12."""
+    """Enable a job (JOB-12)."""
 
 
 class TerminateJob(OnJob):
-    """JOB-15."""
+    """Terminate a job (JOB-15)."""
 
     terminate_reason: Text | None = None
     force: Bool = False
 
 
 class DeleteJob(OnJob):
-    """JOB-16."""
+    """Delete a job (JOB-16)."""
 
     force: Bool = False
 
@@ -285,62 +284,62 @@ class DeleteJob(OnJob):
 
 
 class AddTasks(OnJob):
-    """TASK-3; ``task_factory`` is what a scenario job has there."""
+    """Add tasks to a job; ``task_factory`` is as in a scenario's job (TASK-3)."""
 
     tasks: tuple[TaskSpec, ...] = Field(default=(), validation_alias=AliasChoices("tasks", "value"))
     task_factory: dict[str, Any] | None = None
 
 
 class UpdateTask(OnTask):
-    """TASK-12: the constraints are replaced, what is not given falls back to its default."""
+    """Replace the constraints of a task; absent ones get their defaults (TASK-12)."""
 
     constraints: TaskConstraints = TaskConstraints()
 
 
 class TerminateTask(OnTask):
-    """TASK-13."""
+    """Terminate a task (TASK-13)."""
 
 
 class ReactivateTask(OnTask):
-    """TASK-15."""
+    """Reactivate a task (TASK-15)."""
 
 
 class DeleteTask(OnTask):
-    """TASK-14."""
+    """Delete a task (TASK-14)."""
 
 
 # --- job schedules
 
 
 class CreateJobSchedule(JobScheduleSpec, Command):
-    """JS-1."""
+    """Create a job schedule (JS-1)."""
 
     @property
     def spec(self) -> JobScheduleSpec:
-        """The body without its name as a command."""
+        """The body as a job schedule."""
         return JobScheduleSpec.from_wire(self.wire())
 
 
 class UpdateJobSchedule(JobScheduleUpdate, OnJobSchedule):
-    """JS-9; ``model_fields_set`` says what was given."""
+    """Change the given properties of a job schedule; see ``model_fields_set`` (JS-9)."""
 
 
 class DisableJobSchedule(OnJobSchedule):
-    """JS-6."""
+    """Disable a job schedule (JS-6)."""
 
 
 class EnableJobSchedule(OnJobSchedule):
-    """JS-6."""
+    """Enable a job schedule (JS-6)."""
 
 
 class TerminateJobSchedule(OnJobSchedule):
-    """JS-8."""
+    """Terminate a job schedule (JS-8)."""
 
     force: Bool = False
 
 
 class DeleteJobSchedule(OnJobSchedule):
-    """JS-8."""
+    """Delete a job schedule (JS-8)."""
 
     force: Bool = False
 
@@ -349,27 +348,27 @@ class DeleteJobSchedule(OnJobSchedule):
 
 
 class AddCertificate(Certificate, Command):
-    """CERT-1."""
+    """Add a certificate to the account (CERT-1)."""
 
     @property
     def spec(self) -> Certificate:
-        """The body without its name as a command."""
+        """The body as a certificate."""
         return Certificate.from_wire(self.wire())
 
 
 class OnCertificate(Command, abstract=True):
-    """Acts on a certificate."""
+    """A command on a certificate."""
 
     thumbprint: Text
     thumbprint_algorithm: Text = "sha1"
 
 
 class DeleteCertificate(OnCertificate):
-    """CERT-4."""
+    """Delete a certificate (CERT-4)."""
 
 
 class CancelCertificateDeletion(OnCertificate):
-    """CERT-4."""
+    """Cancel the failed deletion of a certificate (CERT-4)."""
 
 
 # --- faults
@@ -378,14 +377,14 @@ _FOR = AliasChoices("for")
 
 
 class NodeFault(WireOption):
-    """How a node fails (NODE-8)."""
+    """The state of a failed node (NODE-8)."""
 
     UNUSABLE = "unusable"
     UNKNOWN = "unknown"
 
 
 class FailNode(OnNode):
-    """NODE-11: the node is of no use, for ``for_ms`` milliseconds or until it is recovered."""
+    """Make a node fail for ``for_ms`` milliseconds, or until it is recovered (NODE-11)."""
 
     state: NodeFault = NodeFault.UNUSABLE
     code: Text | None = None
@@ -393,13 +392,13 @@ class FailNode(OnNode):
 
 
 class EvictNode(OnNode):
-    """The notice that a Spot node's VM will be taken back (SPOT-3, SPOT-7)."""
+    """Announce that the VM of a Spot node will be evicted (SPOT-3, SPOT-7)."""
 
     RULE = "SPOT-7"
 
 
 class AllocationError(WireOption):
-    """ERR-R: what a resize says that finds no capacity, or the like."""
+    """The error of a resize for which there is no capacity (ERR-R)."""
 
     ALLOCATION_FAILED = "AllocationFailed"
     OVERCONSTRAINED = "OverconstrainedAllocationRequestError"
@@ -407,7 +406,7 @@ class AllocationError(WireOption):
 
 
 class Capacity(Command):
-    """How many nodes of a size the region can still give, and what a resize says that wants more (RSZ-12)."""
+    """Limit the nodes of a size that the region can still allocate, and set the error of larger resizes (RSZ-12)."""
 
     vm_size: Text
     nodes: Annotated[Int, Field(ge=0)]
@@ -415,10 +414,10 @@ class Capacity(Command):
 
 
 class StorageOutage(Command):
-    """Storage does not answer for ``for_ms`` milliseconds; None is until the end."""
+    """Make storage unavailable for ``for_ms`` milliseconds; None is until the end."""
 
     for_ms: OptionalDuration = Field(default=None, validation_alias=_FOR, serialization_alias="for")
 
 
-# The commands that are no operations of the service.
+# The commands that are not operations of the service.
 FAULTS = (FailNode, EvictNode, Capacity, StorageOutage)

@@ -1,4 +1,4 @@
-"""Parts that several bodies share: files, environment, users, containers, packages."""
+"""Parts of several bodies: files, environment, users, containers and packages."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from engine.specs.simulate import OptionalSimulate
 
 
 class AutoUserScope(WireOption):
-    """USER-1."""
+    """The scope of an auto user (USER-1)."""
 
     TASK = "task"
     POOL = "pool"
 
 
 class ElevationLevel(WireOption):
-    """USER-1."""
+    """The elevation level of a user (USER-1)."""
 
     NON_ADMIN = "nonadmin"
     ADMIN = "admin"
 
 
 class OutputFileUploadCondition(WireOption):
-    """TASK-8."""
+    """The outcome after which output files are uploaded (TASK-8)."""
 
     TASK_SUCCESS = "tasksuccess"
     TASK_FAILURE = "taskfailure"
@@ -35,14 +35,14 @@ class OutputFileUploadCondition(WireOption):
 
 
 class ContainerWorkingDirectory(WireOption):
-    """CONT-1."""
+    """The working directory of a container (CONT-1)."""
 
     TASK_WORKING_DIRECTORY = "taskWorkingDirectory"
     CONTAINER_IMAGE_DEFAULT = "containerImageDefault"
 
 
 class ContainerHostDataPath(WireOption):
-    """CONT-1: which of the node's directories a container sees."""
+    """A directory of the node that a container can mount (CONT-1)."""
 
     SHARED = "Shared"
     STARTUP = "Startup"
@@ -53,14 +53,14 @@ class ContainerHostDataPath(WireOption):
 
 
 class CertificateStoreLocation(WireOption):
-    """CERT-1."""
+    """The store of a certificate on Windows (CERT-1)."""
 
     CURRENT_USER = "currentuser"
     LOCAL_MACHINE = "localmachine"
 
 
 class CertificateVisibility(WireOption):
-    """CERT-1."""
+    """The processes that can read a certificate (CERT-1)."""
 
     START_TASK = "starttask"
     TASK = "task"
@@ -75,15 +75,15 @@ class NameValue(Spec):
 
 
 class EnvironmentSetting(NameValue):
-    """JOB-4, ENV-1."""
+    """An environment variable (JOB-4, ENV-1)."""
 
 
 class OutputFileUploadHeader(NameValue):
-    """A header sent along with an upload."""
+    """An HTTP header of an upload."""
 
 
 class MetadataItem(Spec):
-    """GEN-9."""
+    """A metadata item (GEN-9)."""
 
     name: Text
     value: Text
@@ -96,7 +96,7 @@ class IdentityReference(Spec):
 
 
 class ResourceFile(Spec):
-    """Downloaded into the working directory before the command starts (TASK-6)."""
+    """A file to download into the working directory before the command starts (TASK-6)."""
 
     auto_storage_container_name: Text | None = None
     storage_container_url: Text | None = None
@@ -108,7 +108,7 @@ class ResourceFile(Spec):
 
 
 class OutputFileBlobContainerDestination(Spec):
-    """The container that output files go to."""
+    """The container that receives output files."""
 
     container_url: Text
     path: Text | None = None
@@ -117,19 +117,19 @@ class OutputFileBlobContainerDestination(Spec):
 
 
 class OutputFileDestination(Spec):
-    """Where output files go."""
+    """The destination of output files."""
 
     container: OutputFileBlobContainerDestination
 
 
 class OutputFileUploadOptions(Spec):
-    """When output files are uploaded."""
+    """The condition of an upload."""
 
     upload_condition: OutputFileUploadCondition = OutputFileUploadCondition.TASK_COMPLETION
 
 
 class OutputFile(Spec):
-    """Uploaded from the node after the command ended (TASK-8)."""
+    """A file to upload from the node after the command has ended (TASK-8)."""
 
     file_pattern: Text
     destination: OutputFileDestination
@@ -137,21 +137,21 @@ class OutputFile(Spec):
 
 
 class AutoUser(Spec):
-    """A user that Batch makes. The service answers scope ``pool`` where none was given (USER-1)."""
+    """A user that Batch creates. The service answers scope ``pool`` as the default (USER-1)."""
 
     scope: AutoUserScope = AutoUserScope.POOL
     elevation_level: ElevationLevel = ElevationLevel.NON_ADMIN
 
 
 class UserIdentity(Spec):
-    """Who runs a command: a user account of the pool or an auto user (USER-1)."""
+    """The user that runs a command: a user account of the pool or an auto user (USER-1)."""
 
     username: Text | None = None
     auto_user: AutoUser | None = None
 
 
 class ContainerRegistry(Spec):
-    """Where container images come from."""
+    """A registry of container images."""
 
     registry_server: Text | None = None
     username: Text | None = None
@@ -160,14 +160,14 @@ class ContainerRegistry(Spec):
 
 
 class ContainerHostBatchBindMount(Spec):
-    """A directory of the node inside the container."""
+    """A directory of the node inside a container."""
 
     source: ContainerHostDataPath | None = None
     is_read_only: Bool = False
 
 
 class ContainerSettings(Spec):
-    """The container a command runs in (CONT-1)."""
+    """The container in which a command runs (CONT-1)."""
 
     image_name: Text
     container_run_options: Text | None = None
@@ -177,7 +177,7 @@ class ContainerSettings(Spec):
 
 
 class ApplicationPackageReference(Spec):
-    """An application to install; without a version its default one (APP-2, APP-3)."""
+    """An application to install, by default in its default version (APP-2, APP-3)."""
 
     application_id: Text
     version: Text | None = None
@@ -194,15 +194,15 @@ class CertificateReference(Spec):
 
 
 class AuthenticationTokenSettings(Spec):
-    """What a task may do with the token it is given; ``job`` is the only right there is (TASK-2)."""
+    """The permissions of a task's authentication token; the only one is ``job`` (TASK-2)."""
 
     access: tuple[Text, ...] = ()
 
 
 class CommandLine(Spec):
-    """What all bodies with a command line have: files, environment, user, container, and ``simulate``."""
+    """Base of all bodies with a command line: files, environment, user, container, and ``simulate``."""
 
-    # GEN-14: said by ``userIdentity`` today, so it is no property of its own here.
+    # Replaced by ``userIdentity``, so it is not a property of its own (GEN-14).
     OLDER_NAMES: ClassVar[tuple[str, ...]] = ("runElevated",)
 
     command_line: Text
@@ -215,7 +215,7 @@ class CommandLine(Spec):
     @model_validator(mode="before")
     @classmethod
     def _run_elevated(cls, body: object) -> object:
-        """Given beside ``userIdentity`` it stays where it is, a name that is not known there."""
+        """Translate ``runElevated``; beside ``userIdentity`` it stays and is reported as unknown."""
         if not isinstance(body, dict) or "runElevated" not in body or body.get("userIdentity") is not None:
             return body
         body = dict(body)

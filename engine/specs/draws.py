@@ -1,13 +1,14 @@
-"""Keyed chance: a draw is a function of the seed, its purpose and its subject, and of nothing else.
+"""Keyed random draws: each is a function of the seed, its purpose and its subject only.
 
-No generator lives in the state, so a fault that is added draws nothing away from the rest of a run, and going back
-in time needs no generator to be wound back. Rare draws (a boot, an eviction) are single: ``draw_ms(spread,
-uniform(seed, "boot", node_id, boot))``. Frequent ones (the tasks of a job) come in blocks, one stream for each key.
+No generator is part of the state. So an added fault does not shift the draws of the rest of a run, and moving back in
+time needs no generator state. Rare draws (a boot, an eviction) are single:
+``draw_ms(spread, uniform(seed, "boot", node_id, boot))``. Frequent ones (the tasks of a job) are drawn in blocks, one
+stream per key.
 
-Every draw takes exactly one uniform number u through the inverse of its cumulative distribution, so the value never
-falls as u grows: two runs that share a key but differ in a distribution stay comparable. The numbers are the same on
-every machine and Python version: the streams are (BLAKE2b, Mersenne Twister) by definition, the logarithms and
-exponentials of C libraries differ at most in a last bit that is lost in rounding to whole milliseconds.
+Every draw maps one uniform number u through the inverse of its cumulative distribution, so the value never falls as u
+grows: runs that share a key but differ in a distribution stay comparable. The numbers are the same on every machine
+and Python version: BLAKE2b and the Mersenne Twister are defined exactly, and the last bits in which C libraries differ
+are lost when rounding to whole milliseconds.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _MANTISSA = 53
 _TINY = 2.0**-_MANTISSA
-_NEVER = 2.0  # no stream comes to it
+_NEVER = 2.0  # a number that no stream returns
 _quantile = NormalDist().inv_cdf
 
 
@@ -41,23 +42,23 @@ def _digest(size: int, seed: int, key: tuple[str | int, ...]) -> bytes:
 
 
 def uniform(seed: int, *key: str | int) -> float:
-    """A number in [0, 1) that belongs to this seed and key; a number and its decimal text are the same key."""
+    """Return the number in [0, 1) of this seed and key. A number and its decimal text are the same key."""
     return (int.from_bytes(_digest(8, seed, key), "big") >> (64 - _MANTISSA)) * _TINY
 
 
 def draw_ms(distribution: Distribution, u: float) -> int:
-    """The duration in whole milliseconds, at least 0, below which a share u of the distribution lies; u in [0, 1)."""
+    """Return the u-quantile of the distribution in whole milliseconds, at least 0, for u in [0, 1)."""
     return round(_inverse(distribution.kind, distribution.values)(u))
 
 
 def pick_code(weights: ExitCodes, u: float) -> int:
-    """The exit code on which u in [0, 1) falls when the codes share the interval by weight, in the order given."""
+    """Return the exit code for u in [0, 1) when the codes divide the interval by weight, in the given order."""
     codes, bounds = _shares(weights)
     return codes[bisect_right(bounds, u * bounds[-1], hi=len(bounds) - 1)]
 
 
 def block_ms(distribution: Distribution, seed: int, *key: str | int, count: int) -> array[int]:
-    """The durations in ms of ``count`` subjects, in their order, from the one stream of this key."""
+    """Return the durations in ms of ``count`` subjects in order, from the stream of this key."""
     if distribution.kind == "constant":
         return array("q", [draw_ms(distribution, 0.0)]) * count
     numbers = islice(iter(_stream(seed, key).random, _NEVER), count)
@@ -65,7 +66,7 @@ def block_ms(distribution: Distribution, seed: int, *key: str | int, count: int)
 
 
 def block_codes(weights: ExitCodes, seed: int, *key: str | int, count: int) -> array[int]:
-    """The exit codes of ``count`` subjects, in their order, from the one stream of this key."""
+    """Return the exit codes of ``count`` subjects in order, from the stream of this key."""
     codes, bounds = _shares(weights)
     if len(codes) == 1:
         return array("i", codes) * count
@@ -75,28 +76,28 @@ def block_codes(weights: ExitCodes, seed: int, *key: str | int, count: int) -> a
 
 
 def hex_digits(n: int, seed: int, *key: str | int) -> str:
-    """``n`` lower-case hexadecimal digits, at most 128, that belong to this seed and key."""
+    """Return ``n`` lower-case hexadecimal digits, at most 128, of this seed and key."""
     return _digest((n + 1) // 2, seed, key).hex()[:n]
 
 
 def guid(seed: int, *key: str | int) -> str:
-    """A GUID in lower case for the key."""
+    """Return the GUID of this seed and key in lower case."""
     digits = hex_digits(32, seed, *key)
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def decimal_digits(n: int, seed: int, *key: str | int) -> str:
-    """``n`` decimal digits, at most 128, that belong to this seed and key."""
+    """Return ``n`` decimal digits, at most 128, of this seed and key."""
     return str(int.from_bytes(_digest(64, seed, key), "big") % 10**n).zfill(n)
 
 
 def node_id(seed: int, pool_id: str, number: int, *, dedicated: bool) -> str:
-    """The id of the ``number``-th node that a VM pool ever had: ``tvmps_<64 hex>_d``, Spot ``_p`` (NODE-3)."""
+    """Return the id of the ``number``-th node of a VM pool: ``tvmps_<64 hex>_d``, Spot ``_p`` (NODE-3)."""
     return f"tvmps_{hex_digits(64, seed, 'node id', pool_id, number)}_{'d' if dedicated else 'p'}"
 
 
 def classic_node_id(seed: int, pool_id: str, number: int, allocated: datetime) -> str:
-    """The same for classic pools, ``tvm-<10 digits>_<number>-20260105t080045z``; numbers count from 1 (NODE-3)."""
+    """Return the id of a classic pool's node: ``tvm-<10 digits>_<number from 1>-20260105t080045z`` (NODE-3)."""
     return f"tvm-{decimal_digits(10, seed, 'node id', pool_id)}_{number}-{allocated:%Y%m%dt%H%M%Sz}"
 
 
@@ -106,7 +107,7 @@ def _stream(seed: int, key: tuple[str | int, ...]) -> Random:
 
 @lru_cache(maxsize=1024)
 def _shares(weights: ExitCodes) -> tuple[list[int], list[float]]:
-    """Codes and the running totals of their weights; codes without weight never come up and are left out.
+    """Return the codes with a weight, and the running totals of their weights.
 
     A code is a signed 32-bit number, as the service shows it: 0xC000013A is -1073741510 (RETRY-8).
     """
@@ -118,7 +119,7 @@ def _shares(weights: ExitCodes) -> tuple[list[int], list[float]]:
 
 @lru_cache(maxsize=1024)
 def _inverse(kind: str, values: tuple[float, ...]) -> Callable[[float], float]:
-    """The inverse of the cumulative distribution, up to the longest time that has an end."""
+    """Return the inverse of the cumulative distribution, limited to the longest finite time."""
     inverse = _free_inverse(kind, values)
     if inverse(1 - _TINY) < UNLIMITED_FROM_MS:
         return inverse
@@ -126,7 +127,7 @@ def _inverse(kind: str, values: tuple[float, ...]) -> Callable[[float], float]:
 
 
 def _free_inverse(kind: str, values: tuple[float, ...]) -> Callable[[float], float]:
-    """The inverse of the cumulative distribution; infinite tails end where the last bit of u does."""
+    """Return the inverse of the cumulative distribution; infinite tails end at the last bit of u."""
     match kind, values:
         case "constant", (value,):
             return lambda _: value

@@ -1,4 +1,4 @@
-"""The bodies that create and change a job (JOB-2), with its special tasks."""
+"""The bodies that create and change a job (JOB-2), and its special tasks."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from engine.specs.task import RETENTION_MS, TaskConstraints
 
 
 class JobConstraints(Spec):
-    """Limits of a job and defaults of its tasks. Milliseconds, None is no limit (JOB-9, RETRY-3)."""
+    """Limits of a job and defaults of its tasks, in milliseconds; None is no limit (JOB-9, RETRY-3)."""
 
     max_wall_clock_time: Duration = None
     max_task_retry_count: Int = 0
 
 
 class PreparationConstraints(TaskConstraints):
-    """As those of a task, but the job's retry count does not apply (PREP-2)."""
+    """Limits of a preparation task, to which the job's retry count does not apply (PREP-2)."""
 
     max_task_retry_count: Int = 0
 
 
 class JobPreparationTask(CommandLine):
-    """Runs on a node before the first task of the job there (PREP-2)."""
+    """The task that runs on a node before the job's first task there (PREP-2)."""
 
     id: Text = "jobpreparation"
     constraints: PreparationConstraints = PreparationConstraints()
@@ -41,7 +41,7 @@ class JobPreparationTask(CommandLine):
 
 
 class JobReleaseTask(CommandLine):
-    """Runs at the end of the job on each node that ran a task of it (REL-1). Milliseconds, None is no limit."""
+    """The task that runs on each node that ran a task of the job, when the job ends; times are ms (REL-1)."""
 
     id: Text = "jobrelease"
     max_wall_clock_time: Duration = 15 * MINUTE_MS
@@ -49,7 +49,7 @@ class JobReleaseTask(CommandLine):
 
 
 class JobManagerTask(CommandLine, Identified):
-    """The task that the service adds with the job, ahead of all others (JM-1)."""
+    """The task that the service adds together with the job, ahead of all others (JM-1)."""
 
     display_name: Text | None = None
     output_files: tuple[OutputFile, ...] = ()
@@ -63,7 +63,7 @@ class JobManagerTask(CommandLine, Identified):
 
 
 class AutoPoolSpecification(Spec):
-    """A pool that comes and goes with the job or the schedule (AUTO-1)."""
+    """A pool that lives as long as its job or job schedule (AUTO-1)."""
 
     auto_pool_id_prefix: Text | None = None
     pool_lifetime_option: PoolLifetimeOption
@@ -72,14 +72,14 @@ class AutoPoolSpecification(Spec):
 
 
 class PoolInfo(Spec):
-    """Where the job's tasks run: a pool by id, or an auto pool (JOB-2)."""
+    """The pool of a job: an id or an auto pool (JOB-2)."""
 
     pool_id: Text | None = None
     auto_pool_specification: AutoPoolSpecification | None = None
 
 
 class JobSpecification(Spec):
-    """A job without a name, as a job schedule has it (JS-1)."""
+    """A job without an id, as in a job schedule (JS-1)."""
 
     display_name: Text | None = None
     priority: Int = 0
@@ -103,7 +103,7 @@ class JobSpec(JobSpecification, Identified):
 
 
 class JobUpdate(Spec):
-    """The body that changes a job (JOB-2): ``model_fields_set`` says which properties were given."""
+    """The body that changes a job; ``model_fields_set`` holds the given properties (JOB-2)."""
 
     priority: Int | None = None
     allow_task_preemption: Bool | None = None

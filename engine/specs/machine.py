@@ -1,4 +1,4 @@
-"""What a node is made of: image, disks, extensions, mounts, upgrades (POOL-4, POOL-5, POOL-23, FILE-13)."""
+"""The configuration of a node: image, disks, extensions, mounts and upgrades (POOL-4, POOL-5, POOL-23, FILE-13)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.specs.common import ContainerRegistry, IdentityReference
 
 
 class CachingType(WireOption):
-    """POOL-4."""
+    """The caching of a disk (POOL-4)."""
 
     NONE = "none"
     READ_ONLY = "readonly"
@@ -20,7 +20,7 @@ class CachingType(WireOption):
 
 
 class StorageAccountType(WireOption):
-    """POOL-4."""
+    """The storage of a disk (POOL-4)."""
 
     STANDARD_LRS = "standard_lrs"
     PREMIUM_LRS = "premium_lrs"
@@ -28,7 +28,7 @@ class StorageAccountType(WireOption):
 
 
 class SecurityEncryptionType(WireOption):
-    """POOL-4."""
+    """The encryption of a confidential VM's disk (POOL-4)."""
 
     DISK_WITH_VM_GUEST_STATE = "DiskWithVMGuestState"
     NON_PERSISTED_TPM = "NonPersistedTPM"
@@ -36,48 +36,48 @@ class SecurityEncryptionType(WireOption):
 
 
 class ContainerType(WireOption):
-    """POOL-4."""
+    """The container technology (POOL-4)."""
 
     DOCKER_COMPATIBLE = "dockerCompatible"
     CRI_COMPATIBLE = "criCompatible"
 
 
 class DiskEncryptionTarget(WireOption):
-    """POOL-4."""
+    """A disk to encrypt (POOL-4)."""
 
     OS_DISK = "osdisk"
     TEMPORARY_DISK = "temporarydisk"
 
 
 class NodePlacementPolicy(WireOption):
-    """POOL-4."""
+    """The placement of nodes in zones (POOL-4)."""
 
     REGIONAL = "regional"
     ZONAL = "zonal"
 
 
 class DiffDiskPlacement(WireOption):
-    """POOL-4."""
+    """The placement of an ephemeral OS disk (POOL-4)."""
 
     CACHE_DISK = "cachedisk"
 
 
 class HostEndpointMode(WireOption):
-    """POOL-4."""
+    """The access mode of a host endpoint (POOL-4)."""
 
     AUDIT = "Audit"
     ENFORCE = "Enforce"
 
 
 class SecurityType(WireOption):
-    """POOL-4."""
+    """The security type of the VM (POOL-4)."""
 
     TRUSTED_LAUNCH = "trustedLaunch"
     CONFIDENTIAL_VM = "confidentialvm"
 
 
 class UpgradeMode(WireOption):
-    """POOL-23."""
+    """The mode of OS upgrades (POOL-23)."""
 
     AUTOMATIC = "automatic"
     MANUAL = "manual"
@@ -85,7 +85,7 @@ class UpgradeMode(WireOption):
 
 
 class ImageReference(Spec):
-    """A marketplace image, or one of three kinds of images by id."""
+    """A marketplace image, or an image by one of three kinds of ids."""
 
     publisher: Text | None = None
     offer: Text | None = None
@@ -98,25 +98,25 @@ class ImageReference(Spec):
 
 
 class WindowsConfiguration(Spec):
-    """POOL-24."""
+    """Windows settings (POOL-24)."""
 
     enable_automatic_updates: Bool = True
 
 
 class DiskEncryptionSet(Spec):
-    """A key for disks."""
+    """A key for disk encryption."""
 
     id: Text | None = None
 
 
 class DiskSecurityProfile(Spec):
-    """How a managed disk is encrypted."""
+    """The encryption of a managed disk."""
 
     security_encryption_type: SecurityEncryptionType | None = None
 
 
 class ManagedDisk(Spec):
-    """The storage under a disk."""
+    """The storage of a disk."""
 
     disk_encryption_set: DiskEncryptionSet | None = None
     storage_account_type: StorageAccountType | None = None
@@ -124,7 +124,7 @@ class ManagedDisk(Spec):
 
 
 class DataDisk(Spec):
-    """An empty disk that each node gets."""
+    """An empty disk on each node."""
 
     lun: Int
     disk_size_gb: Int
@@ -134,7 +134,7 @@ class DataDisk(Spec):
 
 
 class ContainerConfiguration(Spec):
-    """Makes a container pool (CONT-1)."""
+    """The configuration that makes a container pool (CONT-1)."""
 
     type: ContainerType = ContainerType.DOCKER_COMPATIBLE
     container_image_names: tuple[Text, ...] = ()
@@ -142,7 +142,7 @@ class ContainerConfiguration(Spec):
 
 
 class DiskCustomerManagedKey(Spec):
-    """A key of one's own for disks."""
+    """A customer-managed key for disks."""
 
     identity_reference: IdentityReference | None = None
     key_url: Text | None = None
@@ -150,14 +150,14 @@ class DiskCustomerManagedKey(Spec):
 
 
 class DiskEncryptionConfiguration(Spec):
-    """Which disks are encrypted, and how."""
+    """The disks to encrypt, and the key."""
 
     customer_managed_key: DiskCustomerManagedKey | None = None
     targets: tuple[DiskEncryptionTarget, ...] = ()
 
 
 class NodePlacementConfiguration(Spec):
-    """Whether nodes are spread over zones."""
+    """The placement of nodes in zones."""
 
     policy: NodePlacementPolicy = NodePlacementPolicy.REGIONAL
 
@@ -177,13 +177,13 @@ class VMExtension(Spec):
 
 
 class DiffDiskSettings(Spec):
-    """Puts the operating system on the cache disk."""
+    """The ephemeral OS disk on the cache disk."""
 
     placement: DiffDiskPlacement | None = None
 
 
 class OSDisk(Spec):
-    """The disk of the operating system."""
+    """The OS disk."""
 
     ephemeral_os_disk_settings: DiffDiskSettings | None = None
     caching: CachingType | None = None
@@ -208,14 +208,14 @@ class ProxyAgentSettings(Spec):
 
 
 class UefiSettings(Spec):
-    """How the machine boots."""
+    """The boot settings."""
 
     secure_boot_enabled: Bool | None = None
     v_tpm_enabled: Bool | None = None
 
 
 class SecurityProfile(Spec):
-    """How the machine is hardened."""
+    """The security settings of the virtual machine."""
 
     encryption_at_host: Bool | None = None
     proxy_agent_settings: ProxyAgentSettings | None = None
@@ -230,7 +230,7 @@ class ServiceArtifactReference(Spec):
 
 
 class VirtualMachineConfiguration(Spec):
-    """The image of the nodes and what surrounds it (POOL-4)."""
+    """The image of the nodes and its configuration (POOL-4)."""
 
     image_reference: ImageReference
     node_agent_sku_id: Text
@@ -247,7 +247,7 @@ class VirtualMachineConfiguration(Spec):
 
 
 class CloudServiceConfiguration(Spec):
-    """Classic Windows nodes (POOL-5)."""
+    """The configuration of classic Windows nodes (POOL-5)."""
 
     os_family: Text
     os_version: Text = Field(default="*", validation_alias=AliasChoices("osVersion", "targetOSVersion"))
@@ -266,7 +266,7 @@ class AzureBlobFileSystemConfiguration(Spec):
 
     @property
     def url(self) -> str:
-        """The container."""
+        """The URL of the container."""
         return f"https://{self.account_name}.blob.core.windows.net/{self.container_name}"
 
 
@@ -304,7 +304,7 @@ FileSystem = (
 
 
 class MountConfiguration(Spec):
-    """One file system to mount on every node, of one of four kinds (FILE-13)."""
+    """A file system to mount on every node, of one of four kinds (FILE-13)."""
 
     azure_blob_file_system_configuration: AzureBlobFileSystemConfiguration | None = None
     nfs_mount_configuration: NfsMountConfiguration | None = None
@@ -313,13 +313,13 @@ class MountConfiguration(Spec):
 
     @property
     def given(self) -> FileSystem | None:
-        """The one that is given; None where none is, which the service refuses."""
+        """The file system that is given, or None if there is none, which the service refuses."""
         blob, share = self.azure_blob_file_system_configuration, self.azure_file_share_configuration
         return blob or share or self.nfs_mount_configuration or self.cifs_mount_configuration
 
 
 class AutomaticOSUpgradePolicy(Spec):
-    """POOL-23."""
+    """The policy of automatic OS upgrades (POOL-23)."""
 
     disable_automatic_rollback: Bool | None = None
     enable_automatic_os_upgrade: Bool | None = None
@@ -328,7 +328,7 @@ class AutomaticOSUpgradePolicy(Spec):
 
 
 class RollingUpgradePolicy(Spec):
-    """POOL-23."""
+    """The policy of rolling OS upgrades (POOL-23)."""
 
     enable_cross_zone_upgrade: Bool | None = None
     max_batch_instance_percent: Int | None = None
@@ -340,7 +340,7 @@ class RollingUpgradePolicy(Spec):
 
 
 class UpgradePolicy(Spec):
-    """How the operating system is upgraded (POOL-23)."""
+    """The policy of OS upgrades (POOL-23)."""
 
     mode: UpgradeMode
     automatic_os_upgrade_policy: AutomaticOSUpgradePolicy | None = None

@@ -1,4 +1,4 @@
-"""A pool's network (NET-1) and a job's."""
+"""The network of a pool (NET-1) and of a job."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from engine.specs.base import Bool, Int, Spec, Text
 
 
 class DynamicVNetAssignmentScope(WireOption):
-    """NET-1."""
+    """The scope of a dynamic VNet (NET-1)."""
 
     NONE = "none"
     JOB = "job"
 
 
 class InboundEndpointProtocol(WireOption):
-    """NET-1."""
+    """The protocol of an inbound endpoint (NET-1)."""
 
     TCP = "tcp"
     UDP = "udp"
 
 
 class NetworkSecurityGroupRuleAccess(WireOption):
-    """NET-1."""
+    """The effect of a network security group rule (NET-1)."""
 
     ALLOW = "allow"
     DENY = "deny"
 
 
 class IpAddressProvisioning(WireOption):
-    """NET-1."""
+    """The origin of public IP addresses (NET-1)."""
 
     BATCH_MANAGED = "batchmanaged"
     USER_MANAGED = "usermanaged"
@@ -36,14 +36,14 @@ class IpAddressProvisioning(WireOption):
 
 
 class IpFamily(WireOption):
-    """NET-1."""
+    """The family of public IP addresses (NET-1)."""
 
     IPV4 = "IPv4"
     IPV6 = "IPv6"
 
 
 class NetworkSecurityGroupRule(Spec):
-    """Who may reach an inbound endpoint."""
+    """A rule for access to an inbound endpoint."""
 
     priority: Int
     access: NetworkSecurityGroupRuleAccess
@@ -63,20 +63,20 @@ class InboundNatPool(Spec):
 
 
 class PoolEndpointConfiguration(Spec):
-    """The ports of the nodes that are open to the outside."""
+    """The inbound endpoints of the nodes."""
 
     inbound_nat_pools: tuple[InboundNatPool, ...]
 
 
 class IpTag(Spec):
-    """A tag of public addresses."""
+    """A tag of public IP addresses."""
 
     ip_tag_type: Text | None = None
     tag: Text | None = None
 
 
 class PublicIpAddressConfiguration(Spec):
-    """Where the nodes' public addresses come from."""
+    """The public IP addresses of the nodes."""
 
     provision: IpAddressProvisioning = IpAddressProvisioning.BATCH_MANAGED
     ip_families: tuple[IpFamily, ...] = ()
@@ -95,7 +95,7 @@ class NetworkConfiguration(Spec):
 
 
 class JobNetworkConfiguration(Spec):
-    """The network a job's nodes join while it runs (JOB-2)."""
+    """The network that a job's nodes join while it runs (JOB-2)."""
 
     subnet_id: Text
     skip_withdraw_from_vnet: Bool = False

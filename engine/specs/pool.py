@@ -1,4 +1,4 @@
-"""The bodies that create and change a pool (POOL-2), in the words of both generations (GEN-15)."""
+"""The bodies that create and change a pool (POOL-2), with the names of both API generations (GEN-15)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from engine.specs.network import NetworkConfiguration
 
 
 class NodeCommunicationMode(WireOption):
-    """NET-7."""
+    """The communication mode between Batch and the nodes (NET-7)."""
 
     DEFAULT = "default"
     CLASSIC = "classic"
@@ -35,29 +35,29 @@ class NodeCommunicationMode(WireOption):
 
 
 class LoginMode(WireOption):
-    """USER-2."""
+    """The login mode of a Windows user (USER-2)."""
 
     BATCH = "batch"
     INTERACTIVE = "interactive"
 
 
 class StartTask(CommandLine):
-    """Runs on every node each time it starts (START-1). Retries count as in RETRY-3."""
+    """The task that runs on every node each time it starts; retries count as in RETRY-3 (START-1)."""
 
     max_task_retry_count: Int = 0
     wait_for_success: Bool = True
 
 
 class TaskSchedulingPolicy(Spec):
-    """How tasks are spread over nodes, and jobs of equal priority ordered (SCHED-9, SCHED-5)."""
+    """The distribution of tasks over nodes, and the order of jobs of equal priority (SCHED-9, SCHED-5)."""
 
-    # The one option that the service answers with a capital.
+    # The only option that the service answers with a capital letter.
     node_fill_type: Annotated[NodeFillType, PlainSerializer(lambda fill: fill.value.capitalize())] = NodeFillType.SPREAD
     job_default_order: JobDefaultOrder = JobDefaultOrder.NONE
 
 
 class LinuxUserConfiguration(Spec):
-    """USER-2."""
+    """The Linux settings of a user (USER-2)."""
 
     uid: Int | None = None
     gid: Int | None = None
@@ -65,13 +65,13 @@ class LinuxUserConfiguration(Spec):
 
 
 class WindowsUserConfiguration(Spec):
-    """USER-2."""
+    """The Windows settings of a user (USER-2)."""
 
     login_mode: LoginMode = LoginMode.BATCH
 
 
 class UserAccount(Spec):
-    """A user that every node of the pool has (USER-2)."""
+    """A user on every node of the pool (USER-2)."""
 
     name: Text
     password: Secret
@@ -84,10 +84,10 @@ _TASK_SLOTS = AliasChoices("taskSlotsPerNode", "maxTasksPerNode")
 
 
 class PoolSpecification(Spec):
-    """A pool without a name, as an auto pool has it (AUTO-1).
+    """A pool without an id, as in an auto pool (AUTO-1).
 
-    Durations are milliseconds. A target is None where none was given. ``virtual_machine_configuration`` and
-    ``cloud_service_configuration`` may both be None in a scenario: Ubuntu 22.04 is meant then.
+    Durations are milliseconds. A target is None if not given. In a scenario both configurations may be None, for
+    Ubuntu 22.04.
     """
 
     display_name: Text | None = None
@@ -98,7 +98,7 @@ class PoolSpecification(Spec):
     target_dedicated_nodes: Int | None = Field(
         default=None, validation_alias=AliasChoices("targetDedicatedNodes", "targetDedicated")
     )
-    target_low_priority_nodes: Int | None = None  # Spot nodes, under the older name (SPOT-8)
+    target_low_priority_nodes: Int | None = None  # Spot nodes, by the older name (SPOT-8)
     enable_auto_scale: Bool = False
     auto_scale_formula: Text | None = None
     auto_scale_evaluation_interval: FiniteDuration = 15 * MINUTE_MS  # TIME-15
@@ -119,7 +119,7 @@ class PoolSpecification(Spec):
 
     @property
     def os_family(self) -> OsFamily:
-        """The operating system that the configuration means; Linux where there is none."""
+        """The operating system of the configuration; Linux is the default."""
         machine = self.virtual_machine_configuration
         return os_of(
             node_agent_sku_id=machine.node_agent_sku_id if machine else None,
@@ -128,19 +128,19 @@ class PoolSpecification(Spec):
 
     @field_serializer("target_dedicated_nodes", "target_low_priority_nodes")
     def _answer_target(self, target: int | None) -> int | None:
-        """The service answers 0 for a target that was not given."""
+        """Return 0 for a target that was not given, as the service answers."""
         return 0 if target is None and not self.enable_auto_scale else target
 
     @field_serializer("auto_scale_evaluation_interval")
     def _answer_interval(self, interval_ms: int, info: SerializationInfo) -> str | None:
-        """The service answers an interval only for a pool that scales itself."""
+        """Return the interval only with autoscale, as the service answers."""
         return format_duration(interval_ms) if self.enable_auto_scale or info.exclude_unset else None
 
 
 class PoolSpec(PoolSpecification, Identified):
     """The body that creates a pool (POOL-2)."""
 
-    # Read-only on the service: taken, without effect, where a whole pool is pasted (GEN-14).
+    # Read-only on the service; accepted so that a whole pool can be pasted (GEN-14).
     current_dedicated_nodes: Int | None = Field(
         default=None, validation_alias=AliasChoices("currentDedicatedNodes", "currentDedicated"), exclude=True
     )
@@ -148,7 +148,7 @@ class PoolSpec(PoolSpecification, Identified):
 
 
 class PoolUpdate(Spec):
-    """The body that changes a pool (POOL-14): ``model_fields_set`` says which properties were given."""
+    """The body that changes a pool; ``model_fields_set`` holds the given properties (POOL-14)."""
 
     display_name: Text | None = None
     vm_size: Text | None = None
@@ -168,7 +168,7 @@ class PoolUpdate(Spec):
 
 
 class PoolReplacement(Spec):
-    """The body that replaces what can change on a living pool (POOL-14): what is absent is removed."""
+    """The body that replaces all properties of a pool that can change; absent ones are removed (POOL-14)."""
 
     start_task: StartTask | None = None
     application_package_references: tuple[ApplicationPackageReference, ...] = ()

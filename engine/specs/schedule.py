@@ -8,7 +8,7 @@ from engine.specs.job import JobSpecification
 
 
 class Schedule(Spec):
-    """When jobs are due (JS-2). Milliseconds; None: at once, never, any time, once."""
+    """The times of jobs in milliseconds; None means at once, never, at any time, once (JS-2)."""
 
     do_not_run_until: UtcTime | None = None
     do_not_run_after: UtcTime | None = None
@@ -26,7 +26,7 @@ class JobScheduleSpec(Identified):
 
 
 class JobScheduleUpdate(Spec):
-    """The body that changes a job schedule (JS-9): ``model_fields_set`` says which properties were given."""
+    """The body that changes a job schedule; ``model_fields_set`` holds the given properties (JS-9)."""
 
     schedule: Schedule | None = None
     job_specification: JobSpecification | None = None

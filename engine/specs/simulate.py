@@ -1,4 +1,4 @@
-"""``simulate``: what the world does where a scenario has a command line."""
+"""The ``simulate`` blocks: simulated behaviour of commands, nodes, storage, network and samples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from engine.specs.base import Bool, Int, Number, Size, Spec, Text
 
 DistributionKind = Literal["constant", "uniform", "normal", "lognormal", "exponential", "triangular", "choice"]
 
-# How each kind is written; "time" is ISO 8601 text or a number of seconds.
+# The notation of each kind; a time is ISO 8601 text or a number of seconds.
 _FORMS: dict[str, str] = {
     "constant": "a time",
     "uniform": "[least, most]",
@@ -35,7 +35,7 @@ _FORMS: dict[str, str] = {
     "triangular": "[least, mode, most]",
     "choice": "a list of times",
 }
-_MOST_SIGMA = 10  # at which one time in six is more than twenty thousand medians long
+_MOST_SIGMA = 10  # where one time in six exceeds twenty thousand medians
 _COUNTS = {"constant": 1, "uniform": 2, "normal": 2, "lognormal": 2, "exponential": 1, "triangular": 3}
 
 
@@ -76,7 +76,7 @@ def _parse_distribution(kind: str, given: object) -> tuple[float | int, ...]:
 
 
 class Distribution(Spec):
-    """A time, or how a time is distributed. ``values`` are milliseconds, but for the sigma of a lognormal.
+    """A distribution of times. ``values`` are milliseconds, except the sigma of a lognormal.
 
     constant (time), uniform (least, most), normal (mean, standard deviation), lognormal (median, sigma),
     exponential (mean), triangular (least, mode, most), choice (times).
@@ -87,7 +87,7 @@ class Distribution(Spec):
 
     @classmethod
     def constant(cls, ms: int) -> Distribution:
-        """Always ``ms`` milliseconds."""
+        """Return the distribution that is always ``ms`` milliseconds."""
         return cls(kind="constant", values=(ms,))
 
     @model_validator(mode="before")
@@ -95,7 +95,7 @@ class Distribution(Spec):
     def _parse(cls, given: object) -> object:
         if not isinstance(given, dict):
             return {"kind": "constant", "values": (_parse_time(given),)}
-        if isinstance(given.get("values"), tuple):  # Python's way to make one; a file has no tuples
+        if isinstance(given.get("values"), tuple):  # made in Python; a file has no tuples
             return given
         kinds = get_args(DistributionKind)
         if len(given) != 1 or next(iter(given)) not in kinds:
@@ -160,12 +160,11 @@ Percent = Annotated[Number, Field(ge=0, le=100)]
 
 
 class Simulate(Spec):
-    """What the world does with one command line; None leaves it to the defaults.
+    """The simulated outcome of one command line; None leaves it to the defaults.
 
-    ``exit_code`` is a code or weights for each code, ``attempts`` override the plain values for the first,
-    second ... start, ``on_node`` for a node by its index. ``cpu`` and ``memory`` are percent of the node.
-    ``found=False`` is a program that the node does not have. ``writes`` are the files that it leaves, by path from its
-    working directory, and their sizes in bytes.
+    ``exit_code`` is a code, or weights by code. ``attempts`` override the other values for the first, second ...
+    attempt, ``on_node`` for a node by its index. ``cpu`` and ``memory`` are percent of the node. ``found=False`` is a
+    program that the node does not have. ``writes`` are the files it leaves: bytes by path from its working directory.
     """
 
     duration: Distribution | None = None
@@ -181,7 +180,7 @@ class Simulate(Spec):
 
 
 class SimulateNodes(Spec):
-    """How long nodes take (TIME-2 to TIME-7); None leaves it to the defaults."""
+    """The durations of steps in a node's life (TIME-2 to TIME-7); None leaves them to the defaults."""
 
     allocation: Distribution | None = None
     starting: Distribution | None = None
@@ -192,7 +191,7 @@ class SimulateNodes(Spec):
 
 
 class SimulateStorage(Spec):
-    """A blob or container by url glob: its size in bytes, and whether it is missing."""
+    """A blob or container by URL glob: its size in bytes, and whether it is missing."""
 
     size: Size | None = None
     missing: Bool = False
@@ -212,13 +211,13 @@ Delay = Annotated[int, PlainValidator(_parse_delay), WithJsonSchema({"type": ["s
 
 
 class SimulateAutoScale(Spec):
-    """How the samples of pools reach their formulas: late, and some of them never (AS-54)."""
+    """The delay and loss of the samples that reach autoscale formulas (AS-54)."""
 
     sample_delay: Delay = 0
     sample_loss_probability: Annotated[Number, Field(ge=0, le=1)] = 0
 
 
-# Addresses of a subnet that Azure keeps for itself.
+# Addresses of a subnet that Azure reserves.
 _RESERVED_ADDRESSES = 5
 
 
@@ -246,10 +245,9 @@ Blocked = Annotated[
 
 
 class SimulateNetwork(Spec):
-    """A subnet by id glob: its addresses (NET-3), what it blocks (NET-4), and what Batch needs of it (NET-2).
+    """A subnet by id glob: its addresses (NET-3), its closed ports (NET-4), and what Batch needs of it (NET-2).
 
-    ``blocked`` is true for everything, or the ports that are closed. ``free_addresses`` wins over what
-    ``address_prefix`` offers.
+    ``blocked`` is true for all ports, or lists the closed ones. ``free_addresses`` wins over ``address_prefix``.
     """
 
     free_addresses: Annotated[Int, Field(ge=0)] | None = None
@@ -260,13 +258,13 @@ class SimulateNetwork(Spec):
 
     @property
     def addresses(self) -> int | None:
-        """How many nodes find an address: a /n subnet offers 2^(32-n) - 5 (NET-3); None where nothing is said."""
+        """The number of nodes that get an address: 2^(32-n) - 5 for a /n subnet (NET-3); None if unknown."""
         if self.free_addresses is None and self.address_prefix is not None:
             return max(0, IPv4Network(self.address_prefix).num_addresses - _RESERVED_ADDRESSES)
         return self.free_addresses
 
     def blocks(self, port: int) -> bool:
-        """Whether the port is closed between Batch and the nodes (NET-4)."""
+        """Return whether the port is closed between Batch and the nodes (NET-4)."""
         return self.blocked if isinstance(self.blocked, bool) else port in self.blocked
 
 
@@ -274,7 +272,7 @@ Networks = tuple[tuple[str, SimulateNetwork], ...]
 
 
 def subnet_settings(networks: Networks, subnet_id: str) -> SimulateNetwork | None:
-    """What is said of a subnet: the first glob that fits it, without regard to case."""
+    """Return the settings of a subnet by the first glob that matches, without regard to case."""
     return next((settings for glob, settings in networks if fnmatchcase(subnet_id.lower(), glob.lower())), None)
 
 
@@ -282,5 +280,5 @@ def _when_written(value: Simulate | None, info: SerializationInfo) -> dict[str, 
     return value.written() if value is not None and info.exclude_unset else None
 
 
-# Stands beside a command line; no part of the service's body.
+# Beside a command line; not part of the service's body.
 OptionalSimulate = Annotated[Simulate | None, PlainSerializer(_when_written)]

@@ -18,7 +18,7 @@ RETENTION_MS = 7 * DAY_MS
 
 
 class TaskConstraints(Spec):
-    """Limits of a task. Times are milliseconds, None is no limit; retries None is the job's value (RETRY-3)."""
+    """Limits of a task in milliseconds; None is no limit, or for retries the job's value (RETRY-3)."""
 
     max_wall_clock_time: Duration = None
     retention_time: Duration = RETENTION_MS
@@ -26,21 +26,21 @@ class TaskConstraints(Spec):
 
 
 class ExitOptions(Spec):
-    """What an outcome does to the job and to dependents; None is the default of EXIT-3."""
+    """The effect of an outcome on the job and on dependents; None is the default (EXIT-3)."""
 
     job_action: JobAction | None = None
     dependency_action: DependencyAction | None = None
 
 
 class ExitCodeMapping(Spec):
-    """EXIT-1."""
+    """The effect of an exit code (EXIT-1)."""
 
     code: Int
     exit_options: ExitOptions
 
 
 class ExitCodeRangeMapping(Spec):
-    """EXIT-1: both ends belong to the range."""
+    """The effect of a range of exit codes, both ends included (EXIT-1)."""
 
     start: Int
     end: Int
@@ -48,7 +48,7 @@ class ExitCodeRangeMapping(Spec):
 
 
 class ExitConditions(Spec):
-    """What follows from how a task ends (EXIT-1)."""
+    """The effects of a task's outcomes (EXIT-1)."""
 
     exit_codes: tuple[ExitCodeMapping, ...] = ()
     exit_code_ranges: tuple[ExitCodeRangeMapping, ...] = ()
@@ -58,27 +58,27 @@ class ExitConditions(Spec):
 
 
 class TaskIdRange(Spec):
-    """DEP-2: both ends belong to the range."""
+    """A range of numeric task ids, both ends included (DEP-2)."""
 
     start: Int
     end: Int
 
 
 class TaskDependencies(Spec):
-    """The tasks that must be satisfied first (DEP-2)."""
+    """The tasks on which a task depends (DEP-2)."""
 
     task_ids: tuple[Text, ...] = ()
     task_id_ranges: tuple[TaskIdRange, ...] = ()
 
 
 class AffinityInfo(Spec):
-    """The node a task would like (SCHED-13)."""
+    """The node that a task prefers (SCHED-13)."""
 
     affinity_id: Text
 
 
 class MultiInstanceSettings(Spec):
-    """A task on several nodes at once (MI-1); ``simulate`` is that of the coordination command."""
+    """The settings of a task on several nodes; ``simulate`` applies to the coordination command (MI-1)."""
 
     number_of_instances: Int = 1
     coordination_command_line: Text

@@ -1,7 +1,7 @@
-"""What the service refuses in a body by itself, before any state is looked at.
+"""Checks for what the service refuses in a body regardless of its state.
 
-Pure functions from a body to the list of its refusals, in the order of the body; an empty list is a body
-that can be accepted. What depends on other objects (ids in use, allocation state, quotas) is for the rules.
+Each check is a pure function from a body to its refusals, in the order of the body. An empty list means that the body
+is acceptable. Checks that need other objects (ids in use, allocation state, quotas) are in the rules.
 """
 
 from engine.specs.refusals.account import account_refusals, certificate_refusals

@@ -1,4 +1,4 @@
-"""What cannot be in an account: applications, packages and certificates (APP-1, ACC-5, CERT-1)."""
+"""Checks of the account: applications, packages and certificates (APP-1, ACC-5, CERT-1)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _THUMBPRINT = re.compile(r"[0-9a-fA-F]+")
 
 
 def account_refusals(account: Account) -> list[Refusal]:
-    """What is wrong with the account of a scenario."""
+    """Return what is wrong with the account of a scenario."""
     return [*_applications(account), *_certificates(account)]
 
 
 def certificate_refusals(certificate: Certificate, path: Path = ()) -> list[Refusal]:
-    """CERT-1."""
+    """Return what the service refuses in a certificate (CERT-1)."""
     refusals = []
     if not _THUMBPRINT.fullmatch(certificate.thumbprint):
         reason = f"{certificate.thumbprint!r} is no thumbprint: hexadecimal digits make one"

@@ -1,4 +1,4 @@
-"""What the service refuses in bodies about jobs, tasks and job schedules (JOB-25 and the rules it rests on)."""
+"""Checks of jobs, tasks and job schedules (JOB-25 and the rules it refers to)."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from engine.specs.task import (
 
 _COLLECTION_MAX_TASKS = 100
 _COLLECTION_MAX_BYTES = 1024 * 1024
-# DEP-2. DECISION: the numbers of all ranges together may be as long as a list of ids.
+# The numbers of all ranges together may be as long as a list of ids (DEP-2, decided here).
 _DEPENDENCIES_MAX = 64_000
 
 
 def job_refusals(spec: JobSpecification) -> list[Refusal]:
-    """What the service refuses in a job (JOB-2, JOB-25, PREP-2, REL-1, JM-1, AUTO-1); one of a schedule has no id.
+    """Return what the service refuses in a job, or in a job schedule's job, which has no id (JOB-25).
 
-    The pool of an auto pool is not looked at: what is wrong there shows when it is made (AUTO-4).
+    Rules: JOB-2, PREP-2, REL-1, JM-1, AUTO-1. The pool of an auto pool is checked only when it is created (AUTO-4).
     """
     return [
         *(id_refusals(spec.id, ("id",)) if isinstance(spec, JobSpec) else ()),
@@ -68,7 +68,7 @@ def job_refusals(spec: JobSpecification) -> list[Refusal]:
 
 
 def job_update_refusals(update: JobUpdate, spec: JobSpec) -> list[Refusal]:
-    """What the service refuses in a change of the job ``spec``, whatever the job's state (JOB-2, JOB-7)."""
+    """Return what the service refuses in a change of the job ``spec`` regardless of its state (JOB-2, JOB-7)."""
     refusals = list(metadata_refusals(update.metadata, ("metadata",)))
     if update.priority is not None:
         refusals += _priority(update.priority)
@@ -85,7 +85,10 @@ def job_update_refusals(update: JobUpdate, spec: JobSpec) -> list[Refusal]:
 
 
 def task_refusals(spec: TaskSpec, job: JobSpecification) -> list[Refusal]:
-    """What the service refuses in a task of ``job`` (TASK-2, DEP-1, DEP-2, EXIT-1, EXIT-4, MI-2, PREP-2, REL-1)."""
+    """Return what the service refuses in a task of ``job``.
+
+    Rules: TASK-2, DEP-1, DEP-2, EXIT-1, EXIT-4, MI-2, PREP-2, REL-1.
+    """
     return [
         *id_refusals(spec.id, ("id",)),
         *_special_ids(spec.id, job, ("id",)),
@@ -101,12 +104,12 @@ def task_refusals(spec: TaskSpec, job: JobSpecification) -> list[Refusal]:
 
 
 def task_constraints_refusals(constraints: TaskConstraints) -> list[Refusal]:
-    """RETRY-3."""
+    """Return what the service refuses in the constraints of a task (RETRY-3)."""
     return list(constraint_refusals(constraints.max_task_retry_count, ("constraints",)))
 
 
 def add_tasks_refusals(tasks: Sequence[TaskSpec]) -> list[Refusal]:
-    """What the service refuses in a collection as a whole (TASK-3); each task is for ``task_refusals``."""
+    """Return what the service refuses in a collection of tasks as a whole (TASK-3)."""
     if len(tasks) > _COLLECTION_MAX_TASKS:
         return [
             Refusal("RequestBodyTooLarge", ("tasks",), f"has {len(tasks)} tasks, {_COLLECTION_MAX_TASKS} are allowed")
@@ -118,7 +121,7 @@ def add_tasks_refusals(tasks: Sequence[TaskSpec]) -> list[Refusal]:
 
 
 def schedule_refusals(spec: JobScheduleSpec) -> list[Refusal]:
-    """What the service refuses in a job schedule (JS-1, JS-2)."""
+    """Return what the service refuses in a job schedule (JS-1, JS-2)."""
     return [
         *id_refusals(spec.id, ("id",)),
         *display_name_refusals(spec.display_name, ("displayName",)),
@@ -129,7 +132,7 @@ def schedule_refusals(spec: JobScheduleSpec) -> list[Refusal]:
 
 
 def schedule_update_refusals(update: JobScheduleUpdate) -> list[Refusal]:
-    """What the service refuses in a change of a job schedule (JS-9)."""
+    """Return what the service refuses in a change of a job schedule (JS-9)."""
     refusals = list(metadata_refusals(update.metadata, ("metadata",)))
     if update.schedule is not None:
         refusals += _schedule(update.schedule)
@@ -193,7 +196,7 @@ def _release(task: JobReleaseTask | None, preparation: JobPreparationTask | None
 
 
 def _changed_pool(info: PoolInfo) -> Iterator[Refusal]:
-    """JOB-14: of an auto pool only keepAlive is looked at."""
+    """Check the new pool of a job; of an auto pool only keepAlive is checked (JOB-14)."""
     yield from exactly_one_refusals(info, ("pool_id", "auto_pool_specification"), ("poolInfo",))
     if info.pool_id is not None:
         yield from id_refusals(info.pool_id, ("poolInfo", "poolId"))
@@ -298,7 +301,7 @@ def _all_exit_options(conditions: ExitConditions) -> Iterator[tuple[Path, ExitOp
 
 
 def _schedule(schedule: Schedule) -> Iterator[Refusal]:
-    """JS-2."""
+    """Check the times of a job schedule (JS-2)."""
     for name, value in (
         ("startWindow", schedule.start_window),
         ("recurrenceInterval", schedule.recurrence_interval),

@@ -1,4 +1,4 @@
-"""What the service refuses in the machines of a pool (POOL-4, POOL-23, FILE-13)."""
+"""Checks of a pool's machines (POOL-4, POOL-23, FILE-13)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MARKETPLACE = ("publisher", "offer", "sku")
 
 
 def machine_refusals(spec: PoolSpecification) -> Iterator[Refusal]:
-    """POOL-4."""
+    """Yield what the service refuses in the virtual machine configuration (POOL-4)."""
     machine = spec.virtual_machine_configuration
     if machine is None:
         return
@@ -53,7 +53,7 @@ def _image(image: ImageReference, path: Path) -> Iterator[Refusal]:
 
 
 def _node_agent(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Refusal]:
-    """The agent must suit the image. DECISION: its operating system does, as agents outlive versions of images."""
+    """Check that image and node agent have the same operating system; agents outlive image versions (decided here)."""
     image, agent = machine.image_reference, machine.node_agent_sku_id
     if image.publisher is not None:
         expected = os_of(publisher=image.publisher, offer=image.offer, sku=image.sku)
@@ -73,7 +73,7 @@ def _disks(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Refusal
 
 
 def mounts_refusals(mounts: tuple[MountConfiguration, ...]) -> Iterator[Refusal]:
-    """FILE-13."""
+    """Yield what the service refuses in the mounts (FILE-13)."""
     path: Path = ("mountConfiguration",)
     if len(mounts) > 10:
         yield invalid(path, f"has {len(mounts)} file systems, 10 are allowed")
@@ -82,7 +82,7 @@ def mounts_refusals(mounts: tuple[MountConfiguration, ...]) -> Iterator[Refusal]
 
 
 def upgrade_policy_refusals(spec: PoolSpecification) -> Iterator[Refusal]:
-    """POOL-23."""
+    """Yield what the service refuses in the upgrade policy (POOL-23)."""
     policy, machine = spec.upgrade_policy, spec.virtual_machine_configuration
     if policy is None:
         return

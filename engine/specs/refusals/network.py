@@ -1,4 +1,4 @@
-"""What the service refuses in the network of a pool (NET-1, NET-2)."""
+"""Checks of a pool's network (NET-1, NET-2)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAT_POOL_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,75}[A-Za-z0-9_])?",
 
 
 def network_refusals(spec: PoolSpecification, account: Account, networks: Networks) -> Iterator[Refusal]:
-    """NET-1, NET-2, ACC-5; ``networks`` says what subnets are like."""
+    """Yield what the service refuses in the network; ``networks`` describes the subnets (NET-1, NET-2, ACC-5)."""
     network = spec.network_configuration
     if network is None:
         return
@@ -32,7 +32,7 @@ def network_refusals(spec: PoolSpecification, account: Account, networks: Networ
 
 
 def _vnet(settings: SimulateNetwork, account: Account, path: Path) -> Iterator[Refusal]:
-    """NET-2: the VNet is in the account's region, and Batch has the right to join nodes to it."""
+    """Check that the VNet is in the account's region and that Batch may join nodes to it (NET-2)."""
     if settings.location is not None and _region(settings.location) != _region(account.location):
         yield invalid(path, f"its VNet is in {settings.location}, should be in {account.location} like the account")
     if not settings.role_assignment:
@@ -40,7 +40,7 @@ def _vnet(settings: SimulateNetwork, account: Account, path: Path) -> Iterator[R
 
 
 def _region(name: str) -> str:
-    """A region as people and as the service spell it: ``West Europe``, ``westeurope``."""
+    """Return the service's spelling of a region: ``West Europe`` is ``westeurope``."""
     return name.lower().replace(" ", "")
 
 
@@ -92,7 +92,7 @@ def _unlike_earlier(pool: InboundNatPool, earlier: tuple[InboundNatPool, ...], p
 
 
 def _public_addresses(addresses: PublicIpAddressConfiguration, path: Path) -> Iterator[Refusal]:
-    """Addresses of one's own; how many nodes find a place behind them shows when they are asked for."""
+    """Check user-managed addresses; whether there are enough for all nodes shows at allocation."""
     own = addresses.provision is IpAddressProvisioning.USER_MANAGED
     if addresses.ip_address_ids and not own:
         yield invalid((*path, "ipAddressIds"), "are for provision: usermanaged only")

@@ -1,4 +1,4 @@
-"""A refusal, and the checks of parts that several bodies share."""
+"""Refusals, and the checks of parts that several bodies share."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from engine.specs.common import CommandLine, MetadataItem, ResourceFile, UserIde
 Path = tuple[str | int, ...]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
-# DECISION: GEN-9 gives no limit; a list of metadata may have as many characters as a start task (ACC-5).
+# GEN-9 gives no limit; metadata may have as many characters as a start task (ACC-5, decided here).
 _METADATA_MAX = 32_768
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why the service would refuse a body: its code, the property by wire names and indexes, and the reason."""
+    """The reason why the service refuses a body: code, property by wire names and indexes, and explanation."""
 
     code: str
     path: Path
     reason: str
 
     def error(self) -> BatchError:
-        """The answer of the service (GEN-10)."""
+        """Return the answer of the service (GEN-10)."""
         place = ".".join(map(str, self.path))
         return BatchError(self.code, self.reason, **({"PropertyName": place} if place else {}))
 
 
 def invalid(path: Path, reason: str) -> Refusal:
-    """A value the service does not take."""
+    """Return the refusal of a value."""
     return Refusal("InvalidPropertyValue", path, reason)
 
 
 def missing(path: Path, reason: str) -> Refusal:
-    """A property the service needs."""
+    """Return the refusal of a body without a required property."""
     return Refusal("MissingRequiredProperty", path, reason)
 
 
 def id_refusals(value: str, path: Path) -> Iterator[Refusal]:
-    """GEN-1."""
+    """Check an id (GEN-1)."""
     if not _ID.fullmatch(value):
         yield invalid(path, f"{value!r} is no id: 1 to 64 letters, digits, hyphens and underscores make one")
 
 
 def display_name_refusals(value: str | None, path: Path) -> Iterator[Refusal]:
-    """GEN-3."""
+    """Check a display name (GEN-3)."""
     if value is not None and len(value) > 1024:
         yield invalid(path, f"has {len(value)} characters, 1024 are allowed")
 
 
 def metadata_refusals(items: Iterable[MetadataItem], path: Path) -> Iterator[Refusal]:
-    """GEN-9. DECISION: the characters that are not allowed are those that cannot be printed."""
+    """Check metadata; only printable characters are allowed (GEN-9, decided here)."""
     size = 0
     for index, item in enumerate(items):
         size += len(item.name) + len(item.value)
@@ -68,7 +68,7 @@ def metadata_refusals(items: Iterable[MetadataItem], path: Path) -> Iterator[Ref
 
 
 def exactly_one_refusals(body: Spec, names: tuple[str, ...], path: Path) -> Iterator[Refusal]:
-    """One of the properties ``names`` (Python's names) must be given, and no more than one."""
+    """Check that exactly one of the properties ``names`` (in Python's spelling) is given."""
     given = [wire_name(name) for name in names if getattr(body, name) is not None]
     if not given:
         yield missing(path, f"one of {', '.join(map(wire_name, names))} is needed")
@@ -77,12 +77,12 @@ def exactly_one_refusals(body: Spec, names: tuple[str, ...], path: Path) -> Iter
 
 
 def user_identity_refusals(user: UserIdentity, path: Path) -> Iterator[Refusal]:
-    """USER-1."""
+    """Check a user identity (USER-1)."""
     yield from exactly_one_refusals(user, ("username", "auto_user"), path)
 
 
 def resource_files_refusals(files: Iterable[ResourceFile], path: Path) -> Iterator[Refusal]:
-    """TASK-6."""
+    """Check resource files (TASK-6)."""
     for index, file in enumerate(files):
         place = (*path, index)
         yield from exactly_one_refusals(
@@ -95,19 +95,19 @@ def resource_files_refusals(files: Iterable[ResourceFile], path: Path) -> Iterat
 
 
 def command_line_refusals(body: CommandLine, path: Path = ()) -> Iterator[Refusal]:
-    """What can be wrong with the files and the user of any command line."""
+    """Check the resource files and the user of a command line."""
     yield from resource_files_refusals(body.resource_files, (*path, "resourceFiles"))
     yield from user_identity_refusals(body.user_identity, (*path, "userIdentity"))
 
 
 def constraint_refusals(retries: int | None, path: Path) -> Iterator[Refusal]:
-    """RETRY-3: -1 is without end, 0 is none."""
+    """Check a retry count: -1 is unlimited, 0 is none (RETRY-3)."""
     if retries is not None and retries < -1:
         reason = f"is {retries}; -1 (without end) and above are allowed"
         yield Refusal("InvalidConstraintValue", (*path, "maxTaskRetryCount"), reason)
 
 
 def at_least_refusals(value: int, least: int, path: Path) -> Iterator[Refusal]:
-    """A number that must not be smaller than ``least``."""
+    """Check that a number is not smaller than ``least``."""
     if value < least:
         yield invalid(path, f"is {value}, should be {least} or more")

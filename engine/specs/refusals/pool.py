@@ -1,4 +1,4 @@
-"""What the service refuses in bodies about pools and nodes (POOL-9 and the rules it rests on)."""
+"""Checks of pools and nodes (POOL-9 and the rules it refers to)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _START_TASK_MAX = 32_768
 def pool_refusals(
     spec: PoolSpecification, account: Account, *, classic_size_rules: bool = False, networks: Networks = ()
 ) -> list[Refusal]:
-    """What the service refuses in a pool (POOL-2, POOL-4, POOL-5, POOL-9, ACC-5); an auto pool has no id."""
+    """Return what the service refuses in a pool; an auto pool has no id (POOL-2, POOL-4, POOL-5, POOL-9, ACC-5)."""
     return [
         *_identity(spec),
         *display_name_refusals(spec.display_name, ("displayName",)),
@@ -71,7 +71,7 @@ def pool_update_refusals(
     classic_size_rules: bool = False,
     networks: Networks = (),
 ) -> list[Refusal]:
-    """What the service refuses in a change of the pool ``spec``: what is given must suit the rest (POOL-14)."""
+    """Return what the service refuses in a change of the pool ``spec``, given its other properties (POOL-14)."""
     changed = spec.model_copy(update=given)
     places = {wire_name(name) for name in given}
     refusals = pool_refusals(changed, account, classic_size_rules=classic_size_rules, networks=networks)
@@ -79,7 +79,7 @@ def pool_update_refusals(
 
 
 def resize_refusals(command: ResizePool) -> list[Refusal]:
-    """RSZ-1."""
+    """Return what the service refuses in a resize (RSZ-1)."""
     refusals = [*_targets(command), *_timeout(command.resize_timeout)]
     if command.target_dedicated_nodes is None and command.target_low_priority_nodes is None:
         reason = "a resize needs targetDedicatedNodes or targetLowPriorityNodes"
@@ -88,7 +88,7 @@ def resize_refusals(command: ResizePool) -> list[Refusal]:
 
 
 def remove_nodes_refusals(command: RemoveNodes) -> list[Refusal]:
-    """RSZ-8, ACC-5."""
+    """Return what the service refuses in a removal of nodes (RSZ-8, ACC-5)."""
     refusals = list(_timeout(command.resize_timeout))
     if not 1 <= len(command.node_list) <= 100:
         refusals.append(invalid(("nodeList",), f"has {len(command.node_list)} nodes, should have 1 to 100"))
@@ -96,7 +96,7 @@ def remove_nodes_refusals(command: RemoveNodes) -> list[Refusal]:
 
 
 def auto_scale_refusals(command: EnablePoolAutoScale | EvaluatePoolAutoScale) -> list[Refusal]:
-    """The limits of formula and interval (POOL-9, ACC-5), and the grammar of the formula (AS-72)."""
+    """Return what the service refuses in a formula and its interval (POOL-9, ACC-5, AS-72)."""
     refusals = list(_formula(command.auto_scale_formula))
     if isinstance(command, EnablePoolAutoScale) and command.auto_scale_evaluation_interval is not None:
         refusals += _interval(command.auto_scale_evaluation_interval)
@@ -104,7 +104,7 @@ def auto_scale_refusals(command: EnablePoolAutoScale | EvaluatePoolAutoScale) ->
 
 
 def node_user_refusals(command: CreateNodeUser | UpdateNodeUser, os_family: OsFamily) -> list[Refusal]:
-    """NOP-9."""
+    """Return what the service refuses in a node user (NOP-9)."""
     refusals = list(id_refusals(command.name, ("name",)))
     if os_family is not OsFamily.LINUX:
         if command.ssh_public_key is not None:
@@ -149,7 +149,7 @@ def _scale(spec: PoolSpecification) -> Iterator[Refusal]:
         return
     if spec.auto_scale_formula is not None:
         yield invalid(("autoScaleFormula",), "is only for a pool with enableAutoScale: true")
-    # The service takes an auto pool without targets and answers 0 for both, so only a pool by itself needs one.
+    # The service accepts an auto pool without targets and answers 0 for both; other pools need one.
     if not given and isinstance(spec, PoolSpec):
         reason = "a pool needs targetDedicatedNodes, targetLowPriorityNodes or enableAutoScale"
         yield missing(("targetDedicatedNodes",), reason)
@@ -174,7 +174,7 @@ def _interval(interval_ms: int) -> Iterator[Refusal]:
 
 
 def _formula(formula: str | None) -> Iterator[Refusal]:
-    """AS-72: text and size are looked at on arrival, everything else when the formula runs."""
+    """Check the size and syntax of a formula; everything else shows when it is evaluated (AS-72)."""
     if formula is None:
         return
     try:
@@ -211,7 +211,7 @@ def _start_task(task: StartTask | None, accounts: tuple[UserAccount, ...]) -> It
 
 
 def _packages(references: tuple[ApplicationPackageReference, ...], account: Account) -> Iterator[Refusal]:
-    """APP-3, ACC-5."""
+    """Check application package references (APP-3, ACC-5)."""
     path: Path = ("applicationPackageReferences",)
     if len(references) > 10:
         yield invalid(path, f"has {len(references)} references, 10 are allowed")
@@ -230,7 +230,7 @@ def _certificates(spec: PoolSpecification, account: Account) -> Iterator[Refusal
 
 
 def _users(spec: PoolSpecification) -> Iterator[Refusal]:
-    """USER-2."""
+    """Check user accounts (USER-2)."""
     seen: set[str] = set()
     for index, user in enumerate(spec.user_accounts):
         path: Path = ("userAccounts", index)
