@@ -1,45 +1,48 @@
-"""Pools that set their own targets by a formula (AS-40 to AS-90; POOL-20, POOL-21, POOL-25).
+"""Autoscale: samples, evaluations, and the targets they set (AS-40 to AS-90; POOL-20, POOL-21, POOL-25).
 
-A pool with autoscale has a ``scaling`` and takes samples of itself every 30 s; evaluations lie on a grid of the
-interval. Both go on for as long as the pool is there, since a formula may ask for the time of day: a run with such
-a pool ends at its ``until``.
+Samples are taken every 30 s, evaluations lie on a grid of the interval. Both go on for as long as the pool is there,
+since a formula may ask for the time of day: a run with such a pool ends at its ``until``.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import count
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from engine import autoscale
 from engine.autoscale import OPTION, Inputs
+from engine.autoscale.samples import SAMPLE_PERIOD_MS
 from engine.base.errors import BatchError
 from engine.base.terms import AllocationState, Deallocation, PoolState
-from engine.base.units import MINUTE_MS, SECOND_MS
+from engine.base.units import DAY_MS, MINUTE_MS, SECOND_MS
 from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
-from engine.rules import pool_samples, resizing
-from engine.rules.decisions import membership
+from engine.rules.decisions import membership, pool_metrics
 from engine.specs import draws
-from engine.state.pools import AutoScaleRun, Scaling
+from engine.state.pools import AutoScaleRun, Sampling, Scaling
+from engine.world.facts import TargetsSet
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from engine.specs.commands import EnablePoolAutoScale, EvaluatePoolAutoScale
     from engine.state.pools import Pool
+    from engine.world.facts import PoolCreated
     from engine.world.world import World
 
-RESIZE_TIMEOUT_MS = 15 * MINUTE_MS  # AS-80, POOL-21
 _DEFAULT_INTERVAL_MS = 15 * MINUTE_MS  # AS-83, TIME-15
 _SPACING_MS = 30 * SECOND_MS  # TIME-16
-_MOST_RUNS = 100  # evaluations that a pool remembers; the log knows them all
+_MOST_RUNS = 100  # evaluations that a pool remembers; the log has them all
+_HISTORY_MS = DAY_MS  # AS-55
 
 
 # -- decisions -------------------------------------------------------------------------------------------------------
 
 
 def enable_verdict(pool: Pool, command: EnablePoolAutoScale, now_ms: int) -> BatchError | None:
-    """Why the service does not switch autoscale on, or change it (AS-72, AS-85); None if it does."""
+    """Return why the service does not switch autoscale on, or change it (AS-72, AS-85); None if it does."""
     if pool.state is PoolState.DELETING:
         return BatchError("PoolBeingDeleted")
     if pool.scaling_asked_ms is not None and now_ms - pool.scaling_asked_ms < _SPACING_MS:
@@ -54,7 +57,7 @@ def enable_verdict(pool: Pool, command: EnablePoolAutoScale, now_ms: int) -> Bat
 
 
 def evaluate_verdict(pool: Pool) -> BatchError | None:
-    """Why the service does not try out a formula on the pool (AS-72, AS-87, AS-89); None if it does."""
+    """Return why the service does not try out a formula on the pool (AS-72, AS-87, AS-89); None if it does."""
     if pool.state is PoolState.DELETING:
         return BatchError("PoolBeingDeleted")
     if pool.scaling is None:
@@ -65,13 +68,16 @@ def evaluate_verdict(pool: Pool) -> BatchError | None:
 # -- on and off ------------------------------------------------------------------------------------------------------
 
 
-def begin(world: World, pool: Pool) -> None:
-    """A pool is created with autoscale: the first evaluation has no samples and gives the first targets (AS-84)."""
+def pool_created(world: World, created: PoolCreated) -> None:
+    """Evaluate the formula of a new pool, without samples, for the first targets (AS-84)."""
+    pool = world.pools[created.pool]
+    if not pool.auto_scale:
+        return
     formula = pool.spec.auto_scale_formula
-    assert formula is not None  # the body was looked at before
+    assert formula is not None  # one of the refusals
     _switch_on(world, pool, formula, pool.spec.auto_scale_evaluation_interval)
     option = _evaluate(world, pool)
-    resizing.begin_resize(world, pool, RESIZE_TIMEOUT_MS, option or Deallocation.REQUEUE)
+    world.emit(TargetsSet(pool.row, option or Deallocation.REQUEUE))
 
 
 def enable(world: World, pool: Pool, command: EnablePoolAutoScale) -> None:
@@ -85,12 +91,13 @@ def enable(world: World, pool: Pool, command: EnablePoolAutoScale) -> None:
         assert formula is not None
         _switch_on(world, pool, formula, _DEFAULT_INTERVAL_MS if interval_ms is None else interval_ms)
     else:
-        pool.scaling = scaling = scaling._replace(formula=formula or scaling.formula)
+        scaling = scaling._replace(formula=formula or scaling.formula)
         if interval_ms is not None:
-            pool.scaling = scaling._replace(interval_ms=interval_ms, next_ms=world.now_ms + interval_ms)
+            scaling = scaling._replace(interval_ms=interval_ms, next_ms=world.now_ms + interval_ms)
             world.calendar.at(world.now_ms + interval_ms, DueKind.AUTOSCALE, pool.row)
-    pool.scaling_asked_ms = pool.modified_ms = world.now_ms
-    _show_settings(pool)
+        pool.set_scaling(scaling)
+    pool.note_scaling_request(world.now_ms)
+    pool.show_scaling(world.now_ms, _DEFAULT_INTERVAL_MS)
     _evaluate_and_resize(world, pool)
 
 
@@ -98,47 +105,32 @@ def disable(world: World, pool: Pool) -> None:
     """Switch autoscale off: targets and nodes stay, samples are forgotten (AS-52, AS-86)."""
     if pool.state is PoolState.DELETING:
         raise BatchError("PoolBeingDeleted")
-    pool.scaling = None
-    pool.auto_scale = False
-    pool.samples = []
-    pool.modified_ms = world.now_ms
-    _show_settings(pool)
+    pool.set_scaling(None)
+    pool.show_scaling(world.now_ms, _DEFAULT_INTERVAL_MS)
 
 
 def _switch_on(world: World, pool: Pool, formula: str, interval_ms: int) -> None:
     now_ms = world.now_ms
-    pool.auto_scale = True
-    pool.scaling = Scaling(formula, interval_ms, now_ms + interval_ms, pool_samples.next_sample(world, pool))
+    pool.set_scaling(Scaling(formula, interval_ms, now_ms + interval_ms, _next_sample(world, pool)))
     world.calendar.at(now_ms + interval_ms, DueKind.AUTOSCALE, pool.row)
-
-
-def _show_settings(pool: Pool) -> None:
-    scaling = pool.scaling
-    pool.spec = pool.spec.model_copy(
-        update={
-            "enable_auto_scale": scaling is not None,
-            "auto_scale_formula": None if scaling is None else scaling.formula,
-            "auto_scale_evaluation_interval": _DEFAULT_INTERVAL_MS if scaling is None else scaling.interval_ms,
-        }
-    )
 
 
 # -- evaluation ------------------------------------------------------------------------------------------------------
 
 
 def evaluate_when_due(world: World, due: Due) -> None:
-    """An evaluation of the grid (AS-84); only while the pool is active (AS-89)."""
+    """Evaluate the formula at a moment of the grid (AS-84), if the pool is active (AS-89)."""
     pool = world.pools.edit(due.key)
     scaling, now_ms = pool.scaling, world.now_ms
     if scaling is None or scaling.next_ms != now_ms or pool.state is not PoolState.ACTIVE:
         return
-    pool.scaling = scaling._replace(next_ms=now_ms + scaling.interval_ms)
+    pool.set_scaling(scaling._replace(next_ms=now_ms + scaling.interval_ms))
     world.calendar.at(now_ms + scaling.interval_ms, DueKind.AUTOSCALE, pool.row)
     _evaluate_and_resize(world, pool)
 
 
 def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRun:
-    """What a formula comes to on the pool as it is; nothing changes (AS-36, AS-46, AS-87). Raises FormulaError."""
+    """Evaluate a formula on the pool as it is; changes nothing (AS-36, AS-46, AS-87). Raises FormulaError."""
     draw = count()
     inputs = Inputs(
         start=world.scenario.start,
@@ -146,9 +138,9 @@ def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRu
         variables={
             "$TargetDedicatedNodes": pool.target_dedicated,
             "$TargetLowPriorityNodes": pool.target_spot,
-            **pool_samples.now(world, pool),
+            **pool_metrics.now(world, pool),
         },
-        samples=pool_samples.arrived(world, pool, now_ms),
+        samples=pool_metrics.arrived(world, pool, now_ms),
         chance=lambda: draws.uniform(world.seed, "rand", pool.id.lower(), now_ms, next(draw)),
     )
     results = autoscale.parse(formula).evaluate(inputs)
@@ -157,7 +149,7 @@ def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRu
 
 
 def try_out(world: World, pool: Pool, command: EvaluatePoolAutoScale) -> None:
-    """The evaluate operation: the answer is an event and nothing else (AS-87)."""
+    """Evaluate a formula for the evaluate operation: the answer is an event and nothing else (AS-87)."""
     refusal = evaluate_verdict(pool)
     if refusal is not None:
         raise refusal
@@ -166,26 +158,30 @@ def try_out(world: World, pool: Pool, command: EvaluatePoolAutoScale) -> None:
 
 
 def _evaluate_and_resize(world: World, pool: Pool) -> None:
-    """AS-80, AS-81. DECISION: a resize that is just being stopped is left alone until the next evaluation."""
+    """Evaluate the formula, and resize the pool if the targets change (AS-80, AS-81).
+
+    DECISION: a resize that is being stopped is left alone until the next evaluation.
+    """
     before = pool.target_dedicated, pool.target_spot
     option = _evaluate(world, pool)
     if option is None or (pool.target_dedicated, pool.target_spot) == before:
         return
     if pool.allocation is AllocationState.STOPPING:
-        pool.target_dedicated, pool.target_spot = before
+        pool.set_targets(*before)
         return
-    if pool.allocation is AllocationState.RESIZING:
-        resizing.change_course(world, pool)
-    resizing.begin_resize(world, pool, RESIZE_TIMEOUT_MS, option)
+    world.emit(TargetsSet(pool.row, option))
 
 
 def _evaluate(world: World, pool: Pool) -> Deallocation | None:
-    """Evaluate, remember and log it, and set the targets; None after an error, which leaves them (AS-66, AS-67)."""
+    """Evaluate the formula, log it, and set the targets; return how nodes leave.
+
+    After an error the targets stay, and None is returned (AS-66, AS-67).
+    """
     scaling = pool.scaling
     assert scaling is not None
     run = evaluate(world, pool, scaling.formula, world.now_ms)
-    pool.scaling = scaling._replace(runs=(*scaling.runs, run)[-_MOST_RUNS:])
-    pool.target_dedicated, pool.target_spot = run.target_dedicated, run.target_spot
+    pool.set_scaling(scaling._replace(runs=(*scaling.runs, run)[-_MOST_RUNS:]))
+    pool.set_targets(run.target_dedicated, run.target_spot)
     _log(world, pool, scaling.formula, run, ("rule", "AS-90"))
     return None if run.error else Deallocation(dict(run.items)[OPTION])
 
@@ -204,3 +200,29 @@ def _log(world: World, pool: Pool, formula: str, run: AutoScaleRun, *more: tuple
         *more,
     )
     world.log.append(world.now_ms, shape, pool.row)
+
+
+# -- samples ---------------------------------------------------------------------------------------------------------
+
+
+def _next_sample(world: World, pool: Pool) -> Sampling:
+    """Enter the next sample, in 30 s (AS-52)."""
+    sampling = Sampling(world.now_ms + SAMPLE_PERIOD_MS, pool.busy_slot_ms_at(world.now_ms))
+    world.calendar.at(sampling.next_ms, DueKind.AUTOSCALE_SAMPLE, pool.row)
+    return sampling
+
+
+def take_sample(world: World, due: Due) -> None:
+    """Take a sample, before an evaluation of the same moment (AS-53); some are lost (AS-54)."""
+    pool = world.pools.edit(due.key)
+    scaling, now_ms = pool.scaling, world.now_ms
+    if scaling is None or scaling.sampling.next_ms != now_ms or pool.state is not PoolState.ACTIVE:
+        return
+    lost = world.scenario.simulate.auto_scale.sample_loss_probability
+    if not lost or draws.uniform(world.seed, "sample", pool.id.lower(), now_ms) >= lost:
+        busy_slot_ms = pool.busy_slot_ms_at(now_ms) - scaling.sampling.busy_slot_ms
+        cpu_percent = pool_metrics.cpu_percent(world, pool, busy_slot_ms)
+        counts = pool_metrics.task_counts(world, pool)
+        pool.add_sample((now_ms, *counts, *pool_metrics.now(world, pool).values(), cpu_percent))
+    pool.drop_samples(bisect_right(pool.samples, now_ms - _HISTORY_MS, key=itemgetter(0)))
+    pool.set_scaling(scaling._replace(sampling=_next_sample(world, pool)))

@@ -1,4 +1,4 @@
-"""Certificates of the account and what tasks find of them (chapter 23). Nodes get theirs in ``node_setup``."""
+"""Certificates of the account (CERT). Nodes get theirs when they boot, processes in ``processes.execution``."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _S = CertificateState
 
 
 def use_of(world: World, thumbprint: str) -> Use | None:
-    """Who uses a certificate, so that it cannot be deleted (CERT-4); None if nobody does.
+    """Return the pools and nodes that use a certificate, so that it cannot be deleted (CERT-4); None if there are none.
 
-    Pools that refer to it, and nodes that have it: those keep it until they boot again (CERT-2).
+    A node keeps a certificate until it boots again (CERT-2).
     """
 
     def names_it(references: Iterable[CertificateReference]) -> bool:
@@ -45,7 +45,7 @@ def add(world: World, spec: Certificate) -> None:
 
 
 def find(world: World, thumbprint: str) -> CertificateRecord:
-    """The certificate with this thumbprint; refuses with CertificateNotFound."""
+    """Return the certificate with this thumbprint; refuses with CertificateNotFound."""
     record = world.certificates.find(thumbprint)
     if record is None:
         raise BatchError("CertificateNotFound", thumbprint=thumbprint)
@@ -53,7 +53,7 @@ def find(world: World, thumbprint: str) -> CertificateRecord:
 
 
 def delete(world: World, thumbprint: str) -> None:
-    """Delete a certificate; whether it is still in use turns out a little later (CERT-4)."""
+    """Begin to delete a certificate; a little later it is found out whether it is in use (CERT-4)."""
     record = find(world, thumbprint)
     if record.state is _S.DELETING:
         raise BatchError("CertificateBeingDeleted")
@@ -62,7 +62,7 @@ def delete(world: World, thumbprint: str) -> None:
 
 
 def cancel_deletion(world: World, thumbprint: str) -> None:
-    """A certificate that could not be deleted is active again (CERT-4)."""
+    """Make a certificate that could not be deleted active again (CERT-4)."""
     record = find(world, thumbprint)
     if record.state is _S.DELETING:
         raise BatchError("CertificateBeingDeleted")
@@ -72,7 +72,7 @@ def cancel_deletion(world: World, thumbprint: str) -> None:
 
 
 def deletion_is_over(world: World, due: Due) -> None:
-    """The certificate is gone, unless somebody uses it (CERT-4)."""
+    """Delete the certificate, or fail to because a pool or node uses it (CERT-4)."""
     record = world.certificates[due.key]
     use = use_of(world, record.spec.thumbprint)
     world.certificates.set_state(world.now_ms, record.row, None if use is None else _S.DELETE_FAILED, use)

@@ -25,13 +25,13 @@ from engine.rules import (
     users,
 )
 from engine.rules.decisions.jobs import check
-from engine.rules.decisions.pools import create_refusals
 from engine.rules.tasks import operations
 from engine.specs import commands as c
 from engine.specs import refusals
+from engine.state.nodes import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from engine.specs.commands import Command, OnNode
     from engine.specs.task import TaskSpec
@@ -57,7 +57,7 @@ def execute(world: World, command: Command, extras: Extras = NOTHING) -> None:
     if rule is None:
         raise BatchError("UnsupportedRequestVersion", f"{command.NAME} is not simulated")
     rule(world, command, extras)
-    spot.seek_everywhere(world)
+    spot.enter_attempts(world)
 
 
 def _refuse(found: Sequence[refusals.Refusal]) -> None:
@@ -87,9 +87,7 @@ def _node(world: World, command: OnNode) -> int:
 
 
 def _create_pool(world: World, command: c.CreatePool, _: Extras) -> None:
-    spec = command.spec
-    _refuse(create_refusals(world, spec))
-    pools.create(world, spec)
+    pools.create(world, command.spec)
 
 
 def _delete_pool(world: World, command: c.DeletePool, _: Extras) -> None:
@@ -98,17 +96,12 @@ def _delete_pool(world: World, command: c.DeletePool, _: Extras) -> None:
 
 def _update_pool(world: World, command: c.UpdatePool, _: Extras) -> None:
     pool = pools.find(world, command.pool_id)
-    _change_pool(world, pool, pools.patched(command))
+    pools.update(world, pool, pools.patched(command))
 
 
 def _replace_properties(world: World, command: c.ReplacePoolProperties, _: Extras) -> None:
     pool = pools.find(world, command.pool_id)
-    _change_pool(world, pool, pools.replaced(pool, command))
-
-
-def _change_pool(world: World, pool: Pool, given: Mapping[str, object]) -> None:
-    _refuse(pools.update_refusals(world, pool, given))
-    pools.update(world, pool, given)
+    pools.update(world, pool, pools.replaced(pool, command))
 
 
 def _resize_pool(world: World, command: c.ResizePool, _: Extras) -> None:
@@ -160,16 +153,16 @@ def _remove_nodes(world: World, command: c.RemoveNodes, _: Extras) -> None:
 
 
 def _reboot(world: World, command: c.RebootNode, _: Extras) -> None:
-    node_operations.operate(world, _node(world, command), node_operations.REBOOT, command.node_reboot_option)
+    node_operations.operate(world, _node(world, command), Operation.REBOOT, command.node_reboot_option)
 
 
 def _reimage(world: World, command: c.ReimageNode, _: Extras) -> None:
-    node_operations.operate(world, _node(world, command), node_operations.REIMAGE, command.node_reimage_option)
+    node_operations.operate(world, _node(world, command), Operation.REIMAGE, command.node_reimage_option)
 
 
 def _deallocate(world: World, command: c.DeallocateNode, _: Extras) -> None:
     option = command.node_deallocate_option
-    node_operations.operate(world, _node(world, command), node_operations.DEALLOCATE, option)
+    node_operations.operate(world, _node(world, command), Operation.DEALLOCATE, option)
 
 
 def _start_node(world: World, command: c.StartNode, _: Extras) -> None:

@@ -19,7 +19,7 @@ from engine.base.terms import SubtaskState
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules.decisions.preparation import may_run
-from engine.rules.processes import disk_space, execution, launches, setup, uploads
+from engine.rules.processes import disk_space, execution, launches, uploads
 from engine.state.instances import ENDED_WELL, Ending, Mark
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
 from engine.world.facts import GangAttemptEnded, TaskLeftNode
@@ -129,7 +129,7 @@ def _coordination_ending(world: World, task: int, gang: Gang, subtask: int) -> E
     node, started_ms = gang.nodes[subtask], world.tasks.started[task]
     launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt, started_ms)
     plan = world.executor.plan(launch)
-    setup.forget(world, node, launch.directory)
+    world.nodes.forget_setup(node, launch.directory)
     if plan.failure is not None:
         return Ending(None, plan.failure)
     spec, job = world.tasks.spec(task), world.jobs[world.tasks.profile_of(task).job]
@@ -170,7 +170,7 @@ def _conclude(
     nodes = world.nodes_of(task)
     world.emit(GangAttemptEnded(task, plan, final))
     for node in nodes:
-        disk_space.look(world, node)
+        disk_space.report_if_full(world, node)
     for node in nodes:
         world.emit(TaskLeftNode(node, profile.required_slots))
 

@@ -1,4 +1,4 @@
-"""What a booting node gets before its start task (START-3): certificates, packages, container images, file systems.
+"""The setup of a booting node before its start task (START-3): packages, container images and file systems.
 
 The references are those of the pool at the moment of the boot (POOL-15, APP-5). What cannot be had makes the node
 unusable, and only a reboot tries again (APP-4, CONT-2, FILE-13).
@@ -9,47 +9,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.failures import failure
-from engine.base.paths import APPLICATIONS, MOUNTS
-from engine.rules import nodes
+from engine.base.paths import MOUNTS
 from engine.rules.decisions import containers, storage
-from engine.rules.decisions.packages import packages_of
 from engine.rules.processes import disk_space
 from engine.rules.processes.deliveries import Delivery
 from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
-from engine.world.facts import NodeBroken
+from engine.world.facts import NodeBroken, NodeSetUp
 
 if TYPE_CHECKING:
     from engine.base.failures import FailureInfo
     from engine.specs.machine import MountConfiguration
-    from engine.state.nodes import Node
-    from engine.state.pools import Pool
+    from engine.world.facts import NodeBooted
     from engine.world.world import World
 
 
-def forget(world: World, node: int, record: Node, pool: Pool) -> None:
-    """The node boots: what it is to have is what the pool asks for now (POOL-15); half a package is no use."""
-    record.packages = packages_of(world.account, pool.packages)
-    record.certificates = pool.certificates
-    record.is_set_up = False
-    record.setups.clear()
-    for application in world.disks[node].listdir(APPLICATIONS):
-        for version in world.disks[node].listdir(f"{APPLICATIONS}/{application}"):
-            directory = f"{APPLICATIONS}/{application}/{version}"
-            if directory not in record.arrivals:
-                world.disks.edit(node).delete(directory)
-
-
-def begin(world: World, node: int) -> None:
-    """Batch runs on the node: set it up as its pool asks for, then comes the start task (START-3, CERT-2)."""
-    record = world.nodes.edit(node)
-    record.is_set_up = True
+def node_booted(world: World, booted: NodeBooted) -> None:
+    """Bring to the node what its pool asks for (START-3, CERT-2)."""
+    node = booted.node
+    world.nodes.mark_set_up(node)
     pool = world.pool_of(node)
     delivery = Delivery(world, node)
     if disk_space.is_full(world, node):
         delivery.refuse(failure("DiskFull"))
     for reference in pool.packages:
         package = world.account.package_verdict(reference)
-        assert not isinstance(package, str)  # the pool was looked at before (APP-3)
+        assert not isinstance(package, str)  # checked when the pool was created or changed (APP-3)
         delivery.bring_package(package)
     configuration = containers.configuration_of(pool.spec)
     for name in configuration.container_image_names if configuration is not None else ():
@@ -63,16 +47,16 @@ def begin(world: World, node: int) -> None:
     elif delay_ms:
         world.enter_node_step(node, delay_ms)
     else:
-        nodes.booted(world, node)
+        world.emit(NodeSetUp(node))
 
 
 def _mount(world: World, node: int, mount: MountConfiguration) -> FailureInfo | None:
-    """Make one file system available below ``fsmounts``; why it cannot be (FILE-13).
+    """Make one file system available below ``fsmounts``; return why it cannot be, or None (FILE-13).
 
     What tasks write there stays on the node: other nodes do not see it. DECISION.
     """
     given = mount.given
-    assert given is not None  # the pool was looked at before
+    assert given is not None  # checked when the pool was created
     match given:
         case AzureBlobFileSystemConfiguration():
             source, is_azure = given.url, True

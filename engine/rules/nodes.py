@@ -1,123 +1,117 @@
-"""The life of a node from allocation to the moment it is ready, and to its end (chapter 5).
+"""The life of a node from the allocation of its VM to the moment it is ready, and its departure (NODE).
 
-Each state that passes by itself has one pending entry in the calendar; ``node_step`` does what comes next.
-Operations by users are in ``node_operations``, faults in ``faults``.
+A state that passes by itself has one entry in the calendar, ``NODE_STEP``. Operations by users are in
+``node_operations``, failures and evictions in ``faults``, the setup of a booting node in ``node_setup``.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
-from engine.events.calendar import Due
-from engine.rules import (
-    faults,
-    node_operations,
-    node_setup,
-    os_upgrade,
-    release,
-    resizing,
-    start_task,
-)
+from engine.base.terms import NodeState, OsFamily, SchedulingState
 from engine.rules.decisions import network
-from engine.rules.tasks import interruptions
+from engine.rules.decisions.packages import packages_of
+from engine.rules.processes.deliveries import discard_unfinished_packages
 from engine.specs import draws
 from engine.specs.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
 from engine.state.disks import Disk
 from engine.state.nodes import Node
+from engine.world.facts import ContactWaitEnded, NodeBooted, NodeCutOff, NodeGone, NodeSetUp, NodeStopped
 
 if TYPE_CHECKING:
+    from engine.events.calendar import Due
     from engine.state.pools import Pool
+    from engine.world.facts import (
+        NodeLeaving,
+        NodeLost,
+        NodeUsable,
+        StartTaskFailed,
+        VmAllocated,
+        VmReplaced,
+        VmStarted,
+    )
     from engine.world.world import World
 
-# TIME-5: a reboot comes back in a third of the time that a new machine needs.
+# TIME-5: a reboot takes a third of the time that a new machine needs.
 REBOOT_SHARE = 3
 
 
-def allocate(world: World, pool: Pool, *, dedicated: bool) -> int:
-    """A VM has been obtained for the pool: a new node in ``creating`` (NODE-2, NODE-3, NODE-4); returns its row."""
-    now_ms = world.now_ms
+# -- allocation ------------------------------------------------------------------------------------------------------
+
+
+def vm_allocated(world: World, allocated: VmAllocated) -> None:
+    """Add a node in state ``creating`` to the pool (NODE-2, NODE-3, NODE-4)."""
+    pool, dedicated = world.pools[allocated.pool], allocated.dedicated
     position = len(pool.nodes)
-    ip = _take_address(pool)
-    node_id = _id_of(world, pool, position, dedicated)
-    record = Node(pool.row, position, node_id, dedicated=dedicated, now_ms=now_ms, ip=ip)
+    ip = pool.take_address()
+    node_id = _id_of(world, pool, position, dedicated=dedicated)
+    record = Node(pool.row, position, node_id, dedicated=dedicated, now_ms=world.now_ms, ip=ip)
     node = world.nodes.add(record, pool.slots)
-    pool.nodes.append(node)
-    if dedicated:
-        pool.dedicated_bits |= 1 << position
-    world.enter_node_step(node, world.node_ms(pool, "starting", position, record.boots))
-    return node
+    pool.add_node(node, dedicated=dedicated)
+    _enter_creating_step(world, node)
 
 
-def replace_vm(world: World, node: int) -> None:
-    """A VM has been obtained for a preempted node, which keeps its id and begins anew (SPOT-5)."""
+def vm_replaced(world: World, replaced: VmReplaced) -> None:
+    """Let a preempted node begin anew under its id (SPOT-5)."""
+    world.nodes.set_state(world.now_ms, replaced.node, NodeState.CREATING)
+    _enter_creating_step(world, replaced.node)
+
+
+def _enter_creating_step(world: World, node: int) -> None:
     record = world.nodes[node]
-    world.nodes.set_state(world.now_ms, node, NodeState.CREATING)
     world.enter_node_step(node, world.node_ms(world.pool_of(node), "starting", record.position, record.boots))
 
 
-def _take_address(pool: Pool) -> int:
-    """The lowest address that is free (NODE-4)."""
-    if pool.free_addresses:
-        return heappop(pool.free_addresses)
-    pool.addresses += 1
-    return pool.addresses - 1
-
-
-def _id_of(world: World, pool: Pool, position: int, dedicated: bool) -> str:
+def _id_of(world: World, pool: Pool, position: int, *, dedicated: bool) -> str:
     if world.options.classic_node_ids or pool.os is OsFamily.CLOUD_SERVICE:
         allocated = world.scenario.start + timedelta(milliseconds=world.now_ms)
         return draws.classic_node_id(world.seed, f"{pool.id}/{pool.row}", position + 1, allocated)
     return draws.node_id(world.seed, f"{pool.id}/{pool.row}", position + 1, dedicated=dedicated)
 
 
+# -- states that pass by themselves ----------------------------------------------------------------------------------
+
+
 def node_step(world: World, due: Due) -> None:
-    """The node's state has lasted as long as it was to last."""
+    """Go on from a state that has lasted as long as it lasts."""
     node = due.key
-    record = world.nodes[node]
-    if record.token != due.token:
+    if world.nodes[node].token != due.token:
         return
     match world.nodes.state_of(node):
-        case NodeState.CREATING | NodeState.REBOOTING | NodeState.REIMAGING | NodeState.UPGRADING_OS:
-            boot(world, node)
+        case (
+            NodeState.CREATING | NodeState.REBOOTING | NodeState.REIMAGING | NodeState.UPGRADING_OS | NodeState.UNUSABLE
+        ):
+            _boot(world, node)
         case NodeState.STARTING if network.blocked_ports(world, world.pool_of(node)):
-            faults.never_reached(world, node)
+            world.emit(NodeCutOff(node))
         case NodeState.STARTING:
-            if world.nodes[node].is_set_up:
-                booted(world, node)
-            else:
-                node_setup.begin(world, node)
+            world.emit(NodeSetUp(node) if world.nodes[node].is_set_up else NodeBooted(node))
         case NodeState.LEAVING_POOL:
-            vanish(world, node)
+            _vanish(world, node)
         case NodeState.DEALLOCATING:
             world.nodes.set_state(world.now_ms, node, NodeState.DEALLOCATED)
             world.cancel_node_step(node)
-        case NodeState.UNUSABLE:
-            boot(world, node)
         case NodeState.UNKNOWN:
-            faults.contact_is_over(world, node)
+            world.emit(ContactWaitEnded(node))
 
 
-def boot(world: World, node: int) -> None:
-    """The VM is up and Batch is starting on it (NODE-9); how long that takes depends on where it comes from."""
+def vm_started(world: World, started: VmStarted) -> None:
+    """Boot a node that was deallocated."""
+    _boot(world, started.node)
+
+
+def _boot(world: World, node: int) -> None:
+    """Enter state ``starting`` (NODE-9); how long it lasts depends on the state before."""
     pool = world.pool_of(node)
-    record = world.nodes.edit(node)
     came_from = world.nodes.state_of(node)
-    world.nodes.set_state(world.now_ms, node, NodeState.STARTING)
-    record.boots += 1
-    record.boot_ms = world.now_ms
-    record.errors = ()
-    record.recover_ms = record.lost_ms = None
-    record.start_spec = pool.start_task
-    record.start_task = None
-    node_setup.forget(world, node, record, pool)
-    record.recovering = came_from is NodeState.UNUSABLE
+    packages = packages_of(world.account, pool.packages)
+    world.nodes.boot(world.now_ms, node, pool.start_task, packages, pool.certificates)
+    discard_unfinished_packages(world, node)
+    record = world.nodes[node]
     if network.blocked_ports(world, pool):
-        world.enter_node_step(node, BLOCK_NOTICED_MS)
-        return
-    if came_from is NodeState.DEALLOCATED:
+        delay_ms = BLOCK_NOTICED_MS
+    elif came_from is NodeState.DEALLOCATED:
         chance = draws.uniform(world.seed, "start", pool.id.lower(), record.position, record.boots)
         delay_ms = draws.draw_ms(NODE_TIMINGS[pool.os].start, chance)
     else:
@@ -127,21 +121,12 @@ def boot(world: World, node: int) -> None:
     world.enter_node_step(node, delay_ms)
 
 
-def booted(world: World, node: int) -> None:
-    """Batch runs on the node, which is set up: the start task, if there is one, comes next (START-2 to START-5)."""
-    spec = world.nodes[node].start_spec
-    world.cancel_node_step(node)
-    if spec is not None and spec.wait_for_success:
-        world.nodes.set_state(world.now_ms, node, NodeState.WAITING_FOR_START_TASK)
-        start_task.start(world, node, rule="START-4")
-        return
-    become_ready(world, node)
-    if spec is not None:
-        start_task.start(world, node, rule="START-5")
+# -- ready or not ----------------------------------------------------------------------------------------------------
 
 
-def become_ready(world: World, node: int) -> None:
-    """The node can run tasks, or still does, unless its scheduling is disabled (NODE-9, POOL-10)."""
+def node_usable(world: World, usable: NodeUsable) -> None:
+    """Enter the state in which the node runs tasks, or ``offline`` if its scheduling is disabled (NODE-9, POOL-10)."""
+    node = usable.node
     if world.nodes.busy(node):
         state = NodeState.RUNNING
     else:
@@ -149,45 +134,42 @@ def become_ready(world: World, node: int) -> None:
         state = NodeState.OFFLINE if disabled else NodeState.IDLE
     world.nodes.set_state(world.now_ms, node, state)
     world.scheduler.update_eligibility(node)
-    node_operations.drained(world, node)
-    if world.nodes.state_of(node) is state:
-        for row in release.owed_rows(world, node):
-            release.node_is_ready(world, node, row)
-    os_upgrade.look_at_upgrade(world, world.pool_of(node))
 
 
-def start_task_failed(world: World, node: int) -> None:
-    """The node is of no use until somebody does something (START-6); no job waits for it any more (REL-13)."""
-    world.nodes.set_state(world.now_ms, node, NodeState.START_TASK_FAILED)
-    for row in release.owed_rows(world, node):
-        release.give_up(world, row)
-    node_operations.drained(world, node)
-    os_upgrade.look_at_upgrade(world, world.pool_of(node))
+def start_task_failed(world: World, failed: StartTaskFailed) -> None:
+    """Enter state ``starttaskfailed``, until somebody acts (START-6)."""
+    world.nodes.set_state(world.now_ms, failed.node, NodeState.START_TASK_FAILED)
 
 
-def leave(world: World, node: int, option: Deallocation) -> None:
-    """The node is being removed; what still runs on it is requeued or terminated (RSZ-4, RSZ-7)."""
-    pool = world.pool_of(node)
-    record = world.nodes.edit(node)
-    record.operation = None
-    record.evicted_ms = None
-    start_task.stop(world, node)
+def clear_disk(world: World, stopped: NodeStopped | NodeLost) -> None:
+    """Wipe the disk if it is lost; else keep it without the packages that were still on their way (NOP-12)."""
+    node = stopped.node
+    if stopped.disk is Disk.WIPED:
+        world.disks.wipe(node)
+        world.nodes.wipe_disk(world.now_ms, node)
+    else:
+        world.nodes.discard_arrivals(world.now_ms, node)
+
+
+# -- departure -------------------------------------------------------------------------------------------------------
+
+
+def node_leaving(world: World, leaving: NodeLeaving) -> None:
+    """Enter state ``leavingpool``; what still runs on the node is requeued or terminated (RSZ-4, RSZ-7)."""
+    node, record = leaving.node, world.nodes[leaving.node]
+    world.nodes.set_operation(node, None)
+    world.nodes.announce_eviction(node, None)
     world.nodes.set_state(world.now_ms, node, NodeState.LEAVING_POOL)
     world.scheduler.update_eligibility(node)
-    interruptions.stop_tasks(world, node, option, "RSZ-4")
-    interruptions.stop_instances(world, node, Disk.WIPED, "PREP-19", by_user=True)
-    world.enter_node_step(node, world.node_ms(pool, "removal", record.position, record.boots))
-    os_upgrade.look_at_upgrade(world, pool)
+    world.emit(NodeStopped(node, leaving.option, Disk.WIPED, "RSZ-4", "PREP-19"))
+    delay_ms = world.node_ms(world.pool_of(node), "removal", record.position, record.boots)
+    world.enter_node_step(node, delay_ms)
 
 
-def vanish(world: World, node: int) -> None:
-    """The node is gone: its id and address are free again (RSZ-7)."""
-    pool = world.pools.edit(world.nodes[node].pool)
+def _vanish(world: World, node: int) -> None:
+    """Take the node out of its pool: its id and address are free again (RSZ-7)."""
     world.cancel_node_step(node)
-    record = world.nodes.edit(node)
-    record.gone_ms = world.now_ms
     world.nodes.set_state(world.now_ms, node, None)
     world.disks.wipe(node)
-    heappush(pool.free_addresses, record.ip)
-    pool.victims.discard(node)
-    resizing.look_at_resize(world, pool)
+    world.pool_of(node).remove_node(node, world.nodes[node].ip)
+    world.emit(NodeGone(node))

@@ -1,4 +1,4 @@
-"""Another version of the guest operating system for the nodes of a cloud service pool (POOL-22).
+"""The upgrade of the guest operating system of a cloud service pool (POOL-22).
 
 Nodes are upgraded by update domains, one after the other, so that four fifths of the pool go on working. A node that
 starts when its turn comes is upgraded as soon as it is up; one that cannot be reached is left out.
@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
 from engine.base.terms import NodeState, PoolState
-from engine.rules import node_operations
 from engine.rules.decisions import membership
+from engine.world.facts import UpgradeDue
 
 if TYPE_CHECKING:
     from engine.specs.machine import CloudServiceConfiguration
     from engine.state.pools import Pool
+    from engine.world.facts import NodeLeaving, NodePreempted, NodeUnusable, NodeUsable, StartTaskFailed
     from engine.world.world import World
 
 _N = NodeState
 UPDATE_DOMAINS = 5
 NEWEST = "*"
-_STARTS = (_N.STARTING, _N.WAITING_FOR_START_TASK, _N.REBOOTING, _N.REIMAGING)
 _UNDER_WAY = (_N.UPGRADING_OS, _N.STARTING, _N.WAITING_FOR_START_TASK)
 _RELEASE = re.compile(r"(?:WA-GUEST-OS-)?(?P<family>\d)\.\d+(?:_\d{6}-\d{2})?", re.ASCII | re.IGNORECASE)
 
 
 def upgrade_verdict(pool: Pool, version: str) -> BatchError | None:
-    """Why the service refuses to upgrade the pool to ``version``; None if it begins.
+    """Return why the service refuses to upgrade the pool to ``version``; None if it begins.
 
     DECISION: every release of the pool's family is on offer, so ``OSVersionDisabled`` and ``OSVersionExpired`` never
     come. A release is named as in ``WA-GUEST-OS-5.20_201806-01``; ``*`` is the newest.
@@ -53,40 +53,32 @@ def _is_release(version: str, machine: CloudServiceConfiguration) -> bool:
 
 
 def upgrade(world: World, pool: Pool, version: str) -> None:
-    """Let the update domains follow one another; nodes that are still to come have the new version from the start."""
+    """Upgrade the update domains one after the other; nodes that come later have the new version from the start."""
     refusal = upgrade_verdict(pool, version)
     if refusal is not None:
         raise refusal
     machine = pool.spec.cloud_service_configuration
     assert machine is not None
     machine = machine.model_copy(update={"os_version": version})
-    pool.spec = pool.spec.model_copy(update={"cloud_service_configuration": machine})
-    pool.modified_ms = world.now_ms
+    pool.change(world.now_ms, {"cloud_service_configuration": machine})
     booted = [node for node in membership.present_nodes(world, pool) if world.nodes.state_of(node) is not _N.CREATING]
-    pool.upgrade = ((), *(tuple(booted[first::UPDATE_DOMAINS]) for first in range(UPDATE_DOMAINS)))
-    look_at_upgrade(world, pool)
+    pool.begin_upgrade([booted[first::UPDATE_DOMAINS] for first in range(UPDATE_DOMAINS)])
+    _go_on(world, pool)
 
 
-def look_at_upgrade(world: World, pool: Pool) -> None:
-    """A node has come to rest: when nothing of its update domain is under way any more, the next one begins."""
+def node_at_rest(world: World, node: NodeUsable | StartTaskFailed | NodeUnusable | NodeLeaving | NodePreempted) -> None:
+    """Go on with the upgrade of the node's pool."""
+    _go_on(world, world.pool_of(node.node))
+
+
+def _go_on(world: World, pool: Pool) -> None:
+    """Begin with the next update domain when no node of the present one is being upgraded any more."""
     while pool.upgrade and not any(is_under_way(world, node) for node in pool.upgrade[0]):
-        pool.upgrade = pool.upgrade[1:]
-        _upgrade_domain(world, pool)
+        pool.end_update_domain()
+        for node in pool.upgrade[0] if pool.upgrade else ():
+            world.emit(UpgradeDue(node))
 
 
 def is_under_way(world: World, node: int) -> bool:
-    """Whether the upgrade of the node has begun, or will when it is up, and has not ended."""
-    operation = world.nodes[node].operation
-    waits = operation is not None and operation.name == node_operations.UPGRADE
-    return waits or world.nodes.state_of(node) in _UNDER_WAY
-
-
-def _upgrade_domain(world: World, pool: Pool) -> None:
-    for node in pool.upgrade[0] if pool.upgrade else ():
-        state, operation = world.nodes.state_of(node), world.nodes[node].operation
-        if operation is not None and operation.name == node_operations.REMOVE:
-            continue
-        if state in _STARTS:
-            node_operations.begin_when_up(world, node, node_operations.UPGRADE)
-        elif state in node_operations.REINSTALLED_IN:
-            node_operations.carry_out(world, node, node_operations.UPGRADE)
+    """Return whether the upgrade of the node has begun, or will when it is up, and has not ended."""
+    return world.nodes[node].awaits_upgrade or world.nodes.state_of(node) in _UNDER_WAY

@@ -1,12 +1,11 @@
-"""Pools as a whole (chapter 3): create, update, delete. Growing and shrinking is in ``resizing``."""
+"""Creation, change and deletion of pools (POOL). Growing and shrinking is in ``resizing``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
-from engine.base.terms import AllocationState, Deallocation, JobDefaultOrder, NodeState, PoolState
-from engine.rules import autoscaling, node_operations, resizing
+from engine.base.terms import AllocationState, Deallocation, NodeState, PoolState
 from engine.rules.decisions import membership
 from engine.rules.decisions.pools import create_verdict
 from engine.specs.base import wire_name
@@ -15,14 +14,14 @@ from engine.specs.pool import PoolReplacement
 from engine.specs.refusals import pool_update_refusals
 from engine.state.jobs import UNBOUND
 from engine.state.pools import Pool
+from engine.world.facts import NodeRemovalRequested, PoolCreated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engine.specs.commands import ReplacePoolProperties, UpdatePool
     from engine.specs.pool import PoolSpec
-    from engine.specs.refusals import Refusal
-    from engine.world.facts import AutoPoolReleased, AutoPoolRequested
+    from engine.world.facts import AutoPoolReleased, AutoPoolRequested, NodeGone
     from engine.world.world import World
 
 # POOL-2: properties that a PATCH may change whatever nodes there are; every other one needs an empty pool.
@@ -31,53 +30,50 @@ _MODE = "target_node_communication_mode"
 
 
 def find(world: World, pool_id: str) -> Pool:
-    """The pool of this id; refuses with PoolNotFound."""
+    """Return the pool of this id; refuses with PoolNotFound."""
     pool = world.pools.find(pool_id)
     if pool is None:
         raise BatchError("PoolNotFound", poolId=pool_id)
     return world.pools.edit(pool.row)
 
 
-def update_refusals(world: World, pool: Pool, given: Mapping[str, object]) -> list[Refusal]:
-    """What the service refuses in a change of the pool, whatever state it is in (POOL-14)."""
-    classic, networks = world.options.classic_size_rules, world.scenario.simulate.network
-    return pool_update_refusals(given, pool.spec, world.account, classic_size_rules=classic, networks=networks)
+# -- creation --------------------------------------------------------------------------------------------------------
 
 
-def create(world: World, spec: PoolSpec) -> Pool:
+def create(world: World, spec: PoolSpec) -> None:
     """Create a pool; the initial sizing is an ordinary resize (POOL-7, POOL-8, POOL-9)."""
     refusal = create_verdict(world, spec)
     if refusal is not None:
         raise refusal
     size = vm_size(spec.vm_size)
-    assert size is not None  # the body was looked at before
+    assert size is not None  # one of the refusals
     pool = Pool(len(world.pools), spec, size, spec.os_family, world.now_ms)
     grows = bool(pool.target_dedicated or pool.target_spot or pool.auto_scale)
     world.pools.create(world.now_ms, pool, AllocationState.RESIZING if grows else AllocationState.STEADY)
     for job in world.jobs.present():
         if job.pool == UNBOUND and job.pool_id.lower() == pool.id.lower():
             world.bind_job(job)
-    if pool.auto_scale:
-        autoscaling.begin(world, pool)
-    elif grows:
-        resizing.begin_resize(world, pool, spec.resize_timeout, Deallocation.REQUEUE)
-    return pool
+    world.emit(PoolCreated(pool.row))
 
 
 def auto_pool_requested(world: World, requested: AutoPoolRequested) -> None:
-    """Create the pool that a job or a job schedule brings along (AUTO-2)."""
+    """Create the pool of a job or job schedule (AUTO-2)."""
     create(world, requested.spec)
 
 
+# -- change ----------------------------------------------------------------------------------------------------------
+
+
 def patched(command: UpdatePool) -> dict[str, object]:
-    """What a PATCH replaces, by the names of the specification: what is given (POOL-14)."""
+    """Return what a PATCH replaces, by the names of the specification: what is given (POOL-14)."""
     return {name: getattr(command, name) for name in command.model_fields_set - {"pool_id"}}
 
 
 def replaced(pool: Pool, command: ReplacePoolProperties) -> dict[str, object]:
-    """What ``updateproperties`` replaces: everything that can change on a living pool, what is absent too (POOL-14).
+    """Return what ``updateproperties`` replaces: everything that can change while there are nodes (POOL-14).
 
-    DECISION: how nodes communicate stays as it is where nothing is said of it, for that needs an empty pool.
+    Absent properties get their defaults. DECISION: the communication mode stays where it is absent, since a change of
+    it needs an empty pool.
     """
     given: dict[str, object] = {name: getattr(command, name) for name in PoolReplacement.model_fields}
     mode = given.pop(_MODE)
@@ -85,10 +81,14 @@ def replaced(pool: Pool, command: ReplacePoolProperties) -> dict[str, object]:
 
 
 def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
-    """What is given is replaced; most of it only while the pool has no nodes (POOL-14, POOL-16, POOL-17).
+    """Replace what is given; most of it only while the pool has no nodes (POOL-14, POOL-16, POOL-17).
 
-    DECISION: nodes that have been asked for count as nodes, since they come as they were asked for.
+    DECISION: requested nodes count as nodes, since they come as they were requested.
     """
+    classic, networks = world.options.classic_size_rules, world.scenario.simulate.network
+    refused = pool_update_refusals(given, pool.spec, world.account, classic_size_rules=classic, networks=networks)
+    if refused:
+        raise refused[0].error()
     if pool.state is PoolState.DELETING:
         raise BatchError("PoolBeingDeleted")
     fixed = sorted(wire_name(name) for name in set(given) - _LIVE)
@@ -96,53 +96,42 @@ def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
         raise BatchError(
             "OperationInvalidForCurrentState", f"{', '.join(fixed)} can change only while the pool has no nodes"
         )
-    pool.spec = pool.spec.model_copy(update=given)
-    pool.modified_ms = world.now_ms
-    # Nodes that are there keep what they have until they boot (POOL-15).
-    pool.start_task = pool.spec.start_task
-    pool.packages = pool.spec.application_package_references
-    pool.certificates = pool.spec.certificate_references
-    pool.metadata = pool.spec.metadata
-    if "vm_size" in given:
-        size = vm_size(pool.spec.vm_size)
-        assert size is not None  # the body was looked at before
-        pool.size = size
-    pool.os = pool.spec.os_family
-    pool.fill = pool.spec.task_scheduling_policy.node_fill_type
-    pool.oldest_first = pool.spec.task_scheduling_policy.job_default_order is JobDefaultOrder.CREATION_TIME
-    if pool.slots != pool.spec.task_slots_per_node:
-        pool.slots = pool.spec.task_slots_per_node
-        pool.buckets = [0] * (pool.slots + 1)
-    pool.choose_filling()
+    new_size = given.get("vm_size")
+    pool.change(world.now_ms, given, vm_size(new_size) if isinstance(new_size, str) else None)
     world.scheduler.reorder_turns(pool)
 
 
+# -- deletion --------------------------------------------------------------------------------------------------------
+
+
 def delete(world: World, pool: Pool) -> None:
-    """Delete a pool: its nodes go, tasks are requeued, jobs stay and wait (RSZ-10, POOL-17, POOL-19)."""
+    """Delete a pool: its nodes leave, tasks are requeued, jobs stay and wait (RSZ-10, POOL-17, POOL-19)."""
     if pool.state is PoolState.DELETING:
         raise BatchError("PoolBeingDeleted")
     world.pools.set_state(world.now_ms, pool.row, PoolState.DELETING)
-    pool.token += 1
-    pool.pending.clear()
-    pool.wanted = ()
-    pool.upgrade = ()
-    for job in world.jobs_of(pool):
-        job.in_turn = False
-    pool.turns = []
-    here = [node for node in membership.present_nodes(world, pool) if world.nodes.state[node] != NodeState.LEAVING_POOL]
-    pool.victims.update(membership.present_nodes(world, pool))
-    for node in here:
-        node_operations.remove(world, node, Deallocation.REQUEUE)
-    look_at_deletion(world, pool)
+    pool.begin_deletion(world.jobs_of(pool))
+    present = membership.present_nodes(world, pool)
+    staying = [node for node in present if world.nodes.state[node] != NodeState.LEAVING_POOL]
+    pool.add_victims(present)
+    for node in staying:
+        world.emit(NodeRemovalRequested(node, Deallocation.REQUEUE))
+    _remove_if_empty(world, pool)
 
 
 def auto_pool_released(world: World, released: AutoPoolReleased) -> None:
-    """Delete the pool of a job or a job schedule that is over (AUTO-3)."""
-    delete(world, world.pools[released.pool])
+    """Delete the pool of a job or job schedule that has ended (AUTO-3)."""
+    delete(world, world.pools.edit(released.pool))
 
 
-def look_at_deletion(world: World, pool: Pool) -> None:
-    """The pool disappears when its last node has, however long that takes (RSZ-10, RSZ-11)."""
+def node_gone(world: World, gone: NodeGone) -> None:
+    """Remove a pool that is being deleted with its last node."""
+    pool = world.pool_of(gone.node)
+    if pool.state is PoolState.DELETING:
+        _remove_if_empty(world, pool)
+
+
+def _remove_if_empty(world: World, pool: Pool) -> None:
+    """Remove the pool when its last node has left, however long that takes (RSZ-10, RSZ-11)."""
     if pool.victims:
         return
     world.pools.set_state(world.now_ms, pool.row, None)

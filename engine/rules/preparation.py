@@ -94,7 +94,7 @@ def preparation_ended(world: World, due: Due) -> None:
     else:
         _failed(world, job, node, row, ending, rule="PREP-9" if prep.wait_for_success else "PREP-14")
     if hook.plain is None:
-        disk_space.look(world, node)
+        disk_space.report_if_full(world, node)
 
 
 def _succeeded(world: World, job: Job, node: int, row: int) -> None:

@@ -22,7 +22,7 @@ from engine.world.facts import NodeDrained, ReleaseEnded
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
-    from engine.world.facts import InstanceInterrupted, JobEnding
+    from engine.world.facts import InstanceInterrupted, JobEnding, NodeUnreachable, NodeUsable, StartTaskFailed
     from engine.world.world import World
 
 # REL-13: how long a job waits for a node that cannot be reached.
@@ -123,7 +123,7 @@ def release_ended(world: World, due: Due) -> None:
         ran_out = ending.failure is TIME_LIMIT
         complete(world, job, row, ending, rule="REL-9" if ran_out else "REL-7")
     if hook.plain is None:
-        disk_space.look(world, node)
+        disk_space.report_if_full(world, node)
 
 
 def complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> None:
@@ -137,20 +137,35 @@ def complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> Non
 # -- what happens to the node ----------------------------------------------------------------------------------------
 
 
-def owed_rows(world: World, node: int) -> list[int]:
+def _owed_rows(world: World, node: int) -> list[int]:
     """Return the instances whose release waits for this node."""
     instances = world.instances
     return [row for row in instances.rows_on(node) if instances.mark[row] & Mark.RELEASE_OWED]
 
 
-def node_is_ready(world: World, node: int, row: int) -> None:
-    """The node is up again: a release that it owes starts (REL-10, REL-13)."""
+def node_usable(world: World, usable: NodeUsable) -> None:
+    """Start the releases that the node owes, if no operation has taken it at once (REL-10, REL-13)."""
+    if world.nodes.state[usable.node] not in _READY:
+        return
     instances = world.instances
-    job = world.jobs[instances.job[row]]
-    if owes_release(instances.mark[row]) and job.state is not None:
-        start(world, job, node, row, rule="REL-10" if instances.release_runs[row] else "REL-13")
-    else:
+    for row in _owed_rows(world, usable.node):
+        job = world.jobs[instances.job[row]]
+        if owes_release(instances.mark[row]) and job.state is not None:
+            start(world, job, usable.node, row, rule="REL-10" if instances.release_runs[row] else "REL-13")
+        else:
+            give_up(world, row)
+
+
+def start_task_failed(world: World, failed: StartTaskFailed) -> None:
+    """Wait no more for the releases that the node owes (REL-13)."""
+    for row in _owed_rows(world, failed.node):
         give_up(world, row)
+
+
+def node_unreachable(world: World, unreachable: NodeUnreachable) -> None:
+    """Wait for the releases that the node owes, but not for ever (REL-13)."""
+    for row in _owed_rows(world, unreachable.node):
+        wait_a_while(world, unreachable.node, row)
 
 
 def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None:

@@ -1,7 +1,7 @@
-"""How a pool grows and shrinks (chapter 4).
+"""Growth and shrinkage of pools (RSZ).
 
-``shrink_victims`` decides who goes; ``begin_resize`` asks for nodes and sends nodes away; the pool is steady
-again when ``look_at_resize`` finds nothing left to wait for, at the timeout, or when it is stopped.
+A resize asks for nodes and removes others; ``shrink_victims`` decides which. The pool is steady again when nothing is
+left to wait for, at the timeout, or when the resize is stopped.
 """
 
 from __future__ import annotations
@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
 from engine.base.terms import AllocationState, Deallocation, NodeState, PoolState
-from engine.base.units import format_utc
+from engine.base.units import MINUTE_MS, format_utc
 from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
-from engine.rules import node_operations, nodes, pools, spot
 from engine.rules.decisions import membership, quotas
 from engine.specs.catalogue import JOB_TRANSITION_MS
 from engine.state.pools import ResizeError
+from engine.world.facts import NodeKept, NodeRemovalRequested, PoolSteady, VmAllocated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.state.pools import Pool
+    from engine.world.facts import NodeGone, PoolCreated, TargetsSet
     from engine.world.world import World
+
+AUTO_SCALE_TIMEOUT_MS = 15 * MINUTE_MS  # AS-80, POOL-21
 
 _N = NodeState
 _BROKEN = (_N.UNUSABLE, _N.START_TASK_FAILED, _N.UNKNOWN, _N.PREEMPTED, _N.DEALLOCATED, _N.DEALLOCATING)
@@ -40,7 +43,7 @@ _ON_THE_WAY = (
 
 
 def resize_verdict(pool: Pool) -> BatchError | None:
-    """Why the service refuses to begin a resize now (RSZ-1, RSZ-8, POOL-17); None if it does not."""
+    """Return why the service refuses to begin a resize now (RSZ-1, RSZ-8, POOL-17); None if it does not."""
     if pool.state is PoolState.DELETING:
         return BatchError("PoolBeingDeleted")
     if pool.allocation is not AllocationState.STEADY:
@@ -49,7 +52,7 @@ def resize_verdict(pool: Pool) -> BatchError | None:
 
 
 def shrink_victims(world: World, pool: Pool, count: int, *, dedicated: bool) -> list[int]:
-    """Which nodes go when ``count`` of one kind are to go (RSZ-6): broken, on the way, idle, then the least busy."""
+    """Return ``count`` nodes of one kind to be removed (RSZ-6): broken, on the way, idle, then the least busy."""
 
     def rank(node: int) -> tuple[int, int, int]:
         state = world.nodes.state_of(node)
@@ -72,7 +75,7 @@ def shrink_victims(world: World, pool: Pool, count: int, *, dedicated: bool) -> 
     return sorted(candidates, key=rank)[:count]
 
 
-# -- begin -----------------------------------------------------------------------------------------------------------
+# -- commands --------------------------------------------------------------------------------------------------------
 
 
 def check(pool: Pool) -> None:
@@ -90,17 +93,60 @@ def resize(
     timeout_ms: int,
     option: Deallocation,
 ) -> None:
-    """The resize operation: refused unless steady and not autoscaled (RSZ-1)."""
+    """Resize the pool; refused unless it is steady and not autoscaled (RSZ-1)."""
     check(pool)
     if pool.auto_scale:
         raise BatchError("OperationInvalidForCurrentState", "autoscale is enabled on the pool")
-    pool.modified_ms = world.now_ms
-    pool.target_dedicated = pool.target_dedicated if target_dedicated is None else target_dedicated
-    pool.target_spot = pool.target_spot if target_spot is None else target_spot
-    begin_resize(world, pool, timeout_ms, option)
+    pool.touch(world.now_ms)
+    pool.set_targets(
+        pool.target_dedicated if target_dedicated is None else target_dedicated,
+        pool.target_spot if target_spot is None else target_spot,
+    )
+    _begin(world, pool, timeout_ms, option)
 
 
-def begin_resize(world: World, pool: Pool, timeout_ms: int, option: Deallocation) -> None:
+def remove_nodes(world: World, pool: Pool, victims: Sequence[int], timeout_ms: int, option: Deallocation) -> None:
+    """Remove nodes of a steady pool; the targets drop by as many (RSZ-8). Those leaving anyway do not count again."""
+    victims = [node for node in victims if world.nodes.state_of(node) is not _N.LEAVING_POOL]
+    dedicated = sum(world.nodes[node].dedicated for node in victims)
+    spot = len(victims) - dedicated
+    pool.set_targets(max(0, pool.target_dedicated - dedicated), max(0, pool.target_spot - spot))
+    _announce(world, pool, timeout_ms, option)
+    _send_away(world, pool, victims, option)
+    _finish_if_done(world, pool)
+
+
+def stop(world: World, pool: Pool) -> None:
+    """Halt the resize; what was added or removed stays, and targets are not rolled back (RSZ-9)."""
+    if pool.state is PoolState.DELETING:
+        raise BatchError("PoolBeingDeleted")
+    if pool.allocation is not AllocationState.RESIZING:
+        raise BatchError("OperationInvalidForCurrentState", "the pool is not being resized")
+    world.pools.set_allocation(world.now_ms, pool.row, AllocationState.STOPPING)
+    _call_off(world, pool)
+    pool.gather([ResizeError("ResizeStopped", "The resize was stopped by the user")])
+    world.calendar.at(world.now_ms + JOB_TRANSITION_MS, DueKind.POOL_STEP, pool.row, pool.next_token())
+
+
+# -- begin -----------------------------------------------------------------------------------------------------------
+
+
+def pool_created(world: World, created: PoolCreated) -> None:
+    """Begin the initial resize of a pool that is created with targets (POOL-8)."""
+    pool = world.pools[created.pool]
+    if not pool.auto_scale and (pool.target_dedicated or pool.target_spot):
+        _begin(world, pool, pool.spec.resize_timeout, Deallocation.REQUEUE)
+
+
+def targets_set(world: World, evaluated: TargetsSet) -> None:
+    """Work towards the targets of a formula, also when the pool is being resized already (AS-80, AS-81)."""
+    pool = world.pools[evaluated.pool]
+    if pool.allocation is AllocationState.RESIZING:
+        _change_course(world, pool)
+    _begin(world, pool, AUTO_SCALE_TIMEOUT_MS, evaluated.option)
+
+
+def _begin(world: World, pool: Pool, timeout_ms: int, option: Deallocation) -> None:
     """Work towards the targets that are set (RSZ-2, RSZ-4, RSZ-6)."""
     victims: list[int] = []
     growth: list[tuple[bool, int]] = []
@@ -111,116 +157,103 @@ def begin_resize(world: World, pool: Pool, timeout_ms: int, option: Deallocation
             victims += shrink_victims(world, pool, -missing, dedicated=dedicated)
         elif missing:
             growth.append((dedicated, missing))
-    _start(world, pool, timeout_ms, option if victims else None)
-    pool.wanted = tuple(growth)
+    _announce(world, pool, timeout_ms, option if victims else None)
+    pool.want(tuple(growth))
     if growth:
         world.calendar.at(world.now_ms, DueKind.NODES_WANTED)
-    send_away(world, pool, victims, option)
-    look_at_resize(world, pool)
+    _send_away(world, pool, victims, option)
+    _finish_if_done(world, pool)
 
 
-def change_course(world: World, pool: Pool) -> None:
-    """New targets while the pool is being resized: what was asked for comes as far as it is wanted (AS-81).
+def _change_course(world: World, pool: Pool) -> None:
+    """Give up nodes that are pending beyond the new targets (AS-81).
 
-    Nodes that wait for their tasks before they leave stay, until it is decided anew who goes.
+    Nodes that wait for their tasks before they leave stay, until it is decided anew which nodes go.
     """
     for dedicated, target in ((True, pool.target_dedicated), (False, pool.target_spot)):
         room = max(0, target - len(membership.members(world, pool, dedicated=dedicated)))
-        asked = [number for number, kind in pool.pending.items() if kind is dedicated]
-        for number in asked[room:]:
-            del pool.pending[number]
+        pool.cancel_requests([number for number, kind in pool.pending.items() if kind is dedicated][room:])
     _keep_waiting(world, pool)
 
 
-def remove_nodes(world: World, pool: Pool, victims: Sequence[int], timeout_ms: int, option: Deallocation) -> None:
-    """Remove nodes of a steady pool; the targets drop by as many (RSZ-8). Those leaving anyway do not count again."""
-    victims = [node for node in victims if world.nodes.state_of(node) is not _N.LEAVING_POOL]
-    for node in victims:
-        if world.nodes[node].dedicated:
-            pool.target_dedicated = max(0, pool.target_dedicated - 1)
-        else:
-            pool.target_spot = max(0, pool.target_spot - 1)
-    _start(world, pool, timeout_ms, option)
-    send_away(world, pool, victims, option)
-    look_at_resize(world, pool)
-
-
-def _start(world: World, pool: Pool, timeout_ms: int, option: Deallocation | None) -> None:
-    pool.token += 1
-    pool.resize_started_ms = world.now_ms
-    pool.resize_errors = pool.gathered_errors = ()
-    pool.drain_option = "invalid" if option is None else option.value
+def _announce(world: World, pool: Pool, timeout_ms: int, option: Deallocation | None) -> None:
+    """Enter allocation state ``resizing``, log it, and enter the timeout; ``option`` is None if the pool only grows."""
+    token = pool.begin_resize(world.now_ms, "invalid" if option is None else option.value)
     if pool.allocation is not AllocationState.RESIZING:
         world.pools.set_allocation(world.now_ms, pool.row, AllocationState.RESIZING)
     _log_resize(world, pool, "PoolResizeStart", "RSZ-15")
-    world.calendar.at(world.now_ms + timeout_ms, DueKind.RESIZE_TIMEOUT, pool.row, pool.token)
+    world.calendar.at(world.now_ms + timeout_ms, DueKind.RESIZE_TIMEOUT, pool.row, token)
 
 
 def ask_for_wanted_nodes(world: World, _: Due) -> None:
-    """Pools that grow at the same moment ask for their nodes in the order of their ids (ACC-8)."""
+    """Ask for the nodes that pools want, in the order of the pools' ids (ACC-8)."""
     for pool in sorted(world.pools.present(), key=lambda pool: pool.id.lower()):
-        wanted, pool.wanted = pool.wanted, ()
+        wanted = pool.wanted
+        pool.want(())
         for dedicated, count in wanted:
             _ask_for_nodes(world, pool, count, dedicated=dedicated)
         if wanted:
-            look_at_resize(world, pool)
+            _finish_if_done(world, pool)
 
 
 def _ask_for_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> None:
-    """Request nodes; those that quota or capacity do not allow are given up at once (ACC-8, RSZ-12)."""
+    """Request nodes; give up those that quota or capacity do not allow (ACC-8, RSZ-12)."""
     count, errors = quotas.granted(world, pool, wanted, dedicated=dedicated)
-    _gather(pool, errors)
-    quotas.use_capacity(world, pool, count)
+    pool.gather(errors)
+    world.use_capacity(pool, count)
     for _ in range(count):
-        number = pool.requested
-        pool.requested += 1
-        pool.pending[number] = dedicated
+        number = pool.request_node(dedicated=dedicated)
         when_ms = world.now_ms + world.node_ms(pool, "allocation", number)
         world.calendar.at(when_ms, DueKind.NODE_ALLOCATED, pool.row, number)
 
 
 def node_allocated(world: World, due: Due) -> None:
-    """A VM that was asked for has been obtained (TIME-2)."""
+    """Give the pool a VM that was requested (TIME-2)."""
     pool = world.pools[due.key]
     if due.token not in pool.pending:
         return
-    dedicated = pool.pending.pop(due.token)
-    nodes.allocate(world, pool, dedicated=dedicated)
-    look_at_resize(world, pool)
+    dedicated = pool.pending[due.token]
+    pool.cancel_requests([due.token])
+    world.emit(VmAllocated(pool.row, dedicated))
+    _finish_if_done(world, pool)
 
 
-def send_away(world: World, pool: Pool, victims: Sequence[int], option: Deallocation) -> None:
-    """Let these nodes leave, their tasks dealt with as the option says (RSZ-4)."""
-    pool.victims.update(victims)
+def _send_away(world: World, pool: Pool, victims: Sequence[int], option: Deallocation) -> None:
+    """Let these nodes leave (RSZ-4); ``option`` is what becomes of their tasks."""
+    pool.add_victims(victims)
     for node in victims:
-        node_operations.remove(world, node, option)
+        world.emit(NodeRemovalRequested(node, option))
 
 
 # -- end -------------------------------------------------------------------------------------------------------------
 
 
-def look_at_resize(world: World, pool: Pool) -> None:
-    """The pool is steady when nothing is pending and nobody is to leave (RSZ-2); a deleted one is gone (RSZ-10)."""
-    if pool.state is PoolState.DELETING:
-        pools.look_at_deletion(world, pool)
-    elif pool.allocation is AllocationState.RESIZING and pool.targets_met:
-        finish(world, pool)
+def node_gone(world: World, gone: NodeGone) -> None:
+    """End the resize if this was the last node to leave."""
+    pool = world.pool_of(gone.node)
+    if pool.state is PoolState.ACTIVE:
+        _finish_if_done(world, pool)
 
 
-def finish(world: World, pool: Pool) -> None:
-    """The resize is over, with the errors gathered (RSZ-12, RSZ-13, RSZ-15).
+def _finish_if_done(world: World, pool: Pool) -> None:
+    """End the resize when nothing is pending and no node is to leave (RSZ-2)."""
+    if pool.allocation is AllocationState.RESIZING and pool.targets_met:
+        _finish(world, pool)
 
-    RSZ-14 what is missing of the dedicated nodes stays missing until the user resizes again.
+
+def _finish(world: World, pool: Pool) -> None:
+    """End the resize, with the errors gathered (RSZ-12, RSZ-13, RSZ-15).
+
+    RSZ-14 missing dedicated nodes stay missing until the user resizes again.
     """
-    pool.token += 1
-    pool.resize_errors = pool.gathered_errors
+    pool.end_resize()
     world.pools.set_allocation(world.now_ms, pool.row, AllocationState.STEADY)
     _log_resize(world, pool, "PoolResizeComplete", "RSZ-2")
-    spot.seek(world, pool)
+    world.emit(PoolSteady(pool.row))
 
 
 def resize_timeout(world: World, due: Due) -> None:
-    """RSZ-3: what is not finished in time ends; nodes that wait for their tasks stay in the pool (RSZ-5)."""
+    """Give up what is not finished in time (RSZ-3); nodes that wait for their tasks stay in the pool (RSZ-5)."""
     pool = world.pools[due.key]
     if pool.token != due.token or pool.allocation is not AllocationState.RESIZING or pool.state is not PoolState.ACTIVE:
         return
@@ -231,53 +264,34 @@ def resize_timeout(world: World, due: Due) -> None:
     for dedicated in sorted(late, reverse=True):
         kind = "dedicated" if dedicated else "Spot/low-priority"
         message = f"Desired number of {kind} nodes could not be allocated as the resize timeout was reached"
-        _gather(pool, [ResizeError("AllocationTimedout", message)])
+        pool.gather([ResizeError("AllocationTimedout", message)])
     if kept or late:
-        finish(world, pool)
+        _finish(world, pool)
     else:
-        look_at_resize(world, pool)
-
-
-def stop(world: World, pool: Pool) -> None:
-    """RSZ-9: halt what goes on; what has been added or removed stays, targets are not rolled back."""
-    if pool.state is PoolState.DELETING:
-        raise BatchError("PoolBeingDeleted")
-    if pool.allocation is not AllocationState.RESIZING:
-        raise BatchError("OperationInvalidForCurrentState", "the pool is not being resized")
-    world.pools.set_allocation(world.now_ms, pool.row, AllocationState.STOPPING)
-    _call_off(world, pool)
-    pool.token += 1
-    _gather(pool, [ResizeError("ResizeStopped", "The resize was stopped by the user")])
-    world.calendar.at(world.now_ms + JOB_TRANSITION_MS, DueKind.POOL_STEP, pool.row, pool.token)
+        _finish_if_done(world, pool)
 
 
 def stopped(world: World, due: Due) -> None:
-    """The changes have been halted (RSZ-9)."""
+    """End a resize that was stopped: the changes have been halted (RSZ-9)."""
     pool = world.pools[due.key]
     if pool.token == due.token and pool.allocation is AllocationState.STOPPING:
-        finish(world, pool)
+        _finish(world, pool)
 
 
 def _call_off(world: World, pool: Pool) -> list[int]:
-    """Give up what is pending; nodes that only wait for their tasks stay. Returns those that stay."""
-    pool.pending.clear()
-    pool.wanted = ()
+    """Give up what is pending; return the nodes that stay because they only waited for their tasks."""
+    pool.cancel_requests(list(pool.pending))
+    pool.want(())
     return _keep_waiting(world, pool)
 
 
 def _keep_waiting(world: World, pool: Pool) -> list[int]:
-    """Let the nodes stay that only wait for their tasks before they leave; returns them."""
+    """Keep the nodes that only wait for their tasks before they leave, and return them."""
     kept = sorted(node for node in pool.victims if world.nodes.state_of(node) is not _N.LEAVING_POOL)
     for node in kept:
-        pool.victims.discard(node)
-        node_operations.release_from_operation(world, node)
+        pool.discard_victim(node)
+        world.emit(NodeKept(node))
     return kept
-
-
-def _gather(pool: Pool, errors: Sequence[ResizeError]) -> None:
-    """RSZ-13: at most one entry for each code and kind of node, which the message names."""
-    known = {(error.code, error.message) for error in pool.gathered_errors}
-    pool.gathered_errors += tuple(error for error in errors if (error.code, error.message) not in known)
 
 
 def _log_resize(world: World, pool: Pool, event: str, rule: str) -> None:

@@ -1,4 +1,4 @@
-"""The logs of the node agent, uploaded for whoever looks into a node's trouble (NOP-11)."""
+"""Uploads of the node agent's logs (NOP-11)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from engine.specs.commands import UploadNodeLogs
     from engine.world.world import World
 
-FILES = 3  # NOP-11: so many files are uploaded
+FILES = 3  # NOP-11: number of files uploaded
 
 
 def upload(world: World, node: int, command: UploadNodeLogs) -> dict[str, object]:
-    """The answer of the service: the directory in the container, and how many files go there.
+    """Return the answer of the service: the directory in the container, and the number of files.
 
-    Nothing in the account changes. Refuses on a node out of reach, NodeStateUnusable, and DECISION on a container that
-    is missing, InvalidPropertyValue.
+    Nothing in the account changes. Refused on an unreachable node (NodeStateUnusable), and DECISION for a container
+    that is missing (InvalidPropertyValue).
     """
     record = world.nodes[node]
     if world.nodes.state_of(node) is NodeState.UNUSABLE and not record.errors:

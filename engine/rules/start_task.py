@@ -1,4 +1,4 @@
-"""Start tasks (chapter 8): on every node each time it starts, before it is ready or beside its tasks."""
+"""Start tasks (START): on every node each time it boots, before the node is ready or beside its tasks."""
 
 from __future__ import annotations
 
@@ -8,32 +8,47 @@ from engine.base.failures import FAILURE_EXIT_CODE, FailureInfo
 from engine.base.paths import STARTUP, working_directory
 from engine.base.terms import NodeState
 from engine.events.calendar import Due, DueKind
-from engine.rules import nodes
 from engine.rules.decisions.retries import start_retry_verdict
-from engine.rules.processes import disk_space, execution, launches, setup
+from engine.rules.processes import disk_space, execution, launches
 from engine.state.nodes import StartTaskRecord
+from engine.world.facts import NodeUsable, StartTaskFailed
 
 if TYPE_CHECKING:
+    from engine.world.facts import NodeLost, NodeSetUp, NodeStopped
     from engine.world.world import World
 
 
-def start(world: World, node: int, rule: str, *, retries: int = 0) -> None:
-    """The start task's process starts, in no slot (START-11); a retry keeps counting, a boot begins anew (START-8)."""
+def node_set_up(world: World, ready: NodeSetUp) -> None:
+    """Start the start task, if there is one; the node is usable afterwards, or at once (START-2 to START-5)."""
+    node = ready.node
+    spec = world.nodes[node].start_spec
+    world.cancel_node_step(node)
+    if spec is not None and spec.wait_for_success:
+        world.nodes.set_state(world.now_ms, node, NodeState.WAITING_FOR_START_TASK)
+        _start(world, node, rule="START-4")
+        return
+    world.emit(NodeUsable(node))
+    if spec is not None:
+        _start(world, node, rule="START-5")
+
+
+def _start(world: World, node: int, rule: str, *, retries: int = 0) -> None:
+    """Start the process, in no slot (START-11); a retry keeps counting, a boot begins anew (START-8)."""
     now_ms = world.now_ms
-    record = world.nodes.edit(node)
-    record.start_runs += 1
+    run = world.nodes.count_start_run(node)
     world.disks.edit(node).delete(working_directory(STARTUP))  # START-9
-    assert record.start_spec is not None
-    launch = execution.begin(world, node, launches.start_task_launch(world, node, now_ms), record.start_spec)
+    spec = world.nodes[node].start_spec
+    assert spec is not None
+    launch = execution.begin(world, node, launches.start_task_launch(world, node, now_ms), spec)
     end_ms = now_ms + world.executor.plan(launch).total_ms
     last_retry_ms = now_ms if retries else None
     task = StartTaskRecord(True, now_ms, end_ms, retry_count=retries, last_retry_ms=last_retry_ms)
-    world.nodes.set_start_task(now_ms, node, task, record.start_runs, rule)
+    world.nodes.set_start_task(now_ms, node, task, run, rule)
     world.calendar.at(end_ms, DueKind.START_TASK_ENDED, node)
 
 
 def start_task_ended(world: World, due: Due) -> None:
-    """The process of a start task has come to the end that was planned for it."""
+    """End the process at the moment planned for it: it has succeeded, failed, or runs again."""
     node = due.key
     record = world.nodes[node]
     task, spec = record.start_task, record.start_spec
@@ -41,37 +56,31 @@ def start_task_ended(world: World, due: Due) -> None:
         return
     launch = launches.start_task_launch(world, node, task.start_ms)
     plan = world.executor.plan(launch)
-    setup.forget(world, node, STARTUP)
+    world.nodes.forget_setup(node, STARTUP)
     if plan.failure is not None:
-        _completed(world, node, task, None, plan.failure, rule="START-4")
+        _complete(world, node, task, None, plan.failure, rule="START-4")
         return
     output = execution.finish(world, node, launch, plan, None, "", spec)
     if start_retry_verdict(spec, task.retry_count, output.exit_code):
-        start(world, node, rule="START-4", retries=task.retry_count + 1)
+        _start(world, node, rule="START-4", retries=task.retry_count + 1)
     elif output.exit_code:
-        _completed(world, node, task, output.exit_code, FAILURE_EXIT_CODE, rule="START-12")
+        _complete(world, node, task, output.exit_code, FAILURE_EXIT_CODE, rule="START-12")
     else:
-        _completed(world, node, task, 0, None, rule="START-4")
+        _complete(world, node, task, 0, None, rule="START-4")
 
 
-def _completed(
+def _complete(
     world: World, node: int, task: StartTaskRecord, exit_code: int | None, failure: FailureInfo | None, rule: str
 ) -> None:
-    """Record the end; a node that waited for it is ready, or of no use until it is rebooted (START-4, START-6)."""
+    """Record the end; a node that waited for it is usable, or of no use until it is rebooted (START-4, START-6)."""
     now_ms = world.now_ms
     ended = task._replace(running=False, end_ms=now_ms, exit_code=exit_code, failure=failure)
     world.nodes.set_start_task(now_ms, node, ended, world.nodes[node].start_runs, rule)
-    if world.nodes.state_of(node) is not NodeState.WAITING_FOR_START_TASK:
-        pass
-    elif failure is None:
-        nodes.become_ready(world, node)
-    else:
-        nodes.start_task_failed(world, node)
-    disk_space.look(world, node)
+    if world.nodes.state_of(node) is NodeState.WAITING_FOR_START_TASK:
+        world.emit(NodeUsable(node) if failure is None else StartTaskFailed(node))
+    disk_space.report_if_full(world, node)
 
 
-def stop(world: World, node: int) -> None:
-    """The node stops: a running start task is gone with it, and its record begins anew at the next boot (START-8)."""
-    task = world.nodes[node].start_task
-    if task is not None and task.running:
-        world.nodes.edit(node).start_task = None
+def node_stopped(world: World, stopped: NodeStopped | NodeLost) -> None:
+    """Forget a running start task: it begins anew at the next boot (START-8)."""
+    world.nodes.drop_start_task(stopped.node)

@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 
 def create(world: World, node: int, command: CreateNodeUser) -> None:
-    """Add a user for remote login, for a day if nothing else is said (NOP-9)."""
+    """Add a user for remote login, for a day unless the command says otherwise (NOP-9)."""
     if _known(world, node, command.name) is not None:
         raise BatchError("NodeUserExists", name=command.name)
-    world.nodes.edit(node).users[command.name] = (command.is_admin, _expiry_ms(world, command))
+    world.nodes.set_user(node, command.name, is_admin=command.is_admin, expiry_ms=_expiry_ms(world, command))
 
 
 def update(world: World, node: int, command: UpdateNodeUser) -> None:
-    """Replace a user's password, key and expiry as a whole; what is not given has its default again (NOP-9)."""
+    """Replace a user's password, key and expiry as a whole; absent properties get their defaults (NOP-9)."""
     name = _existing(world, node, command.name)
     is_admin, _ = world.nodes[node].users[name]
-    world.nodes.edit(node).users[name] = (is_admin, _expiry_ms(world, command))
+    world.nodes.set_user(node, name, is_admin=is_admin, expiry_ms=_expiry_ms(world, command))
 
 
 def delete(world: World, node: int, name: str) -> None:
     """Delete a user (NOP-9)."""
-    del world.nodes.edit(node).users[_existing(world, node, name)]
+    world.nodes.delete_user(node, _existing(world, node, name))
 
 
 def _known(world: World, node: int, name: str) -> str | None:
-    """The user of this name as it was spelled when it was added, compared without regard to case (GEN-1)."""
+    """Return the user's name as it was spelled when it was added; case does not matter (GEN-1)."""
     return next((known for known in world.nodes[node].users if known.lower() == name.lower()), None)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.errors import BrokenInvariant
-from engine.base.lifecycles import CERTIFICATE
+from engine.base.lifecycles import CERTIFICATE, rule_of_move
 from engine.base.terms import CertificateState
 from engine.events.log import EventLog, LogSubject
 from engine.state.columns import Record, Records
@@ -67,9 +66,7 @@ class CertificateTable(Records[CertificateRecord]):
         """Change the state (CERT-4) and log it. The move must be a legal one."""
         record = self.edit(row)
         old = record.state
-        rule = CERTIFICATE.get((old, new))
-        if rule is None:
-            raise BrokenInvariant(f"certificate {record.spec.thumbprint}: {old!r} -> {new!r} is no legal move (CERT-4)")
+        rule = rule_of_move(CERTIFICATE, old, new, "certificate", record.spec.thumbprint)
         record.previous, record.previous_since_ms = old, record.since_ms
         record.state, record.since_ms, record.use = new, now_ms, use
         move = (("thumbprint", record.spec.thumbprint), ("from", old), ("to", new))

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.errors import BrokenInvariant
-from engine.base.lifecycles import SUBTASK
+from engine.base.lifecycles import SUBTASK, rule_of_move
 from engine.base.terms import SubtaskState, TaskResult
 from engine.events.log import LogSubject
 from engine.state.tasks import NEVER_MS
@@ -135,9 +134,7 @@ class GangTable:
         *more: tuple[str, Hashable],
     ) -> None:
         gang = self._gangs[task]
-        rule = SUBTASK.get((old, new))
-        if rule is None:
-            raise BrokenInvariant(f"subtask {number} of task {task}: {old!r} -> {new!r} is no legal move (MI-7)")
+        rule = rule_of_move(SUBTASK, old, new, "subtask of task", task)
         shape = self._log.shape(
             "SubtaskStateChanged",
             LogSubject.TASK,

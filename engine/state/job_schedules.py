@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.errors import BrokenInvariant
-from engine.base.lifecycles import JOB_SCHEDULE
+from engine.base.lifecycles import JOB_SCHEDULE, rule_of_move
 from engine.base.terms import JobScheduleState
 from engine.events.log import LogSubject
 from engine.state.named import Named, NamedRecords
@@ -80,9 +79,7 @@ class JobScheduleTable(NamedRecords[JobSchedule]):
         """Change the state (JS-6) and log it. The move must be a legal one."""
         schedule = self.edit(row)
         old = schedule.state
-        rule = JOB_SCHEDULE.get((old, new))
-        if rule is None:
-            raise BrokenInvariant(f"job schedule {schedule.id}: {old!r} -> {new!r} at {now_ms} ms is no legal move")
+        rule = rule_of_move(JOB_SCHEDULE, old, new, "job schedule", schedule.id)
         if old is not None:
             schedule.previous = (old, schedule.since_ms)
         schedule.state = new

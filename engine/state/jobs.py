@@ -5,8 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING, Self
 
-from engine.base.errors import BrokenInvariant
-from engine.base.lifecycles import JOB
+from engine.base.lifecycles import JOB, rule_of_move
 from engine.base.terms import JobState, OnAllTasksComplete, TaskResult
 from engine.events.log import EventLog, LogSubject
 from engine.state.named import Named, NamedRecords
@@ -165,9 +164,7 @@ class JobTable(NamedRecords[Job]):
         """Change the state (JOB-5) and log it; ``reason`` is the terminate reason. The move must be a legal one."""
         job = self.edit(row)
         old = job.state
-        rule = JOB.get((old, new))
-        if rule is None:
-            raise BrokenInvariant(f"job {job.id}: {old!r} -> {new!r} at {now_ms} ms is no legal move (JOB-5)")
+        rule = rule_of_move(JOB, old, new, "job", job.id)
         if old is not None:
             job.previous = (old, job.since_ms)
         job.state = new

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.errors import BrokenInvariant
 from engine.base.failures import FailureInfo
-from engine.base.lifecycles import NODE
+from engine.base.lifecycles import NODE, rule_of_move
 from engine.base.terms import NodeState, SchedulingState, TaskResult
 from engine.events.log import EventLog, LogSubject
 from engine.state.columns import TIME, ColumnsCopy, PagedColumns, Record, Records
@@ -63,13 +63,20 @@ class StartTaskRecord(NamedTuple):
         return TaskResult.FAILURE if self.failure or self.exit_code else TaskResult.SUCCESS
 
 
+class Operation(StrEnum):
+    """An operation that takes a node from its tasks."""
+
+    REBOOT = "reboot"
+    REIMAGE = "reimage"
+    DEALLOCATE = "deallocate"
+    REMOVE = "remove"
+    UPGRADE = "upgrade"
+
+
 class PendingOperation(NamedTuple):
-    """What waits for the node's tasks (RSZ-5, NOP-2): ``name`` is reboot, reimage, deallocate or remove.
+    """An operation that waits for the node's tasks (RSZ-5, NOP-2), or an upgrade that waits for its boot (POOL-22)."""
 
-    Or for the node to be up: an upgrade (POOL-22).
-    """
-
-    name: str
+    name: Operation
     waits_for_retention: bool
     rule: str
 
@@ -149,6 +156,16 @@ class Node(Record):
         self.disk_since_ms = now_ms  # when the disk was last wiped: what was written before is lost (FILE-9)
 
     @property
+    def is_to_leave(self) -> bool:
+        """Whether the node leaves its pool as soon as its tasks are done (RSZ-5)."""
+        return self.operation is not None and self.operation.name is Operation.REMOVE
+
+    @property
+    def awaits_upgrade(self) -> bool:
+        """Whether the node's operating system is upgraded as soon as the node is up (POOL-22)."""
+        return self.operation is not None and self.operation.name is Operation.UPGRADE
+
+    @property
     def ip_address(self) -> str:
         """The node's private address in its pool (NODE-4)."""
         return ".".join(str(byte) for byte in (_FIRST_ADDRESS + self.ip).to_bytes(4, "big"))
@@ -211,14 +228,14 @@ class NodeTable(PagedColumns[None]):
     def set_state(self, now_ms: int, node: int, new: NodeState | None) -> None:
         """Change the state (NODE-9), keep the bill (ACC-10), log it. The move must be a legal one."""
         old = self.state_of(node)
-        rule = NODE.get((old, new))
-        if rule is None:
-            raise BrokenInvariant(f"node {self[node].id}: {old!r} -> {new!r} at {now_ms} ms is no legal move (NODE-9)")
+        rule = rule_of_move(NODE, old, new, "node", self[node].id)
         self.state[node] = GONE if new is None else new
         self.since[node] = now_ms
         self.touch(node, CALM)
         if new in (None, NodeState.PREEMPTED, NodeState.CREATING):
-            self.edit(node).has_vm = new is NodeState.CREATING
+            record = self.edit(node)
+            record.has_vm = new is NodeState.CREATING
+            record.gone_ms = now_ms if new is None else None
         if new is None or new in UNBILLED or old in UNBILLED:
             self._bill(now_ms, node, billed=new is not None and new not in UNBILLED)
         shape = self.log.shape("NodeStateChanged", LogSubject.NODE, ("from", old), ("to", new), ("rule", rule))
@@ -251,6 +268,130 @@ class NodeTable(PagedColumns[None]):
         )
         record.scheduling = new
         self.log.append(now_ms, shape, -1, node)
+
+    # -- the life of a node ------------------------------------------------------------------------------------------
+
+    def next_token(self, node: int) -> int:
+        """Void the node's entry in the calendar, and return the token of the next one."""
+        record = self.edit(node)
+        record.token += 1
+        return record.token
+
+    def boot(
+        self,
+        now_ms: int,
+        node: int,
+        start_task: StartTask | None,
+        packages: tuple[InstalledPackage, ...],
+        certificates: tuple[CertificateReference, ...],
+    ) -> None:
+        """Begin a boot, in state ``starting``: from now on the node has what its pool asks for now (POOL-15)."""
+        record = self.edit(node)
+        record.recovering = self.state[node] == NodeState.UNUSABLE
+        self.set_state(now_ms, node, NodeState.STARTING)
+        record.boots += 1
+        record.boot_ms = now_ms
+        record.errors = ()
+        record.recover_ms = record.lost_ms = None
+        record.start_spec, record.start_task = start_task, None
+        record.packages, record.certificates = packages, certificates
+        record.is_set_up = False
+        record.setups.clear()
+
+    def mark_set_up(self, node: int) -> None:
+        """Remember that the setup of the present boot has begun (START-3)."""
+        self.edit(node).is_set_up = True
+
+    def set_operation(self, node: int, operation: PendingOperation | None) -> None:
+        """Let an operation wait for the node's tasks or boot (NOP-2), or none."""
+        self.edit(node).operation = operation
+
+    def become_unusable(self, now_ms: int, node: int, errors: tuple[NodeError, ...]) -> None:
+        """Enter state ``unusable``; an operation that waited is void (NODE-11)."""
+        self.set_state(now_ms, node, NodeState.UNUSABLE)
+        record = self.edit(node)
+        record.operation = None
+        record.lost_ms = now_ms if record.lost_ms is None else record.lost_ms
+        record.errors = errors
+
+    def lose_contact(self, now_ms: int, node: int) -> None:
+        """Enter state ``unknown``, and remember the state to go back to (NODE-9)."""
+        record = self.edit(node)
+        state = self.state_of(node)
+        assert state is not None
+        record.lost_state, record.lost_ms = state, now_ms
+        self.set_state(now_ms, node, NodeState.UNKNOWN)
+
+    def regain_contact(self, node: int) -> None:
+        """Forget that contact was lost."""
+        record = self.edit(node)
+        record.recover_ms = record.lost_ms = None
+
+    def expect_recovery(self, node: int, when_ms: int) -> None:
+        """Remember when a node that is unusable or out of contact will be back (NODE-14)."""
+        self.edit(node).recover_ms = when_ms
+
+    def announce_eviction(self, node: int, when_ms: int | None) -> None:
+        """Remember when the node's VM will be taken back (SPOT-7), or that it will not."""
+        self.edit(node).evicted_ms = when_ms
+
+    def preempt(self, now_ms: int, node: int) -> None:
+        """Enter state ``preempted``: the VM is gone, and with it all that was to be done with it (SPOT-3)."""
+        self.set_state(now_ms, node, NodeState.PREEMPTED)
+        record = self.edit(node)
+        record.evicted_ms = record.operation = record.start_task = None
+        record.errors = ()
+        record.recover_ms = record.lost_ms = None
+
+    # -- what is on a node -------------------------------------------------------------------------------------------
+
+    def wipe_disk(self, now_ms: int, node: int) -> None:
+        """Forget what was on the node's disk, and its users (NOP-12)."""
+        record = self.edit(node)
+        record.disk_since_ms = now_ms
+        record.users.clear()
+        record.arrivals.clear()
+
+    def discard_arrivals(self, now_ms: int, node: int) -> None:
+        """Forget the packages and images that were still on their way to the node (NOP-12)."""
+        if self[node].arrivals:
+            record = self.edit(node)
+            record.arrivals = {name: ms for name, ms in record.arrivals.items() if ms <= now_ms}
+
+    def note_arrival(self, node: int, name: str, when_ms: int) -> None:
+        """Remember when a package or image is on the node's disk (APP-2, CONT-2)."""
+        self.edit(node).arrivals[name] = when_ms
+
+    def keep_setup(self, node: int, directory: str, setup: Setup) -> None:
+        """Remember what came before the process that starts in this directory."""
+        self.edit(node).setups[directory] = setup
+
+    def forget_setup(self, node: int, directory: str) -> None:
+        """Forget what came before the process that ran in this directory."""
+        if directory in self[node].setups:
+            del self.edit(node).setups[directory]
+
+    def set_user(self, node: int, name: str, *, is_admin: bool, expiry_ms: int) -> None:
+        """Add a user for remote login, or replace it (NOP-9)."""
+        self.edit(node).users[name] = (is_admin, expiry_ms)
+
+    def delete_user(self, node: int, name: str) -> None:
+        """Delete a user for remote login (NOP-9)."""
+        del self.edit(node).users[name]
+
+    # -- the start task ----------------------------------------------------------------------------------------------
+
+    def count_start_run(self, node: int) -> int:
+        """Count a start of the start task, and return how many there have been."""
+        record = self.edit(node)
+        record.start_runs += 1
+        return record.start_runs
+
+    def drop_start_task(self, node: int) -> None:
+        """Forget a running start task, because the node stops (START-8)."""
+        task = self[node].start_task
+        if task is not None and task.running:
+            self.edit(node).start_task = None
 
     def set_start_task(self, now_ms: int, node: int, task: StartTaskRecord, attempt: int, rule: str) -> None:
         """Record how the start task is getting on (START-7), and log it."""

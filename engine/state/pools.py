@@ -6,14 +6,13 @@ from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale import joined
-from engine.base.errors import BrokenInvariant
-from engine.base.lifecycles import ALLOCATION, POOL
+from engine.base.lifecycles import ALLOCATION, POOL, rule_of_move
 from engine.base.terms import AllocationState, JobDefaultOrder, JobState, NodeFillType, OsFamily, PoolState
 from engine.events.log import LogSubject
 from engine.state.named import Named, NamedRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from engine.autoscale import RunError
     from engine.specs.catalogue import VmSize
@@ -267,6 +266,171 @@ class Pool(Named):
             heappop(self.turns)
             job.in_turn = False
 
+    # -- the body ----------------------------------------------------------------------------------------------------
+
+    def touch(self, now_ms: int) -> None:
+        """Note that a command has changed the pool."""
+        self.modified_ms = now_ms
+
+    def change(self, now_ms: int, given: Mapping[str, object], size: VmSize | None = None) -> None:
+        """Replace properties of the body, by the names of the specification; ``size`` is that of a new ``vm_size``.
+
+        Nodes that are there keep what they have until they boot (POOL-15).
+        """
+        self.modified_ms = now_ms
+        spec = self.spec = self.spec.model_copy(update=given)
+        self.start_task = spec.start_task
+        self.packages = spec.application_package_references
+        self.certificates = spec.certificate_references
+        self.metadata = spec.metadata
+        self.size = size or self.size
+        self.os = spec.os_family
+        self.fill = spec.task_scheduling_policy.node_fill_type
+        self.oldest_first = spec.task_scheduling_policy.job_default_order is JobDefaultOrder.CREATION_TIME
+        if self.slots != spec.task_slots_per_node:
+            self.slots = spec.task_slots_per_node
+            self.buckets = [0] * (self.slots + 1)
+        self.choose_filling()
+
+    # -- nodes -------------------------------------------------------------------------------------------------------
+
+    def take_address(self) -> int:
+        """Return the lowest free address, and take it (NODE-4)."""
+        if self.free_addresses:
+            return heappop(self.free_addresses)
+        self.addresses += 1
+        return self.addresses - 1
+
+    def add_node(self, node: int, *, dedicated: bool) -> None:
+        """Add a node at the next position."""
+        if dedicated:
+            self.dedicated_bits |= 1 << len(self.nodes)
+        self.nodes.append(node)
+
+    def remove_node(self, node: int, address: int) -> None:
+        """Free the address of a node that is gone (RSZ-7)."""
+        heappush(self.free_addresses, address)
+        self.victims.discard(node)
+
+    def begin_upgrade(self, domains: Iterable[Iterable[int]]) -> None:
+        """Upgrade these update domains, one after the other (POOL-22); none is under way yet."""
+        self.upgrade = ((), *map(tuple, domains))
+
+    def end_update_domain(self) -> None:
+        """Go on with the next update domain."""
+        self.upgrade = self.upgrade[1:]
+
+    # -- resizing ----------------------------------------------------------------------------------------------------
+
+    def set_targets(self, dedicated: int, spot: int) -> None:
+        """Set the targets that resizes work towards."""
+        self.target_dedicated, self.target_spot = dedicated, spot
+
+    def next_token(self) -> int:
+        """Void the entries of an earlier resize in the calendar, and return the token of the next one."""
+        self.token += 1
+        return self.token
+
+    def begin_resize(self, now_ms: int, drain_option: str) -> int:
+        """Begin a resize without errors, and return its token."""
+        self.resize_started_ms = now_ms
+        self.resize_errors = self.gathered_errors = ()
+        self.drain_option = drain_option
+        return self.next_token()
+
+    def end_resize(self) -> None:
+        """Show the errors that the resize has gathered (RSZ-13)."""
+        self.next_token()
+        self.resize_errors = self.gathered_errors
+
+    def gather(self, errors: Iterable[ResizeError]) -> None:
+        """Add errors of the resize, at most one for each code and kind of node, which the message names (RSZ-13)."""
+        known = {(error.code, error.message) for error in self.gathered_errors}
+        self.gathered_errors += tuple(error for error in errors if (error.code, error.message) not in known)
+
+    def want(self, growth: tuple[tuple[bool, int], ...]) -> None:
+        """Set the nodes to be asked for in this instant: whether dedicated, and how many."""
+        self.wanted = growth
+
+    def request_node(self, *, dedicated: bool) -> int:
+        """Note that a node was requested, and return its number."""
+        number = self.requested
+        self.requested += 1
+        self.pending[number] = dedicated
+        return number
+
+    def cancel_requests(self, numbers: Iterable[int]) -> None:
+        """Forget requested nodes, because they have come or are no longer wanted."""
+        for number in numbers:
+            del self.pending[number]
+
+    def add_victims(self, nodes: Iterable[int]) -> None:
+        """Note that these nodes are to leave."""
+        self.victims.update(nodes)
+
+    def discard_victim(self, node: int) -> None:
+        """Note that a node is not to leave after all."""
+        self.victims.discard(node)
+
+    def begin_deletion(self, jobs: Iterable[Job]) -> None:
+        """Give up what is pending, and take the jobs bound to the pool out of the turns."""
+        for job in jobs:
+            job.in_turn = False
+        self.turns = []
+        self.next_token()
+        self.pending.clear()
+        self.wanted = ()
+        self.upgrade = ()
+
+    # -- Spot nodes --------------------------------------------------------------------------------------------------
+
+    def begin_shortage(self, now_ms: int) -> int:
+        """Note that Spot nodes are missing, and return since when (SPOT-5)."""
+        if self.short_since_ms is None:
+            self.short_since_ms = now_ms
+        return self.short_since_ms
+
+    def end_shortage(self) -> None:
+        """Note that no Spot nodes are missing."""
+        self.short_since_ms = self.refill_at_ms = None
+
+    def expect_refill(self, when_ms: int | None) -> None:
+        """Remember the moment of the next attempt to get Spot nodes."""
+        self.refill_at_ms = when_ms
+
+    # -- autoscale ---------------------------------------------------------------------------------------------------
+
+    def set_scaling(self, scaling: Scaling | None) -> None:
+        """Replace the state of autoscale; None switches it off, and the samples are forgotten (AS-52)."""
+        self.scaling = scaling
+        self.auto_scale = scaling is not None
+        if scaling is None:
+            self.samples = []
+
+    def show_scaling(self, now_ms: int, default_interval_ms: int) -> None:
+        """Show in the body how the pool scales itself now, as a command has asked for."""
+        scaling = self.scaling
+        self.modified_ms = now_ms
+        self.spec = self.spec.model_copy(
+            update={
+                "enable_auto_scale": scaling is not None,
+                "auto_scale_formula": None if scaling is None else scaling.formula,
+                "auto_scale_evaluation_interval": default_interval_ms if scaling is None else scaling.interval_ms,
+            }
+        )
+
+    def note_scaling_request(self, now_ms: int) -> None:
+        """Remember when autoscale was last enabled or changed (AS-72)."""
+        self.scaling_asked_ms = now_ms
+
+    def add_sample(self, sample: tuple[float, ...]) -> None:
+        """Add a sample: its time, and a value for each metric (AS-52)."""
+        self.samples.append(sample)
+
+    def drop_samples(self, count: int) -> None:
+        """Forget the oldest samples."""
+        del self.samples[:count]
+
     @property
     def targets_met(self) -> bool:
         """Whether nothing is wanted or pending and nobody is to leave."""
@@ -285,9 +449,7 @@ class PoolTable(NamedRecords[Pool]):
     def set_state(self, now_ms: int, row: int, new: PoolState | None) -> None:
         """Change the state (POOL-7) and log it. The move must be a legal one."""
         pool = self.edit(row)
-        rule = POOL.get((pool.state, new))
-        if rule is None:
-            raise BrokenInvariant(f"pool {pool.id}: {pool.state!r} -> {new!r} at {now_ms} ms is no legal move (POOL-7)")
+        rule = rule_of_move(POOL, pool.state, new, "pool", pool.id)
         shape = self.log.shape("PoolStateChanged", LogSubject.POOL, ("from", pool.state), ("to", new), ("rule", rule))
         pool.state = new
         pool.since_ms = pool.modified_ms = now_ms
@@ -299,9 +461,7 @@ class PoolTable(NamedRecords[Pool]):
     def set_allocation(self, now_ms: int, row: int, new: AllocationState) -> None:
         """Change the allocation state (POOL-7) and log it. The move must be a legal one."""
         pool = self.edit(row)
-        rule = ALLOCATION.get((pool.allocation, new))
-        if rule is None:
-            raise BrokenInvariant(f"pool {pool.id}: {pool.allocation!r} -> {new!r} is no legal move (POOL-7)")
+        rule = rule_of_move(ALLOCATION, pool.allocation, new, "pool", pool.id)
         move = (("from", pool.allocation), ("to", new))
         shape = self.log.shape("PoolAllocationStateChanged", LogSubject.POOL, *move, ("rule", rule))
         pool.allocation = new

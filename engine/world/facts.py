@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from engine.base.failures import FailureInfo
-    from engine.base.terms import DependencyAction, DisableTasks, JobAction
+    from engine.base.terms import Deallocation, DependencyAction, DisableTasks, JobAction
     from engine.executors.protocol import Plan
     from engine.specs.job import JobSpec
     from engine.specs.pool import PoolSpec
@@ -182,8 +182,54 @@ class TaskDisplaced(NamedTuple):
     rule: str
 
 
-class NodeDrained(NamedTuple):
-    """The last task has left a node with an operation that waits for that."""
+# -- nodes -----------------------------------------------------------------------------------------------------------
+
+
+class VmAllocated(NamedTuple):
+    """A VM that the pool has requested has been obtained."""
+
+    pool: int
+    dedicated: bool
+
+
+class VmReplaced(NamedTuple):
+    """Another VM has been obtained for a preempted node."""
+
+    node: int
+
+
+class VmStarted(NamedTuple):
+    """A user has started the VM of a deallocated node."""
+
+    node: int
+
+
+class NodeCutOff(NamedTuple):
+    """Batch has not reached a node that starts, because its network is closed."""
+
+    node: int
+
+
+class NodeBooted(NamedTuple):
+    """Batch runs on the node, which can be set up."""
+
+    node: int
+
+
+class NodeSetUp(NamedTuple):
+    """The node has everything that its pool asks for; the start task comes next."""
+
+    node: int
+
+
+class NodeUsable(NamedTuple):
+    """The node can run tasks: its start task has succeeded or is not awaited, or contact with it is back."""
+
+    node: int
+
+
+class StartTaskFailed(NamedTuple):
+    """The start task has failed on a node that waits for its success."""
 
     node: int
 
@@ -196,9 +242,125 @@ class NodeBroken(NamedTuple):
     details: tuple[tuple[str, str], ...] = ()
 
 
+class ContactWaitEnded(NamedTuple):
+    """Contact with the node has been lost for as long as it is waited for."""
+
+    node: int
+
+
+class NodeUnreachable(NamedTuple):
+    """Contact with the node is lost, or the node is unusable: what it owes cannot happen now."""
+
+    node: int
+
+
+class NodeUnusable(NamedTuple):
+    """The node is unusable and stays in its pool; what was on it has been dealt with."""
+
+    node: int
+
+
+class NodePreempted(NamedTuple):
+    """The VM of a Spot node has been taken back; what was on it has been dealt with."""
+
+    node: int
+
+
+class NodeLost(NamedTuple):
+    """The node has failed or lost its VM, and with it what runs there; ``rule`` is why tasks run again."""
+
+    node: int
+    disk: Disk
+    rule: str
+
+
+class NodeStopped(NamedTuple):
+    """An operation has taken the node from what runs there; ``option`` says what becomes of tasks."""
+
+    node: int
+    option: Deallocation
+    disk: Disk
+    rule: str  # why tasks end
+    prep_rule: str  # why a running preparation ends
+
+
+class SchedulingDisabled(NamedTuple):
+    """A user has disabled scheduling on the node; ``option`` says what becomes of its tasks."""
+
+    node: int
+    option: Deallocation
+
+
+class NodeDrainBegun(NamedTuple):
+    """An operation waits for the running tasks of the node."""
+
+    node: int
+
+
+class NodeDrained(NamedTuple):
+    """The last task has left a node with an operation that waits for that."""
+
+    node: int
+
+
+class UpgradeDue(NamedTuple):
+    """The turn of the node has come in the upgrade of its pool's operating system."""
+
+    node: int
+
+
+class NodeRemovalRequested(NamedTuple):
+    """The node is to leave its pool; ``option`` says what becomes of its tasks."""
+
+    node: int
+    option: Deallocation
+
+
+class NodeKept(NamedTuple):
+    """A node that waited for its tasks before it left stays in its pool."""
+
+    node: int
+
+
+class NodeLeaving(NamedTuple):
+    """The node leaves its pool now; ``option`` says what becomes of its tasks."""
+
+    node: int
+    option: Deallocation
+
+
+class NodeGone(NamedTuple):
+    """The node has left its pool."""
+
+    node: int
+
+
+# -- pools -----------------------------------------------------------------------------------------------------------
+
+
+class PoolCreated(NamedTuple):
+    """A pool has been created, without nodes."""
+
+    pool: int
+
+
+class TargetsSet(NamedTuple):
+    """A formula has set the targets of the pool; ``option`` says how nodes leave."""
+
+    pool: int
+    option: Deallocation
+
+
+class PoolSteady(NamedTuple):
+    """The pool's resize has ended."""
+
+    pool: int
+
+
 Fact = (
     AutoPoolReleased
     | AutoPoolRequested
+    | ContactWaitEnded
     | GangAssigned
     | GangAttemptEnded
     | InstanceInterrupted
@@ -208,19 +370,42 @@ Fact = (
     | JobEnded
     | JobEnding
     | JobScheduleEnded
+    | NodeBooted
     | NodeBroken
+    | NodeCutOff
+    | NodeDrainBegun
     | NodeDrained
+    | NodeGone
+    | NodeKept
+    | NodeLeaving
+    | NodeLost
+    | NodePreempted
     | NodePrepared
+    | NodeRemovalRequested
+    | NodeSetUp
+    | NodeStopped
+    | NodeUnreachable
+    | NodeUnusable
+    | NodeUsable
     | OccurrenceDue
+    | PoolCreated
+    | PoolSteady
     | PreparationFailed
     | PrimaryEnded
     | ReleaseEnded
     | ScheduledJobDeleted
     | ScheduledJobTerminated
+    | SchedulingDisabled
+    | StartTaskFailed
+    | TargetsSet
     | TaskAssigned
     | TaskCompleted
     | TaskDisplaced
     | TaskLeftNode
     | TaskLimitChanged
     | TaskStopped
+    | UpgradeDue
+    | VmAllocated
+    | VmReplaced
+    | VmStarted
 )

@@ -124,13 +124,27 @@ class World:
 
     def enter_node_step(self, node: int, delay_ms: int) -> None:
         """Let the node's present state pass in ``delay_ms``; an earlier entry of the node becomes void."""
-        record = self.nodes.edit(node)
-        record.token += 1
-        self.calendar.at(self.now_ms + delay_ms, DueKind.NODE_STEP, node, record.token)
+        self.calendar.at(self.now_ms + delay_ms, DueKind.NODE_STEP, node, self.nodes.next_token(node))
 
     def cancel_node_step(self, node: int) -> None:
         """Let the node stay in its present state: its entry in the calendar becomes void."""
-        self.nodes.edit(node).token += 1
+        self.nodes.next_token(node)
+
+    def set_capacity(self, vm_size: str, nodes: int, code: str) -> None:
+        """Limit how many nodes of a size the region can still give; ``code`` says why not more (RSZ-12)."""
+        name = vm_size.lower()
+        others = tuple(item for item in self.faults.capacity if item[0] != name)
+        self.faults = self.faults._replace(capacity=(*others, (name, nodes, code)))
+
+    def use_capacity(self, pool: Pool, count: int) -> None:
+        """Take ``count`` nodes of the pool's size from what the region can still give."""
+        name = pool.size.name.lower()
+        left = tuple((size, most - count if size == name else most, code) for size, most, code in self.faults.capacity)
+        self.faults = self.faults._replace(capacity=left)
+
+    def add_outage(self, until_ms: int | None) -> None:
+        """Let storage not answer from now on; None: until the end of the run."""
+        self.faults = self.faults._replace(outages=(*self.faults.outages, (self.now_ms, until_ms)))
 
     def root_of(self, pool: Pool) -> NodeRoot:
         """The root directory of the pool's nodes (FILE-1)."""

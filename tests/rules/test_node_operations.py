@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import NodeState
-from engine.rules.node_operations import DEALLOCATE, REBOOT, REIMAGE, operation_verdict
-from engine.state.nodes import PendingOperation
+from engine.rules.node_operations import operation_verdict
+from engine.state.nodes import Operation, PendingOperation
 from tests.builders import (
     READY_S,
     REBOOT_S,
@@ -94,7 +94,7 @@ CODES = {
 
 @pytest.mark.parametrize("state", NodeState)
 def test_nop_3_reboot_and_nop_4_reimage_by_state(state):
-    for name in (REBOOT, REIMAGE):
+    for name in (Operation.REBOOT, Operation.REIMAGE):
         found = operation_verdict(name, state, None)
         assert (found and found.code) == CODES[state]
         assert found is None or found.status == 409
@@ -102,14 +102,14 @@ def test_nop_3_reboot_and_nop_4_reimage_by_state(state):
 
 @pytest.mark.parametrize("state", NodeState)
 def test_nop_8_deallocate_by_state(state):
-    found = operation_verdict(DEALLOCATE, state, None)
+    found = operation_verdict(Operation.DEALLOCATE, state, None)
     allowed = state in (NodeState.IDLE, NodeState.RUNNING)
     assert (found and found.code) == (None if allowed else "OperationNotValidOnNode")
 
 
-@pytest.mark.parametrize("name", [REBOOT, REIMAGE, DEALLOCATE])
+@pytest.mark.parametrize("name", [Operation.REBOOT, Operation.REIMAGE, Operation.DEALLOCATE])
 def test_nop_2_verdict_while_another_operation_waits(name):
-    found = operation_verdict(name, NodeState.RUNNING, PendingOperation(REBOOT, False, "NOP-3"))
+    found = operation_verdict(name, NodeState.RUNNING, PendingOperation(Operation.REBOOT, False, "NOP-3"))
     assert found.code == "OperationInvalidForCurrentState"
 
 

@@ -1,4 +1,4 @@
-"""Containers (chapter 25): which tasks run in one, and where their images come from."""
+"""Containers (CONT): the tasks that run in one, and the sources of their images."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY, TaskKind.SUBTAS
 
 
 def configuration_of(spec: PoolSpec) -> ContainerConfiguration | None:
-    """What makes a container pool; None if it is none."""
+    """Return the container configuration of a pool; None if it is no container pool."""
     machine = spec.virtual_machine_configuration
     return machine.container_configuration if machine is not None else None
 
 
 def settings_verdict(pool: PoolSpec, kind: TaskKind, settings: ContainerSettings | None) -> FailureInfo | None:
-    """Why a command cannot run with these container settings in the pool; None if it can (CONT-1, TASK-2).
+    """Return why a command cannot run with these container settings in the pool; None if it can (CONT-1, TASK-2).
 
-    On a container pool every normal and job manager task needs them, start, preparation and release may have them;
-    elsewhere nothing may. The service takes such a task and finds out when it is to start, since its job may still
-    change its pool.
+    On a container pool every normal and job manager task needs them, and start, preparation and release tasks may have
+    them; elsewhere no task may. The service accepts such a task and fails it when it is to start, since its job may
+    still change its pool.
     """
     has_containers = configuration_of(pool) is not None
     if settings is not None and not has_containers:
@@ -38,13 +38,13 @@ def settings_verdict(pool: PoolSpec, kind: TaskKind, settings: ContainerSettings
 
 
 def full_name(image: str) -> str:
-    """The image with its tag, ``latest`` where none is given (CONT-1)."""
+    """Return the image with its tag, ``latest`` where none is given (CONT-1)."""
     last = image.rpartition("/")[2]
     return image if ":" in last or "@" in last else f"{image}:latest"
 
 
 def registry_of(image: str, settings: ContainerSettings | None = None) -> str | None:
-    """The server an image comes from: that of the settings, or the one in its name; None is the public one."""
+    """Return the registry server of the settings, or the one in the image's name; None is the public one."""
     if settings is not None and settings.registry is not None and settings.registry.registry_server is not None:
         return settings.registry.registry_server
     server, slash, _ = image.partition("/")

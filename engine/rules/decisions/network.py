@@ -1,6 +1,6 @@
-"""The network that a pool's nodes are in (chapter 24): how many addresses it has, and whom it lets through.
+"""Networks of pools (NET): addresses, and ports that must be open.
 
-What is true of a subnet stands in the scenario, under ``simulate.network``; it does not change during a run.
+The scenario describes subnets under ``simulate.network``; they do not change during a run.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.world.world import World
 
-# NET-5, NET-7: what must be open between Batch and a node.
+# NET-5, NET-7: ports that must be open between Batch and a node.
 CLASSIC_PORTS = (29_876, 29_877)  # inbound
 HTTPS_PORT = 443  # outbound, to storage and to Batch
-# NET-1: nodes of each kind behind one public address of one's own.
+# NET-1: nodes of each kind behind one public address that the user provides.
 NODES_PER_ADDRESS = 100
 # NET-8: nodes in a VNet that share a network security group, a public address and a load balancer.
 NODES_PER_LOAD_BALANCER = 50
 
 
 def communication_mode(spec: PoolSpecification) -> NodeCommunicationMode:
-    """How nodes and Batch talk to each other (NET-7).
+    """Return the mode in which nodes and Batch communicate (NET-7).
 
-    DECISION: left the choice, the service takes ``simplified``, except for cloud services, which never had it.
+    DECISION: the default is ``simplified``, except for cloud services, which never had it.
     """
     if spec.os_family is OsFamily.CLOUD_SERVICE:
         return NodeCommunicationMode.CLASSIC
@@ -39,19 +39,19 @@ def communication_mode(spec: PoolSpecification) -> NodeCommunicationMode:
 
 
 def needed_ports(mode: NodeCommunicationMode) -> tuple[int, ...]:
-    """The ports without which Batch does not reach a node, or the node not Batch (NET-5, NET-7)."""
+    """Return the ports without which a node and Batch do not reach each other (NET-5, NET-7)."""
     return (*CLASSIC_PORTS, HTTPS_PORT) if mode is NodeCommunicationMode.CLASSIC else (HTTPS_PORT,)
 
 
 def ports_between_nodes(spec: PoolSpecification) -> str | None:
-    """On which ports the nodes reach one another (POOL-12); None where the pool has not asked for that."""
+    """Return the ports on which nodes reach one another (POOL-12); None without inter-node communication."""
     if not spec.enable_inter_node_communication:
         return None
     return "above 1100" if spec.os_family is OsFamily.CLOUD_SERVICE else "any"
 
 
 def blocked_ports(world: World, pool: Pool) -> tuple[int, ...]:
-    """The ports that the pool needs and that its subnet does not let through (NET-4); nothing else is missed."""
+    """Return the ports that the pool needs and its subnet blocks (NET-4)."""
     settings = _subnet(world, pool)
     if settings is None:
         return ()
@@ -60,7 +60,7 @@ def blocked_ports(world: World, pool: Pool) -> tuple[int, ...]:
 
 
 def free_addresses(world: World, pool: Pool) -> int | None:
-    """How many more nodes the pool's subnet has addresses for, other pools in it counted too (NET-3); None: any."""
+    """Return for how many more nodes the subnet has addresses, with all its pools (NET-3); None: any number."""
     settings = _subnet(world, pool)
     most = None if settings is None else settings.addresses
     if most is None:
@@ -70,7 +70,7 @@ def free_addresses(world: World, pool: Pool) -> int | None:
 
 
 def free_public_places(world: World, pool: Pool, *, dedicated: bool) -> int | None:
-    """How many more nodes of a kind fit behind the public addresses given for the pool (NET-1); None: any."""
+    """Return how many more nodes of a kind fit behind the pool's public addresses (NET-1); None: any number."""
     network = pool.spec.network_configuration
     addresses = network.public_ip_address_configuration if network is not None else None
     if addresses is None or addresses.provision is not IpAddressProvisioning.USER_MANAGED:
@@ -79,7 +79,7 @@ def free_public_places(world: World, pool: Pool, *, dedicated: bool) -> int | No
 
 
 def load_balancers(world: World, pool: Pool) -> int:
-    """How many network security groups, public addresses and load balancers a pool in a VNet has (NET-8)."""
+    """Return how many load balancers, public addresses and security groups a pool in a VNet has (NET-8)."""
     return 0 if subnet_id(pool) is None else -(-machines(world, pool) // NODES_PER_LOAD_BALANCER)
 
 
@@ -95,7 +95,7 @@ def machines(world: World, pool: Pool, *, dedicated: bool | None = None) -> int:
 
 
 def subnet_id(pool: Pool) -> str | None:
-    """The subnet that the pool joins, in lower case; None outside any VNet (NET-6)."""
+    """Return the subnet that the pool joins, in lower case; None outside any VNet (NET-6)."""
     network = pool.spec.network_configuration
     return network.subnet_id.lower() if network is not None and network.subnet_id is not None else None
 

@@ -1,4 +1,4 @@
-"""Application packages (chapter 22): which ones a node or a process has; ``deliveries`` installs them."""
+"""Application packages (APP) that references stand for; ``processes.deliveries`` installs them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def packages_of(account: Account, references: Iterable[ApplicationPackageReference]) -> tuple[InstalledPackage, ...]:
-    """The packages that references mean, as a process finds them (APP-3, APP-6); what means none is left out."""
+    """Return the packages of these references (APP-3, APP-6); a reference without a package is left out."""
     found = ((reference, account.package_verdict(reference)) for reference in references)
     return tuple(
         InstalledPackage(package.application.id, package.version, pinned=reference.version is not None)
@@ -24,7 +24,7 @@ def packages_of(account: Account, references: Iterable[ApplicationPackageReferen
 
 
 def blob_name(package: Package) -> str:
-    """What ``simulate.storage`` knows a package by. DECISION: ``app-<application id>/<version>``.
+    """Return the name of a package in ``simulate.storage``. DECISION: ``app-<application id>/<version>``.
 
     Packages are blobs of the linked storage account (APP-1); a size given there wins over the application's.
     """

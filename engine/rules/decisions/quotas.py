@@ -1,4 +1,4 @@
-"""What the account and the region can give (chapter 2, RSZ-12): limits of a request for nodes, as verdicts."""
+"""Limits of the account and the region for requests of nodes, jobs and job schedules (ACC, RSZ-12)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.world.world import World
 
-# ACC-5: nodes of a pool whose nodes talk to one another.
+# ACC-5: nodes of a pool with inter-node communication.
 MAX_COMMUNICATING = {PoolAllocationMode.BATCH_SERVICE: 100, PoolAllocationMode.USER_SUBSCRIPTION: 80}
 _UNCOUNTED = (None, N.PREEMPTED, N.DEALLOCATED)
 _SEPARATORS = str.maketrans("", "", " _-")
 
 
 def cores_in_use(world: World, *, dedicated: bool, series: str | None = None) -> int:
-    """Cores of the account's nodes of one kind, those asked for included (ACC-7)."""
+    """Return the cores of the account's nodes of one kind, requested ones included (ACC-7)."""
     cores = 0
     for pool in world.pools.present():
         if series is not None and pool.size.series != series:
@@ -35,7 +35,7 @@ def cores_in_use(world: World, *, dedicated: bool, series: str | None = None) ->
 
 
 def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> tuple[int, list[ResizeError]]:
-    """How many of the wanted nodes can be had, and why not more (ACC-6, ACC-8, POOL-11, POOL-12, RSZ-12)."""
+    """Return how many of the wanted nodes can be had, and why not more (ACC-6, ACC-8, POOL-11, POOL-12, RSZ-12)."""
     kind = "dedicated" if dedicated else "Spot/low-priority"
     limits = [
         *_size_limit(pool, dedicated=dedicated),
@@ -58,7 +58,7 @@ _Limit = tuple[int, str, str]
 
 
 def _size_limit(pool: Pool, *, dedicated: bool) -> list[_Limit]:
-    """VM-2: the sizes of cloud services are offered neither with Linux nor as Spot machines."""
+    """Refuse sizes of cloud services with Linux or as Spot machines: they are not offered (VM-2)."""
     if pool.spec.virtual_machine_configuration is None:
         return []
     if not dedicated and pool.size.spot_windows_usd is None:
@@ -89,7 +89,7 @@ def _quota_limits(world: World, pool: Pool, *, dedicated: bool) -> list[_Limit]:
 
 
 def _series_key(name: str) -> str:
-    """A series as the quota page, the resource provider and a VM size spell it: ``DSv3``, ``standardDSv3Family``."""
+    """Return one spelling for ``DSv3`` and ``standardDSv3Family``: quota page, resource provider and VM size differ."""
     key = name.lower().translate(_SEPARATORS)
     return key.removeprefix("standard").removesuffix("family")
 
@@ -103,7 +103,7 @@ def _communication_limit(world: World, pool: Pool) -> list[_Limit]:
 
 
 def _network_limits(world: World, pool: Pool, *, dedicated: bool) -> list[_Limit]:
-    """NET-1, NET-3."""
+    """Return the limits of the subnet and of public addresses (NET-1, NET-3)."""
     limits: list[_Limit] = []
     addresses = network.free_addresses(world, pool)
     if addresses is not None:
@@ -122,19 +122,12 @@ def _capacity_limit(world: World, pool: Pool) -> list[_Limit]:
     return []
 
 
-def use_capacity(world: World, pool: Pool, count: int) -> None:
-    """``count`` nodes of the pool's size have been taken from what the region can still give."""
-    name = pool.size.name.lower()
-    left = tuple((size, most - count if size == name else most, code) for size, most, code in world.faults.capacity)
-    world.faults = world.faults._replace(capacity=left)
-
-
 def active_jobs_and_schedules(world: World) -> int:
-    """Jobs and job schedules that count for the quota: all that are not completed (ACC-9, JOB-22, JS-14)."""
+    """Return the number of jobs and job schedules that are not completed (ACC-9, JOB-22, JS-14)."""
     schedules = sum(one.state is not JobScheduleState.COMPLETED for one in world.job_schedules.present())
     return world.jobs.unfinished + schedules
 
 
 def has_unit(world: World) -> bool:
-    """Whether one more job or job schedule may be there (ACC-4)."""
+    """Return whether the quota has room for one more job or job schedule (ACC-4)."""
     return active_jobs_and_schedules(world) < world.account.quotas.active_jobs_and_schedules

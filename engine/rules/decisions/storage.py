@@ -1,7 +1,6 @@
-"""What Azure Storage answers: blobs and containers by url, as ``simulate.storage`` has them (TASK-6, TASK-8).
+"""Answers of Azure Storage about blobs and containers, as ``simulate.storage`` describes them (TASK-6, TASK-8).
 
-They are known by whether they are there and how large they are, not by what is in them. What the scenario does not
-mention is there and takes no time.
+Only existence and size are known, not the content. A blob that the scenario does not mention exists and is empty.
 """
 
 from __future__ import annotations
@@ -21,24 +20,24 @@ _NOT_MENTIONED = SimulateStorage()
 
 
 def found(world: World, url: str) -> SimulateStorage:
-    """What the scenario says of a blob, a container, or whatever else is fetched by a name."""
+    """Return the description of a blob, container or image; the first pattern that matches wins."""
     known = world.scenario.simulate.storage
     return next((blob for glob, blob in known if fnmatchcase(url, glob)), _NOT_MENTIONED)
 
 
 def is_out(world: World) -> bool:
-    """Whether storage does not answer at this moment (fault ``storageOutage``)."""
+    """Return whether storage does not answer at this moment (fault ``storageOutage``)."""
     now_ms = world.now_ms
     return any(start <= now_ms and (end is None or now_ms < end) for start, end in world.faults.outages)
 
 
 def url_of(file: ResourceFile) -> str:
-    """What a resource file is fetched by: the url of a blob or container, or the name of a container."""
+    """Return the URL of the blob or container, or the name of the container, that a resource file stands for."""
     return file.http_url or file.storage_container_url or file.auto_storage_container_name or ""
 
 
 def download_failure(world: World, file: ResourceFile) -> FailureInfo | None:
-    """Why a resource file cannot be downloaded at this moment; None if it can (TASK-6, RETRY-1, table ERR-T)."""
+    """Return why a resource file cannot be downloaded now; None if it can (TASK-6, RETRY-1, table ERR-T)."""
     place = ("FilePath", file.file_path or url_of(file))
     if is_out(world):
         return failure("BlobDownloadTimedOut" if file.http_url else "ResourceContainerListTimedOut", place)
@@ -48,7 +47,7 @@ def download_failure(world: World, file: ResourceFile) -> FailureInfo | None:
 
 
 def upload_failure(world: World, container_url: str) -> FailureInfo | None:
-    """Why nothing can be uploaded to a container at this moment; None if it can (TASK-8, RETRY-1)."""
+    """Return why nothing can be uploaded to a container now; None if it can (TASK-8, RETRY-1)."""
     if is_out(world):
         return failure("FileUploadTimedOut", ("Container", container_url))
     if found(world, container_url).missing:

@@ -1,8 +1,8 @@
-"""The directories of processes on a node, and what is in them (FILE-3, FILE-4, FILE-7).
+"""Directories of processes on a node, and their files (FILE-3, FILE-4, FILE-7).
 
-A node's disk holds what was written there. Processes that write nothing leave no trace on it, though each of them has
-its directory with two empty files (FILE-4): these follow from the tables. And a directory whose retention time is over
-is gone, though nobody deleted it (FILE-7).
+A node's disk holds what was written there. A process that writes nothing leaves no trace on it, though it has a
+directory with two empty files (FILE-4): those follow from the tables. A directory whose retention time is over counts
+as deleted (FILE-7).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.world.world import World
 
-# Tasks, and the other instances of those that run on several nodes.
+# Starts of tasks and of subtasks.
 _TASK_EVENTS = ("TaskStateChanged", "SubtaskStateChanged")
 OUTPUTS = ("stdout.txt", "stderr.txt")
-# workitems/<job>/job-1/<task>: so many names lead to the directory of a task (FILE-3).
+# workitems/<job>/job-1/<task>: number of names in the path of a task's directory (FILE-3).
 _TASK_DEPTH = 4
 
 
@@ -44,7 +44,7 @@ class FileEntry(NamedTuple):
 
 
 class Directory(NamedTuple):
-    """The directory of a process, and when it is deleted; None is never, or not known yet.
+    """The directory of a process; ``expires_ms`` is None while it is not known, or for ever.
 
     ``retention_ms`` is how long it stays after the process has ended; None is for ever.
     """
@@ -55,14 +55,14 @@ class Directory(NamedTuple):
 
 
 def files_of(world: World, node: int, now_ms: int) -> list[FileEntry]:
-    """Every file and directory on a node, sorted by path; none on a node that is gone."""
+    """Return every file and directory on a node, sorted by path; none on a node that is gone."""
     if world.nodes.state_of(node) is None:
         return []
     return entries_of(world, node, tasks_on(world, [node])[node], now_ms)
 
 
 def read_file(world: World, node: int, path: str, now_ms: int) -> str | None:
-    """The text of a file on a node, its path relative to the root, with either separator; None if there is none."""
+    """Return the text of a file on a node, by its path below the root with either separator; None if there is none."""
     key = key_of(path)
     if key.startswith(f"{WORKITEMS}/"):
         return next((entry.text for entry in files_of(world, node, now_ms) if entry.path == key), None)
@@ -70,12 +70,12 @@ def read_file(world: World, node: int, path: str, now_ms: int) -> str | None:
 
 
 def key_of(path: str) -> str:
-    """The path as the disk has it: slashes between, none around."""
+    """Return the path as the disk has it: slashes between names, none around."""
     return path.replace("\\", "/").strip("/")
 
 
 def tasks_on(world: World, nodes: Sequence[int]) -> dict[int, list[int]]:
-    """The tasks that have a directory on each of these nodes: they started there on its present disk."""
+    """Return the tasks that have a directory on each of these nodes: they started there on its present disk."""
     log = world.log
     found: dict[int, dict[int, None]] = {node: {} for node in nodes}
     starts = [shape.event in _TASK_EVENTS and ("to", TaskState.RUNNING) in shape.fields for shape in log.shapes]
@@ -86,7 +86,7 @@ def tasks_on(world: World, nodes: Sequence[int]) -> dict[int, list[int]]:
 
 
 def entries_of(world: World, node: int, tasks: Sequence[int], now_ms: int) -> list[FileEntry]:
-    """Every file and directory on a node that is there, sorted by path; ``tasks`` are those of ``tasks_on``."""
+    """Return every file and directory on a node, sorted by path; ``tasks`` are those of ``tasks_on``."""
     files = world.disks[node]
     directories = [directory_of(world, task, node) for task in tasks if world.tasks.state[task] != GONE]
     directories += instance_directories(world, node)
@@ -103,7 +103,7 @@ def entries_of(world: World, node: int, tasks: Sequence[int], now_ms: int) -> li
 
 
 def sweep(world: World, node: int) -> None:
-    """Directories whose retention is over make room on the node's disk (FILE-7)."""
+    """Delete directories whose retention is over from the node's disk, to make room (FILE-7)."""
     files = world.disks[node]
     expired = [directory for directory in instance_directories(world, node) if is_over(directory, world.now_ms)]
     for job in world.jobs.present():
@@ -115,12 +115,12 @@ def sweep(world: World, node: int) -> None:
 
 
 def process_directory(path: str) -> str:
-    """The directory of the process that a path belongs to."""
+    """Return the directory of the process that a path belongs to."""
     return "/".join(path.split("/", _TASK_DEPTH)[:_TASK_DEPTH])
 
 
 def directory_of(world: World, task: int, node: int) -> Directory:
-    """The directory of a task on a node (FILE-3) and until when it stays there (FILE-7)."""
+    """Return the directory of a task on a node (FILE-3), with the end of its retention (FILE-7)."""
     tasks = world.tasks
     path = task_directory(world.jobs[tasks.profile_of(task).job].id, tasks.task_id(task))
     retention_ms = retention_ms_of(world, task, node)
@@ -129,9 +129,9 @@ def directory_of(world: World, task: int, node: int) -> Directory:
 
 
 def retention_ms_of(world: World, task: int, node: int) -> int | None:
-    """How long a task's directory stays on a node after its end; None is for ever.
+    """Return how long a task's directory stays on a node after its end; None is for ever.
 
-    MI-8 where subtasks ran, that is as the task was added: a later change affects only the primary.
+    A later change of the retention time affects the primary of a multi-instance task, not its subtasks (MI-8).
     """
     profile = world.tasks.profile_of(task)
     if profile.instances and node != world.tasks.node[task]:
@@ -140,7 +140,7 @@ def retention_ms_of(world: World, task: int, node: int) -> int | None:
 
 
 def instance_directories(world: World, node: int) -> list[Directory]:
-    """The directories of preparations and releases that started on the node's present disk."""
+    """Return the directories of preparations and releases that started on the node's present disk."""
     instances = world.instances
     found: list[Directory] = []
     for row in instances.rows_on(node):
@@ -154,7 +154,7 @@ def instance_directories(world: World, node: int) -> list[Directory]:
 
 
 def hook_directory(job: Job, view: InstanceView, *, is_release: bool) -> Directory:
-    """The directory of a job's preparation or release that ran on a node, and until when it stays there (FILE-7)."""
+    """Return the directory of a preparation or release that ran on a node, with the end of its retention (FILE-7)."""
     prep, release = job.spec.job_preparation_task, job.spec.job_release_task
     if is_release:
         assert release is not None
@@ -164,11 +164,11 @@ def hook_directory(job: Job, view: InstanceView, *, is_release: bool) -> Directo
 
 
 def _kept(path: str, ended_ms: int | None, retention_ms: int | None) -> Directory:
-    """The directory of a process that ended at this moment, or has not ended."""
+    """Return the directory of a process that ended at this moment, or has not ended."""
     expires_ms = None if ended_ms is None or retention_ms is None else ended_ms + retention_ms
     return Directory(path, expires_ms, retention_ms)
 
 
 def is_over(directory: Directory, now_ms: int) -> bool:
-    """FILE-7, TIME-18: a directory is deleted exactly when its retention time is over."""
+    """Return whether the retention time is over: the directory is deleted at that moment (FILE-7, TIME-18)."""
     return directory.expires_ms is not None and directory.expires_ms <= now_ms

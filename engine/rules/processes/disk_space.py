@@ -1,4 +1,4 @@
-"""How full the disks of nodes are (VM-4): resource files, packages, and whatever processes write."""
+"""Disk space of nodes (VM-4): taken by resource files, packages, and files that processes write."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _UP = (_N.STARTING, _N.WAITING_FOR_START_TASK, _N.START_TASK_FAILED, _N.IDLE, _N
 
 
 def capacity_bytes(pool: Pool) -> int:
-    """The room for tasks on a node of the pool (VM-4)."""
+    """Return the disk space for tasks on a node of the pool (VM-4)."""
     return int(pool.size.task_disk_gib * _GIB)
 
 
 def free_bytes(world: World, node: int) -> int:
-    """What is left of the node's disk, the reserve included."""
+    """Return the free bytes of the node's disk, the reserve included."""
     return max(0, capacity_bytes(world.pool_of(node)) - world.disks[node].used_bytes)
 
 
 def is_full(world: World, node: int) -> bool:
-    """NODE-15: less is free than the reserve that tasks see in their environment."""
+    """Return whether less is free than the reserve that tasks see in their environment (NODE-15)."""
     return free_bytes(world, node) < RESERVED_DISK_BYTES
 
 
 def take(world: World, node: int, key: str, size: int) -> bool:
-    """Put a file of so many bytes on the node's disk; False if it does not fit, and then the disk is full (VM-4).
+    """Put a file of so many bytes on the node's disk, or as much of it as fits; return whether all of it did (VM-4).
 
-    It takes the place of what was there under its name. Directories whose retention is over make room (FILE-7).
+    It replaces a file of its name. Directories whose retention is over make room (FILE-7).
     """
     disk = world.disks.edit(node)
     disk.put(key, 0)
@@ -47,7 +47,7 @@ def take(world: World, node: int, key: str, size: int) -> bool:
     return size <= free
 
 
-def look(world: World, node: int) -> None:
-    """A node whose disk is full is of no use until files are deleted and it is rebooted (NODE-11, NODE-15)."""
+def report_if_full(world: World, node: int) -> None:
+    """Report a node whose disk is full: it is of no use until it is rebooted with more room (NODE-11, NODE-15)."""
     if is_full(world, node) and world.nodes.state_of(node) in _UP:
         world.emit(NodeBroken(node, "DiskFull"))

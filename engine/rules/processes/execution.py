@@ -1,4 +1,4 @@
-"""The start and the end of a process on a node: its directory, its environment, and the files that it leaves.
+"""Start and end of a process on a node: its directory, its environment, and the files that it leaves.
 
 The rules are TASK-4, TASK-6, FILE and ENV. The chapters decide when a process starts and what its end means.
 """
@@ -29,10 +29,10 @@ _INSTANCES = (TaskKind.PRIMARY, TaskKind.SUBTASK)
 def begin(
     world: World, node: int, launch: Launch, spec: CommandLine, further: Sequence[tuple[ResourceFile, str]] = ()
 ) -> Launch:
-    """The process's directory is there, its output files are empty (FILE-4, RETRY-12); what comes before it begins.
+    """Make the process's directory with empty output files (FILE-4, RETRY-12), and begin its setup.
 
-    ``further`` files come with the directories they go to, before its own. Returns the launch with how long all that
-    takes, or why the process never starts.
+    ``further`` files come before its own, each with the directory that it goes to. Return the launch with its setup:
+    how long that takes, or why the process never starts.
     """
     files = world.disks.edit(node)
     files.mkdir(f"{launch.directory}/wd")
@@ -43,7 +43,7 @@ def begin(
 
 
 def _show_certificates(world: World, node: int, launch: Launch) -> None:
-    """On Linux a process finds the node's certificates in its own directory, as far as they are for it (CERT-3).
+    """Put the node's certificates that are visible to a process on Linux into its own directory (CERT-3).
 
     The directory is AZ_BATCH_CERTIFICATES_DIR. DECISION: a file is called ``<algorithm>-<thumbprint>.<format>``.
     """
@@ -67,7 +67,7 @@ def finish(
     task_id: str,
     spec: CommandLine,
 ) -> Output:
-    """The process has ended by itself: its files and output are on the node's disk.
+    """Write the files and the output of a process that has ended by itself to the node's disk.
 
     The output of a primary follows that of its coordination command.
     """
@@ -85,7 +85,7 @@ def finish(
 def environment_of(
     world: World, node: int, launch: Launch, job: Job | None, task_id: str, spec: CommandLine
 ) -> dict[str, str]:
-    """The environment variables of a process (JOB-4, ENV-1, MI-9); all see the pool's packages (APP-6)."""
+    """Return the environment variables of a process (JOB-4, ENV-1, MI-9); all see the pool's packages (APP-6)."""
     record = world.nodes[node]
     pool = world.pool_of(node)
     account = world.account
@@ -117,7 +117,7 @@ def environment_of(
 
 
 def _several(world: World, node: int, job: Job, task_id: str) -> MultiInstanceFacts:
-    """The nodes of a multi-instance task that has an instance on this one (MI-9)."""
+    """Return what a multi-instance task tells its processes about its nodes (MI-9)."""
     task = world.tasks.find(job.row, task_id)
     assert task is not None
     cores = world.pool_of(node).size.cores

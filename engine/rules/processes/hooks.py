@@ -1,4 +1,4 @@
-"""Processes of preparation and release tasks: one command that runs on many nodes, looked at once for each job."""
+"""Processes of preparation and release tasks: one command of a job that runs on many nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def prep_process(world: World, job: Job) -> HookProcess:
-    """The job's preparation task, looked at once."""
+    """Return the process of the job's preparation task; it is worked out once."""
     known = world.prep_hooks.get(job.row)
     if known is None:
         prep = job.spec.job_preparation_task
@@ -31,7 +31,7 @@ def prep_process(world: World, job: Job) -> HookProcess:
 
 
 def release_process(world: World, job: Job) -> HookProcess:
-    """The job's release task, looked at once."""
+    """Return the process of the job's release task; it is worked out once."""
     known = world.release_hooks.get(job.row)
     if known is None:
         release = job.spec.job_release_task
@@ -43,13 +43,13 @@ def release_process(world: World, job: Job) -> HookProcess:
 
 
 def release_duration(world: World, job: Job) -> Distribution | None:
-    """How long the scenario lets the job's release task take; None where it has none, or no pool."""
+    """Return the duration that the scenario gives the job's release task; None without release task or pool."""
     task, pool = job.spec.job_release_task, world.pools.find(job.pool_id)
     return None if task is None or pool is None else special_duration(task.command_line, pool.os, task.simulate)
 
 
 def _hook(world: World, job: Job, hook: HookProcess) -> HookProcess:
-    """Find out whether all its starts are alike."""
+    """Return the process with what is the same for all its starts."""
     pool = world.pools.find(job.pool_id)
     os = pool.os if pool is not None else OsFamily.LINUX
     special = setup.may_matter(pool, hook.kind, hook.spec)
@@ -59,7 +59,7 @@ def _hook(world: World, job: Job, hook: HookProcess) -> HookProcess:
 
 
 def hook_launch(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> Launch:
-    """One start of a preparation or release task on a node; ``run`` counts its starts there."""
+    """Return the launch of a preparation or release task on a node; ``run`` counts its starts there."""
     directory = task_directory(job.id, hook.task_id)
     subject = _hook_subject(world, job, hook, node)
     position = world.nodes[node].position
@@ -91,7 +91,7 @@ def _launch(
 
 
 def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, now_ms: int) -> int:
-    """A preparation or release task starts on the node; returns when its process will end, in ms."""
+    """Start a preparation or release task on the node; return when its process will end, in ms."""
     if hook.fixed is not None:
         return min(now_ms + hook.fixed.total_ms, world.latest_ms)
     if hook.plain is not None:
@@ -102,14 +102,14 @@ def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, n
 
 
 def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> Ending:
-    """The process of a preparation or release task has come to its planned end: how, and its files written."""
+    """End the process of a preparation or release task: write its files, and return how it ended."""
     if hook.plain is not None:
         plan = hook.fixed or hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
         code = plan.exit_code or 0
     else:
         launch = hook_launch(world, job, hook, node, run, started_ms)
         plan = world.executor.plan(launch)
-        setup.forget(world, node, launch.directory)
+        world.nodes.forget_setup(node, launch.directory)
         code = 0
         if plan.failure is None:
             code = execution.finish(world, node, launch, plan, job, hook.task_id, hook.spec).exit_code

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class User(NamedTuple):
-    """Who runs a command on a node."""
+    """The user that runs a command on a node."""
 
     name: str
     is_admin: bool
 
 
 def user_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> User:
-    """Who a command with this directory runs as (USER-1).
+    """Return the user that a command with this directory runs as (USER-1).
 
-    Without a scope an auto user has that of the task on Windows and that of the pool on Linux. Of the pool's there are
-    two on a node, an administrator and one that is none.
+    Without a scope an auto user has the task's on Windows and the pool's on Linux. A node has two auto users of the
+    pool's scope, one of them an administrator.
     """
     account = account_of(pool, identity)
     if account is not None:
@@ -47,13 +47,13 @@ def user_of(pool: PoolSpec, identity: UserIdentity, directory: str) -> User:
 
 
 def account_of(pool: PoolSpec, identity: UserIdentity) -> UserAccount | None:
-    """The user account of the pool that an identity names, which every node has (USER-2); None if it has none."""
+    """Return the pool's user account that an identity names, which every node has (USER-2); None if there is none."""
     wanted = (identity.username or "").lower()
     return next((account for account in pool.user_accounts if account.name.lower() == wanted), None)
 
 
 def user_verdict(pool: PoolSpec, identity: UserIdentity) -> FailureInfo | None:
-    """Why a command cannot run as this user; None if it can (USER-1). DECISION for the code."""
+    """Return why a command cannot run as this user; None if it can (USER-1). DECISION for the code."""
     if identity.username is None or account_of(pool, identity) is not None:
         return None
     return failure("CommandLaunchFailed", ("Message", f"the pool has no user account {identity.username}"))
@@ -62,7 +62,10 @@ def user_verdict(pool: PoolSpec, identity: UserIdentity) -> FailureInfo | None:
 def read_only_directories(
     world: World, node: int, job: Job | None, kind: TaskKind, identity: UserIdentity, directory: str
 ) -> tuple[str, ...]:
-    """Those of start task and preparation, unless the process runs as the same user or an administrator (FILE-12)."""
+    """Return the directories of start and preparation task that a process cannot write to (FILE-12).
+
+    It can if it runs as their user, or as an administrator.
+    """
     pool, start = world.pool_of(node).spec, world.nodes[node].start_spec
     prep = job.spec.job_preparation_task if job is not None else None
     if start is None and prep is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def task_launch(world: World, task: int, node: int, attempt: int, started_ms: int) -> Launch:
-    """The launch of a task's attempt on a node."""
+    """Return the launch of a task's attempt on a node."""
     spec = world.tasks.spec(task)
     profile = world.tasks.profile_of(task)
     job = world.jobs[profile.job]
@@ -41,7 +41,7 @@ def task_launch(world: World, task: int, node: int, attempt: int, started_ms: in
 
 
 def application_launch(world: World, task: int, nodes: Sequence[int], attempt: int, started_ms: int) -> Launch:
-    """The launch of a multi-instance task's own command by its primary, for which all is set up by then (MI-4)."""
+    """Return the launch of a multi-instance task's own command by its primary, which is set up by then (MI-4)."""
     launch = task_launch(world, task, nodes[0], attempt, started_ms)
     return launch._replace(resource_files=(), setup=READY)
 
@@ -49,7 +49,7 @@ def application_launch(world: World, task: int, nodes: Sequence[int], attempt: i
 def coordination_launch(
     world: World, task: int, nodes: Sequence[int], subtask: int, attempt: int, started_ms: int
 ) -> Launch:
-    """The launch of a coordination command; the primary downloads the task's own files too, before it (MI-4)."""
+    """Return the launch of a coordination command; the primary downloads the task's own files before it (MI-4)."""
     spec = world.tasks.spec(task)
     settings = spec.multi_instance_settings
     assert settings is not None
@@ -71,7 +71,7 @@ def coordination_launch(
 
 
 def start_task_launch(world: World, node: int, started_ms: int) -> Launch:
-    """The launch of the start task on a node."""
+    """Return the launch of the start task on a node."""
     record = world.nodes[node]
     spec = record.start_spec
     assert spec is not None

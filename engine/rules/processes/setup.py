@@ -1,7 +1,7 @@
-"""What comes before a process on its node, and why it never starts (TASK-7, RETRY-1).
+"""Setup of a process on its node, and the reasons for which it never starts (TASK-7, RETRY-1).
 
-In the order in which the node agent does it: the user, the container's settings, application packages, the image,
-resource files. It is decided when the process is to start and kept with the node until it ends.
+In the order of the node agent: user, container settings, application packages, image, resource files. The setup is
+decided when the process is to start, and kept with the node until it ends.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def may_matter(pool: Pool | None, kind: TaskKind, spec: CommandLine) -> bool:
-    """Whether anything but resource files can come before such a process: then it is no plain one."""
+    """Return whether anything but resource files can come before such a process; if so, it is not plain."""
     return bool(
         references_of(spec)
         or spec.container_settings is not None
@@ -34,7 +34,7 @@ def may_matter(pool: Pool | None, kind: TaskKind, spec: CommandLine) -> bool:
 
 
 def references_of(spec: CommandLine) -> tuple[ApplicationPackageReference, ...]:
-    """The packages a task asks for itself; start, preparation and release tasks cannot (PREP-2)."""
+    """Return the packages that a task itself refers to; start, preparation and release tasks cannot (PREP-2)."""
     references: tuple[ApplicationPackageReference, ...] = getattr(spec, "application_package_references", ())
     return references
 
@@ -42,12 +42,12 @@ def references_of(spec: CommandLine) -> tuple[ApplicationPackageReference, ...]:
 def set_up(
     world: World, node: int, launch: Launch, spec: CommandLine, further: Sequence[tuple[ResourceFile, str]] = ()
 ) -> Setup:
-    """Begin with what comes before this process; returns how long it takes, or why the process never starts.
+    """Begin the setup of a process; return how long it takes, or why the process never starts.
 
-    ``further`` are files beside its own, and the directories they go to.
+    ``further`` are files beside its own, with the directories that they go to.
     """
     pool = world.pool_of(node)
-    forget(world, node, launch.directory)
+    world.nodes.forget_setup(node, launch.directory)
     if not (further or spec.resource_files or may_matter(pool, launch.kind, spec)):
         return READY
     delivery = Delivery(world, node)
@@ -68,16 +68,10 @@ def set_up(
         delivery.bring_file(file, f"{launch.directory}/wd")
     setup = delivery.setup
     if setup != READY:
-        world.nodes.edit(node).setups[launch.directory] = setup
+        world.nodes.keep_setup(node, launch.directory, setup)
     return setup
 
 
-def forget(world: World, node: int, directory: str) -> None:
-    """The process that ran in this directory has ended."""
-    if directory in world.nodes[node].setups:
-        del world.nodes.edit(node).setups[directory]
-
-
 def setup_of(world: World, node: int, directory: str) -> Setup:
-    """What came before the process that runs in this directory."""
+    """Return the setup of the process that runs in this directory."""
     return world.nodes[node].setups.get(directory, READY)

@@ -1,6 +1,6 @@
-"""Output files (TASK-8): what a task's process leaves goes to storage, or does not (RETRY-10).
+"""Uploads of output files to storage when a task's process has ended (TASK-8), and their failures (RETRY-10).
 
-Containers are known by whether they are there, not by what is in them.
+Only the existence of containers is known, not their content.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))|%(\w+)%", re.ASCII)
 
 
 class Upload(NamedTuple):
-    """A file on the node, by key, and the blob that it becomes."""
+    """A file on the node, by its key, and the name of its blob."""
 
     key: str
     blob: str
 
 
 def due_uploads(files: Iterable[OutputFile], exit_code: int) -> list[OutputFile]:
-    """Those of the output files that are uploaded after this exit code (TASK-8)."""
+    """Return the output files that are uploaded after this exit code (TASK-8)."""
     conditions = (When.TASK_COMPLETION, When.TASK_FAILURE if exit_code else When.TASK_SUCCESS)
     return [file for file in files if file.upload_options.upload_condition in conditions]
 
@@ -46,10 +46,10 @@ def due_uploads(files: Iterable[OutputFile], exit_code: int) -> list[OutputFile]
 def uploads_of(
     file: OutputFile, files: NodeFiles, root: NodeRoot, directory: str, variables: Mapping[str, str]
 ) -> list[Upload]:
-    """The files that a pattern means, in order, and their blobs (TASK-8).
+    """Return the files that match a pattern, in order, and their blobs (TASK-8).
 
     The pattern is relative to ``directory``, or absolute; variables are replaced. Without a wildcard ``path`` is the
-    name of the blob, with one it is the directory in which the files keep their places below the part without.
+    name of the blob; with one it is a prefix, and files keep their paths below the directories without wildcards.
     """
 
     def value(found: re.Match[str]) -> str:
@@ -62,36 +62,36 @@ def uploads_of(
         return [Upload(pattern, name)] if files.read(pattern) is not None else []
     fixed = _fixed_part(pattern)
     wanted = _parts(pattern, root)
-    keys = [key for key in files.walk(fixed) if files.read(key) is not None and _is_meant(_parts(key, root), wanted)]
+    keys = [key for key in files.walk(fixed) if files.read(key) is not None and _matches(_parts(key, root), wanted)]
     return [Upload(key, "/".join(part for part in (path, key[len(fixed) :].strip("/")) if part)) for key in keys]
 
 
 def _parts(path: str, root: NodeRoot) -> list[str]:
-    """The names of a path; on Windows case does not matter."""
+    """Return the names of a path, in lower case on Windows, where case does not matter."""
     return (path.lower() if root.is_windows else path).split("/")
 
 
 def _fixed_part(pattern: str) -> str:
-    """The directories before the first wildcard."""
+    """Return the directories before the first wildcard."""
     parts = pattern.split("/")
     first = next(number for number, part in enumerate(parts) if has_wildcard(part))
     return "/".join(parts[:first])
 
 
-def _is_meant(names: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a path is like a pattern, both name by name; ``**`` stands for any directories, or all below at the end.
+def _matches(names: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether a path matches a pattern; ``**`` matches any directories, and at the end everything below.
 
-    A name that begins with a dot is meant only where the pattern has that dot itself.
+    A name that begins with a dot matches only a pattern with that dot.
     """
     if not pattern or not names:
         return not pattern and not names
     first, *rest = pattern
     if first != "**":
         has_dot = names[0].startswith(".") and not first.startswith(".")
-        return not has_dot and fnmatchcase(names[0], first) and _is_meant(names[1:], rest)
-    if _is_meant(names, rest or ["*"]):
+        return not has_dot and fnmatchcase(names[0], first) and _matches(names[1:], rest)
+    if _matches(names, rest or ["*"]):
         return True
-    return not names[0].startswith(".") and _is_meant(names[1:], pattern)
+    return not names[0].startswith(".") and _matches(names[1:], pattern)
 
 
 def finish_task(world: World, task: int, node: int, launch: Launch, plan: Plan) -> Plan:
@@ -108,10 +108,10 @@ def finish_task(world: World, task: int, node: int, launch: Launch, plan: Plan) 
 
 
 def upload(world: World, node: int, launch: Launch, job: Job, spec: TaskSpec, exit_code: int) -> FailureInfo | None:
-    """The process has ended with ``exit_code``: upload what is due; returns the first failure, None if all went well.
+    """Upload the output files of a process that has ended; return the first failure, or None.
 
-    What was done stands in ``fileuploadout.txt`` and ``fileuploaderr.txt``, which are absent where nothing was due.
-    DECISION: a container is looked at even if no file is to go there, and an upload takes no time.
+    The outcome is written to ``fileuploadout.txt`` and ``fileuploaderr.txt``, which are absent where nothing was due.
+    DECISION: a container must exist even if no file goes there, and an upload takes no time.
     """
     due = due_uploads(spec.output_files, exit_code)
     if not due:

@@ -12,7 +12,7 @@ from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules.decisions.preparation import may_run
 from engine.rules.decisions.tasks import exit_options, retry_verdict
-from engine.rules.processes import disk_space, execution, launches, setup, uploads
+from engine.rules.processes import disk_space, execution, launches, uploads
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import Mark
 from engine.state.task_records import TaskExtra, TaskProfile
@@ -126,11 +126,11 @@ def end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> N
     world.plans.pop(task, None)
     if profile.process is None:
         launch = launches.task_launch(world, task, node, extra.attempts, world.tasks.started[task])
-        setup.forget(world, node, launch.directory)
+        world.nodes.forget_setup(node, launch.directory)
         plan = uploads.finish_task(world, task, node, launch, plan) if plan.failure is None else plan
     _end_attempt(world, task, profile, plan)
     if profile.process is None:
-        disk_space.look(world, node)
+        disk_space.report_if_full(world, node)
 
 
 def gang_attempt_ended(world: World, ended: GangAttemptEnded) -> None:

@@ -18,7 +18,16 @@ from engine.world.facts import InstanceInterrupted, TaskLeftNode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from engine.world.facts import JobDisabled, JobEnding, PreparationFailed, TaskDisplaced
+    from engine.world.facts import (
+        JobDisabled,
+        JobEnding,
+        NodeDrainBegun,
+        NodeLost,
+        NodeStopped,
+        PreparationFailed,
+        SchedulingDisabled,
+        TaskDisplaced,
+    )
     from engine.world.world import World
 
 # RETRY-7: how often the service tries again by itself.
@@ -181,7 +190,7 @@ def _free_slots(world: World, task: int, left: Iterable[int]) -> None:
 
 
 def stop_instances(world: World, node: int, disk: Disk, rule: str, *, by_user: bool) -> None:
-    """Interrupt the preparations and releases on a node that stops, and clear a wiped disk (NOP-12).
+    """Interrupt the preparations and releases on a node that stops (NOP-12).
 
     ``rule`` is why a running preparation ends: PREP-15 a reboot, PREP-18 a reimage, PREP-19 the node is lost or leaves.
     """
@@ -190,11 +199,31 @@ def stop_instances(world: World, node: int, disk: Disk, rule: str, *, by_user: b
     for row in instances.rows_on(node):
         was_preparing = instances.prep_state[row] == InstanceState.RUNNING
         world.emit(InstanceInterrupted(row, disk, why, rule, was_preparing))
-    record = world.nodes.edit(node)
-    if disk is Disk.WIPED:
-        world.disks.wipe(node)
-        record.disk_since_ms = world.now_ms
-        record.users.clear()
-        record.arrivals.clear()
-    elif record.arrivals:  # packages that were on their way are not installed
-        record.arrivals = {name: ms for name, ms in record.arrivals.items() if ms <= world.now_ms}
+
+
+# -- facts about nodes -----------------------------------------------------------------------------------------------
+
+
+def node_stopped(world: World, stopped: NodeStopped) -> None:
+    """Requeue or terminate the tasks, and interrupt preparations and releases (NOP-1, RSZ-4, NOP-12)."""
+    stop_tasks(world, stopped.node, stopped.option, stopped.rule)
+    stop_instances(world, stopped.node, stopped.disk, stopped.prep_rule, by_user=True)
+
+
+def node_lost(world: World, lost: NodeLost) -> None:
+    """Run the tasks again elsewhere, and interrupt preparations and releases (NODE-13, SPOT-4)."""
+    lose_tasks(world, lost.node, lost.rule)
+    stop_instances(world, lost.node, lost.disk, "PREP-19", by_user=False)
+
+
+def scheduling_disabled(world: World, disabled: SchedulingDisabled) -> None:
+    """Deal with the tasks as the option says; with ``taskcompletion`` those that run go on (NOP-6)."""
+    if disabled.option is Deallocation.TASK_COMPLETION:
+        stop_preparing(world, disabled.node)
+    else:
+        stop_tasks(world, disabled.node, disabled.option, "NOP-6")
+
+
+def drain_begun(world: World, begun: NodeDrainBegun) -> None:
+    """Make tasks that prepare on the node active again (NOP-14)."""
+    stop_preparing(world, begun.node)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from engine.base.failures import FAILURE_EXIT_CODE
 from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState
-from engine.rules import node_operations
 from engine.state.instances import Mark
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import STATE_REASONS, first_end, occupancy, room_ms, state_passes_ms
@@ -87,7 +86,7 @@ def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
     if record.evicted_ms is not None:
         checks.append(Check("eviction", False, f"its VM is taken back at {moment(world, record.evicted_ms)}", "SPOT-7"))
     if record.operation is not None:
-        until = "it is up" if record.operation.name == node_operations.UPGRADE else "its tasks have ended"
+        until = "it is up" if record.awaits_upgrade else "its tasks have ended"
         value = f"{record.operation.name} when {until}"
         checks.append(Check("operation", False, value, record.operation.rule))
     checks += [Check("error", False, _error(error), "NODE-12") for error in record.errors]

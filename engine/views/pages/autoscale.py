@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
-from engine.rules import autoscaling, pool_samples
+from engine.rules import autoscaling
+from engine.rules.decisions import pool_metrics
 from engine.specs.commands import EnablePoolAutoScale
 from engine.state.pools import AutoScaleRun
 
@@ -41,7 +42,7 @@ def scale_page(simulation: Simulation, pool_id: str) -> ScalePage | None:
     if pool is None or pool.scaling is None or pool.scaling.run is None:
         return None
     scaling = pool.scaling
-    series = pool_samples.arrived(simulation.world, pool, simulation.now_ms)
+    series = pool_metrics.arrived(simulation.world, pool, simulation.now_ms)
     samples = tuple(Sampled(name, len(values), values[-1]) for name, (_, values) in series.items() if values)
     return ScalePage(scaling.formula, scaling.interval_ms, scaling.next_ms, samples, scaling.runs)
 

@@ -1,4 +1,4 @@
-"""What a pool that scales itself knows of itself: samples of its metrics, one every 30 s (AS-41, AS-52 to AS-55)."""
+"""Metrics of a pool that scales itself: their present values, and the samples that have arrived (AS-41 to AS-54)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,17 @@ from typing import TYPE_CHECKING, cast, overload
 
 from engine.autoscale import LIVE, SampleSeries
 from engine.autoscale.samples import SAMPLE_PERIOD_MS
-from engine.base.terms import JobState, NodeState, PoolState
-from engine.base.units import DAY_MS
-from engine.events.calendar import Due, DueKind
+from engine.base.terms import JobState, NodeState
 from engine.rules.decisions import membership
-from engine.specs import draws
-from engine.state.pools import Sampling
 from engine.state.tasks import COMPLETED, PREPARING, RUNNING
 
 if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.world.world import World
 
-_HISTORY_MS = DAY_MS  # AS-55
 _USABLE = (NodeState.IDLE, NodeState.RUNNING)
 
-# What a sample consists of, after its time.
+# The values of a sample, after its time.
 _SAMPLED = (
     "$ActiveTasks",
     "$RunningTasks",
@@ -36,29 +31,8 @@ _SAMPLED = (
 )
 
 
-def next_sample(world: World, pool: Pool) -> Sampling:
-    """Have the next sample taken in 30 s (AS-52)."""
-    sampling = Sampling(world.now_ms + SAMPLE_PERIOD_MS, pool.busy_slot_ms_at(world.now_ms))
-    world.calendar.at(sampling.next_ms, DueKind.AUTOSCALE_SAMPLE, pool.row)
-    return sampling
-
-
-def take(world: World, due: Due) -> None:
-    """A sample, before an evaluation of the same moment (AS-53); some are lost (AS-54)."""
-    pool = world.pools.edit(due.key)
-    scaling, now_ms = pool.scaling, world.now_ms
-    if scaling is None or scaling.sampling.next_ms != now_ms or pool.state is not PoolState.ACTIVE:
-        return
-    lost = world.scenario.simulate.auto_scale.sample_loss_probability
-    if not lost or draws.uniform(world.seed, "sample", pool.id.lower(), now_ms) >= lost:
-        cpu_percent = _cpu_percent(world, pool, pool.busy_slot_ms_at(now_ms) - scaling.sampling.busy_slot_ms)
-        pool.samples.append((now_ms, *_tasks(world, pool), *now(world, pool).values(), cpu_percent))
-    del pool.samples[: bisect_right(pool.samples, now_ms - _HISTORY_MS, key=itemgetter(0))]
-    pool.scaling = scaling._replace(sampling=next_sample(world, pool))
-
-
 class _Column(Sequence[float]):
-    """One column of the samples. A day of them is long: only what a formula asks for is looked at."""
+    """One column of the samples. Only those that a formula asks for are read, since a day of samples is long."""
 
     def __init__(self, samples: Sequence[tuple[float, ...]], column: int) -> None:
         self._samples = samples
@@ -78,7 +52,7 @@ class _Column(Sequence[float]):
 
 
 def arrived(world: World, pool: Pool, now_ms: int) -> dict[str, SampleSeries]:
-    """The samples of each metric that have arrived by now (AS-54)."""
+    """Return the samples of each metric that have arrived by now (AS-54)."""
     latest_ms = now_ms - world.scenario.simulate.auto_scale.sample_delay
     here = bisect_right(pool.samples, latest_ms, key=itemgetter(0))
     samples = pool.samples if here == len(pool.samples) else pool.samples[:here]
@@ -90,17 +64,17 @@ def arrived(world: World, pool: Pool, now_ms: int) -> dict[str, SampleSeries]:
 
 
 def now(world: World, pool: Pool) -> dict[str, int]:
-    """The metrics that a formula can also have as they are at the moment, in the order of ``LIVE`` (AS-46)."""
+    """Return the metrics that a formula can also have as they are now, in the order of ``LIVE`` (AS-46)."""
     states = [world.nodes.state_of(node) for node in membership.present_nodes(world, pool)]
     preempted, usable = states.count(NodeState.PREEMPTED), sum(map(states.count, _USABLE))
     counts = (*membership.current_counts(world, pool), preempted, usable, pool.slots)
     return dict(zip(LIVE, counts, strict=True))
 
 
-def _tasks(world: World, pool: Pool) -> tuple[int, ...]:
-    """Active, running, pending, succeeded and failed tasks (AS-41, AS-42).
+def task_counts(world: World, pool: Pool) -> tuple[int, ...]:
+    """Return the numbers of active, running, pending, succeeded and failed tasks (AS-41, AS-42).
 
-    A multi-instance task counts once for each instance, waiting, preparing or running.
+    A multi-instance task counts once for each of its nodes, waiting, preparing or running.
     """
     active = running = succeeded = failed = 0
     for job in world.jobs_of(pool):
@@ -116,11 +90,11 @@ def _tasks(world: World, pool: Pool) -> tuple[int, ...]:
     return active, running, active + running, succeeded, failed
 
 
-def _cpu_percent(world: World, pool: Pool, busy_slot_ms: int) -> float:
-    """CPU use of the usable nodes over the last 30 s, in which slots were in use for so long, all together (AS-53).
+def cpu_percent(world: World, pool: Pool, busy_slot_ms: int) -> float:
+    """Return the CPU use of the usable nodes over the last 30 s; ``busy_slot_ms`` adds up the slots in use (AS-53).
 
     DECISION: a task slot in use keeps its share of the node's CPU busy. Where tasks that run now say in
-    ``simulate.cpu`` how much of the node they use, all slots in use are taken to have used that on average.
+    ``simulate.cpu`` how much of the node they use, all slots in use count with the average of that.
     """
     here = [node for node in membership.present_nodes(world, pool) if world.nodes.state_of(node) in _USABLE]
     slots = pool.slots * len(here)
@@ -130,7 +104,7 @@ def _cpu_percent(world: World, pool: Pool, busy_slot_ms: int) -> float:
 
 
 def _load(world: World, pool: Pool, here: Sequence[int]) -> float:
-    """What the tasks running on these nodes use of the CPU, as a multiple of their share."""
+    """Return what the tasks running on these nodes use of the CPU, as a multiple of their share."""
     jobs = {job.row for job in world.jobs_of(pool)}
     profiles = world.tasks.profiles
     if not any(profile.cpu is not None for profile in profiles if profile.job in jobs):
