@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.viewmodels.files.browser import file_text
+from tui.viewmodels.files import file_text
 from tui.viewmodels.files.file_text import TextModel
 from tui.viewmodels.files.line_index import LineIndex
 from tui.viewmodels.files.log_times import time_of
