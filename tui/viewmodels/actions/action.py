@@ -1,4 +1,4 @@
-"""A verb: something that can be done to a row, how, and what follows by the rules."""
+"""The definition of an action: the rows it is for, its form, its command, and its effects."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Body = Mapping[str, object]
 
 
 class Choice(NamedTuple):
-    """One way to carry a verb out: what it adds to the body, and what happens then."""
+    """A choice of the form: what it adds to the command's body, and its text."""
 
     body: Body
     text: str
 
 
 class Better(NamedTuple):
-    """Another verb that fits a row better: its command, and why."""
+    """Another action that suits a row better: its command, and the reason."""
 
     command: str
     why: str
@@ -28,9 +28,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Field(Generic[T]):
-    """Something that is typed: the property that it becomes, what it is called, what it begins with, what fits there.
+    """A field of the form: the property it sets, label, hint, default, and the function that reads it.
 
-    ``read`` makes the value of the property; it raises ValueError with a sentence. What is left empty is not given.
+    ``read`` returns the property's value; it raises ValueError with a sentence. An empty field is left out of the body.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Field(Generic[T]):
 
 
 def whole(text: str) -> int:
-    """The number that was typed. Raises ValueError."""
+    """Return the number that was typed. Raises ValueError with a sentence."""
     try:
         return int(text)
     except ValueError:
@@ -49,12 +49,12 @@ def whole(text: str) -> int:
 
 
 def minutes(text: str) -> str:
-    """The duration of so many minutes, as the service writes it. Raises ValueError."""
+    """Return a duration in minutes as ISO 8601. Raises ValueError with a sentence."""
     return f"PT{whole(text)}M"
 
 
 def yes_or_no(text: str) -> bool:
-    """Whether yes was typed. Raises ValueError."""
+    """Return True for yes and False for no. Raises ValueError with a sentence."""
     if text.lower() not in ("yes", "no"):
         raise ValueError(f"{text!r} is neither yes nor no")
     return text.lower() == "yes"
@@ -62,7 +62,7 @@ def yes_or_no(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Verb(Generic[T]):
-    """Something that can be done to rows of one kind. ``{}`` in the title stands for whose row it is."""
+    """An action on rows of one kind. ``{}`` in the title stands for the name of the row."""
 
     title: str
     command: str
@@ -84,9 +84,9 @@ class Verb(Generic[T]):
 
 
 def options(name: str, *, keeps_data: bool, verb: str) -> tuple[Choice, ...]:
-    """What becomes of running tasks before ``verb`` is done.
+    """Return the choices for running tasks before ``verb`` happens.
 
-    ``keeps_data``: waiting for the retention of their files is one of the ways.
+    ``keeps_data`` adds the choice to wait for the retention of their files.
     """
     texts = {
         "requeue": f"Requeue: stop them, queue them again, {verb} now",

@@ -1,4 +1,4 @@
-"""Cases: what is acted on, as the verbs see it."""
+"""The targets of actions: items with their state and their part of a command's body."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VERBS: dict[Kind, tuple[Verb[Any], ...]] = {
 
 
 class Case(NamedTuple):
-    """A subject as the verbs see it: what it is called, its part of a body, its row."""
+    """An item as the target of an action: its name, its part of the body, and its row."""
 
     name: str
     body: Body
@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 def case_of(session: Session, subject: ItemRef) -> Case | None:
-    """A subject's case; None where it is gone."""
+    """Return the target for an item, or None if it no longer exists."""
     match subject.kind:
         case "node":
             return _node_case(session, int(subject.key))
@@ -61,13 +61,13 @@ def case_of(session: Session, subject: ItemRef) -> Case | None:
 
 
 def _goes_on(session: Session, job_id: str) -> bool:
-    """Whether a job may still need its preparation somewhere."""
+    """Return True if a job may still need preparation somewhere."""
     job = session.job(job_id)
     return job is not None and job.state not in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
 
 
 def _prepares_again(session: Session, job_id: str) -> bool:
-    """Whether a job asks for its preparation again after a reboot (PREP-16)."""
+    """Return True if a job repeats its preparation after a reboot (PREP-16)."""
     job = session.job(job_id)
     prep = None if job is None else job.spec.job_preparation_task
     return prep is not None and prep.rerun_on_node_reboot_after_success

@@ -1,4 +1,4 @@
-"""What the action sheet says of a verb: what is touched, what follows by the rules, what a trial has shown."""
+"""The text of the action sheet: better actions, tasks affected, effects by the rules, and the result of a trial."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAST = "This is the past: press b to branch here, then it can be done."
 
 
 def by_the_rules(session: Session, action: Action, cells: int) -> list[Line]:
-    """What fits better, what is touched now, and what follows by the rules."""
+    """Return better actions, the items affected now, and the effects by the rules."""
     lines: list[Line] = [()]
     for better in action.better:
         lines += [line(Span(each, Role.TRANSITION)) for each in wrapped(f"Better: {better.why}", cells)]
@@ -37,7 +37,7 @@ def by_the_rules(session: Session, action: Action, cells: int) -> list[Line]:
 
 
 def as_tried(session: Session, commands: Sequence[Command], trial: Trial, cells: int) -> list[Line]:
-    """What a trial of these commands has shown, and the lines that record them."""
+    """Return the result of a trial of these commands, and the lines that record them."""
     lines: list[Line] = [(), line(Span(heading(session, trial), Role.STRONG)), *trial_lines(session, trial, cells)]
     lines += [(), line(Span("Recorded as", Role.DIM))]
     for script in script_of(commands, session.now_ms):
@@ -46,5 +46,5 @@ def as_tried(session: Session, commands: Sequence[Command], trial: Trial, cells:
 
 
 def problem_lines(problem: str, cells: int) -> list[Line]:
-    """What is wrong with what was typed."""
+    """Return the problem with what was typed."""
     return [(), *(line(Span(each, Role.FAILED)) for each in wrapped(problem, cells))]

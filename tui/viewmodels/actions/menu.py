@@ -1,4 +1,4 @@
-"""What can be done to what is under the cursor or marked: verbs with their commands, and what follows from them."""
+"""The actions offered for the item under the cursor or for the marked ones, with their commands and effects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_SHOWN = 3
 
 
 class Entry(NamedTuple):
-    """Something to be typed: the property's name, what it is called, what fits there, what it begins with."""
+    """A field of a form for certain rows: property, label, hint and default."""
 
     name: str
     label: str
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
     read: Callable[[str], object]
 
     def value(self, text: str) -> object:
-        """What was typed, as the property's value. Raises ValueError with a sentence."""
+        """Return what was typed as the property's value. Raises ValueError with a sentence."""
         try:
             return self.read(text)
         except ValueError as error:
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 
 class Action(NamedTuple):
-    """A verb on one or several subjects: one command for each, or one for all."""
+    """An action on one or several items: one command for each, or one for all."""
 
     title: str
     command: str
@@ -57,11 +57,11 @@ class Action(NamedTuple):
 
     @property
     def defaults(self) -> dict[str, str]:
-        """What is typed to begin with, by the name of the property."""
+        """The default text of each field, by the name of its property."""
         return {entry.name: entry.default for entry in self.entries}
 
     def commands(self, choice: Choice | None = None, answers: Mapping[str, str] | None = None) -> list[Command]:
-        """What is given to the service; without a choice the first one. Raises ValueError with a sentence."""
+        """Return the commands for a choice, by default the first. Raises ValueError with a sentence."""
         texts = self.defaults if answers is None else answers
         values = {entry.name: entry.value(texts[entry.name]) for entry in self.entries if texts[entry.name].strip()}
         chosen = choice or next(iter(self.choices), None)
@@ -70,14 +70,14 @@ class Action(NamedTuple):
 
 
 def script_of(commands: Sequence[Command], now_ms: int) -> list[str]:
-    """The lines of a timeline that these commands are recorded as when they are given now, the first of many."""
+    """Return the timeline lines that record these commands if given now. Only the first few are shown."""
     shown = [script_line(now_ms + 1, command) for command in commands[: _MOST_SHOWN + 1]]
     rest = len(commands) - _MOST_SHOWN
     return shown if rest <= 1 else [*shown[:_MOST_SHOWN], f"and {rest:,} more"]
 
 
 def first_problem(error: ValueError) -> str:
-    """What is wrong with what was typed, in a sentence; what the bodies say of themselves is longer."""
+    """Return the first problem in one sentence. The models' own messages are longer."""
     problems = getattr(error, "errors", None)
     if problems is None:
         return str(error)
@@ -87,7 +87,7 @@ def first_problem(error: ValueError) -> str:
 
 
 def actions_for(session: Session, subjects: Sequence[ItemRef]) -> list[Action]:
-    """The verbs on subjects of one kind; those that are gone are left out."""
+    """Return the actions on items of one kind. Items that no longer exist are left out."""
     cases = [case for subject in subjects if (case := case_of(session, subject)) is not None]
     if not cases:
         return []
@@ -134,7 +134,7 @@ def _to_type(verb: Verb[Any], cases: Sequence[Case]) -> str:
 
 
 def _told(effect: str, names: Sequence[str], cases: int) -> str:
-    """An effect, and for how many of the subjects it is to be expected where it is not for all."""
+    """Return an effect, with the names or number of the items it concerns if not all."""
     if len(names) == cases:
         return effect
     return f"{effect} ({', '.join(names)})" if len(names) <= _MOST_SHOWN else f"{effect} ({len(names):,} of {cases:,})"

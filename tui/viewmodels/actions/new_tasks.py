@@ -1,4 +1,4 @@
-"""The form for tasks that are added by hand: what is asked, and the part of the body that it comes to."""
+"""The form that adds tasks to a job, and the body it results in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIELDS = (
 
 
 def compose(values: Body) -> Body:
-    """The tasks that were described. Raises ValueError with a sentence for the user."""
+    """Return the body with the described tasks. Raises ValueError with a sentence for the user."""
     count = values.get("count", 1)
     assert isinstance(count, int)
     if not 1 <= count <= MOST_TASKS:

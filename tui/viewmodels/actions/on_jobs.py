@@ -1,4 +1,4 @@
-"""What can be done to tasks, jobs and job schedules."""
+"""The actions on tasks, jobs and job schedules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be done to nodes."""
+"""The actions on nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REPAIRABLE = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED)
 
 
 class NodeCase(NamedTuple):
-    """A node, and the jobs that matter when something is done to it."""
+    """A node, and the jobs that an action on it affects."""
 
     row: NodeRow
     prepared: tuple[str, ...]
@@ -48,7 +48,7 @@ def _tasks(case: NodeCase) -> dict[str, int]:
 
 
 def _counts(case: NodeCase) -> dict[str, int]:
-    """What a reboot or reimage touches; what is the same in both."""
+    """Return what both a reboot and a reimage affect."""
     return {**_tasks(case), "start task runs again": int(case.row.start_task is not None)}
 
 

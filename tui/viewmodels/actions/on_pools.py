@@ -1,4 +1,4 @@
-"""What can be done to pools, and to the region and the storage that they live on."""
+"""The actions on pools, and the faults of their region and storage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.viewmodels.actions.action import LASTING, Better, Field, Verb, minutes,
 
 
 class PoolCase(NamedTuple):
-    """A pool, and how often it evaluates its formula; None where it has none."""
+    """A pool, and the interval of its autoscale evaluation; None without autoscale."""
 
     row: PoolRow
     interval_ms: int | None

@@ -1,4 +1,4 @@
-"""A trial: what would follow, found out by doing it, going on for a while, and taking it back."""
+"""Trials: commands are submitted, the run goes on for a while, and everything is undone."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _MOST_TOLD = 3
 
 
 class Mistake(NamedTuple):
-    """A mistake of the engine that a trial has met: what it says, and when it happens."""
+    """An exception of the engine during a trial, and the moment when it was raised."""
 
     text: str
     when_ms: int
 
 
 class _Course(NamedTuple):
-    """What happened in a part of a run."""
+    """The events in a part of a run."""
 
     until_ms: int
     is_end: bool  # nothing more happens after that
@@ -41,7 +41,7 @@ class _Course(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What a trial has shown up to ``until_ms``, beside what happens without the commands."""
+    """The result of a trial up to ``until_ms``, beside the result without the commands."""
 
     until_ms: int
     is_end: bool  # nothing more happens after that
@@ -53,21 +53,21 @@ class Trial(NamedTuple):
     mistake: Mistake | None
 
     def differences(self) -> list[tuple[Measure, int, int]]:
-        """The measures that differ: without the commands, and with them."""
+        """Return the measures that differ: without the commands, and with them."""
         pairs = ((measure, self.without.counts[measure], self.given.counts[measure]) for measure in Measure)
         return [(measure, before, after) for measure, before, after in pairs if before != after]
 
 
 class Trials:
-    """Trials from one moment; what happens without any command is found out once."""
+    """Trials from one moment. The course without commands is computed once."""
 
     def __init__(self, session: Session) -> None:
-        """From the present moment of the session."""
+        """Start at the present moment of the session."""
         self._session = session
         self._untouched: _Course | None = None
 
     def of(self, commands: Sequence[Command]) -> Trial:
-        """What would follow from these commands."""
+        """Return the result of these commands."""
         simulation = self._session.simulation
         if self._untouched is None:
             self._untouched, _ = _course(simulation, (), simulation.end_ms, _MOST_ENTRIES)
@@ -88,7 +88,7 @@ class Trials:
 def _course(
     simulation: Simulation, commands: Sequence[Command], until_ms: int, most_entries: int | None = None
 ) -> tuple[_Course, list[BatchError | None]]:
-    """Give the commands and go on up to a moment, or until so much has happened; then it is taken back."""
+    """Submit the commands, go on to ``until_ms`` or for ``most_entries`` log entries, then undo everything."""
     errors: list[BatchError | None] = [None] * len(commands)
     mistake = None
     with simulation.trial():
@@ -109,7 +109,7 @@ def _course(
 
 
 def _leaving(simulation: Simulation, mark: int) -> frozenset[int]:
-    """The nodes that began to leave their pool since this entry of the log."""
+    """Return the nodes that began to leave their pool since an entry of the log."""
     log = simulation.log
     leave = {
         number
@@ -125,7 +125,7 @@ def _tally(simulation: Simulation, mark: int) -> Tally:
 
 
 def heading(session: Session, trial: Trial) -> str:
-    """How far a trial went, and why no further."""
+    """Return how far a trial went, and why no further."""
     until = f"Tried out up to {session.clock(trial.until_ms)}"
     if trial.mistake is not None:
         return until
@@ -133,7 +133,7 @@ def heading(session: Session, trial: Trial) -> str:
 
 
 def trial_lines(session: Session, trial: Trial, cells: int) -> list[Line]:
-    """What a trial has shown: refusals with their codes, what differs, when jobs would be completed."""
+    """Return the result of a trial: refusals with their codes, differences, and ends of jobs."""
     lines: list[Line] = []
     if trial.mistake is not None:
         when = session.clock(trial.mistake.when_ms)
@@ -165,7 +165,7 @@ def _some_of(names: Sequence[str]) -> str:
 
 
 def refusal_lines(refused: Sequence[tuple[Command, BatchError]]) -> list[str]:
-    """What the service refuses, with code and reason; what is refused for equal reasons is told once, with a count."""
+    """Return the refusals with code and reason. Equal reasons are counted on one line."""
     names: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
     for command, error in refused:
@@ -181,7 +181,7 @@ def refusal_lines(refused: Sequence[tuple[Command, BatchError]]) -> list[str]:
 
 
 def _completions(session: Session, trial: Trial) -> list[tuple[str, str, str]]:
-    """The jobs whose end differs."""
+    """Return the jobs whose end differs."""
     jobs = sorted(trial.without.completed_ms.keys() | trial.given.completed_ms.keys())
     never = "never" if trial.is_end else "later"
 
@@ -194,7 +194,7 @@ def _completions(session: Session, trial: Trial) -> list[tuple[str, str, str]]:
 
 
 def whose(command: Command) -> str:
-    """What a command is about, as short as can be."""
+    """Return the item that a command concerns, as short as possible."""
     wire = command.wire()
     if "node" in wire:
         return f"n{wire['node']}"
@@ -202,6 +202,6 @@ def whose(command: Command) -> str:
 
 
 def reason(error: BatchError) -> str:
-    """Why the service refuses, in words."""
+    """Return the reason of a refusal, in words."""
     why = error.values.get("Reason", "")
     return f"{error.message} {why[:1].upper()}{why[1:]}".strip()

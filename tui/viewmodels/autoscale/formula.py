@@ -1,4 +1,4 @@
-"""An autoscale formula as lines: lightly coloured, numbered, and with a caret where it went wrong."""
+"""An autoscale formula as lines: highlighted, numbered, and with a caret at its error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NUMBER_CELLS = 4
 
 
 def coloured(text: str) -> Line:
-    """One line of a formula: comments, strings, calls and the service's own names stand out."""
+    """Return a line of a formula with comments, strings, calls and the service's names highlighted."""
     return tuple(Span(found[0], _role(found)) for found in _PIECE.finditer(printable(text)))
 
 
@@ -39,12 +39,12 @@ def _role(found: re.Match[str]) -> Role:
 
 
 def printable(text: str) -> str:
-    """A line of which each character takes one place: what cannot be shown becomes a blank."""
+    """Return a line with one cell for each character; what cannot be shown becomes a space."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def around(text: str, position: Position, widest: int) -> tuple[str, int]:
-    """The part of a formula's line around a place, at most so many characters, and before which cell the place is."""
+    """Return the part of a line around a column, and the cell of that column in it."""
     lines = text.split("\n")
     line = printable(lines[position.line - 1].rstrip("\r")) if position.line <= len(lines) else ""
     column = position.column - 1
@@ -53,7 +53,7 @@ def around(text: str, position: Position, widest: int) -> tuple[str, int]:
 
 
 def numbered(text: str, cells: int, fault: tuple[Position, str] | None = None) -> list[Line]:
-    """A formula with line numbers, long lines going on below; at its fault a caret, and what is wrong."""
+    """Return a formula with line numbers, long lines wrapped, and a caret and message at its error."""
     room = max(8, cells - _NUMBER_CELLS)
     lines: list[Line] = []
     for number, each in enumerate(text.rstrip().split("\n"), 1):
@@ -68,7 +68,7 @@ def numbered(text: str, cells: int, fault: tuple[Position, str] | None = None) -
 
 
 def _broken(spans: Line, room: int) -> list[Line]:
-    """A line in pieces of at most so many cells."""
+    """Return a line in pieces of at most ``cells`` cells."""
     pieces: list[list[Span]] = [[]]
     left = room
     for span in spans:

@@ -1,4 +1,4 @@
-"""How a pool scales itself: formula, last evaluation, history; and what a formula that is being written would do."""
+"""A pool's autoscale: formula, last evaluation, history, and the evaluation of a formula in the editor."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ $NodeDeallocationOption = taskcompletion;
 
 
 def autoscale_lines(session: Session, pool_id: str, cells: int) -> list[Line]:
-    """All that is known of a pool's autoscale."""
+    """Return formula, last evaluation and history of a pool's autoscale."""
     pool = pool_row(session.simulation, pool_id)
     if pool is None:
         return [line("There is no pool yet, or it has been deleted.")]
@@ -79,7 +79,7 @@ def _last(session: Session, page: ScalePage, cells: int) -> list[Line]:
 
 
 def _outcome(session: Session, run: AutoScaleRun, cells: int) -> list[Line]:
-    """Whether it succeeded, what it came to, and its variables."""
+    """Return the result of an evaluation, and its variables."""
     glyphs = session.glyphs
     if run.error is None:
         lines = [line(Span(f"{glyphs.good} succeeded", Role.OK))]
@@ -113,7 +113,7 @@ def _table(rows: Sequence[tuple[str, str]], role: Role) -> list[Line]:
 
 
 def _beside(left: Sequence[Line], right: Sequence[Line], cells: int) -> list[Line]:
-    """Two columns; the left one takes so many cells."""
+    """Return two columns of lines, the left one in ``cells`` cells."""
     lines = []
     for at in range(max(len(left), len(right))):
         begin = left[at] if at < len(left) else ()
@@ -126,7 +126,7 @@ def _beside(left: Sequence[Line], right: Sequence[Line], cells: int) -> list[Lin
 
 
 def _history(session: Session, page: ScalePage, cells: int) -> list[Line]:
-    """Targets and nodes at each evaluation, as two rows of columns and as a table, newest first."""
+    """Return targets and nodes at each evaluation, as two rows of bars and as a table, newest first."""
     runs = page.runs[-max(1, cells - _LABEL_CELLS) :]
     most = max(max(_wanted(run), _present(run)) for run in runs)
     glyphs = session.glyphs
@@ -151,7 +151,7 @@ def _present(run: AutoScaleRun) -> int:
 
 
 def _level(glyphs: GlyphSet, value: int, most: int) -> str:
-    """A column as high as its share of the most; whatever is not zero can be told from it."""
+    """Return a bar for a share of the largest value. Anything but zero is visible."""
     levels = glyphs.densities
     return levels[-(-value * (len(levels) - 1) // most)] if value else glyphs.rest
 
@@ -173,7 +173,7 @@ def _row(session: Session, run: AutoScaleRun) -> Line:
 
 
 class Trial(NamedTuple):
-    """What a formula would come to: in lines, whether the service takes it, and where it goes wrong."""
+    """The evaluation of a formula in the editor: its lines, whether the service accepts it, and its error."""
 
     lines: list[Line]
     is_taken: bool
@@ -181,7 +181,7 @@ class Trial(NamedTuple):
 
 
 def try_out(session: Session, pool_id: str, formula: str, cells: int) -> Trial:
-    """A formula evaluated on the pool as it is now; nothing changes (AS-87)."""
+    """Evaluate a formula on the pool as it is now. Nothing changes (AS-87)."""
     refused = refusal_of(session.simulation, pool_id, formula)
     lines: list[Line] = []
     if refused is not None:
@@ -217,7 +217,7 @@ def _fault(formula: str, said: str, position: Position, reason: str, cells: int)
 
 
 def _change(pool: PoolRow, run: AutoScaleRun, cells: int) -> list[Line]:
-    """What would follow from the targets that it sets."""
+    """Return the effect of the targets that the formula sets."""
     if (run.target_dedicated, run.target_spot) == (pool.target_dedicated, pool.target_spot):
         said = "These are the targets that the pool has: no resize would begin (AS-80)."
     else:

@@ -1,4 +1,4 @@
-"""Blades of one thing: a node, a pool, a job or a task, page by page."""
+"""The detail pages of a node, pool, job or task, with a tab for each part."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ _BY_KIND = {thing.kind: thing for thing in THINGS}
 
 
 def thing_of(session: Session, subject: ItemRef) -> Thing | None:
-    """The blade of a subject; None for what has none."""
+    """Return the detail page of an item, or None if its kind has none."""
     found = _BY_KIND.get(subject.kind)
     return None if found is None else found(session, subject)

@@ -1,4 +1,4 @@
-"""The blade of a job."""
+"""The detail page of a job."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PARTS = (
 
 
 class JobThing(Thing):
-    """A job, in focus while its blade is open."""
+    """A job, in focus while its page is open."""
 
     kind = "job"
     view = "jobs"
@@ -52,7 +52,7 @@ class JobThing(Thing):
     )
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
-        """The job of this id."""
+        """Open the page of this job."""
         super().__init__(session, subject)
         self._tasks = TasksModel(session)
         self._preparation = PreparationModel(session)
@@ -60,7 +60,7 @@ class JobThing(Thing):
 
     @property
     def is_there(self) -> bool:
-        """Whether there is such a job now."""
+        """True if the job exists now."""
         return self.session.job(self.name) is not None
 
     @property
@@ -75,7 +75,7 @@ class JobThing(Thing):
         return found
 
     def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every thing
-        """State, pool, priority, what it waits for."""
+        """Return state, priority, pool, and the reason to wait."""
         job = self._row
         glyph = glyph_of_job(job)
         words = f"   priority {job.priority}   on pool {job.pool_id or 'none'}"

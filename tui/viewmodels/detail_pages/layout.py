@@ -1,4 +1,4 @@
-"""Pages of blades: blocks in one column or two, small tables, and the first rows of a list."""
+"""The layout of detail pages: blocks in one or two columns, small tables, the first rows of a list."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_ROWS = 30
 
 
 def columns(blocks: Sequence[Block], cells: int) -> list[Line]:
-    """The blocks one below the other, or where there is room in two columns of about the same height."""
+    """Return the blocks below one another, or in two columns of similar height if there is room."""
     if cells < _TWO_COLUMNS_FROM or len(blocks) < 2:
         return block_lines(blocks, cells)
     half = (cells - _GAP) // 2
@@ -29,7 +29,7 @@ def columns(blocks: Sequence[Block], cells: int) -> list[Line]:
 
 
 def tabular(names: Sequence[str], rows: Sequence[Sequence[Span]], cells: int) -> list[Line]:
-    """A small table: columns as wide as what is in them; a line that is too long is cut."""
+    """Return a small table. Columns are as wide as their content; long lines are cut."""
     table = [[Span(name, Role.DIM) for name in names], *rows]
     wide = [max(width([row[at]]) for row in table) for at in range(len(names))]
     lines = []
@@ -42,7 +42,7 @@ def tabular(names: Sequence[str], rows: Sequence[Sequence[Span]], cells: int) ->
 
 
 def listing(model: RowsModel, view: str, cells: int) -> list[Line]:
-    """The first rows of a list as it is now, and the way to the list itself."""
+    """Return the first rows of a list as it is now, below a link to the list itself."""
     model.refresh()
     glyphs = model.session.glyphs
     title = model.title

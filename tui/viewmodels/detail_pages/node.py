@@ -1,4 +1,4 @@
-"""The blade of a node."""
+"""The detail page of a node."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_TASKS = 40
 
 
 class NodeThing(Thing):
-    """A node of whatever pool."""
+    """A node of any pool."""
 
     kind = "node"
     view = "nodes"
@@ -43,12 +43,12 @@ class NodeThing(Thing):
 
     @property
     def is_there(self) -> bool:
-        """Whether the node has appeared."""
+        """True if the node has joined its pool."""
         return self.session.nodes().has(self._node)
 
     @property
     def name(self) -> str:
-        """Index and shortened id."""
+        """The node's index and shortened id."""
         if not self.is_there:
             return "to come"
         node = self.session.nodes().row(self._node)
@@ -60,7 +60,7 @@ class NodeThing(Thing):
         return self.session.nodes().id_of(self._node) if self.is_there else ""
 
     def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every thing
-        """State, slots, how it stands with the job in focus."""
+        """Return state, scheduling state and slots."""
         node = self.session.nodes().row(self._node)
         glyph = NODE[node.state]
         if node.state is None:

@@ -1,4 +1,4 @@
-"""What the blades of nodes, pools, jobs and tasks have in common: pages that are changed like tabs."""
+"""The base of all detail pages: a head, and tabs."""
 
 from __future__ import annotations
 
@@ -17,57 +17,57 @@ Page = tuple[str, "Callable[[int], Sequence[Line]]"]
 
 
 class Thing(ABC):
-    """One thing at the moment that is looked at. It may not be there yet, for time goes back."""
+    """An item at the displayed moment. It may not exist yet, for the user can go back in time."""
 
     kind: ClassVar[Kind]
     view: ClassVar[str]  # the list to which it belongs
     help_text: ClassVar[str]
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
-        """The thing that the subject names."""
+        """Open the page of this item."""
         self.session = session
         self.subject = subject
         self.pages: Sequence[Page] = self._pages()
 
     @property
     def tabs(self) -> tuple[str, ...]:
-        """What the pages are called."""
+        """The titles of the tabs."""
         return tuple(name for name, _ in self.pages)
 
     @property
     @abstractmethod
     def is_there(self) -> bool:
-        """Whether there is such a thing at this moment, or has been before."""
+        """True if the item exists at this moment, or did before."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The thing in a word or two, after its kind."""
+        """A short name of the item, without its kind."""
 
     @property
     def identity(self) -> str:
-        """The thing's id, whole."""
+        """The item's whole id."""
         return self.name
 
     @abstractmethod
     def _head(self, cells: int) -> Sequence[Line]:
-        """How the thing is doing."""
+        """Return the item's state, in a few lines."""
 
     @abstractmethod
     def _pages(self) -> Sequence[Page]:
-        """The pages by the titles of their tabs."""
+        """Return title and content of each tab."""
 
     @property
     def title(self) -> str:
-        """Kind and name."""
+        """Kind and name of the item."""
         return self.session.text(f"{self.kind.capitalize()} {self.name}")
 
     def head(self, cells: int) -> Sequence[Line]:
-        """What stands above every page; nothing while the thing is not there."""
+        """Return the lines above every tab; none while the item does not exist."""
         return [cut(each, cells) for each in self._head(cells)] if self.is_there else []
 
     def lines(self, tab: int, cells: int) -> Sequence[Line]:
-        """One of the pages in so many cells."""
+        """Return the content of a tab."""
         if not self.is_there:
             return [
                 line(Span(f"{self.title} is not there yet at {self.session.clock(self.session.now_ms)}.", Role.DIM))
@@ -76,7 +76,7 @@ class Thing(ABC):
 
 
 def tab_bar(tabs: Sequence[str], present: int) -> Line:
-    """The titles of the pages; the present one stands out."""
+    """Return the titles of the tabs; the present one is highlighted."""
     spans: list[Span] = [Span(" ")]
     for number, title in enumerate(tabs):
         is_present = number == present
@@ -86,7 +86,7 @@ def tab_bar(tabs: Sequence[str], present: int) -> Line:
 
 
 def tab_at(tabs: Sequence[str], cell: int) -> int | None:
-    """The tab under a cell of ``tab_bar``; None beside them."""
+    """Return the tab at a cell of ``tab_bar``, or None."""
     at = 1
     for number, title in enumerate(tabs):
         if at <= cell < at + len(title) + 2:

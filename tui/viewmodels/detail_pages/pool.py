@@ -1,4 +1,4 @@
-"""The blade of a pool."""
+"""The detail page of a pool."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PARTS = ("virtualMachineConfiguration", "applicationPackageReferences", "metada
 
 
 class PoolThing(Thing):
-    """A pool, in focus while its blade is open."""
+    """A pool, in focus while its page is open."""
 
     kind = "pool"
     view = "pools"
@@ -45,14 +45,14 @@ class PoolThing(Thing):
     )
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
-        """The pool of this id."""
+        """Open the page of this pool."""
         super().__init__(session, subject)
         self._nodes_model = NodesModel(session)
         self._history_read = PoolHistory(session.simulation, self.name)
 
     @property
     def is_there(self) -> bool:
-        """Whether there is such a pool now."""
+        """True if the pool exists now."""
         return self.session.pool(self.name) is not None
 
     @property
@@ -67,7 +67,7 @@ class PoolThing(Thing):
         return found
 
     def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every thing
-        """Allocation, numbers, slots, trouble."""
+        """Return allocation state, numbers of nodes, slots and errors."""
         pool = self._row
         glyph = pool_glyph(pool.state, pool.allocation)
         target = pool.target_dedicated + pool.target_spot

@@ -1,4 +1,4 @@
-"""How a thing has been over time: a bar for each state, and the changes, newest first."""
+"""The states of an item over time: a bar for each state, and the changes, newest first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_CHANGES = 30
 
 
 class Stay(NamedTuple):
-    """From ``begin_ms`` until ``end_ms`` (ms since the start) it was like this; the last stay lasts."""
+    """A period in one state, in ms since the start. The last one still goes on."""
 
     begin_ms: int
     end_ms: int
@@ -27,7 +27,7 @@ class Stay(NamedTuple):
 
 
 def state_history(session: Session, stays: Sequence[Stay], cells: int) -> list[Line]:
-    """Bars over the time from the first stay until now, then the changes."""
+    """Return bars from the first period until now, then the changes."""
     if not stays:
         return [line(Span("Nothing has happened to it yet.", Role.DIM))]
     begin_ms, end_ms = stays[0].begin_ms, max(stays[-1].end_ms, stays[0].begin_ms + 1)
@@ -59,7 +59,7 @@ def state_history(session: Session, stays: Sequence[Stay], cells: int) -> list[L
 
 
 def _bar(stays: Sequence[Stay], begin_ms: int, end_ms: int, cells: int, glyphs: GlyphSet) -> str:
-    """Full wherever it was so at some time, however short."""
+    """Return a bar that is full in every cell in which the state occurred, however briefly."""
     filled = [glyphs.rest] * cells
     span_ms = end_ms - begin_ms
     for stay in stays:

@@ -1,4 +1,4 @@
-"""The blade of a task."""
+"""The detail page of a task."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PARTS = (
 
 
 class TaskThing(Thing):
-    """A task of whatever job."""
+    """A task of any job."""
 
     kind = "task"
     view = "tasks"
@@ -55,7 +55,7 @@ class TaskThing(Thing):
 
     @property
     def is_there(self) -> bool:
-        """Whether the task has been added."""
+        """True if the task has been added."""
         return self._page.has(self._task)
 
     @property
@@ -74,7 +74,7 @@ class TaskThing(Thing):
     # -- the strip -----------------------------------------------------------------------------------------------
 
     def _head(self, cells: int) -> Sequence[Line]:
-        """The four stages: when the task came into each, and how long it was there."""
+        """Return the four states: when the task entered each, and how long it stayed."""
         glyphs, clock = self.session.glyphs, self.session.clock
         row, stays = self._row, self.session.history(TaskHistory, self._task).times()
         stage_cells = max(12, (cells - 2) // len(TaskState))

@@ -1,4 +1,4 @@
-"""Moments and runs to come back to, and how they compare with the moment that is looked at."""
+"""Bookmarked moments and runs, and their comparison with the displayed moment."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ class Recording(NamedTuple):
     columns: LogColumns
 
     def stop(self) -> int:
-        """How many entries there are up to the moment."""
+        """Return the number of log entries up to the moment."""
         return bisect_right(self.columns.when, self.until_ms)
 
 
 class Bookmarks:
-    """What is remembered while the dashboard is open."""
+    """The moments and runs that the user kept. They are not saved."""
 
     def __init__(self, session: Session) -> None:
-        """Nothing is remembered yet."""
+        """Start without bookmarks."""
         self._session = session
         self.moments_ms: list[int] = []
         self._runs: list[Recording] = []
 
     def add(self) -> int:
-        """Remember the present moment; returns the number of its bookmark, from 1."""
+        """Bookmark the present moment. Return the number of its bookmark, from 1."""
         now_ms = self._session.now_ms
         if now_ms not in self.moments_ms:
             self.moments_ms.append(now_ms)
         return self.moments_ms.index(now_ms) + 1
 
     def keep_run(self) -> None:
-        """Remember what is recorded, which a branch will forget."""
+        """Keep the recorded run, which a branch will drop."""
         session = self._session
         name = f"the run left at {session.clock(session.now_ms)}"
         self._runs = [*self._runs, Recording(name, session.newest_ms, self._recorded())][-_MOST_RUNS:]
@@ -56,11 +56,11 @@ class Bookmarks:
         return LogColumns(*self._session.simulation.log.recorded_columns(0))
 
     def here(self) -> Recording:
-        """The run up to the moment that is looked at."""
+        """Return the run up to the displayed moment."""
         return Recording("this moment", self._session.now_ms, self._recorded())
 
     def others(self) -> list[Recording]:
-        """What the present moment can be compared with: bookmarks, the newest moment, runs that were left."""
+        """Return what can be compared: bookmarks, the newest moment, and runs kept before a branch."""
         session, columns = self._session, self._recorded()
         moments = [
             Recording(f"bookmark {number}, {session.clock(when_ms)}", when_ms, columns)
@@ -83,7 +83,7 @@ def _read(session: Session, run: Recording) -> _Read:
 
 
 def compare_lines(session: Session, one: Recording, other: Recording, cells: int) -> list[Line]:
-    """A table of what both have come to, and where they part."""
+    """Return a table of the results of both runs, and the event at which they diverge."""
     left, right = _read(session, one), _read(session, other)
     rows = [("up to", session.clock(one.until_ms), session.clock(other.until_ms))]
     for measure in Measure:
@@ -105,7 +105,7 @@ def compare_lines(session: Session, one: Recording, other: Recording, cells: int
 
 
 def _parting(session: Session, one: Recording, other: Recording) -> str:
-    """The first event at which two runs part, in words."""
+    """Return the first event at which two runs diverge, in words."""
     at = first_difference(one.columns, other.columns)
     if at is None:
         return "Both are moments of the same run."

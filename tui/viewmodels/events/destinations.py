@@ -1,4 +1,4 @@
-"""Where what an event is about is looked at: a view, the job or pool in focus there, and the row under the cursor."""
+"""Destinations of events: the view, focus and row that show what an event is about."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MADE = {"createPool": "poolId", "createJob": "jobId", "createJobSchedule": "job
 
 
 class Place(NamedTuple):
-    """A view and what is in focus there. The row is a task or node by number, or the id of a job, pool or schedule."""
+    """A view, its focus, and a row: a task or node by number, or the id of a job, pool or schedule."""
 
     view: str
     job_id: str | None
@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 
 def place_of(event: EventRow) -> Place | None:
-    """The place of an event; a command is about what its body names. None where it is about nothing that is shown."""
+    """Return the destination of an event, or None. That of a command is what its body names."""
     if event.task is not None:
         return Place("tasks", event.job_id, None, event.task)
     if event.node is not None:
@@ -41,7 +41,7 @@ def place_of(event: EventRow) -> Place | None:
 
 
 def _named(command: str, body: dict[str, object]) -> Place | None:
-    """What a command names, or makes: a job, a schedule or a pool."""
+    """Return the job, schedule or pool that a command names or adds."""
     if command in _MADE:
         body = {_MADE[command]: body["id"]}
     if "jobId" in body:

@@ -1,4 +1,4 @@
-"""The blade Events: what happened, newest last."""
+"""The list of events, newest last."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _ROLES = {
 
 
 class EventsModel(RowsModel):
-    """The entries of the event log; tasks that were added together are one."""
+    """The entries of the event log. Tasks that were added together are one row."""
 
     title = "Events"
     identity = 3
@@ -75,7 +75,7 @@ class EventsModel(RowsModel):
     )
 
     def __init__(self, session: Session) -> None:
-        """An empty list; rows come with ``refresh``."""
+        """Start empty; ``update`` adds the rows."""
         super().__init__(session)
         self._page: EventPage = session.events
         self._folds = EventFolds(session.simulation)
@@ -83,7 +83,7 @@ class EventsModel(RowsModel):
         self.is_by_hand = False
 
     def order(self) -> Sequence[int]:
-        """The entries up to now: all of them, what was done by hand, only failures, or folded."""
+        """Return the entries up to now: all, those of the user's own commands, failures, or folded ones."""
         if self.is_by_hand:
             return self._page.by_hand()
         if self.only_failed:
@@ -92,11 +92,11 @@ class EventsModel(RowsModel):
 
     @property
     def _folds_now(self) -> bool:
-        """A filter looks at single entries."""
+        """True if entries are folded. A filter needs single entries."""
         return self.is_folded and not (self.is_by_hand or self.only_failed or self.filter_text)
 
     def refresh(self) -> None:
-        """Look at the log again."""
+        """Read the log again."""
         rows = self.order()
         if terms := parse_filter(self.filter_text):
             looked_at = rows[-_FILTERED:]
@@ -106,7 +106,7 @@ class EventsModel(RowsModel):
         self._hidden = len(rows) - len(self._rows)
 
     def index_of(self, key: int) -> int | None:
-        """The place of an entry; None where it is not shown."""
+        """Return the index of an entry, or None if it is not shown."""
         rows = self._rows
         if isinstance(rows, range):
             return key if key in rows else None
@@ -114,19 +114,19 @@ class EventsModel(RowsModel):
         return at if at >= 0 and (rows[at] == key or self._folds_now) else None
 
     def failed_rows(self) -> Container[int]:
-        """The entries that tell of a failure."""
+        """Return the entries that record a failure."""
         return frozenset(self._page.failures())
 
     def is_failed(self, key: int) -> bool:
-        """Whether an entry tells of a failure."""
+        """Return True if an entry records a failure."""
         return self._page.row(key).is_failure
 
     def identity_of(self, key: int) -> str:
-        """All that a word of a filter can match."""
+        """Return all text that a word of a filter can match."""
         return " ".join(span.text for span in self.cells(key)[1:])
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Time, kind, whose event, what happened, rule."""
+        """Return time, kind, entity, event and rule."""
         event = self._page.row(key)
         kind = _KINDS.get(event.event, event.event)
         if self._folds_now and (size := self._folds.stop(key) - key) > 1:
@@ -147,15 +147,15 @@ class EventsModel(RowsModel):
         return (self._page.script_line(key) if self.is_by_hand else None) or what(event)
 
     def wire(self, key: int) -> dict[str, Any] | None:
-        """An entry as a line of the event log."""
+        """Return an entry as a line of the event log."""
         return event_wire(self.session.simulation, key)
 
     def sentence(self, key: int) -> Line:
-        """An entry in words, where there is no room for its details."""
+        """Return an entry in words, for screens without room for its details."""
         return line(*self.cells(key)[3:4])
 
     def one_line(self, key: int) -> Line:
-        """An entry in one line, for the Watch view."""
+        """Return an entry in one line, for the Watch view."""
         time, kind, entity, said, _ = self.cells(key)
         return line(time, " ", kind, " ", entity, " ", said)
 
@@ -171,15 +171,15 @@ class EventsModel(RowsModel):
         return named or f"{fmt.optional(event.fields.get('command'))} {_named(event)}".strip()
 
     def place(self, key: int) -> Place | None:
-        """Where what an entry is about is looked at; None where that is nowhere."""
+        """Return the destination of an entry, or None."""
         return place_of(self._page.row(key))
 
     def files_of(self, key: int) -> FilesAt | str:
-        """Where the files are of what an entry tells."""
+        """Return where the files of an entry's item are."""
         return files_of_event(self.session, self._page.row(key))
 
     def subject_of(self, key: int) -> ItemRef | None:
-        """What an entry is about, as far as it belongs to the job and pool in focus."""
+        """Return the item of an entry if it belongs to the job and pool in focus."""
         event = self._page.row(key)
         if event.task is not None:
             return ItemRef("task", event.task) if event.job_id == self.session.job_id else None
@@ -190,7 +190,7 @@ class EventsModel(RowsModel):
         return None if place is None or kind is None or place.row is None else ItemRef(kind, place.row)
 
     def details(self, key: int) -> Sequence[Block]:
-        """All fields of an entry; of a fold what it is made of."""
+        """Return the fields of an entry, or the parts of a fold."""
         event = self._page.row(key)
         if self._folds_now and (stop := self._folds.stop(key)) - key > 1:
             last_ms = self._page.when_ms(stop - 1)
@@ -210,7 +210,7 @@ class EventsModel(RowsModel):
         return [general, fields, *([] if script is None else [Block("Script line", (row("", script),))])]
 
     def arrangement(self) -> Line:
-        """How the log is filtered, in words."""
+        """Return how the log is filtered."""
         if self.is_by_hand:
             return line(Span("what was done by hand, in script form   R saves it as a scenario", Role.DIM))
         failed = "   only failures" if self.only_failed else ""
@@ -219,14 +219,14 @@ class EventsModel(RowsModel):
         return line(Span(f"in order of time   filter: {self.filter_text or 'none'}{failed}{hidden}", Role.DIM))
 
     def empty(self) -> Sequence[str]:
-        """Why nothing is there."""
+        """Say why there are no entries."""
         if self.is_by_hand:
             return ("Nothing has been done by hand.", "a acts on what is under the cursor of another view.")
         return ("Nothing has happened yet.", "Press space to let time go by, or . for one event.")
 
 
 def what(event: EventRow) -> str:
-    """What an event says beyond whose it is."""
+    """Return the content of an event, without its entity."""
     fields = event.fields
     words: list[str] = []
     if event.event in ("CommandAccepted", "FaultInjected"):
@@ -260,7 +260,7 @@ def what(event: EventRow) -> str:
 
 
 def _named(event: EventRow) -> str:
-    """What a command names, as short as can be."""
+    """Return the item that a command names, as short as possible."""
     body = event.fields.get("body")
     if not isinstance(body, dict):
         return ""

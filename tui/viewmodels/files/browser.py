@@ -1,4 +1,4 @@
-"""The files on a node: the tree, and what is under its cursor as a text or as what there is to say of it."""
+"""The files on a node: the tree, and the file or directory under its cursor."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HELP_TEXT = (
 
 
 class _Memory(NamedTuple):
-    """What was below a directory just before it went, by path."""
+    """The content of a directory just before it was deleted, by path."""
 
     fate: Deletion
     when_ms: int
@@ -40,10 +40,10 @@ class _Memory(NamedTuple):
 
 
 class FilesModel:
-    """One node's files as they are looked at."""
+    """The files of one node."""
 
     def __init__(self, session: Session, place: FilesAt) -> None:
-        """The tree is opened at this place."""
+        """Open the tree at ``place``."""
         self.session = session
         nodes = session.nodes()
         name = fmt.node_name(nodes.position_of(place.node), nodes.id_of(place.node))
@@ -67,7 +67,7 @@ class FilesModel:
     # -- looking -------------------------------------------------------------------------------------------------
 
     def refresh(self) -> bool:
-        """Time may have moved: look at the node again; returns whether anything but the time has changed."""
+        """Read the node again. Return True if anything but the time has changed."""
         if not self.page.update():
             return False
         read = self._lost or self.tree.item
@@ -81,7 +81,7 @@ class FilesModel:
         return True
 
     def _read_on(self, file: Item) -> None:
-        """Read the same file again, if its directory has gone as it was before that; or say that it is not there."""
+        """Read the same file again, from before its directory was deleted if necessary, or report it missing."""
         if self.page.item(file.path) is None and self.would_recall:
             self._remember()
         self.tree.reveal_again(file.path)
@@ -98,7 +98,7 @@ class FilesModel:
         self.tree.remembered = {path: memory.items for path, memory in self._memories.items()}
 
     def look(self) -> None:
-        """Show what is under the cursor of the tree."""
+        """Show the file or directory under the cursor of the tree."""
         item = self.tree.item
         self._info, self._lost = (), None
         if item is None or item.is_directory:
@@ -113,7 +113,7 @@ class FilesModel:
             self._info = [Span(each) for each in self._why_empty(item)]
 
     def _read(self, item: Item) -> tuple[str, int | None]:
-        """The text of a file, and as of when if it is gone."""
+        """Return the text of a file, and the moment of that text if the file has been deleted."""
         if item.gone is None:
             return self.page.read(item.path) or "", None
         memory = self._memory_of(item.path)
@@ -135,7 +135,7 @@ class FilesModel:
         return ["It is empty."]
 
     def _tell_of_directory(self) -> None:
-        """What there is to say where no file is read."""
+        """Describe the directory under the cursor."""
         self.text.show("", is_other=True)
         item, session = self.tree.item, self.session
         said = []
@@ -170,12 +170,12 @@ class FilesModel:
 
     @property
     def would_recall(self) -> bool:
-        """Whether what is under the cursor is gone, and what was in it has not been looked at."""
+        """True if the item under the cursor was deleted and its content has not been looked up."""
         item = self.tree.item
         return item is not None and item.gone is not None and self._memory_of(item.path) is None
 
     def recall(self) -> None:
-        """Look back at what was in the directory under the cursor just before it went, and open it."""
+        """Look up the content of the directory under the cursor before it was deleted, and open it."""
         self._remember()
         self.tree.open(self.tree.path)
         self.look()
@@ -198,11 +198,11 @@ class FilesModel:
 
     @property
     def reads(self) -> str:
-        """The path of the file that is read; empty where there is none, or its text is not known."""
+        """The path of the file that is shown; empty if there is none or its text is unknown."""
         return "" if self._info else self._shown[0]
 
     def rows(self) -> list[Line]:
-        """The rows of the window on the text, or what is said instead."""
+        """Return the visible rows of the text, or the description shown instead."""
         info = self._info
         if not info and self.text.total and not self.text.count:
             info = [Span("No line passes the filter. Esc shows all lines.", Role.DIM)]
@@ -212,7 +212,7 @@ class FilesModel:
         return [line(" ", span._replace(text=each)) for span in info for each in wrapped(span.text, cells)]
 
     def heading(self, cells: int) -> Line:
-        """The path under the cursor, and what becomes of it."""
+        """Return the path under the cursor, and how long it is kept."""
         item = self.tree.item
         if item is None:
             return ()
@@ -226,7 +226,7 @@ class FilesModel:
         return between(line(Span(path, Role.STRONG)), said, cells)
 
     def status(self, cells: int) -> Line:
-        """How the text is looked at."""
+        """Return how the text is displayed: line, matches, filter, follow and wrap."""
         text, glyphs = self.text, self.session.glyphs
         as_of_ms = self.session.now_ms if self._shown[1] is None else self._shown[1]
         said = [f"as it was at {self.session.clock(as_of_ms)}"]

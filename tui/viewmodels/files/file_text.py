@@ -1,4 +1,4 @@
-"""A text to read: of all its lines only those are drawn that are seen."""
+"""A text in a window. Only the visible lines are drawn."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LEAST_CELLS = 8
 
 
 class TextModel:
-    """A text in a window: which lines are shown, from where on, and what is marked in them.
+    """A text in a window: scrolling, search and filter.
 
-    Lines are numbered from 0; ``mark`` is the line that was looked for last.
+    Lines are numbered from 0; ``mark`` is the line of the last match or jump.
     """
 
     def __init__(self, cursor: str) -> None:
-        """An empty text; line numbers are shown, and ``cursor`` beside the mark."""
+        """Start with an empty text and line numbers; ``cursor`` is the sign beside the line that was found."""
         self.index = LineIndex()
         self._cursor = cursor
         self.cells, self.height = 80, 24
@@ -43,7 +43,7 @@ class TextModel:
     # -- what is shown -------------------------------------------------------------------------------------------
 
     def show(self, text: str, *, is_other: bool = False) -> None:
-        """Show this text; ``is_other`` says that it is not the one of before as it is now, and is read from its top."""
+        """Show a text. ``is_other`` starts at its top; otherwise it is a newer version of the same text."""
         if is_other:
             self._top = self._part = self._left = 0
             self.mark, self._is_held = None, False
@@ -56,7 +56,7 @@ class TextModel:
             self._go_to(*self._end())
 
     def fit(self, cells: int, height: int) -> None:
-        """Draw in a window of this size."""
+        """Set the size of the window."""
         self.cells, self.height = cells, max(1, height)
         self._go_to(self._top, self._part)
 
@@ -74,26 +74,26 @@ class TextModel:
 
     @property
     def total(self) -> int:
-        """How many lines the text has."""
+        """The number of lines of the text."""
         return len(self.index)
 
     @property
     def count(self) -> int:
-        """How many lines the filter lets through."""
+        """The number of lines that pass the filter."""
         return len(self._lines)
 
     @property
     def first(self) -> int:
-        """The number of the first line that is seen; 0 where there is none."""
+        """The number of the first visible line; 0 if there is none."""
         return self._lines[self._top] if self._lines else 0
 
     @property
     def is_following(self) -> bool:
-        """Whether it moves on as the text grows."""
+        """True if the window follows the end of the text."""
         return self.follows and not self._is_held
 
     def rows(self) -> list[Line]:
-        """The window, row by row; no other line is looked at."""
+        """Return the visible rows."""
         drawn: list[Line] = []
         at, part = self._top, self._part
         while at < self.count and len(drawn) < self.height:
@@ -106,7 +106,7 @@ class TextModel:
         return len(str(self.total)) + 3 if self.has_numbers else 1
 
     def _parts(self, number: int) -> list[str]:
-        """A line as it is drawn: all of it in one row or several, or the part that is seen."""
+        """Return the rows of a line: several if it is wrapped, else the visible part."""
         text, room = printable(self.index.line(number)), max(_LEAST_CELLS, self.cells - self._gutter)
         if self.wraps:
             return folded(text, room)
@@ -129,7 +129,7 @@ class TextModel:
     # -- moving --------------------------------------------------------------------------------------------------
 
     def scroll(self, rows: int) -> None:
-        """Move the window by so many rows; up stops following."""
+        """Scroll by rows. Scrolling up stops following."""
         self._is_held = self._is_held or rows < 0
         at, part = self._top, self._part + rows
         if not self.wraps:
@@ -143,21 +143,21 @@ class TextModel:
         self._go_to(at, max(0, part))
 
     def shift(self, by: int) -> None:
-        """Move the window to the side, where lines are not wrapped."""
+        """Scroll to the side, unless lines are wrapped."""
         self._left = 0 if self.wraps else max(0, self._left + by * _SHIFT)
 
     def home(self) -> None:
-        """To the first line."""
+        """Go to the first line."""
         self._is_held, self._left = True, 0
         self._go_to(0, 0)
 
     def end(self) -> None:
-        """To the last line; following goes on."""
+        """Go to the last line, and follow again."""
         self._is_held = False
         self._go_to(*self._end())
 
     def _end(self) -> tuple[int, int]:
-        """Where the window stands when the last line is its last row."""
+        """Return the position of the window at the end of the text."""
         if not self.wraps:
             return max(0, self.count - self.height), 0
         at, room = self.count, self.height
@@ -170,7 +170,7 @@ class TextModel:
         self._top, self._part = max((0, 0), min((at, part), self._end()))
 
     def go_to_line(self, number: int) -> None:
-        """Mark a line, or the next one that is shown, and bring it into view."""
+        """Go to a line, or to the next one that passes the filter."""
         if not self.count:
             return
         at = min(bisect_left(self._lines, number), self.count - 1)
@@ -182,18 +182,18 @@ class TextModel:
     # -- looking for something -----------------------------------------------------------------------------------
 
     def find(self, text: str) -> bool:
-        """Look for a text from the marked or first line on, in any case of letters; returns whether it is found."""
+        """Search from the current line on, ignoring case. Return True if there is a match."""
         self.sought, self._pattern = text, pattern_of(text) if text else None
         self._find_again()
         return not text or self._go_to_match(bisect_left(self.found, self._here), 1)
 
     def next_match(self, step: int) -> bool:
-        """To the next line with what is looked for, or with step -1 to the one before; after the last, the first."""
+        """Go to the next match, or with step -1 to the previous one, wrapping around."""
         at = bisect_right(self.found, self._here) if step > 0 else bisect_left(self.found, self._here) - 1
         return self._go_to_match(at, step)
 
     def _go_to_match(self, at: int, step: int) -> bool:
-        """To this match, or the nearest from there on that the filter lets through."""
+        """Go to this match, or to the nearest one from there that passes the filter."""
         for offset in range(len(self.found)):
             number = self.found[(at + step * offset) % len(self.found)]
             place = bisect_left(self._lines, number)
@@ -204,7 +204,7 @@ class TextModel:
 
     @property
     def match_number(self) -> int | None:
-        """Which of the lines found is marked, counted from 1."""
+        """The number of the current match, from 1."""
         at = -1 if self.mark is None else bisect_left(self.found, self.mark)
         return at + 1 if 0 <= at < len(self.found) and self.found[at] == self.mark else None
 
@@ -213,7 +213,7 @@ class TextModel:
         return self.first if self.mark is None else self.mark
 
     def filter(self, text: str) -> None:
-        """Show only the lines with this text, or with ``!`` before it only the others; empty shows all."""
+        """Show only the lines with this text, or with ``!`` before it the others. Empty shows all."""
         here = self._here
         self.filter_text = text
         self._filter_again()
@@ -221,7 +221,7 @@ class TextModel:
             self._go_to(min(bisect_left(self._lines, here), self.count - 1), 0)
 
     def jump(self, seconds: int) -> str | None:
-        """To the first line that begins with a time so much later, or earlier; returns why there is none."""
+        """Go to the first line whose time is so much later or earlier. Return the reason if there is none."""
         found = other_line(lambda at: self.index.line(self._lines[at]), self.count, self._place_of_here(), seconds)
         if isinstance(found, str):
             return found
@@ -234,30 +234,30 @@ class TextModel:
     # -- how it is shown -----------------------------------------------------------------------------------------
 
     def turn_wrap(self) -> None:
-        """Break long lines, or cut them off."""
+        """Toggle wrapping of long lines."""
         self.wraps, self._left, self._part = not self.wraps, 0, 0
         self._go_to(self._top, 0)
 
     def turn_numbers(self) -> None:
-        """Show the numbers of the lines, or not."""
+        """Toggle line numbers."""
         self.has_numbers = not self.has_numbers
         self._go_to(self._top, 0)
 
     def turn_follow(self) -> None:
-        """Stay at the end while the text grows, or not."""
+        """Toggle following the end of the text."""
         self.follows = not self.follows
         if self.follows:
             self.end()
 
 
 def printable(text: str) -> str:
-    """A line as a terminal can show it."""
+    """Return a line with tabs expanded and control characters replaced."""
     text = text.expandtabs()
     return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
 
 
 def folded(text: str, cells: int) -> list[str]:
-    """The text in rows of at most so many cells, broken after a blank where a row has one in its second half."""
+    """Return the text in rows of at most ``cells``, broken after a space in the second half of a row."""
     rows: list[str] = []
     at = 0
     while at < len(text) or not rows:
@@ -273,7 +273,7 @@ def folded(text: str, cells: int) -> list[str]:
 
 
 def _others(found: array[int], everything: range) -> array[int]:
-    """All line numbers that are not among these."""
+    """Return all line numbers that are not among these."""
     others = bytearray(b"\1") * len(everything)
     for number in found:
         others[number] = 0
@@ -281,7 +281,7 @@ def _others(found: array[int], everything: range) -> array[int]:
 
 
 def _marked(text: str, first: int, matches: Sequence[tuple[int, int]]) -> list[Span]:
-    """Part of a line that begins at its character ``first``, with the matches in it underlined."""
+    """Return a part of a line that begins at character ``first``, with its matches underlined."""
     spans: list[Span] = []
     done = 0
     for start, end in matches:

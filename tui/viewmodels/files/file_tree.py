@@ -1,4 +1,4 @@
-"""The directories and files of a node as the rows of a tree: which are open, what each row says."""
+"""The directories and files of a node as the rows of a tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 class TreeRow(NamedTuple):
-    """One row: a file or directory, under which name, how far to the right."""
+    """A row of the tree: a file or directory, its name, and its depth."""
 
     item: Item
     name: str
@@ -28,13 +28,13 @@ class TreeRow(NamedTuple):
 
 
 class TreeModel:
-    """The rows that are seen.
+    """The visible rows of the tree.
 
-    Of a directory that is gone they show what is ``remembered`` of it: by its path, all that was below it.
+    Below a deleted directory they show what is ``remembered`` of it: by its path, all that was below it.
     """
 
     def __init__(self, page: FilePage, glyphs: GlyphSet) -> None:
-        """All closed, the cursor on the first row."""
+        """Start with all directories closed, and the cursor on the first row."""
         self._page = page
         self._glyphs = glyphs
         self.pointer = glyphs.cursor
@@ -45,7 +45,7 @@ class TreeModel:
         self.refresh()
 
     def refresh(self) -> None:
-        """Look at the page again; the cursor stays on its file, or goes to what is nearest."""
+        """Read the page again. The cursor stays on its file, or moves to the nearest directory."""
         path = self.path
         self.rows = list(self._below("", 0))
         self._put_cursor_on(path)
@@ -65,7 +65,7 @@ class TreeModel:
         return rows
 
     def _items(self, directory: str) -> list[Item]:
-        """What a directory shows, directories first. A job's directory stands for the one above it as well."""
+        """Return what a directory shows, directories first. A job's directory also stands for its parent."""
         paths: Sequence[str] = self._page.children(directory)
         if directory == WORKITEMS:
             paths = [below for path in paths for below in self._page.children(path)]
@@ -82,7 +82,7 @@ class TreeModel:
 
     @property
     def item(self) -> Item | None:
-        """What is under the cursor; None in an empty tree."""
+        """The file or directory under the cursor; None in an empty tree."""
         return self.rows[self.at].item if self.rows else None
 
     @property
@@ -91,11 +91,11 @@ class TreeModel:
         return self.item.path if self.item is not None else ""
 
     def move_to(self, at: int) -> None:
-        """Put the cursor on the row at this place."""
+        """Put the cursor on a row."""
         self.at = max(0, min(at, len(self.rows) - 1))
 
     def reveal(self, path: str) -> None:
-        """Open the directories above a path and put the cursor on it, or on what there is of the way."""
+        """Open the directories above a path and put the cursor on it, or on its nearest parent."""
         above = parent(path)
         while above:
             self._open.add(above)
@@ -104,21 +104,21 @@ class TreeModel:
         self._put_cursor_on(path)
 
     def reveal_again(self, path: str) -> None:
-        """Put the cursor on a path if there is such a row, its directories being open or not; else leave it."""
+        """Reveal a path if it still exists, or is remembered."""
         if self._page.item(path) is not None or any(item.path == path for item in self._remembered_below(parent(path))):
             self.reveal(path)
 
     def is_open(self, path: str) -> bool:
-        """Whether a directory shows what is in it."""
+        """Return True if a directory is open."""
         return path in self._open
 
     def open(self, path: str) -> None:
-        """Show what is in a directory."""
+        """Open a directory."""
         self._open.add(path)
         self.refresh()
 
     def close(self) -> None:
-        """Close the directory under the cursor, or else go to the one above."""
+        """Close the directory under the cursor, or go to its parent."""
         if self.path in self._open:
             self._open.remove(self.path)
             self.refresh()
@@ -129,7 +129,7 @@ class TreeModel:
     # -- what a row says -----------------------------------------------------------------------------------------
 
     def line(self, at: int, cells: int) -> Line:
-        """One row: mark, name, size; of a file that is gone it is the last that is known."""
+        """Return a row: sign, name and size. A deleted file shows its last known size."""
         row = self.rows[at]
         item = row.item
         role = Role.OFF if item.gone is not None else Role.PLAIN
@@ -146,6 +146,6 @@ class TreeModel:
 
 
 def _order(item: Item) -> tuple[bool, list[str | int]]:
-    """Directories before files, and numbers in names by their value."""
+    """Return the sort key: directories before files, numbers in names by value."""
     parts = _DIGITS.split(name_of(item.path))
     return not item.is_directory, [int(part) if at % 2 else part for at, part in enumerate(parts)]

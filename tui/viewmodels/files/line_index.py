@@ -1,4 +1,4 @@
-"""Where the lines of a text begin, however many there are, and which of them have something in them."""
+"""An index of the lines of a text, for fast access and search."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class LineIndex:
-    """Where the lines of a text begin. A text that has only grown is indexed from its last line on."""
+    """The offsets of the lines of a text. A text that has only grown is indexed from its last line on."""
 
     def __init__(self) -> None:
-        """Of an empty text."""
+        """Start with an empty text."""
         self.text = ""
         self._starts = array("q")
         self._lower: str | None = None  # in small letters, once that is asked for
@@ -26,7 +26,7 @@ class LineIndex:
         return len(self._starts)
 
     def show(self, text: str) -> None:
-        """Index this text."""
+        """Index a text."""
         first = 0
         if self._starts and text.startswith(self.text):
             first = self._starts.pop()
@@ -38,12 +38,12 @@ class LineIndex:
         self.text, self._lower = text, None
 
     def line(self, number: int) -> str:
-        """One line, counted from 0, without its end."""
+        """Return a line, counted from 0, without its line break."""
         end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.text) + 1
         return self.text[self._starts[number] : end].rstrip("\r\n")
 
     def containing(self, text: str) -> array[int]:
-        """The numbers of the lines in which a text stands, in any case of letters."""
+        """Return the numbers of the lines that contain a text, ignoring case."""
         found = array("q")
         find = self._finder(text)
         at = find(0)
@@ -56,7 +56,7 @@ class LineIndex:
         return found
 
     def _finder(self, text: str) -> Callable[[int], int]:
-        """Where a text stands next from a character on; -1 is nowhere. Plain search is many times as fast."""
+        """Return a function from an offset to the next match, or -1. Plain search is far faster than a pattern."""
         if self.text.isascii():
             if self._lower is None:
                 self._lower = self.text.lower()
@@ -71,5 +71,5 @@ class LineIndex:
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
-    """What finds a text in any case of letters."""
+    """Return a pattern that finds a text, ignoring case."""
     return re.compile(re.escape(text), re.IGNORECASE)

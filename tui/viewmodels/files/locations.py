@@ -1,4 +1,4 @@
-"""Where the files are of what is under the cursor: which node, and which file is to be read first."""
+"""The files of an item or event: on which node, and which of them to show first."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _HOOKS = "JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged"
 
 
 class FilesAt(NamedTuple):
-    """Where files are looked at first: a node by its row number, and a path on it; empty is the root."""
+    """A node by its row number, and a path on it; an empty path is the root."""
 
     node: int
     path: str = ""
 
 
 def output_at(node: int, directory: str, *, has_failed: bool) -> FilesAt:
-    """The file to be read first in the directory of a process."""
+    """Return the output file in a process's directory: stderr.txt after a failure, else stdout.txt."""
     return FilesAt(node, f"{directory}/{OUTPUTS[has_failed]}")
 
 
 def files_of(session: Session, subject: ItemRef | None) -> FilesAt | str:
-    """Where the files of a node or task are; else a sentence that says why there are none."""
+    """Return where the files of a node or task are, or a sentence that says why there are none."""
     if subject is not None and subject.kind == "node":
         return _files_of_node(session, int(subject.key))
     if subject is None or subject.kind != "task":
@@ -43,14 +43,14 @@ def files_of(session: Session, subject: ItemRef | None) -> FilesAt | str:
 
 
 def _files_of_node(session: Session, node: int) -> FilesAt:
-    """The start task's errors if they are why nothing runs there, else the directory of the job in focus."""
+    """Return the start task's output if it failed, else the directory of the job in focus."""
     if session.nodes().state_of(node) is NodeState.START_TASK_FAILED:
         return output_at(node, STARTUP, has_failed=True)
     return FilesAt(node, job_directory(session.job_id) if session.job_id else "")
 
 
 def files_of_event(session: Session, event: EventRow) -> FilesAt | str:
-    """Where the files are of whose event it is: a task's, a preparation's or release's, a start task's, a node's."""
+    """Return where the files of an event's task, instance, start task or node are."""
     if event.task is not None and event.tasks == 1:
         if event.node is None or event.job_id is None or event.task_id is None:
             return files_of(session, ItemRef("task", event.task))

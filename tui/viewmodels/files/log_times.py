@@ -1,4 +1,4 @@
-"""Lines that begin with a time: which one is a minute, an hour or a day away."""
+"""Lines that begin with a time, and the distance between two of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TIME = re.compile(r"\W?(?:(\d{4})-(\d\d)-(\d\d)[T ])?([01]\d|2[0-3]):([0-5]\d)(
 
 
 def time_of(line: str) -> tuple[int, bool] | None:
-    """The time that a line begins with, in seconds, and whether it has a date; None if it begins with none.
+    """Return the time at the begin of a line, in seconds, and True if it has a date; None if there is none.
 
     Without a date the seconds count from midnight.
     """
@@ -33,9 +33,10 @@ def time_of(line: str) -> tuple[int, bool] | None:
 
 
 def other_line(line: Callable[[int], str], count: int, here: int, seconds: int) -> int | str:
-    """The first of ``count`` lines that is so much later than the one at ``here``, or earlier; else why there is none.
+    """Return the first line that is ``seconds`` later than the one at ``here``, or the reason if there is none.
 
-    Where lines have no date, a time of the other half of the day is that of the next day, or the day before.
+    Negative seconds search backwards. Without dates, a time in the other half of the day belongs to the next or
+    previous day.
     """
     start = _timed_line(line, count, here)
     if start is None:
@@ -55,11 +56,11 @@ def other_line(line: Callable[[int], str], count: int, here: int, seconds: int) 
 
 
 def _timed_line(line: Callable[[int], str], count: int, here: int) -> int | None:
-    """The line at or before this one that begins with a time, else the first one after it."""
+    """Return the line at or before this one that begins with a time, else the first one after it."""
     places = chain(range(min(here, count - 1), -1, -1), range(here + 1, count))
     return next((at for at in places if time_of(line(at)) is not None), None)
 
 
 def _near(seconds: int, last: int) -> int:
-    """A time of day on the day on which it is nearest to the last one, in seconds on the same scale as that."""
+    """Return a time of day on the day that brings it nearest to ``last``, in seconds on the scale of ``last``."""
     return last + (seconds - last + _DAY_S // 2) % _DAY_S - _DAY_S // 2

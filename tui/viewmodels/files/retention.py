@@ -1,4 +1,4 @@
-"""What becomes of the files of a directory, in words."""
+"""Sentences on how long a directory's files are kept, and why they were deleted."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ _NAMED = {
 
 
 def named(path: str) -> str:
-    """What a directory is for: one of those that every node has, or a job's; empty for any other."""
+    """Return the purpose of a directory that every node or job has; empty for any other."""
     is_of_job = path.startswith(f"{WORKITEMS}/") and path.count("/") == _JOB_SLASHES
     return "The directory of a job. It goes when the job is deleted (JOB-16)." if is_of_job else _NAMED.get(path, "")
 
 
 def sentence(session: Session, fate: Deletion) -> str:
-    """What takes a directory away, or has taken it."""
+    """Return what deletes a directory, or has deleted it."""
     if fate.when_ms is None:
         words = _UNKNOWN[fate.cause]
     else:
@@ -76,7 +76,7 @@ def sentence(session: Session, fate: Deletion) -> str:
 
 
 def short(session: Session, fate: Deletion) -> str:
-    """The same in a few words."""
+    """Return the content of ``sentence`` in a few words."""
     if fate.when_ms is None:
         return _said(session, fate, _SHORT_UNKNOWN[fate.cause])
     is_past = fate.when_ms <= session.now_ms

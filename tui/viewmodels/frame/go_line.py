@@ -1,4 +1,4 @@
-"""The go line: what can be typed there, how it goes on, and what was probably meant."""
+"""The go line: ids, views and commands that can be typed, their completion, and suggestions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Found(NamedTuple):
 
 
 def find(session: Session, identity: str) -> Found | None:
-    """What has this id, or is the node with this index (``n117``); else the first whose id contains it."""
+    """Return the row with this id or node index (``n117``), else the first whose id contains the text."""
     index = _NODE.fullmatch(identity)
     nodes = session.nodes().nodes()
     if index and int(index[1]) < len(nodes):
@@ -65,12 +65,12 @@ def find(session: Session, identity: str) -> Found | None:
 
 
 def not_found(session: Session, text: str) -> str:
-    """That there is no such thing, and what there is."""
+    """Say that nothing has this name, and suggest the nearest one."""
     return f"Nothing is called {text!r}{nearest(text.lower(), list(_words(session)))}."
 
 
 def _words(session: Session) -> Iterator[str]:
-    """Whatever can be typed first."""
+    """Yield everything that can be typed first."""
     yield from VIEWS
     yield from VERBS
     yield from _ids(session)
@@ -86,7 +86,7 @@ def _ids(session: Session) -> Iterator[str]:
 
 
 def completions(session: Session, text: str, columns: Sequence[str] = ()) -> list[str]:
-    """What the text may become, at most a dozen; ``columns`` are those of the list that is shown, if there is one."""
+    """Return up to a dozen completions. ``columns`` are those of the list that is shown."""
     verb, blank, rest = text.lower().lstrip().partition(" ")
     if blank and verb in VERBS:
         begun, wanted = _arguments(verb, rest, columns)
@@ -97,7 +97,7 @@ def completions(session: Session, text: str, columns: Sequence[str] = ()) -> lis
 
 
 def _arguments(verb: str, rest: str, columns: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """What of the rest is settled, and what can follow it."""
+    """Return the settled part of the rest, and what can follow it."""
     names = [name.lower() for name in columns if name]
     match verb:
         case "time":
@@ -115,7 +115,7 @@ def _arguments(verb: str, rest: str, columns: Sequence[str]) -> tuple[str, Seque
 
 
 def asked_columns(text: str, columns: Sequence[str]) -> tuple[dict[str, bool], list[str]]:
-    """``+retry count -node`` as names of columns and whether they are to be shown, and what is no column."""
+    """Return the columns in ``+retry count -node`` with True for those to show, and the unknown names."""
     asked, unknown = {}, []
     for sign, words in re.findall(r"([+-])([^+-]+)", text):
         at = column_of(field_name(words), columns)
@@ -127,7 +127,7 @@ def asked_columns(text: str, columns: Sequence[str]) -> tuple[dict[str, bool], l
 
 
 def line_hint(text: str, offered: Sequence[str]) -> Line:
-    """What the text may become."""
+    """Return the completions as a line."""
     if not offered:
         return line(Span(" enter: looked for among all ids" if text.strip() else " ", Role.DIM))
     return line(Span(" tab ", Role.KEY), Span("  ".join(each.strip() for each in offered), Role.DIM))

@@ -1,4 +1,4 @@
-"""The fixed lines: breadcrumb and transport, the scrubber, the tabs, the hints."""
+"""The lines around every view: breadcrumb and clock, scrubber, tabs, and key hints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_HINTS = 8
 
 
 class Transport(NamedTuple):
-    """How time goes by at the moment."""
+    """The state of playback."""
 
     is_playing: bool
     speed: float | None
@@ -31,7 +31,7 @@ class Transport(NamedTuple):
 
 
 def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -> Line:
-    """Where one is, and what time it is there."""
+    """Return the path to the view, and the present time."""
     separator = Span(f" {session.glyphs.path} ", Role.DIM)
     path = [span for text, _ in _path(session, cells) for span in (Span(text), separator)]
     clock = _clock(session, transport, is_narrow=cells < _WIDE)
@@ -39,7 +39,7 @@ def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -
 
 
 def _path(session: Session, cells: int) -> list[tuple[str, str]]:
-    """The way to what is shown: what it is called, and the view in which it is found."""
+    """Return the names in the path, each with the view it leads to."""
     job = session.job(session.job_id)
     if cells < _WIDE:
         return [(f"{job.job_id} {JOB[job.state].name}", "jobs")] if job is not None else []
@@ -48,7 +48,7 @@ def _path(session: Session, cells: int) -> list[tuple[str, str]]:
 
 
 def breadcrumb_at(session: Session, cell: int, cells: int) -> str | None:
-    """The view to which the part of the breadcrumb under a cell leads; None beside them."""
+    """Return the view that a cell of the breadcrumb leads to, or None."""
     at = 1
     for text, view in _path(session, cells):
         wide = cell_len(text)
@@ -82,7 +82,7 @@ def _state(session: Session, transport: Transport) -> Span:
 
 
 class _Scale(NamedTuple):
-    """What the scrubber stands for: its labels, the cells between them, and the time that these cover."""
+    """The scale of the scrubber: its labels, the cells between them, and the time that these cover."""
 
     first: str
     last: str
@@ -102,7 +102,7 @@ def _scale(session: Session, cells: int) -> _Scale:
 
 
 def _span_ms(session: Session, planned_ms: int | None) -> int:
-    """A little more than has been seen, and what is planned; at most the run."""
+    """Return a little more than the recorded and planned time, at most the whole run."""
     seen_ms = max(session.newest_ms, session.now_ms)
     shown_ms = 600_000
     while shown_ms * 3 < seen_ms * 4 or (planned_ms is not None and shown_ms < planned_ms):
@@ -111,7 +111,7 @@ def _span_ms(session: Session, planned_ms: int | None) -> int:
 
 
 def scrubber(session: Session, cells: int) -> Line:
-    """Density of events over the run, failures, what was done by hand, now, and how far it is planned."""
+    """Return the density of events over the run, with failures, own commands, now, and the planned end."""
     scale = _scale(session, cells)
     bins, span_ms = scale.cells, max(1, scale.span_ms)
     if bins < 8:
@@ -154,14 +154,14 @@ def _merged(spans: list[Span]) -> list[Span]:
 
 
 def scrubber_ms(session: Session, cell: int, cells: int) -> int | None:
-    """The moment under a cell of the scrubber; None beside it."""
+    """Return the moment at a cell of the scrubber, or None."""
     scale = _scale(session, cells)
     at = cell - len(scale.first)
     return at * scale.span_ms // scale.cells if 0 <= at < scale.cells else None
 
 
 def tab_line(tabs: Sequence[Tab], current: str, cells: int) -> Line:
-    """The views with their keys; the current one stands out."""
+    """Return the views with their keys; the current one is highlighted."""
     spans: list[Span] = [Span(" ")]
     for tab, title in zip(tabs, _tab_titles(tabs, cells), strict=True):
         is_current = tab.name == current
@@ -172,7 +172,7 @@ def tab_line(tabs: Sequence[Tab], current: str, cells: int) -> Line:
 
 
 def _tab_titles(tabs: Sequence[Tab], cells: int) -> list[str]:
-    """The longest titles that fit beside one another, with whatever blank comes after each."""
+    """Return the longest titles that fit, with the space after each."""
     forms = (
         [f"{tab.title} " for tab in tabs],
         [tab.title for tab in tabs],
@@ -184,7 +184,7 @@ def _tab_titles(tabs: Sequence[Tab], cells: int) -> list[str]:
 
 
 def tab_at(tabs: Sequence[Tab], cell: int, cells: int) -> str | None:
-    """The view whose tab is under a cell."""
+    """Return the view whose tab is at a cell, or None."""
     at = 1
     for tab, title in zip(tabs, _tab_titles(tabs, cells), strict=True):
         wide = len(tab.key) + len(title) + 2
@@ -197,9 +197,9 @@ def tab_at(tabs: Sequence[Tab], cell: int, cells: int) -> str | None:
 def of_use(
     here: Sequence[tuple[str, str]], transport: Transport, *, is_past: bool, is_low: bool
 ) -> list[tuple[str, str]]:
-    """The ids of bindings that are of use now, and what they do in a word: at most eight, four on a low screen.
+    """Return the ids of bindings that are useful now, with a word for each: at most eight, four on a low screen.
 
-    Those of the view, ``here``, stand between those of time and those that are always of use.
+    Those of the view, ``here``, stand between those of time and the general ones.
     """
     first = [("time.play", "pause" if transport.is_playing else "run"), ("time.step", "step")]
     if transport.way is not None:
@@ -214,7 +214,7 @@ def of_use(
 
 
 def hints(pairs: Sequence[tuple[str, str]], cells: int) -> Line:
-    """Keys and what they do, as many as fit; the last one always."""
+    """Return as many keys and words as fit, always with the last one."""
     drawn = [(Span(key, Role.KEY), Span(f" {does}   ", Role.DIM)) for key, does in pairs]
     room = cells + 2 - width(drawn[-1])
     spans: list[Span] = [Span(" ")]
@@ -226,5 +226,5 @@ def hints(pairs: Sequence[tuple[str, str]], cells: int) -> Line:
 
 
 def too_small(cells: int, lines: int) -> list[Line]:
-    """What is said where nothing can be drawn."""
+    """Return the message of a terminal that is too small."""
     return [(Span(f" needs at least 60x16, has {cells}x{lines}", Role.ALERT),)]

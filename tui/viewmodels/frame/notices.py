@@ -1,4 +1,4 @@
-"""What is worth a word while time goes by: failures, one line for each cause, and the ends of phases."""
+"""Notices while time passes: failures, one line for each cause, and the ends of phases."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _NOUNS = {
 
 
 class Notice(NamedTuple):
-    """Something to be said in a corner of the screen."""
+    """A notification on the screen."""
 
     text: str
     is_failure: bool
 
 
 class _Phases(NamedTuple):
-    """How far the job in focus is: whether preparation runs somewhere, whether tasks are left, its state."""
+    """The progress of the job in focus: running preparation, unfinished tasks, and its state."""
 
     job_id: str
     prepares: bool
@@ -51,10 +51,10 @@ class _Phases(NamedTuple):
 
 
 class Notices:
-    """Looks at what has happened since it was last asked."""
+    """Reports the events since the last call."""
 
     def __init__(self, session: Session) -> None:
-        """Nothing before now is told."""
+        """Start now: earlier events are not reported."""
         self._session = session
         self._from = 0
         self._jumps = -1
@@ -63,7 +63,7 @@ class Notices:
         self.skip()
 
     def skip(self) -> None:
-        """What has happened so far is not told any more."""
+        """Do not report what has happened so far."""
         self._from = self._session.events.count
         if self._jumps != self._session.simulation.jumps:
             self._counts.clear()
@@ -71,7 +71,7 @@ class Notices:
         self._phases = self._phases_now()
 
     def take(self, speed: float | None) -> Notice | None:
-        """What is to be said of the time since the last call; at a high speed (None is the highest) only failures."""
+        """Return the notice for the time since the last call. At high speed (None: maximum) only failures count."""
         if self._jumps != self._session.simulation.jumps:
             self.skip()
             return None
@@ -88,7 +88,7 @@ class Notices:
     # -- failures ------------------------------------------------------------------------------------------------
 
     def _failed(self, new: Sequence[int]) -> list[str]:
-        """The failures by cause, the most frequent first; a cause that goes on and on is told now and then."""
+        """Return the failures by cause, the most frequent first. A recurring cause is reported now and then."""
         events = self._session.events
         causes: dict[str, list[str]] = {}
         for index in new[-_MOST_LOOKED_AT:]:
@@ -101,7 +101,7 @@ class Notices:
         return [*lines, f"and {rest:,} more failures: 9 ! lists them"] if told and rest else lines
 
     def _is_news(self, why: str, more: int) -> bool:
-        """Count what has failed; whether it is told: the first time, and when it has become ten times as many."""
+        """Count failures of a cause. Return True the first time, and when their number has grown tenfold."""
         before = self._counts.get(why, 0)
         self._counts[why] = before + more
         return not before or len(str(before)) < len(str(before + more))
@@ -117,7 +117,7 @@ class Notices:
         return _Phases(job.job_id, running > 0, tasks.active + tasks.preparing + tasks.running > 0, job.state)
 
     def _ends(self, before: _Phases, now: _Phases) -> list[str]:
-        """The phases of the job in focus that have ended since."""
+        """Return the phases of the job in focus that have ended since."""
         job = self._session.job(now.job_id)
         if job is None or now.job_id != before.job_id:
             return []
@@ -136,7 +136,7 @@ class Notices:
 
 
 def cause(event: EventRow) -> str:
-    """Why something failed, alike for all that failed in the same way."""
+    """Return the cause of a failure, equal for all failures of the same kind."""
     fields, noun = event.fields, _NOUNS.get(event.event, event.event)
     failure = fields.get("failureInfo")
     if isinstance(failure, dict) and failure.get("code") != "FailureExitCode":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Tab(NamedTuple):
-    """A view. A view with a ``model`` is a blade that lists its rows."""
+    """A view. A view with a ``model`` is a list page."""
 
     key: str
     name: str
@@ -45,7 +45,7 @@ VIEW_NAMES = tuple(tab.name for tab in TABS)
 
 
 def letters_for(titles: Sequence[str]) -> list[str]:
-    """A letter for each title, the first of its own that none before it has; for at most so many as there are."""
+    """Return a letter for each title, preferably one of its own that no title before it has."""
     letters: list[str] = []
     for title in titles:
         wanted = (letter for letter in title.lower() + ascii_lowercase if letter in ascii_lowercase)

@@ -1,4 +1,4 @@
-"""What each column of the lists says, in a sentence; of those that are ours, how they are computed."""
+"""One sentence of help for each column of the lists; derived columns say how they are computed."""
 
 from __future__ import annotations
 
@@ -88,5 +88,5 @@ _SAID_OF = {
 
 
 def said_of(title: str, column: str) -> str:
-    """What a column of a list says; empty for one that is not known."""
+    """Return the help of a column; empty for an unknown column."""
     return _SAID_OF.get((title, column), _SAID.get(column, ""))

@@ -1,4 +1,4 @@
-"""The columns of a list: which are shown, and how wide they are."""
+"""The columns of a list: the choice of columns, and their widths."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A column. It is left out where the list is narrower than ``from_width``; ``stretch`` takes what is left.
+    """A column. It is left out if the list is narrower than ``from_width``; ``stretch`` takes the cells that remain.
 
-    Before one is left out for want of room, those with a ``least`` width become as narrow as that. One that
-    ``is_extra`` is shown only where it has been chosen.
+    Columns with a ``least`` width shrink to it before any column is left out for want of room. A column that
+    ``is_extra`` is shown only if it was chosen.
     """
 
     name: str
@@ -26,43 +26,43 @@ class Column(NamedTuple):
 
 
 class ColumnsModel:
-    """The columns of one list, of which some are chosen."""
+    """The columns of one list, of which the user may choose some."""
 
     columns: ClassVar[tuple[Column, ...]]
     identity: ClassVar[int] = 1  # the column that tells rows apart
 
     def __init__(self) -> None:
-        """Nothing is chosen: what is shown depends on the room there is."""
+        """Start without a choice: the available width decides."""
         self.chosen_columns: frozenset[str] | None = None
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """The names of all columns; that of the glyph is empty."""
+        """The names of all columns; the glyph's is empty."""
         return tuple(column.name for column in self.columns)
 
     @property
     def named_columns(self) -> tuple[Column, ...]:
-        """The columns that can be chosen or left out: all but the glyph, and what tells rows apart."""
+        """The columns that can be hidden: all but the glyph and the one that identifies the row."""
         return tuple(each for at, each in enumerate(self.columns) if each.name and at != self.identity)
 
     def shown_names(self) -> frozenset[str]:
-        """The columns that are shown where there is room for them."""
+        """Return the columns that are shown if there is room for them."""
         if self.chosen_columns is not None:
             return self.chosen_columns
         return frozenset(column.name for column in self.named_columns if not column.is_extra)
 
     def toggle_column(self, name: str) -> None:
-        """Show a column from now on, or hide it."""
+        """Show or hide a column."""
         self.chosen_columns = self.shown_names() ^ {name}
 
     def show_columns(self, asked: Mapping[str, bool]) -> None:
-        """Show some columns from now on, and hide others."""
+        """Show some columns and hide others."""
         for name, is_wanted in asked.items():
             if (name in self.shown_names()) is not is_wanted and any(name == each.name for each in self.named_columns):
                 self.toggle_column(name)
 
     def layout(self, width: int) -> list[tuple[int, int]]:
-        """Index and width of the columns that are shown in so many cells."""
+        """Return index and width of each column shown in ``width`` cells."""
         shown, has_chosen = self.shown_names(), self.chosen_columns is not None
         columns = [
             (at, column._replace(from_width=0) if has_chosen else column)
@@ -73,7 +73,7 @@ class ColumnsModel:
 
 
 def layout(columns: Sequence[Column], width: int) -> list[tuple[int, int]]:
-    """Index and width of the columns that fit into so many cells, with one cell between them."""
+    """Return index and width of the columns that fit into ``width`` cells, with one cell between them."""
     chosen = [(index, column) for index, column in enumerate(columns) if width >= column.from_width]
     while len(chosen) > 2 and sum((column.least or column.width) + 1 for _, column in chosen) > width:
         droppable = max(range(len(chosen)), key=lambda at: (chosen[at][1].from_width, at))

@@ -1,6 +1,6 @@
-"""The filter language.
+"""The filter language of the lists.
 
-Words match ids, ``!word`` excludes. ``field:value`` asks for what a column says, ``field:!value`` for anything else,
+A word matches ids, ``!word`` excludes. ``field:value`` matches the text of a column, ``field:!value`` excludes it;
 ``field:>5m`` and ``field:<5m`` compare numbers, durations and times. All terms must hold.
 """
 
@@ -24,7 +24,7 @@ _DAY_S = 86_400
 
 
 class Term(NamedTuple):
-    """One word of a filter."""
+    """One term of a filter."""
 
     field: str  # empty: the id
     operator: str  # "", "<" or ">"
@@ -33,12 +33,12 @@ class Term(NamedTuple):
 
 
 def field_name(column: str) -> str:
-    """A column's name as a field: lower case, without blanks."""
+    """Return a column's name as a field: lower case, without spaces."""
     return re.sub(r"\W", "", column.lower())
 
 
 def parse_filter(text: str) -> tuple[Term, ...]:
-    """The terms of a filter; every text is a filter."""
+    """Return the terms of a filter. Any text is a valid filter."""
     terms = []
     for word in text.lower().split():
         named = _FIELD.fullmatch(word)
@@ -52,7 +52,7 @@ def parse_filter(text: str) -> tuple[Term, ...]:
 
 
 def column_of(field: str, columns: Sequence[str]) -> int | None:
-    """The number of the column that a field names, in full or by how it begins; None where none is."""
+    """Return the index of the column that a field names, in full or by prefix; None if there is none."""
     fields = [field_name(name) for name in columns]
     for wanted in (field, *_ALIASES.get(field, ())):
         if wanted in fields:
@@ -64,7 +64,7 @@ def column_of(field: str, columns: Sequence[str]) -> int | None:
 
 
 def passes(term: Term, text: str) -> bool:
-    """Whether what a cell says is what a term asks for."""
+    """Return True if the text of a cell satisfies the term."""
     return _says(term, text.strip().lower()) is not term.is_excluded
 
 
@@ -79,10 +79,10 @@ def _says(term: Term, text: str) -> bool:
 
 
 def quantity(text: str) -> float | None:
-    """What can be compared: a number (``1,234``, ``3 of 4``, ``$0.12``), else a time or duration in seconds.
+    """Return a comparable value: a number (``1,234``, ``3 of 4``, ``$0.12``), else a time or duration in seconds.
 
-    ``10:42``, ``00:41:50``, ``-00:03:12``, ``2d 03:04:05`` and ``01-06 10:42:17`` are as the lists show them; ``5m``,
-    ``1h30m``, ``45s`` and ``PT5M`` can be typed. None for anything else.
+    Accepts times as the lists show them (``10:42``, ``00:41:50``, ``-00:03:12``, ``2d 03:04:05``, ``01-06 10:42:17``)
+    and durations as users type them (``5m``, ``1h30m``, ``45s``, ``PT5M``). None for anything else.
     """
     number = _NUMBER.match(text)
     if number:
@@ -101,7 +101,7 @@ def quantity(text: str) -> float | None:
 
 
 def filter_hint(text: str, columns: Sequence[str]) -> Line:
-    """What can be typed, or what is wrong with what has been."""
+    """Return what can be typed next, or the problem with what was typed."""
     fields = [field_name(name) for name in columns if name]
     for term in parse_filter(text):
         if term.field and column_of(term.field, columns) is None:

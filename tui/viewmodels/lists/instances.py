@@ -1,4 +1,4 @@
-"""The blades Preparation tasks and Release tasks: one line for each node."""
+"""The lists of the blades Preparation tasks and Release tasks: one row for each node."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ class InstancesModel(RowsModel):
     kind = "node"
 
     def __init__(self, session: Session) -> None:
-        """An empty list; rows come with ``refresh``."""
+        """Start empty; ``update`` adds the rows."""
         super().__init__(session)
         self._page = self._new_page()
         self._durations = Durations(session.simulation)
 
     def spread(self) -> str:
-        """How long it took where it has succeeded: median, 95th percentile and the slowest; empty before that."""
+        """Return median, 95th percentile and maximum of the successful durations; empty before the first."""
         spread = self._durations.spread(self._new_page())
         if spread is None:
             return ""
@@ -77,7 +77,7 @@ class InstancesModel(RowsModel):
         return "  ".join(f"{name} {fmt.span(ms).removeprefix('00:')}" for name, ms in times)
 
     def of_all(self) -> str:
-        """How many nodes have a record, of all that the pool has."""
+        """Return the number of nodes with a record, and that of all nodes in the pool."""
         present = self._page.nodes_present()
         return (
             f"{self.count:,} of {present:,} node{'s' if present != 1 else ''}"
@@ -90,23 +90,23 @@ class InstancesModel(RowsModel):
         return preparation if self.hook is Hook.PREPARATION else release
 
     def order(self) -> Sequence[int]:
-        """Nodes with a record; with those without one after a key."""
+        """Return the nodes with a record, and on demand also those without one."""
         self._page = self._new_page()
         return self._page.order(with_all=self.with_all)
 
     def is_failed(self, key: int) -> bool:
-        """Whether it failed on this node."""
+        """Return True if the task failed on this node."""
         return self._page.status_of(key) is HookStatus.FAILED
 
     def identity_of(self, key: int) -> str:
-        """The node's id."""
+        """Return the node's id."""
         return self._page.row(key).node_id
 
     def _name(self, key: int) -> str:
         return fmt.node_name(self._page.position_of(key), self._page.row(key).node_id)
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Glyph, node, state, result, times, exit code and, for preparation, retries."""
+        """Return glyph, node, state, result, times, exit code and, for preparation, retries."""
         record = self._page.row(key)
         clock = self.session.clock
         glyph = hook_glyph(self.hook, record.status)
@@ -139,7 +139,7 @@ class InstancesModel(RowsModel):
         return ()
 
     def _duration(self, duration_ms: int | None) -> str:
-        """A time, and a bar that is full at what 95 of 100 nodes take at most."""
+        """Return a duration with a bar that is full at the 95th percentile."""
         if duration_ms is None:
             return ""
         most_ms = self._page.long_ms()
@@ -147,7 +147,7 @@ class InstancesModel(RowsModel):
         return f"{fmt.span(duration_ms)} {self.session.glyphs.full * cells}"
 
     def summary(self) -> Line:
-        """Counts by status."""
+        """Return the counts by status."""
         glyphs = self.session.glyphs
         counts = self._page.counts()
         spans: list[Span] = []
@@ -162,7 +162,7 @@ class InstancesModel(RowsModel):
         return tuple(spans)
 
     def footer(self) -> Sequence[Line]:
-        """The task as the job specifies it."""
+        """Return the task's settings in the job."""
         task = self._page.definition()
         if task is None:
             return ()
@@ -170,17 +170,17 @@ class InstancesModel(RowsModel):
 
     @abstractmethod
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
-        """The settings that decide where and how often it runs."""
+        """Return the settings that decide where and how often the task runs."""
 
     def files_of(self, key: int) -> FilesAt | str:
-        """The output of this task on the node; where it has not run, the node."""
+        """Return the task's output on the node, or the node if the task has not run there."""
         record = self._page.row(key)
         if record.state is None:
             return super().files_of(key)
         return output_at(key, record.root_directory, has_failed=self.is_failed(key))
 
     def sentence(self, key: int) -> Line:
-        """What happened on a node, in one line."""
+        """Return what happened on a node, in one line."""
         record = self._page.row(key)
         words = [f"n{self._page.position_of(key)}", hook_glyph(self.hook, record.status).name]
         if record.exit_code is not None:
@@ -194,11 +194,11 @@ class InstancesModel(RowsModel):
         return line(Span(", ".join(words), Role.DERIVED))
 
     def wire(self, key: int) -> dict[str, Any] | None:
-        """Preparation and release on a node as the service lists them (PREP-25)."""
+        """Return the preparation and release status of a node as the service lists it (PREP-25)."""
         return hook_wire(self.session.simulation, self.session.job_id, key)
 
     def details(self, key: int) -> Sequence[Block]:
-        """Node, preparation, release, what follows from it, every run, the outputs."""
+        """Return the blocks of a node: node, preparation, release, effects, runs, outputs."""
         record, session = self._page.row(key), self.session
         history = session.history(NodeHistory, key)
         is_release = self.hook is Hook.RELEASE
@@ -212,7 +212,7 @@ class InstancesModel(RowsModel):
 
 
 class PreparationModel(InstancesModel):
-    """The blade Preparation tasks."""
+    """The list of the Preparation tasks blade."""
 
     title = "Preparation tasks"
     hook = Hook.PREPARATION
@@ -234,7 +234,7 @@ class PreparationModel(InstancesModel):
     )
 
     def __init__(self, session: Session) -> None:
-        """An empty list; rows come with ``refresh``."""
+        """Start empty; ``update`` adds the rows."""
         super().__init__(session)
         self._triggers: tuple[object, dict[int, int | None]] = (None, {})
 
@@ -251,7 +251,7 @@ class PreparationModel(InstancesModel):
         )
 
     def _trigger(self, node: int) -> int | None:
-        """The same at every moment that is looked at without going back; looked for once."""
+        """Return the task that triggered the preparation, cached until the user goes back in time."""
         session = self.session
         asked = session.simulation.jumps, session.job_id
         if self._triggers[0] != asked:
@@ -273,7 +273,7 @@ class PreparationModel(InstancesModel):
         )
 
     def empty(self) -> Sequence[str]:
-        """Why no node has prepared."""
+        """Say why no node has prepared."""
         if not self.session.job_id:
             return ("There is no job yet. Press space to let time go by, or . for one event.",)
         if self._page.definition() is None:
@@ -288,7 +288,7 @@ class PreparationModel(InstancesModel):
 
 
 class ReleaseModel(InstancesModel):
-    """The blade Release tasks."""
+    """The list of the Release tasks blade."""
 
     title = "Release tasks"
     hook = Hook.RELEASE
@@ -313,7 +313,7 @@ class ReleaseModel(InstancesModel):
         return (*limits, Span(words, Role.DERIVED))
 
     def empty(self) -> Sequence[str]:
-        """Why release has not run anywhere."""
+        """Say why no release task has run."""
         if not self.session.job_id:
             return ("There is no job yet. Press space to let time go by, or . for one event.",)
         if self._page.definition() is None:
@@ -326,5 +326,5 @@ class ReleaseModel(InstancesModel):
 
 
 def settings_line(*pairs: tuple[str, str]) -> Line:
-    """Settings with their names, side by side."""
+    """Return settings with their names, side by side."""
     return tuple(span for name, value in pairs for span in (Span(f"{name} ", Role.DIM), Span(f"{value}  ")))

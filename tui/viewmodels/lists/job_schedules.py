@@ -1,4 +1,4 @@
-"""The blade Job schedules: one line for each, with its last job and its next run."""
+"""The list of job schedules, with the recent job and the next run of each."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ class JobSchedulesModel(RowsModel):
     )
 
     def __init__(self, session: Session) -> None:
-        """An empty list; rows come with ``refresh``."""
+        """Start empty; ``update`` adds the rows."""
         super().__init__(session)
         self._ids: list[str] = []
 
     def order(self) -> Sequence[int]:
-        """The job schedules that have not been deleted."""
+        """Return the job schedules that have not been deleted."""
         self._ids = schedule_ids(self.session.simulation)
         return range(len(self._ids))
 
     def identity_of(self, key: int) -> str:
-        """The schedule's id."""
+        """Return the schedule's id."""
         return self._ids[key]
 
     def recent_job(self, key: int) -> str:
-        """The id of the last job that a schedule has made; empty before the first."""
+        """Return the id of the job that the schedule created last; empty before the first."""
         return self._row(key).recent_job
 
     def _row(self, key: int) -> JobScheduleRow:
@@ -67,7 +67,7 @@ class JobSchedulesModel(RowsModel):
         return found
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Glyph, id, state, interval, next run, jobs, missed occurrences, the recent job with its glyph."""
+        """Return glyph, id, state, interval, next run, jobs, missed occurrences and the recent job."""
         schedule = self._row(key)
         glyph = JOB_SCHEDULE[schedule.state]
         job = JOB[schedule.recent_job_state]
@@ -84,7 +84,7 @@ class JobSchedulesModel(RowsModel):
         )
 
     def sentence(self, key: int) -> Line:
-        """A schedule in one line."""
+        """Return a schedule in one line."""
         schedule = self._row(key)
         recent = f", {schedule.recent_job} {JOB[schedule.recent_job_state].name}" if schedule.recent_job else ""
         missed = f", {schedule.missed:,} missed" if schedule.missed else ""
@@ -92,7 +92,7 @@ class JobSchedulesModel(RowsModel):
         return line(Span(said, Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
-        """General, schedule, jobs, what they are made of, execution."""
+        """Return the blocks of a schedule: general, schedule, jobs, job specification, execution."""
         schedule = self._row(key)
         glyph = JOB_SCHEDULE[schedule.state]
         return (
@@ -141,7 +141,7 @@ class JobSchedulesModel(RowsModel):
         )
 
     def empty(self) -> Sequence[str]:
-        """Why there are no job schedules."""
+        """Say why there are no job schedules."""
         return (
             "There is no job schedule. A scenario adds one under jobSchedules, or with createJobSchedule.",
             "Jobs that were added by themselves are in view 4.",
@@ -149,12 +149,12 @@ class JobSchedulesModel(RowsModel):
 
 
 def _moment(moment: datetime | None) -> str:
-    """A date and time of day, seconds only where there are any."""
+    """Return date and time of day, with seconds only if they are not zero."""
     return "" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}".removesuffix(":00")
 
 
 def _specification(job: JobSpecification, pool_id: str) -> Block:
-    """What the jobs are made of, and who looks after them (JM-3)."""
+    """Return what the schedule's jobs consist of, and their job manager task (JM-3)."""
     auto_pool = job.pool_info.auto_pool_specification
     pool = job.pool_info.pool_id if auto_pool is None else f"one for each {auto_pool.pool_lifetime_option.value}"
     manager = job.job_manager_task

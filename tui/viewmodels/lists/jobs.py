@@ -1,4 +1,4 @@
-"""The blade Jobs: one line for each."""
+"""The list of jobs."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ class JobsModel(RowsModel):
     )
 
     def __init__(self, session: Session) -> None:
-        """An empty list; rows come with ``refresh``."""
+        """Start empty; ``update`` adds the rows."""
         super().__init__(session)
         self._ids: list[str] = []
 
     def order(self) -> Sequence[int]:
-        """The jobs that have not been deleted."""
+        """Return the jobs that have not been deleted."""
         self._ids = job_ids(self.session.simulation)
         return range(len(self._ids))
 
     def identity_of(self, key: int) -> str:
-        """The job's id."""
+        """Return the job's id."""
         return self._ids[key]
 
     def _row(self, key: int) -> JobRow:
@@ -74,7 +74,7 @@ class JobsModel(RowsModel):
         return found
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Glyph, id, state, priority, pool and the three phases."""
+        """Return glyph, id, state, priority, pool and the three phases."""
         job = self._row(key)
         glyph = glyph_of_job(job)
         tasks = job.phases.tasks
@@ -111,14 +111,14 @@ class JobsModel(RowsModel):
         return Span(f"{done:,}/{counts.total:,}{mark}", Role.FAILED if failed else Role.PLAIN)
 
     def sentence(self, key: int) -> Line:
-        """A job in one line."""
+        """Return a job in one line."""
         job = self._row(key)
         return line(
             Span(f"{job.job_id}, {glyph_of_job(job).name}, pool {job.pool_id}, priority {job.priority}", Role.DERIVED)
         )
 
     def details(self, key: int) -> Sequence[Block]:
-        """General, constraints, preparation, release, execution."""
+        """Return the blocks of a job: general, constraints, preparation, release, execution."""
         job, session = self._row(key), self.session
         return [
             blocks.general(session, job),
@@ -128,5 +128,5 @@ class JobsModel(RowsModel):
         ]
 
     def empty(self) -> Sequence[str]:
-        """Why there are no jobs."""
+        """Say why there are no jobs."""
         return ("There is no job yet, or all have been deleted.", "Press space to let time go by, or . for one event.")

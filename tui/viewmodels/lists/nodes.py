@@ -1,4 +1,4 @@
-"""The blade Nodes: one line for each node of the pool in focus."""
+"""The list of the nodes of the pool in focus."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_TASKS = 12
 
 
 class NodesModel(RowsModel):
-    """Compute nodes; trouble first, those that left the pool last."""
+    """Nodes, failures first and those that left the pool last."""
 
     title = "Nodes"
     kind = "node"
@@ -55,25 +55,25 @@ class NodesModel(RowsModel):
     )
 
     def __init__(self, session: Session) -> None:
-        """An empty list; rows come with ``refresh``."""
+        """Start empty; ``update`` adds the rows."""
         super().__init__(session)
         self._page = session.nodes()
 
     def order(self) -> Sequence[int]:
-        """The nodes of the pool in focus."""
+        """Return the nodes of the pool in focus."""
         self._page = self.session.nodes()
         return self._page.order()
 
     def is_failed(self, key: int) -> bool:
-        """Whether a node is in trouble, or its preparation failed."""
+        """Return True if the node's state is a failure or its preparation failed."""
         return NODE[self._page.state_of(key)].role is Role.FAILED or self._page.hooks(key)[0] is HookStatus.FAILED
 
     def identity_of(self, key: int) -> str:
-        """The node's id."""
+        """Return the node's id."""
         return self._page.id_of(key)
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Glyph, node, state, scheduling, slots, phase of the focus job, counters."""
+        """Return glyph, node, state, scheduling, slots, phase of the focus job, and counters."""
         node = self._page.row(key)
         glyph = NODE[node.state]
         is_disabled = node.scheduling is SchedulingState.DISABLED
@@ -103,7 +103,7 @@ class NodesModel(RowsModel):
         )
 
     def summary(self) -> Line:
-        """Counts by state."""
+        """Return the counts by state."""
         counts = self._page.counts()
         spans: list[Span] = []
         for state, glyph in NODE.items():
@@ -112,7 +112,7 @@ class NodesModel(RowsModel):
         return tuple(spans)
 
     def sentence(self, key: int) -> Line:
-        """A node in one line."""
+        """Return a node in one line."""
         node = self._page.row(key)
         parts = [f"n{node.position}", NODE[node.state].name, f"{node.used_slots}/{node.slots} slots"]
         if node.prep is not HookStatus.NOT_NEEDED:
@@ -123,7 +123,7 @@ class NodesModel(RowsModel):
         return line(Span(", ".join(parts), Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
-        """General, errors, start task, jobs and tasks on the node, what it has been brought."""
+        """Return the blocks of a node: general, errors, start task, jobs, tasks, resources."""
         node, session = self._page.row(key), self.session
         return [
             blocks.general(session, node),
@@ -135,7 +135,7 @@ class NodesModel(RowsModel):
         ]
 
     def empty(self) -> Sequence[str]:
-        """Why the pool has no nodes."""
+        """Say why the pool has no nodes."""
         if not self.session.pool_id:
             return ("There is no pool yet. Press space to let time go by, or . for one event.",)
         pool = self.session.pool(self.session.pool_id)

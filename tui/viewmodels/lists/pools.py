@@ -1,4 +1,4 @@
-"""The blade Pools: one line for each."""
+"""The list of pools."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ class PoolsModel(RowsModel):
     )
 
     def __init__(self, session: Session) -> None:
-        """An empty list; rows come with ``refresh``."""
+        """Start empty; ``update`` adds the rows."""
         super().__init__(session)
         self._ids: list[str] = []
 
     def order(self) -> Sequence[int]:
-        """The pools that have not been deleted."""
+        """Return the pools that have not been deleted."""
         self._ids = pool_ids(self.session.simulation)
         return range(len(self._ids))
 
     def identity_of(self, key: int) -> str:
-        """The pool's id."""
+        """Return the pool's id."""
         return self._ids[key]
 
     def _row(self, key: int) -> PoolRow:
@@ -74,7 +74,7 @@ class PoolsModel(RowsModel):
         return found
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Glyph, id, states, size, current and target numbers, slots, cost."""
+        """Return glyph, id, states, size, current and target numbers of nodes, slots and cost."""
         pool = self._row(key)
         glyph = pool_glyph(pool.state, pool.allocation)
         allocation = pool.allocation.wire if pool.allocation is not None else ""
@@ -98,13 +98,13 @@ class PoolsModel(RowsModel):
         )
 
     def _counts(self, pool: PoolRow) -> Span:
-        """The glyphs of the nodes' states in proportion to their numbers."""
+        """Return the glyphs of the nodes' states in proportion to their numbers."""
         parts = [(number, Role.PLAIN, self.session.glyphs.of(NODE[state])) for state, number in pool.node_counts]
         is_failed = any(NODE[state].role is Role.FAILED for state, _ in pool.node_counts)
         return Span(plain(bar(parts, _BAR_CELLS)), Role.FAILED if is_failed else Role.PLAIN)
 
     def sentence(self, key: int) -> Line:
-        """A pool in one line."""
+        """Return a pool in one line."""
         pool = self._row(key)
         states = ", ".join(f"{number:,} {NODE[state].name}" for state, number in pool.node_counts)
         page = scale_page(self.session.simulation, pool.pool_id)
@@ -114,7 +114,7 @@ class PoolsModel(RowsModel):
         return line(counts, *([Span(f"  resize: {codes}", Role.FAILED)] if codes else []))
 
     def details(self, key: int) -> Sequence[Block]:
-        """General, scale, nodes, errors, start task, what nodes are brought, network, jobs."""
+        """Return the blocks of a pool: general, scale, nodes, errors, start task, resources, network, jobs."""
         pool, session = self._row(key), self.session
         return [
             blocks.general(session, pool),
@@ -129,5 +129,5 @@ class PoolsModel(RowsModel):
         ]
 
     def empty(self) -> Sequence[str]:
-        """Why there are no pools."""
+        """Say why there are no pools."""
         return ("There is no pool yet, or all have been deleted.", "Press space to let time go by, or . for one event.")

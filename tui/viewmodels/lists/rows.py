@@ -1,4 +1,4 @@
-"""Lists: which rows in which order, what their cells say, and what stands around them."""
+"""The base of all lists: their rows, order, filter and cells, and their export as CSV."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_SEARCHED = 1000
 
 
 class RowsModel(ColumnsModel, ABC):
-    """The rows of one list. Rows are numbers that stay the same while the list is looked at."""
+    """The rows of one list. A row is a number that stays the same while the list is open."""
 
     title: ClassVar[str]
     help_text: ClassVar[str] = ""
@@ -37,7 +37,7 @@ class RowsModel(ColumnsModel, ABC):
     own_order: ClassVar[str] = "trouble first"  # in words
 
     def __init__(self, session: Session) -> None:
-        """A list of this session's simulation; empty until ``refresh``."""
+        """Start empty; ``update`` adds the rows."""
         super().__init__()
         self.session = session
         self.filter_text = ""
@@ -55,69 +55,69 @@ class RowsModel(ColumnsModel, ABC):
 
     @abstractmethod
     def order(self) -> Sequence[int]:
-        """All rows as they are now, in the list's own order."""
+        """Return all rows as they are now, in the list's own order."""
 
     @abstractmethod
     def cells(self, key: int) -> tuple[Span, ...]:
-        """One span for each column."""
+        """Return one span for each column."""
 
     @abstractmethod
     def identity_of(self, key: int) -> str:
-        """The id of a row, for filters and for copying."""
+        """Return the id of a row, for filters and for copying."""
 
     def identities_of(self, keys: Sequence[int]) -> Sequence[str]:
-        """The ids of many rows."""
+        """Return the ids of many rows."""
         return [self.identity_of(key) for key in keys]
 
     @abstractmethod
     def empty(self) -> Sequence[str]:
-        """Why there are no rows, and what would make some."""
+        """Say why there are no rows, and what would add some."""
 
     def is_failed(self, key: int) -> bool:
-        """Whether a row is one of those that ``only failed`` shows."""
+        """Return True if ``only failed`` shows the row."""
         return any(span.role is Role.FAILED for span in self.cells(key))
 
     def details(self, key: int) -> Sequence[Block]:
-        """What is known of a row."""
+        """Return the blocks of a row's details."""
         return [Block(self.identity_of(key), tuple(zip(self.column_names, self.cells(key), strict=True)))]
 
     def summary(self) -> Line:
-        """A line of counts above the list."""
+        """Return a line of counts above the list."""
         return ()
 
     def footer(self) -> Sequence[Line]:
-        """Lines below the list: what its rows have in common."""
+        """Return lines below the list that apply to all rows."""
         return ()
 
     def sentence(self, key: int) -> Line:
-        """A row in one line, where there is no room for its details."""
+        """Return a row in one line, for screens without room for its details."""
         return line(self.identity_of(key))
 
     def sort_value(self, key: int, column: int) -> tuple[bool, float, str]:
-        """What a row is sorted by: empty cells last, numbers, times and durations by value."""
+        """Return the sort key of a cell: empty cells last; numbers, times and durations by value."""
         text = self.cells(key)[column].text.strip()
         value = quantity(text.lower())
         return (not text, 0.0, text) if value is None else (False, value, "")
 
     def subject_of(self, key: int) -> ItemRef | None:
-        """What is acted on in a row, or asked about; None where that is nothing."""
+        """Return the item that actions and questions on a row concern, or None."""
         if self.kind is None:
             return None
         return ItemRef(self.kind, key if self.kind in ("node", "task") else self.identity_of(key))
 
     def wire(self, key: int) -> dict[str, Any] | None:
-        """A row as the service would answer it; None where there is no such thing at this moment."""
+        """Return a row as the service would return it, or None if the item does not exist now."""
         subject = self.subject_of(key)
         return None if subject is None else wire_of(self.session, subject)
 
     def files_of(self, key: int) -> FilesAt | str:
-        """Where the files of a row are; else a sentence that says why there are none."""
+        """Return where a row's files are, or a sentence that says why there are none."""
         return files_of(self.session, self.subject_of(key))
 
     # -- what all lists have in common ---------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Look at the simulation again: rows, order, filter."""
+        """Read the simulation again: rows, order, filter."""
         rows = self.order()
         terms = parse_filter(self.filter_text)
         if not (self.only_failed or terms or self.sort_column is not None):
@@ -131,7 +131,7 @@ class RowsModel(ColumnsModel, ABC):
         self._take_over()
 
     def _arrange_again(self, rows: Sequence[int], terms: tuple[Term, ...]) -> None:
-        """Begin to filter and sort, unless that is being done for what is wanted, or was for this moment."""
+        """Start to filter and sort, unless that is under way or done for this moment."""
         session = self.session
         wanted = (
             (self.filter_text, self.only_failed, self.with_all, self.sort_column, self.is_descending),
@@ -155,11 +155,11 @@ class RowsModel(ColumnsModel, ABC):
 
     @property
     def is_arranging(self) -> bool:
-        """Whether there is more to be filtered or sorted; what is shown is of before, or nothing."""
+        """True while filtering and sorting go on. Until then the list shows the previous rows, or none."""
         return self._arranging is not None and self._arranging.found is None
 
     def arrange_some(self) -> bool:
-        """Filter or sort some more rows, for a few milliseconds; returns whether that was not the last of them."""
+        """Filter and sort for a few milliseconds. Return True if there is more to do."""
         if self._arranging is None or not self.is_arranging:
             return False
         if self._arranging.go_on():
@@ -168,7 +168,7 @@ class RowsModel(ColumnsModel, ABC):
         return False
 
     def _keep(self, terms: tuple[Term, ...], rows: Sequence[int]) -> Sequence[int]:
-        """Those of the rows that pass, at first by what is cheap to ask."""
+        """Return the rows that pass the filter, with the cheapest tests first."""
         if self.only_failed:
             rows = [row for row in rows if self.is_failed(row)]
         for term in terms:
@@ -179,47 +179,47 @@ class RowsModel(ColumnsModel, ABC):
         return [row for row in rows if self._says(row, asked)] if asked else rows
 
     def _says(self, key: int, asked: Sequence[tuple[Term, int | None]]) -> bool:
-        """Whether the cells of a row say what is asked for; a column that there is not says nothing."""
+        """Return True if the cells of a row satisfy all terms. A term on an unknown column never holds."""
         cells = self.cells(key)
         return all(column is not None and passes(term, cells[column].text) for term, column in asked)
 
     def sort_key(self, name: str) -> Callable[[int], Any]:
-        """What the rows are sorted by for a column."""
+        """Return the sort key function of a column."""
         column = self.column_names.index(name)
         return lambda key: self.sort_value(key, column)
 
     @property
     def count(self) -> int:
-        """How many rows are shown."""
+        """The number of rows shown."""
         return len(self._rows)
 
     @property
     def hidden(self) -> int:
-        """How many rows the filter hides."""
+        """The number of rows that the filter hides."""
         return self._hidden
 
     def key(self, index: int) -> int:
-        """The row at this place."""
+        """Return the row at an index."""
         return self._rows[index]
 
     def index_of(self, key: int) -> int | None:
-        """The place of a row; None where it is not shown."""
+        """Return the index of a row, or None if it is not shown."""
         try:
             return self._rows.index(key)
         except ValueError:
             return None
 
     def place_of(self, identity: str) -> int | None:
-        """The place of the row with this id; None where it is not among those that are looked at at once."""
+        """Return the index of the row with this id among the first 10,000 rows, or None."""
         identities = self.identities_of(self._rows[:AT_ONCE])
         return next((at for at, each in enumerate(identities) if each == identity), None)
 
     def row_of(self, identity: str) -> int | None:
-        """The row with this very id in a short list, as it is shown; None where there is none."""
+        """Return the row with exactly this id in a short list, or None."""
         return next((self.key(at) for at in range(self.count) if self.identity_of(self.key(at)) == identity), None)
 
     def find(self, identity: str) -> int | None:
-        """The row with this id, else the first whose id contains it; None in a list too long to be looked through."""
+        """Return the row with this id, else the first whose id contains it; None if there is none."""
         self.filter_text = identity
         self.refresh()
         looked_at = map(self.key, range(min(self.count, _MOST_SEARCHED)))
@@ -227,41 +227,41 @@ class RowsModel(ColumnsModel, ABC):
         return next(exact, self.key(0) if self.count else None)
 
     def failed_rows(self) -> Container[int] | None:
-        """The rows that have failed, where they are known; None where each must be asked."""
+        """Return the failed rows if they are known; None if each row must be tested."""
         return None
 
     def next_failed(self, at: int, by: int) -> int | None:
-        """The place of the next row that has failed, or with ``by`` -1 of the one before; None where none has."""
+        """Return the index of the next failed row (``by`` 1) or the previous one (-1), or None."""
         known = self.failed_rows()
         has_failed = self.is_failed if known is None else known.__contains__
         places = ((at + by * offset) % self.count for offset in range(1, self.count + 1))
         return next((place for place in places if has_failed(self.key(place))), None)
 
     def clear_filter(self) -> bool:
-        """Show all rows again; returns whether that changed anything."""
+        """Show all rows again. Return True if that changed anything."""
         changed = bool(self.filter_text) or self.only_failed
         self.filter_text, self.only_failed = "", False
         return changed
 
     def next_sort(self) -> None:
-        """Sort by the next column; after the last one, the list's own order."""
+        """Sort by the next column; after the last one use the list's own order."""
         shown = self.shown_names()
         names = [name for at, name in enumerate(self.column_names) if name in shown or (name and at == self.identity)]
         at = names.index(self.sort_column) if self.sort_column in names else -1
         self.sort_column = names[at + 1] if at + 1 < len(names) else None
 
     def sort_by(self, name: str) -> None:
-        """Sort by a column; the same one again turns the order round."""
+        """Sort by a column; reverse the order if it is sorted by that column already."""
         self.is_descending = not self.is_descending if self.sort_column == name else False
         self.sort_column = name
 
     def shows(self, name: str) -> bool:
-        """Whether anybody looks at a column whose cells take long to make: shown, sorted by or filtered."""
+        """Return True if a column that is slow to compute is shown, sorted by or filtered."""
         is_wanted = name == self.sort_column or field_name(name) in self.filter_text.lower()
         return is_wanted or self.is_written_out or name in self.shown_names()
 
     def remembered(self) -> dict[str, Any]:
-        """What was chosen for this list, and not left to it."""
+        """Return the user's choices for this list, for the settings file."""
         chosen = self.chosen_columns
         found = {
             "columns": None if chosen is None else [each.name for each in self.named_columns if each.name in chosen],
@@ -273,7 +273,7 @@ class RowsModel(ColumnsModel, ABC):
         return {name: value for name, value in found.items() if value not in (None, False, "")}
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Be arranged as it was, as far as there still are such columns."""
+        """Restore the user's choices, as far as their columns still exist."""
         columns, sort = values.get("columns"), values.get("sort")
         known = frozenset(column.name for column in self.named_columns)
         self.chosen_columns = None if columns is None else known & frozenset(columns)
@@ -283,7 +283,7 @@ class RowsModel(ColumnsModel, ABC):
         self.only_failed = values.get("only_failed", False)
 
     def arrangement(self) -> Line:
-        """How the list is sorted and filtered, in words."""
+        """Return how the list is sorted and filtered."""
         order = self.own_order if self.sort_column is None else self.sort_column.lower()
         turned = ", descending" if self.is_descending and self.sort_column else ""
         shown = f"   filter: {self.filter_text or 'none'}"
@@ -294,7 +294,7 @@ class RowsModel(ColumnsModel, ABC):
         return line(Span(f"sorted by {order}{turned}{shown}{failed}{hidden}{at_work}", Role.DIM))
 
     def nothing_shown(self) -> Sequence[str]:
-        """What an empty list says."""
+        """Return the sentences of an empty list."""
         if self.is_arranging:
             return ("Looking through all rows ...",)
         if self.hidden:
@@ -303,7 +303,7 @@ class RowsModel(ColumnsModel, ABC):
 
 
 def as_csv(model: RowsModel) -> str:
-    """The text of the file; ids are whole, cells are as the list says them."""
+    """Return all rows and columns of the list as CSV, with whole ids and the text of the cells."""
     named = [(at, column.name) for at, column in enumerate(model.columns) if column.name]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""A million rows are filtered and sorted piece by piece, so that a key shows in between."""
+"""Filtering and sorting in slices, so that a million rows do not delay a key press."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SAMPLES = 500  # so many values, taken at equal distances, cut what is to be so
 
 
 class Arranging:
-    """The rows that pass, in order, once ``go_on`` has said that there is nothing left to do."""
+    """The rows that pass a filter, sorted. ``found`` is set once ``go_on`` returns False."""
 
     def __init__(
         self,
@@ -24,14 +24,14 @@ class Arranging:
         *,
         is_descending: bool,
     ) -> None:
-        """Of these rows those that ``keep`` lets through, sorted by ``value``; each of them may be None."""
+        """Filter ``rows`` with ``keep`` and sort them by ``value``; either may be None."""
         self.total = len(rows)
         self.progress = 0.0  # 0 to 1
         self.found: list[int] | None = None
         self._steps = self._work(rows, keep, value, is_descending=is_descending)
 
     def go_on(self) -> bool:
-        """One piece more; returns whether there is more to do."""
+        """Process one slice. Return True if there is more to do."""
         self.progress = next(self._steps, 1.0)
         return self.found is None
 
@@ -62,7 +62,7 @@ class Arranging:
     def _parts(
         self, rows: list[int], value: Callable[[int], Any]
     ) -> Generator[float, None, list[tuple[list[int], list[Any]]]]:
-        """The rows and their values, which may cost as much as drawing a row, in parts between which these rise."""
+        """Return rows and values in parts of rising values. A value can cost as much as drawing a row."""
         bounds = sorted({value(row) for row in rows[:: len(rows) // _SAMPLES + 1]})
         parts: list[tuple[list[int], list[Any]]] = [([], []) for _ in range(len(bounds) + 1)]
         for first in range(0, len(rows), _PIECE):

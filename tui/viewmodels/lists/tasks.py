@@ -1,4 +1,4 @@
-"""The blade Tasks: one line for each task of the job in focus."""
+"""The list of the tasks of the job in focus."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class TasksModel(RowsModel):
-    """Tasks; failed ones first, then those that run."""
+    """Tasks, failed ones first, then running ones."""
 
     title = "Tasks"
     kind = "task"
@@ -54,42 +54,42 @@ class TasksModel(RowsModel):
     )
 
     def __init__(self, session: Session) -> None:
-        """An empty list; rows come with ``refresh``."""
+        """Start empty; ``update`` adds the rows."""
         super().__init__(session)
         self._page = session.tasks(session.job_id)
 
     def order(self) -> Sequence[int]:
-        """The tasks of the job in focus; only the failed ones where only they are asked for."""
+        """Return the tasks of the job in focus, or only its failed ones."""
         self._page = self.session.tasks(self.session.job_id)
         return self._page.failed() if self.only_failed else self._page.order()
 
     def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` has left the others out
-        """Whether a task has failed."""
+        """Return True if the task has failed."""
         return True
 
     def failed_rows(self) -> Container[int]:
-        """The tasks that have failed."""
+        """Return the failed tasks."""
         return frozenset(self._page.failed())
 
     def find(self, identity: str) -> int | None:
-        """The task with this id, however many there are; else as in any list."""
+        """Return the task with this id, however many there are; else search as in any list."""
         task = self.session.tasks(self.session.job_id).find(identity)
         return super().find(identity) if task is None else task
 
     def sort_key(self, name: str) -> Callable[[int], Any]:
-        """What the tasks are sorted by: for most columns what stands in the table."""
+        """Return the sort key function of a column, from the table where it holds the column."""
         return self._page.sort_key(name) or super().sort_key(name)
 
     def identity_of(self, key: int) -> str:
-        """The task's id."""
+        """Return the task's id."""
         return self._page.id_of(key)
 
     def identities_of(self, keys: Sequence[int]) -> Sequence[str]:
-        """The ids of many tasks."""
+        """Return the ids of many tasks."""
         return self._page.ids_of(keys)
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Glyph, task, state, result, node, times, exit code, counters."""
+        """Return glyph, task, state, result, node, times, exit code and counters."""
         task = self._page.row(key)
         glyph = glyph_of_task(task)
         clock = self.session.clock
@@ -123,13 +123,13 @@ class TasksModel(RowsModel):
         return task_waits_for(self.session.simulation, key) if self.shows("Waiting for") else ""
 
     def _wishes(self, key: int) -> tuple[str, str]:
-        """What it depends on, and the node that it would like."""
+        """Return the tasks that it depends on, and the node of its affinity."""
         if not (self.shows("Depends on") or self.shows("Affinity")):
             return "", ""
         return self._page.preferences(key)
 
     def summary(self) -> Line:
-        """Counts by state."""
+        """Return the counts by state."""
         job = self.session.job(self.session.job_id)
         if job is None:
             return ()
@@ -150,7 +150,7 @@ class TasksModel(RowsModel):
         )
 
     def sentence(self, key: int) -> Line:
-        """A task in one line."""
+        """Return a task in one line."""
         task = self._page.row(key)
         words = [task.task_id, glyph_of_task(task).name]
         if task.exit_code is not None:
@@ -160,7 +160,7 @@ class TasksModel(RowsModel):
         return line(Span(", ".join(words), Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
-        """General, needs, execution, subtasks, failure, environment."""
+        """Return the blocks of a task: general, needs, execution, subtasks, failure, environment."""
         task, session = self._page.row(key), self.session
         return [
             blocks.general(session, task),
@@ -172,7 +172,7 @@ class TasksModel(RowsModel):
         ]
 
     def empty(self) -> Sequence[str]:
-        """Why there are no tasks."""
+        """Say why there are no tasks."""
         if not self.session.job_id:
             return ("There is no job yet. Press space to let time go by, or . for one event.",)
         return (f"Job {self.session.job_id} has no tasks.", "a on view 4 can add some.")

@@ -1,4 +1,4 @@
-"""The node map: one cell for each node, always in the same place, drawn by what the lens looks at."""
+"""The node map: one cell for each node, always at the same place, drawn through a lens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UPPER_HALF = "▀"
 
 
 class Grid(NamedTuple):
-    """How the cells are laid out: nodes in a row, cells for a node, blank included, and rows in a line.
+    """The layout of the cells: nodes in a row, cells for each node with its gap, and rows in a line.
 
     With one node in a row there is room for words; with two rows in a line each node has half a cell.
     """
@@ -37,14 +37,14 @@ class Grid(NamedTuple):
 
     @property
     def nodes_in_line(self) -> int:
-        """How many nodes a line of the screen shows."""
+        """The number of nodes in a line of the screen."""
         return self.columns * self.rows
 
 
 def grid(nodes: int, cells: int, lines: int, *, has_halves: bool = False) -> Grid:
-    """A line a node where all fit, then two cells, one, half of one; rows of a multiple of ten nodes.
+    """Return the largest layout in which all nodes fit: a line, two cells, one cell or half a cell for each node.
 
-    Where all that is too little there is one cell a node, and the map is scrolled.
+    Rows have a multiple of ten nodes. If nothing fits, each node has one cell and the map scrolls.
     """
     room = max(10, cells - LABEL_CELLS)
     if nodes <= lines and cells >= _WORDS_CELLS:
@@ -59,7 +59,7 @@ class NodeMapModel:
     """The nodes of the pool in focus as cells."""
 
     def __init__(self, session: Session) -> None:
-        """A map of this session's simulation; empty until ``refresh``."""
+        """Start empty; ``update`` adds the nodes."""
         self.session = session
         self.lens = FIRST_LENS
         self.only: Glyph | None = None  # all others are dimmed
@@ -76,15 +76,15 @@ class NodeMapModel:
         self._lines: dict[int, tuple[object, Line]] = {}  # by number: what a line of cells stands for, and the line
 
     def remembered(self) -> dict[str, Any]:
-        """What was chosen, and not left to the map."""
+        """Return the user's choices, for the settings file."""
         return {} if self.lens is FIRST_LENS else {"lens": self.lens.value}
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Look through the lens that was chosen."""
+        """Restore the user's choice of lens."""
         self.lens = next((lens for lens in LENSES if lens.value == values.get("lens")), FIRST_LENS)
 
     def refresh(self) -> None:
-        """Look at the simulation again."""
+        """Read the simulation again."""
         self._page = page = self.session.nodes()
         nodes, states, facts = page.nodes(), page.states(), facts_of(self.lens, page, self.session.now_ms)
         self._glyphs.clear()
@@ -97,7 +97,7 @@ class NodeMapModel:
         self._states, self._facts = states, facts
 
     def _shown_of(self, states: bytes) -> bytes:
-        """A byte for each node of the pool: 0 for those left out; in the past a node may be there again."""
+        """Return a byte for each node of the pool, 0 for those left out. In the past a node may be back."""
         left_out = self._left_out[self._page.pool_id]
         known = self.session.simulation.jumps, len(states), count_gone(states), self._page.pool_id, left_out
         if self._shown[0] != known:
@@ -108,7 +108,7 @@ class NodeMapModel:
         return self._shown[1]
 
     def compact(self) -> bool:
-        """Leave out the nodes that have gone; where none is shown, show them again. Returns whether some are."""
+        """Leave out the nodes that have left the pool, or show them again. Return True if some were left out."""
         pool_id = self._page.pool_id
         gone = frozenset(self._positions[at] for at in gone_in(self._states))
         self._left_out[pool_id] = self._left_out.get(pool_id, frozenset()) | gone if gone else frozenset()
@@ -116,16 +116,16 @@ class NodeMapModel:
         return bool(gone)
 
     def look_through(self, lens: Lens) -> None:
-        """Look at something else of each node."""
+        """Choose a lens."""
         self.lens, self.only = lens, None
         self.refresh()
 
     def next_lens(self) -> None:
-        """Look through the next lens."""
+        """Choose the next lens."""
         self.look_through(LENSES[(LENSES.index(self.lens) + 1) % len(LENSES)])
 
     def title(self, cells: int) -> str:
-        """How many nodes there are, and what is looked at."""
+        """Return the number of nodes and the lens."""
         count, number = len(self.nodes), LENSES.index(self.lens) + 1
         nodes = f"{count:,} {'node' if count == 1 else 'nodes'}"
         forms = (
@@ -138,7 +138,7 @@ class NodeMapModel:
     # -- cells ---------------------------------------------------------------------------------------------------
 
     def glyph(self, index: int) -> Glyph:
-        """How the node with this index is drawn under the present lens."""
+        """Return the glyph of the node at an index through the present lens."""
         return self._glyph_of((self._states[index], self._facts[index]))
 
     def _glyph_of(self, facts: tuple[int, int]) -> Glyph:
@@ -148,7 +148,7 @@ class NodeMapModel:
         return found
 
     def row(self, number: int, layout: Grid, cursor: int | None) -> Line:
-        """One line of cells with the index of its first node."""
+        """Return a line of cells, with the index of its first node."""
         first = number * layout.nodes_in_line
         if first >= len(self.nodes):
             return ()
@@ -175,7 +175,7 @@ class NodeMapModel:
         return _merged([label, *(self._cell(at, layout.pitch, is_cursor=at == cursor) for at in range(first, last))])
 
     def _cell(self, at: int, pitch: int, *, is_cursor: bool) -> Span:
-        """A node's glyph; where there is a second cell it tells what takes no tasks, and what is Spot."""
+        """Return a node's glyph. A second cell shows disabled scheduling and Spot nodes."""
         node, glyph, page = self.nodes[at], self.glyph(at), self._page
         is_disabled = not page.is_enabled(node)
         text = self._mark(node) or self.session.glyphs.of(glyph)
@@ -184,7 +184,7 @@ class NodeMapModel:
         return Span(text, self._role(glyph), is_fill=is_cursor, is_underlined=is_disabled)
 
     def _halves(self, first: int, columns: int, cursor: int | None) -> list[Span]:
-        """Two rows in one: the upper node's colour above that of the lower one. Marks and cursor show a whole cell."""
+        """Return two rows in one line, as upper half blocks. Marks and the cursor take a whole cell."""
         spans = []
         for upper in range(first, min(first + columns, len(self.nodes))):
             both = [at for at in (upper, upper + columns) if at < len(self.nodes)]
@@ -202,7 +202,7 @@ class NodeMapModel:
         return glyph.role if self.only is None or glyph == self.only else Role.DIM
 
     def _words(self, index: int, cells: int, *, is_cursor: bool) -> Line:
-        """A node on a line of its own: glyph, state, slots in use, phase, tasks."""
+        """Return a node on a line of its own: glyph, state, slots in use, phase, tasks."""
         node, glyph, glyphs = self.nodes[index], self.glyph(index), self.session.glyphs
         row = self._page.row(node)
         state, phase = NODE[row.state], phase_glyph(row.prep, row.release)
@@ -223,13 +223,13 @@ class NodeMapModel:
         return tuple(span._replace(role=Role.DIM) for span in spans) if is_dimmed else spans
 
     def _mark(self, node: int) -> str:
-        """What marks a node; empty where it is not marked."""
+        """Return the sign of a marked node; empty if it is not marked."""
         return "*" if ItemRef("node", node) in self.session.marks else ""
 
     # -- below the cells -----------------------------------------------------------------------------------------
 
     def counts(self) -> list[tuple[Glyph, int]]:
-        """How many nodes are drawn how: trouble first, then as the state tables have them."""
+        """Return the number of nodes for each glyph, failures first, then in the order of the state tables."""
         known = self.lens, self._page, self._states, self._facts
         if self._counted[0] != known:
             counts: Counter[Glyph] = Counter()
@@ -239,11 +239,11 @@ class NodeMapModel:
         return sorted(self._counted[1].items(), key=lambda item: rank_of(item[0]))
 
     def nodes_like(self, glyph: Glyph) -> list[int]:
-        """The nodes that are drawn like this."""
+        """Return the nodes with this glyph."""
         return [node for at, node in enumerate(self.nodes) if self.glyph(at) == glyph]
 
     def description(self, index: int) -> Line:
-        """The node under the cursor, in one line."""
+        """Return the node under the cursor, in one line."""
         if index >= len(self.nodes):
             return ()
         node = self._page.row(self.nodes[index])
@@ -258,7 +258,7 @@ class NodeMapModel:
         )
 
     def empty(self) -> Sequence[str]:
-        """Why there is nothing to draw."""
+        """Say why there are no cells."""
         if not self.session.pool_id:
             return ("There is no pool yet.", "Press space to let time go by,", "or . for one event.")
         if self._left_out.get(self.session.pool_id):
@@ -267,7 +267,7 @@ class NodeMapModel:
 
 
 def _merged(spans: list[Span]) -> Line:
-    """The spans, with neighbours that are drawn alike in one."""
+    """Return the spans, with equally drawn neighbours merged."""
     runs = spans[:1]
     for span in spans[1:]:
         if runs[-1][1:] == span[1:]:

@@ -15,7 +15,7 @@ _GAP = "   "
 
 
 class Entry(NamedTuple):
-    """A glyph with what it stands for, and where it is drawn."""
+    """An entry of the legend: a glyph, its text, and its position."""
 
     glyph: Glyph
     spans: Line
@@ -24,7 +24,7 @@ class Entry(NamedTuple):
 
 
 def laid_out(counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int) -> list[Entry]:
-    """An entry for each glyph, in as many lines as it takes."""
+    """Return an entry for each glyph, in as many lines as needed."""
     found: list[Entry] = []
     line, first = 0, 0
     for glyph, count in counts:
@@ -38,7 +38,7 @@ def laid_out(counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int) 
 
 
 def legend_line(entries: Sequence[Entry], line: int, *, cursor: Glyph | None, only: Glyph | None) -> Line:
-    """One of the lines; ``cursor`` is the entry under the cursor, ``only`` the one beside which all are dimmed."""
+    """Return a line of the legend. ``cursor`` is highlighted; with ``only`` all other entries are dimmed."""
     spans: list[Span] = []
     for entry in entries:
         if entry.line != line:

@@ -1,4 +1,4 @@
-"""Lenses: what the node map shows of each node, and the glyphs it has for that."""
+"""Lenses: the property of each node that the node map shows, and its glyphs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Lens(Enum):
-    """What the map shows of each node; the value is what it is called."""
+    """A property that the map can show; the value is its name on the screen."""
 
     STATE = "node state"
     PHASE = "job phase"
@@ -53,7 +53,7 @@ _OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF)
 
 
 def facts_of(lens: Lens, page: NodePage, now_ms: int) -> Sequence[int]:
-    """What a lens looks at: a number for each of the page's nodes."""
+    """Return the property of each of the page's nodes as a number."""
     match lens:
         case Lens.PHASE:
             return page.all_hooks()
@@ -69,7 +69,7 @@ def facts_of(lens: Lens, page: NodePage, now_ms: int) -> Sequence[int]:
 
 
 def glyph_for(lens: Lens, state: int, fact: int, slots: int) -> Glyph:
-    """How a node is drawn: its state, what the lens looks at, and how many slots a node of its pool has."""
+    """Return the glyph of a node from its state, the lens's property, and the slots of a node in its pool."""
     node_state = state_in(state)
     glyph = NODE[node_state]
     if node_state is None:
@@ -107,5 +107,5 @@ _RANKS = {
 
 
 def rank_of(glyph: Glyph) -> tuple[bool, int, str]:
-    """The place of a glyph in a legend: trouble first, then as the tables have them."""
+    """Return the sort key of a glyph in the legend: failures first, then in the order of the state tables."""
     return glyph.role is not Role.FAILED, _RANKS.get(glyph, len(_RANKS)), glyph.name

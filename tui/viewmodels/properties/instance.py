@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def node(session: Session, record: InstanceRow) -> Block:
-    """The node, with its state now, or when it left."""
+    """Return the node's block, with its state, or when it left the pool."""
     state = NODE[record.node_state]
     left = "" if record.gone_ms is None else f" at {session.clock(record.gone_ms)}"
     scheduling = "" if record.scheduling is SchedulingState.ENABLED else ", scheduling disabled"
@@ -35,7 +35,7 @@ def node(session: Session, record: InstanceRow) -> Block:
 
 
 def instance(session: Session, page: InstancePage, key: int) -> Block:
-    """What the service reports of one of the two tasks."""
+    """Return what the service reports of the preparation or release task."""
     record = page.row(key)
     title = f"{page.hook.value} task"
     glyph = hook_glyph(page.hook, record.status)
@@ -70,7 +70,7 @@ def instance(session: Session, page: InstancePage, key: int) -> Block:
 
 
 def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: str) -> list[Block]:
-    """What follows for the node, and which tasks went back to the queue; nothing where nothing does."""
+    """Return the effect on the node, and the tasks that were requeued; nothing if there is none."""
     glyphs = session.glyphs
     said: list[Span] = []
     if record.gone_ms is not None:
@@ -88,7 +88,7 @@ def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: 
 
 
 def runs(session: Session, found: list[InstanceRun]) -> list[Block]:
-    """Each run with its cause; nothing while there is none."""
+    """Return each run with its cause; nothing before the first."""
     rows = []
     for run in found:
         clock = session.clock
@@ -103,5 +103,5 @@ def runs(session: Session, found: list[InstanceRun]) -> list[Block]:
 
 
 def files(outputs: Sequence[tuple[str, int]]) -> list[Block]:
-    """The two outputs with their sizes; nothing where they are not there."""
+    """Return the two output files with their sizes; nothing if they do not exist."""
     return [Block("Files (f opens)", tuple(row(name, f"{size:,} B") for name, size in outputs))] if outputs else []

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def no_limit(number: int) -> str:
-    """A limit of the service: -1 is none."""
+    """Return a limit of the service as text; -1 is no limit."""
     return "no limit" if number == -1 else f"{number:,}"
 
 
 def yes(value: object) -> str:
-    """The service's booleans as people read them."""
+    """Return a boolean as yes or no."""
     return "yes" if value else "no"
 
 
 def general(session: Session, job: JobRow) -> Block:
-    """State, pool and what the job asks for."""
+    """Return id, state, pool and settings."""
     pool = link(job.pool_id, ItemRef("pool", job.pool_id)) if job.pool_id else row("", None)[1]
     return Block(
         "General",
@@ -46,7 +46,7 @@ def general(session: Session, job: JobRow) -> Block:
 
 
 def constraints(job: JobRow) -> Block:
-    """The job's limits."""
+    """Return the job's constraints."""
     return Block(
         "Constraints",
         (
@@ -57,7 +57,7 @@ def constraints(job: JobRow) -> Block:
 
 
 def hooks(job: JobRow) -> list[Block]:
-    """Preparation and release as the job specifies them; nothing where it does not."""
+    """Return the job's preparation and release task; nothing for those it does not have."""
     found = []
     prep, release = job.spec.job_preparation_task, job.spec.job_release_task
     if prep is not None:
@@ -77,7 +77,7 @@ def hooks(job: JobRow) -> list[Block]:
 
 
 def execution(session: Session, job: JobRow) -> Block:
-    """When it began and ended, and why."""
+    """Return when the job started and ended, and why."""
     rows = [row("Started", session.clock(job.created_ms)), row("Ended", session.clock(job.end_ms))]
     if job.terminate_reason:
         rows.append(row("Terminate reason", job.terminate_reason, glyph_of_job(job).role))

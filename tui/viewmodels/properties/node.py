@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def general(session: Session, node: NodeRow) -> Block:
-    """What the portal shows first of a node."""
+    """Return the properties that the portal shows first."""
     glyph = NODE[node.state]
     clock = session.clock
     waits = f"{node.pending_operation} once its tasks are done" if node.pending_operation else ""
@@ -46,7 +46,7 @@ def general(session: Session, node: NodeRow) -> Block:
 
 
 def errors(node: NodeRow) -> list[Block]:
-    """What is wrong with it, with code, message and values; nothing where nothing is."""
+    """Return code, message and values of each error; nothing if there is none."""
     rows = []
     for code, text, values in node.errors:
         rows += [row(code, text, Role.FAILED), *(row(f"  {name}", value) for name, value in values)]
@@ -54,7 +54,7 @@ def errors(node: NodeRow) -> list[Block]:
 
 
 def start_task(session: Session, node: NodeRow) -> list[Block]:
-    """How the start task of the present boot is getting on; nothing where there is none."""
+    """Return the start task of the present boot; nothing if there is none."""
     task = node.start_task
     if task is None:
         return []
@@ -79,7 +79,7 @@ def start_task(session: Session, node: NodeRow) -> list[Block]:
 
 
 def jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
-    """How each job stands there; nothing where no job has been."""
+    """Return the state of each job on the node; nothing if there has been none."""
     rows = []
     for job in on_node:
         said = f"{session.glyphs.of(PREPARATION[job.prep])} {PREPARATION[job.prep].name}"
@@ -91,7 +91,7 @@ def jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
 
 
 def running_tasks(tasks: Sequence[tuple[int, str, str]], most: int) -> list[Block]:
-    """Rows, jobs and ids of what runs there; nothing where nothing does."""
+    """Return the tasks that run on the node; nothing if there are none."""
     rows = [(job_id, link(task_id, ItemRef("task", task))) for task, job_id, task_id in tasks[:most]]
     if len(tasks) > most:
         rows.append(("", Span(f"and {len(tasks) - most:,} more", Role.DIM)))

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 def cost(session: Session, pool: PoolRow) -> str:
-    """What the pool's nodes have cost so far."""
+    """Return the cost of the pool's nodes so far."""
     return f"${session.cost_usd(pool.pool_id):,.2f}"
 
 
 def utilisation(pool: PoolRow) -> str:
-    """The share of the slots of all nodes that is taken; empty without nodes."""
+    """Return the share of all task slots that is in use; empty without nodes."""
     slots = pool.nodes * pool.slots
     return f"{pool.used_slots / slots:.0%}" if slots else ""
 
 
 def general(session: Session, pool: PoolRow) -> Block:
-    """States, size and settings."""
+    """Return states, size and settings."""
     return Block(
         "General",
         (
@@ -48,7 +48,7 @@ def general(session: Session, pool: PoolRow) -> Block:
 
 
 def scale(pool: PoolRow) -> Block:
-    """Current and target numbers."""
+    """Return current and target numbers of nodes."""
     return Block(
         "Scale",
         (
@@ -61,7 +61,7 @@ def scale(pool: PoolRow) -> Block:
 
 
 def autoscale(session: Session, pool: PoolRow) -> list[Block]:
-    """The last evaluation, and when the next one is; S tells the rest. Nothing where autoscale is off."""
+    """Return the last evaluation and the time of the next; nothing without autoscale."""
     page = scale_page(session.simulation, pool.pool_id)
     if page is None:
         return []
@@ -76,7 +76,7 @@ def autoscale(session: Session, pool: PoolRow) -> list[Block]:
 
 
 def resize_errors(pool: PoolRow) -> list[Block]:
-    """Code, message and values of each; nothing where there is none."""
+    """Return code, message and values of each resize error; nothing if there is none."""
     rows = []
     for code, message, values in pool.resize_errors:
         rows += [row(code, message, Role.FAILED), *(row(f"  {name}", value) for name, value in values)]
@@ -84,13 +84,13 @@ def resize_errors(pool: PoolRow) -> list[Block]:
 
 
 def nodes(pool: PoolRow) -> list[Block]:
-    """Nodes by state; nothing where there are none."""
+    """Return the nodes by state; nothing if there are none."""
     rows = tuple((NODE[state].name, Span(f"{number:,}", NODE[state].role)) for state, number in pool.node_counts)
     return [Block("Nodes", rows)] if rows else []
 
 
 def start_task(pool: PoolRow) -> list[Block]:
-    """The start task; nothing where the pool has none."""
+    """Return the start task; nothing if the pool has none."""
     task = pool.start_task
     if task is None:
         return []
@@ -103,13 +103,13 @@ def start_task(pool: PoolRow) -> list[Block]:
 
 
 def jobs(pool: PoolRow) -> list[Block]:
-    """The jobs that run there; nothing where none does."""
+    """Return the pool's jobs; nothing if there are none."""
     rows = tuple(("", link(job_id, ItemRef("job", job_id))) for job_id in pool.jobs)
     return [Block("Jobs", rows)] if rows else []
 
 
 def network(pool: PoolRow) -> list[Block]:
-    """How nodes are reached; nothing where the pool's body says nothing of it."""
+    """Return the network configuration; nothing if the pool's body has none."""
     return [] if pool.network is None else [Block("Network", tuple(_network_rows(pool.network)))]
 
 

@@ -1,4 +1,4 @@
-"""Packages, images, files, certificates and users, as the details of pools, nodes and tasks show them."""
+"""Blocks of packages, images, files, certificates and users of pools, nodes and tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GIB = 1024**3
 
 
 def pool_blocks(spec: PoolSpec) -> list[Block]:
-    """What the pool asks for on each of its nodes; nothing where it asks for nothing."""
+    """Return what the pool installs on each of its nodes; nothing if that is nothing."""
     rows = [
         row("Application package", f"{reference.application_id} {reference.version or '(default version)'}")
         for reference in spec.application_package_references
@@ -33,7 +33,7 @@ def pool_blocks(spec: PoolSpec) -> list[Block]:
 
 
 def node_blocks(session: Session, node: int) -> list[Block]:
-    """The node's disk, what has been brought to it, and who can log in."""
+    """Return the node's disk, what has been installed on it, and who can log in."""
     found = node_contents(session.simulation, node)
     used, capacity = found.used_bytes / _GIB, found.capacity_bytes / _GIB
     disk = Block("Disk", (row("Used", f"{used:,.1f} of {capacity:,.0f} GiB"),))
@@ -59,7 +59,7 @@ def _supply(session: Session, supply: InstalledItem) -> tuple[str, Span]:
 
 
 def task_blocks(session: Session, task: int) -> list[Block]:
-    """What the task asks for; nothing where it asks for nothing."""
+    """Return what the task needs; nothing if it needs nothing."""
     needs = task_needs(session.simulation, task)
     rows = [row("Application package", package) for package in needs.packages]
     rows += [row("Container image", needs.image)] if needs.image is not None else []

@@ -1,4 +1,4 @@
-"""Bodies of the service as properties: its field names written as words, in one place."""
+"""REST bodies as properties, with field names in words."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def words(name: str) -> str:
-    """A field's name in words: ``maxParallelTasks`` is Max parallel tasks."""
+    """Return a field's name in words: ``maxParallelTasks`` is Max parallel tasks."""
     return _WORDS.get(name) or _CAPITAL.sub(" ", name).lower().capitalize()
 
 
 def block(session: Session, title: str, body: Mapping[str, Any], leave_out: Iterable[str] = ()) -> Block:
-    """The properties of a body under a heading."""
+    """Return the properties of a body under a heading."""
     kept = {name: value for name, value in body.items() if name not in leave_out}
     return Block(title, tuple(_rows(session, kept, "")))
 
 
 def parts(session: Session, body: Mapping[str, Any], titles: Iterable[str] = ()) -> list[Block]:
-    """A whole body: what is simple under General, and each part of it under a heading of its own.
+    """Return a whole body: simple values under General, and each part under its own heading.
 
     The parts named in ``titles`` come first, in this order.
     """
@@ -70,7 +70,7 @@ def parts(session: Session, body: Mapping[str, Any], titles: Iterable[str] = ())
 
 
 def _numbered(values: list[Any]) -> dict[str, Any]:
-    """A list as properties: settings by their names, others by their numbers."""
+    """Return a list as properties: settings by their names, other values by their numbers."""
     if all(isinstance(value, dict) and set(value) == {"name", "value"} for value in values):
         return {f"={value['name']}": value["value"] for value in values}
     return {f"={number}": value for number, value in enumerate(values, start=1)}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def general(session: Session, task: TaskRow) -> Block:
-    """What it is."""
+    """Return id, job, state, command line and slots."""
     glyph = glyph_of_task(task)
     return Block(
         "General",
@@ -35,7 +35,7 @@ def general(session: Session, task: TaskRow) -> Block:
 
 
 def execution(session: Session, task: TaskRow) -> Block:
-    """What became of it."""
+    """Return node, times, result and counters."""
     glyph = glyph_of_task(task)
     clock = session.clock
     on_node = None if task.node is None else ItemRef("node", task.node)
@@ -57,7 +57,7 @@ def execution(session: Session, task: TaskRow) -> Block:
 
 
 def failure(info: FailureInfo | None) -> list[Block]:
-    """Why it failed, with the service's category, code, message and details; nothing where it has not."""
+    """Return the service's category, code, message and details; nothing without a failure."""
     if info is None:
         return []
     rows = (
@@ -70,13 +70,13 @@ def failure(info: FailureInfo | None) -> list[Block]:
 
 
 def environment(variables: Mapping[str, str]) -> list[Block]:
-    """The variables of the process; nothing as long as it has none."""
+    """Return the variables of the process; nothing before it starts."""
     rows = tuple(("", Span(f"{name}={variables[name]}")) for name in variables)
     return [Block("Environment", rows)] if rows else []
 
 
 def subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
-    """The other instances of a multi-instance task; what there is to say of the primary is said of the task."""
+    """Return the subtasks of a multi-instance task. The primary task is described by the other blocks."""
     clock = session.clock
     rows = []
     for each in found:

@@ -1,1 +1,1 @@
-"""The run on the screen: focus, marks, pins, visited views, and what the cursor is on."""
+"""The run on the screen: focus, selected rows, pins, visited views, and the item under the cursor."""

@@ -1,4 +1,4 @@
-"""What comes into focus with what is opened."""
+"""The change of focus that opening an item causes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def focus_on(session: Session, subject: ItemRef) -> None:
-    """A job and a pool themselves, the pool of a node, the job of a task; what is not there yet changes nothing."""
+    """Put a job or pool itself in focus, or a node's pool, or a task's job. Ignore an item that does not exist yet."""
     key = subject.key
     match subject.kind:
         case "job":

@@ -1,4 +1,4 @@
-"""What belongs to what is under the cursor: its pool, node, job and tasks, each a key away."""
+"""Links from an item to its pool, node, job and tasks, each reached by one key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_TASKS = 6
 
 
 class Link(NamedTuple):
-    """A place to go: the letter that goes there, and what it is called."""
+    """A link: the letter that follows it, its text, and the item that it opens."""
 
     letter: str
     text: str
@@ -25,7 +25,7 @@ class Link(NamedTuple):
 
 
 def links_of(session: Session, subject: ItemRef) -> Sequence[Link]:
-    """The links of a subject; of a pool its jobs."""
+    """Return the links of an item; those of a pool are its jobs."""
     match subject.kind:
         case "node":
             return _of_node(session, int(subject.key))
@@ -42,7 +42,7 @@ def links_of(session: Session, subject: ItemRef) -> Sequence[Link]:
 
 
 def links_of_hook(session: Session, node: int) -> Sequence[Link]:
-    """The links of a preparation or release of the job in focus: its node, the task that made it prepare, and more."""
+    """Return the links of a preparation or release of the job in focus, among them the task that triggered it."""
     links = [Link("n", f"node n{session.nodes().row(node).position}", ItemRef("node", node))]
     task = trigger_of(session.simulation, session.job_id, node)
     if task is not None:

@@ -1,4 +1,4 @@
-"""Whatever is under the cursor as the service would answer it."""
+"""The REST body of an item, as the service would return it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def wire_of(session: Session, subject: ItemRef) -> dict[str, Any] | None:
-    """The body of a subject; None while there is no such thing."""
+    """Return the REST body of an item, or None if it does not exist now."""
     simulation, key = session.simulation, subject.key
     match subject.kind:
         case "pool":
@@ -29,5 +29,5 @@ def wire_of(session: Session, subject: ItemRef) -> dict[str, Any] | None:
 
 
 def as_json(body: dict[str, Any]) -> str:
-    """The text of a body, to be read by people as well."""
+    """Return the body as indented JSON."""
     return json.dumps(body, indent=2, ensure_ascii=False)

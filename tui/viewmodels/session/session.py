@@ -1,4 +1,4 @@
-"""The run on the screen: which job and pool are in focus, how it is drawn, and how far it has come."""
+"""The session: a simulation, the job and pool in focus, and how they are displayed."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ HistoryT = TypeVar("HistoryT")
 
 
 class Session:
-    """A simulation and what its viewer has chosen. Whatever draws something reads it from here."""
+    """A simulation and the choices of its viewer. Every view model reads from it."""
 
     def __init__(self, simulation: Simulation, *, ascii_only: bool = False) -> None:
-        """Look at a simulation; the first job and its pool are in focus once they exist."""
+        """Start with the first job and its pool in focus, as soon as they exist."""
         self.simulation = simulation
         self.glyphs = GlyphSet(ascii_only=ascii_only)
         self.time_format = "clock"  # or "elapsed", "relative"
@@ -67,16 +67,16 @@ class Session:
 
     @property
     def now_ms(self) -> int:
-        """The moment that is looked at, in ms since the start."""
+        """The displayed moment, in ms since the start."""
         return self.simulation.now_ms
 
     @property
     def is_past(self) -> bool:
-        """Whether more has been recorded after the moment that is looked at."""
+        """True if more has been recorded after the displayed moment."""
         return self.simulation.is_past
 
     def noted(self) -> None:
-        """Time may have moved: remember how far the run has come, forget what was looked up for the moment before."""
+        """Drop what was cached for another moment, and note how far the run has come."""
         simulation = self.simulation
         moment = simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past
         if moment == self._moment:
@@ -93,7 +93,7 @@ class Session:
 
     @contextmanager
     def at(self, when_ms: int) -> Iterator[None]:
-        """Look at another moment for a while."""
+        """Go to another moment inside the ``with`` block."""
         here_ms = self.now_ms
         if when_ms == here_ms:
             yield
@@ -111,9 +111,9 @@ class Session:
 
     @property
     def job_id(self) -> str:
-        """The job in focus; until one is chosen, the pool's first, those with a preparation task ahead of others.
+        """The job in focus. Until one is chosen it is the pool's first job, preferably one with a preparation task.
 
-        Where a schedule has made that one, it is the last that it has made.
+        If a job schedule created that one, the newest job of the schedule is in focus.
         """
         if not self._job_id and self._first_job is None:
             self._first_job = self._first_job_here()
@@ -127,18 +127,18 @@ class Session:
 
     @property
     def pool_id(self) -> str:
-        """The pool in focus: the chosen one, or that of the job in focus. Empty while there is none."""
+        """The pool in focus: the chosen one, else that of the job in focus. Empty if there is none."""
         if self._pool_id:
             return self._pool_id
         return pool_of_job(self.simulation, self.job_id) or next(iter(pool_ids(self.simulation)), "")
 
     def focus_job(self, job_id: str) -> None:
-        """Follow this job, and its pool with it."""
+        """Put the job and its pool in focus."""
         self._job_id = job_id
         self._pool_id = pool_of_job(self.simulation, job_id)
 
     def focus_pool(self, pool_id: str) -> None:
-        """Follow this pool, and its first job unless the one in focus runs there."""
+        """Put the pool in focus, and its first job unless the job in focus runs there."""
         self._pool_id = pool_id
         self._first_job = None
         if pool_of_job(self.simulation, self._job_id) != pool_id:
@@ -146,7 +146,7 @@ class Session:
 
     @property
     def focus(self) -> tuple[str, str]:
-        """The job and the pool that have been chosen, each empty where none has."""
+        """The chosen job and pool, each empty if none was chosen."""
         return self._job_id, self._pool_id
 
     @focus.setter
@@ -157,55 +157,55 @@ class Session:
     # -- looked up once for each moment --------------------------------------------------------------------------
 
     def pages(self, job_id: str) -> tuple[InstancePage, InstancePage]:
-        """Preparation and release of a job."""
+        """Return the preparation and the release page of a job."""
         found = self._pages.get(job_id)
         if found is None:
             found = self._pages[job_id] = pages_of(self.simulation, job_id)
         return found
 
     def job(self, job_id: str) -> JobRow | None:
-        """A job's row; None while there is no job of this id."""
+        """Return a job's row, or None if it does not exist."""
         if job_id not in self._jobs:
             self._jobs[job_id] = job_row(self.simulation, *self.pages(job_id))
         return self._jobs[job_id]
 
     def is_unfinished(self, job_id: str) -> bool:
-        """Whether there is a job of this id that is not completed."""
+        """Return True if the job exists and is not completed."""
         return is_unfinished(self.simulation, job_id)
 
     def pool(self, pool_id: str) -> PoolRow | None:
-        """A pool's row; None while there is no pool of this id."""
+        """Return a pool's row, or None if it does not exist."""
         if pool_id not in self._pools:
             self._pools[pool_id] = pool_row(self.simulation, pool_id)
         return self._pools[pool_id]
 
     def cost_usd(self, pool_id: str) -> float:
-        """What a pool's nodes have cost so far, in US dollars."""
+        """Return the cost of a pool's nodes so far, in US dollars."""
         if pool_id not in self._costs:
             self._costs[pool_id] = cost_of_pool(self.simulation, pool_id)
         return self._costs[pool_id]
 
     def schedule(self, schedule_id: str) -> JobScheduleRow | None:
-        """A job schedule's row; None while there is none of this id."""
+        """Return a job schedule's row, or None if it does not exist."""
         if schedule_id not in self._schedules:
             self._schedules[schedule_id] = schedule_row(self.simulation, schedule_id)
         return self._schedules[schedule_id]
 
     def nodes(self) -> NodePage:
-        """The nodes of the pool in focus, and how they stand with the job in focus."""
+        """Return the nodes of the pool in focus, with their state in the job in focus."""
         pages = self.pages(self.job_id)
         if self._nodes is None or not self._nodes.is_of(self.pool_id, *pages):
             self._nodes = NodePage(self.simulation, self.pool_id, *pages)
         return self._nodes
 
     def tasks(self, job_id: str) -> TaskPage:
-        """The tasks of a job. What is known of those of the last one asked for is kept."""
+        """Return the tasks of a job. The page of the last job asked for is cached."""
         if self._tasks.job_id != job_id:
             self._tasks = TaskPage(self.simulation, job_id)
         return self._tasks
 
     def forecast(self) -> Forecast:
-        """When the job in focus and its phases end, as far as that can be estimated."""
+        """Return the estimated ends of the job in focus and of its phases."""
         pages, tasks = self.pages(self.job_id), self.tasks(self.job_id)
         if self._forecaster is None or not self._forecaster.is_of(tasks, *pages):
             self._forecaster = Forecaster(self.simulation, tasks, *pages)
@@ -215,7 +215,7 @@ class Session:
         return self._forecast
 
     def history(self, kind: Callable[[Simulation, int], HistoryT], row: int) -> HistoryT:
-        """What the log tells of one thing; of the last few asked for what was read is kept."""
+        """Return the log's history of one item. The last few histories are cached."""
         found = self._histories.pop((kind, row), None)
         history = kind(self.simulation, row) if found is None else found
         self._histories[kind, row] = history
@@ -226,11 +226,11 @@ class Session:
     # -- words ---------------------------------------------------------------------------------------------------
 
     def clock(self, ms: int | None) -> str:
-        """A moment as the lists show it."""
+        """Return a moment in the chosen format of times."""
         if ms is None or self.time_format == "clock":
             return fmt.clock(self.simulation.scenario.start, ms)
         return fmt.signed_span(ms - self.now_ms) if self.time_format == "relative" else fmt.span(ms)
 
     def text(self, text: str) -> str:
-        """Text in the characters of the chosen set."""
+        """Return the text in the chosen character set."""
         return self.glyphs.text(text)

@@ -1,4 +1,4 @@
-"""The places that have been visited, and the way back and forward through them."""
+"""The history of visited views, for the keys back and forward."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_PLACES = 200
 
 
 class Place(NamedTuple):
-    """A view, with the job and pool that were chosen for the focus; of a blade of one thing, which and which page."""
+    """A visited view with its focus; for a detail page also the item and the tab."""
 
     view: str
     focus: tuple[str, str] = ("", "")
@@ -20,16 +20,16 @@ class Place(NamedTuple):
 
 
 class Trail:
-    """Where one has been. Whoever moves says where one is, for that may have changed since one came there."""
+    """The visited views. Every move passes the present view, which may have changed since it was opened."""
 
     def __init__(self) -> None:
-        """Nothing has been visited."""
+        """Start with an empty history."""
         self._places: list[Place] = []
         self._at = 0
         self._left = 0
 
     def visit(self, here: Place, there: Place) -> None:
-        """Go on from here to another place; what lay ahead is forgotten."""
+        """Move on from ``here`` to ``there``; drop what lay ahead."""
         self._places[self._at :] = [here, there]
         self._left, self._at = self._at, self._at + 1
         if self._at >= _MOST_PLACES:
@@ -37,11 +37,11 @@ class Trail:
             self._left, self._at = self._left - 1, self._at - 1
 
     def step(self, here: Place, by: int) -> Place | None:
-        """One place back (-1) or forward (1); None where there is none."""
+        """Return the view one step back (-1) or forward (1), or None if there is none."""
         return self._go(here, self._at + by) if by else None
 
     def previous(self, here: Place) -> Place | None:
-        """The place that was left last; None where none was. Twice leads back here."""
+        """Return the view that was left last, or None. A second call leads back."""
         return self._go(here, self._left) if self._left != self._at else None
 
     def _go(self, here: Place, at: int) -> Place | None:

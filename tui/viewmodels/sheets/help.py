@@ -1,4 +1,4 @@
-"""The help: keys, and a page about each view: its columns, the states as they are drawn now, what is derived."""
+"""The help: keys, and for each view its columns, its states as drawn now, and what is derived."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _KEY_CELLS = 12
 
 
 class Page(NamedTuple):
-    """What the help says of a view: its title, a text, the columns of its list."""
+    """The help on a view: its title, a text, and the columns of its list."""
 
     title: str
     text: str
@@ -51,7 +51,7 @@ class Page(NamedTuple):
 
 
 def key_lines(here: Sequence[tuple[str, str]], everywhere: Sequence[tuple[str, str]], cells: int) -> list[Line]:
-    """The keys of the focused pane, and those that work everywhere."""
+    """Return the keys of the focused pane, and those that work everywhere."""
     lines: list[Line] = []
     for title, pairs in (("Keys here", here), ("Keys everywhere", everywhere)):
         if pairs:
@@ -62,7 +62,7 @@ def key_lines(here: Sequence[tuple[str, str]], everywhere: Sequence[tuple[str, s
 
 
 def page_lines(page: Page, glyphs: GlyphSet, cells: int) -> list[Line]:
-    """What the view shows, each of its columns, its states first and then all others."""
+    """Return the help on a view: text, columns, its own states, then all other states."""
     lines = [line(glyphs.text(each)) for each in wrapped(page.text, cells)]
     if any(column.name for column in page.columns):
         lines += [
@@ -85,7 +85,7 @@ def _column_lines(title: str, column: Column, glyphs: GlyphSet, cells: tuple[int
 
 
 def _beside(name: Span, name_cells: int, said: str, cells: int) -> list[Line]:
-    """A name, and beside it what is said, in as many lines as that takes."""
+    """Return a name with its text beside it, in as many lines as needed."""
     first, *rest = wrapped(said, max(10, cells - name_cells))
     return [
         line(name._replace(text=fit(name.text, name_cells)), first),
@@ -94,7 +94,7 @@ def _beside(name: Span, name_cells: int, said: str, cells: int) -> list[Line]:
 
 
 def _states(table: Iterable[Glyph], glyphs: GlyphSet, cells: int, *, has_room: bool) -> list[Line]:
-    """Each state with its glyph; in the view's own tables one a line, with a remark where there is one."""
+    """Return each state with its glyph. With ``has_room`` each is on a line of its own, with its remark."""
     entries = [(glyphs.span(glyph), Span(" " + fit(glyph.name, _ENTRY_CELLS - 2))) for glyph in table]
     if has_room and any(glyph in _REMARKS for glyph in table):
         rest = cells - _ENTRY_CELLS

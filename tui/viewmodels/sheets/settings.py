@@ -1,4 +1,4 @@
-"""The settings as lines: what can be chosen, where each value comes from, how views were left, which keys there are."""
+"""The settings as lines: options, saved views and keys, each with its value and source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME_CELLS, _VALUE_CELLS, _SOURCE_CELLS = 24, 16, 14
 
 
 class Entry(NamedTuple):
-    """A line of the settings: what it is of, its value and where that comes from, and what it is for."""
+    """A setting: its kind and name, its value with the source of it, and its purpose."""
 
     kind: Literal["option", "view", "key"]
     name: str
@@ -27,7 +27,7 @@ class Entry(NamedTuple):
 
 
 def entries(settings: Settings, keys: Iterable[tuple[str, str, str]]) -> list[Entry]:
-    """Options, views that were left otherwise than they open, keys; of these id, key and what it does are given."""
+    """Return options, saved views and keys. ``keys`` are id, key and purpose of each binding."""
     found = [_option(settings, name) for name in OPTIONS]
     found += [
         Entry(
@@ -72,7 +72,7 @@ _HEADINGS = {
 
 
 def entry_lines(found: Sequence[Entry], cells: int) -> list[tuple[int, Line]]:
-    """A line for each, with its number, below headings."""
+    """Return a line for each setting with its number, below headings."""
     lines: list[tuple[int, Line]] = []
     kind = ""
     for number, entry in enumerate(found):
@@ -93,7 +93,7 @@ def entry_lines(found: Sequence[Entry], cells: int) -> list[tuple[int, Line]]:
 
 
 def next_value(name: str, value: Value, by: int, speeds: Sequence[float]) -> Value:
-    """The value that comes after this one, or before it, of an option; round again at the end."""
+    """Return the next (``by`` 1) or previous (-1) value of an option, wrapping around."""
     option = OPTIONS[name]
     values: Sequence[Value] = option.values or ((False, True) if isinstance(option.default, bool) else speeds)
     if value not in values:

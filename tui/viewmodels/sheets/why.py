@@ -1,4 +1,4 @@
-"""The answers to w: which questions a row raises, and the answers as lines."""
+"""The answers to the key w: explanations of a row's state, as lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def answers_to(session: Session, kind: Kind, key: int | str, view: str) -> list[
 
 
 def expected_of(session: Session, kind: Kind, key: int | str) -> Expected | None:
-    """When what is waited for comes about if nothing else is done; a mistake of the engine on the way is told."""
+    """Return what ends the waiting if nobody intervenes, and when. An engine error on the way is reported."""
     try:
         return expected(session.simulation, kind, key)
     except Exception as error:  # the run is as it was: it was only tried
@@ -39,12 +39,12 @@ def expected_of(session: Session, kind: Kind, key: int | str) -> Expected | None
 
 
 def next_change(answers: Sequence[Explanation]) -> Next | None:
-    """The first event that can change one of the answers."""
+    """Return the first event that can change one of the answers."""
     return earliest(answer.next_change for answer in answers)
 
 
 def plain_text(session: Session, answers: Sequence[Explanation], coming: Expected | None = None) -> str:
-    """The answers as text, one below the other."""
+    """Return the answers as plain text."""
     parts = ["\n".join(answer.lines()) for answer in answers]
     if coming is not None:
         rule = f" [{coming.rule}]" if coming.rule else ""
@@ -55,7 +55,7 @@ def plain_text(session: Session, answers: Sequence[Explanation], coming: Expecte
 def why_lines(
     session: Session, answers: Sequence[Explanation], cells: int, coming: Expected | None = None
 ) -> list[Line]:
-    """The answers in so many cells; what belongs to one line goes on below it. The expected follows the first one."""
+    """Return the answers in ``cells`` cells. What is expected follows the first answer."""
     lines: list[Line] = []
     for number, answer in enumerate(answers):
         if lines:
@@ -77,7 +77,7 @@ def why_lines(
 
 
 def _when(session: Session, when_ms: int) -> str:
-    """A moment, and how far it is from now if it is to come."""
+    """Return a moment, and how far it lies in the future."""
     wait_ms = when_ms - session.now_ms
     return f"{session.clock(when_ms)} (in {fmt.span(wait_ms)})" if wait_ms > 0 else session.clock(when_ms)
 
@@ -95,7 +95,7 @@ def _checks(session: Session, checks: Sequence[Check], cells: int) -> list[Line]
 
 
 def _candidate(session: Session, reason: Reason, most: int, cells: int) -> list[Line]:
-    """How many there are, as a number and, where there is room, as a bar; why; which of them changes first."""
+    """Return a reason with the number of items as a number and bar, and the first of them to change."""
     soonest = ""
     if reason.soonest_ms is not None:
         soonest = f"; soonest {reason.soonest_on} at {session.clock(reason.soonest_ms)}"
@@ -108,7 +108,7 @@ def _candidate(session: Session, reason: Reason, most: int, cells: int) -> list[
 
 
 def _told(lead: str, said: Span, rule: str, cells: int) -> list[Line]:
-    """A sentence and its rule behind a lead; what does not fit goes on below, as far in."""
+    """Return a sentence and its rule after ``lead``. Further lines are indented as far."""
     texts = wrapped(f"{said.text} [{rule}]" if rule else said.text, max(8, cells - len(lead)))
     lines = []
     for number, text in enumerate(texts):

@@ -1,4 +1,4 @@
-"""Blocks of properties, and their text."""
+"""Blocks of properties, and their layout as lines."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _MOST_LABEL = 22
 
 
 class Block(NamedTuple):
-    """Details under a heading: label and value of each property."""
+    """A heading with the label and value of each property."""
 
     title: str
     rows: tuple[tuple[str, Span], ...]
 
 
 def row(label: str, value: object, role: Role = Role.PLAIN) -> tuple[str, Span]:
-    """A property of a block; None is shown as a dash."""
+    """Return a property of a block. None and empty text are shown as a dash."""
     return label, Span("–" if value is None or value == "" else str(value), role if value is not None else Role.DIM)
 
 
 def block_lines(blocks: Iterable[Block], cells: int) -> list[Line]:
-    """The blocks one below the other; long values go on in the next line."""
+    """Return the blocks below one another. Long values continue on the next line."""
     lines: list[Line] = []
     for block in blocks:
         if lines:

@@ -1,4 +1,4 @@
-"""Charts over time: a curve in blocks for each series, all on one scale."""
+"""Charts over time: one curve of block characters for each series, all on one scale."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CURVE_LINES = 3
 
 
 class Series(NamedTuple):
-    """A name, its role, and a value for each sample."""
+    """A curve: its name, its role, and a value for each sample."""
 
     name: str
     role: Role
@@ -25,9 +25,9 @@ class Series(NamedTuple):
 
 
 def chart(series: Sequence[Series], first: str, last: str, glyphs: GlyphSet, cells: int) -> list[Line]:
-    """The curves one below the other, with the scale on the left and the last value on the right.
+    """Return the curves below one another, with the scale on the left and the last value on the right.
 
-    ``first`` and ``last`` name the ends of the time.
+    ``first`` and ``last`` label the ends of the time axis.
     """
     curve_cells = max(8, cells - _LABEL_CELLS - _NUMBER_CELLS)
     top = max((value for each in series for value in each.values), default=0) or 1
@@ -39,7 +39,7 @@ def chart(series: Sequence[Series], first: str, last: str, glyphs: GlyphSet, cel
 
 
 def _stretched(values: Sequence[int], cells: int) -> list[int]:
-    """A value for each cell: the largest of those that fall into it."""
+    """Return a value for each cell: the largest of the samples that fall into it."""
     count = len(values)
     if not count:
         return [0] * cells

@@ -1,4 +1,4 @@
-"""Numbers, times and ids as people read them."""
+"""Formats of numbers, times and ids."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 
 
 def clock(start: datetime, ms: int | None) -> str:
-    """The time of day, ``10:42:17``; with the date once a day has passed. Empty for None."""
+    """Return the time of day, ``10:42:17``, with the date after the first day. Empty for None."""
     return "" if ms is None else format_time(start, ms)
 
 
 def date_and_clock(start: datetime, ms: int) -> str:
-    """Date and time, ``2026-01-05 10:42:17``."""
+    """Return date and time, ``2026-01-05 10:42:17``."""
     return (start + timedelta(milliseconds=ms)).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def span(ms: int | None) -> str:
-    """A duration, ``00:41:50`` or ``2d 03:04:05``. Empty for None."""
+    """Return a duration, ``00:41:50`` or ``2d 03:04:05``. Empty for None."""
     if ms is None:
         return ""
     days, rest = divmod(ms, DAY_MS)
@@ -34,12 +34,12 @@ def span(ms: int | None) -> str:
 
 
 def signed_span(ms: int) -> str:
-    """A distance in time, ``-00:01:05`` for what is past and ``+00:00:30`` for what is to come."""
+    """Return a distance in time, ``-00:01:05`` for the past and ``+00:00:30`` for the future."""
     return f"{'-' if ms < 0 else '+'}{span(abs(ms))}"
 
 
 def in_words(ms: int) -> str:
-    """A duration in its largest unit if it is a whole number of those: ``7 days``, ``90 minutes``; else as ``span``."""
+    """Return a duration in its largest unit that divides it: ``7 days``, ``90 minutes``; else as ``span``."""
     for unit_ms, name in ((DAY_MS, "day"), (HOUR_MS, "hour"), (MINUTE_MS, "minute"), (SECOND_MS, "second")):
         if ms % unit_ms == 0 and ms:
             count = ms // unit_ms
@@ -48,7 +48,7 @@ def in_words(ms: int) -> str:
 
 
 def size(count: int) -> str:
-    """So many bytes, in units of 1000: ``58 B``, ``4.8 KB``, ``12 GB``."""
+    """Return a number of bytes in units of 1000: ``58 B``, ``4.8 KB``, ``12 GB``."""
     value, unit = float(count), "B"
     for larger in ("KB", "MB", "GB", "TB"):
         if round(value, 1) < 1000:
@@ -58,12 +58,12 @@ def size(count: int) -> str:
 
 
 def optional(value: object) -> str:
-    """The value as text; empty for None."""
+    """Return the value as text; empty for None."""
     return "" if value is None else str(value)
 
 
 def short_node(node_id: str) -> str:
-    """A node id whose middle is left out: ``tvm-…_117``, ``tvmps_0ae939…_d``."""
+    """Return a node id without its middle: ``tvm-…_117``, ``tvmps_0ae939…_d``."""
     classic = _CLASSIC_NODE.fullmatch(node_id)
     if classic:
         return f"{classic[1]}-…_{classic[2]}"
@@ -72,19 +72,21 @@ def short_node(node_id: str) -> str:
 
 
 def node_name(position: int, node_id: str) -> str:
-    """A node as the lists show it: its index in the pool, as scenarios name it, and its id."""
+    """Return a node's index in its pool, as scenarios use it, and its shortened id."""
     return f"{f'n{position}':<4} {short_node(node_id)}"
 
 
 def speed_text(speed: float | None) -> str:
-    """``x60``, ``x0.1``; None is as fast as it can."""
+    """Return a speed as ``x60`` or ``x0.1``; None, the highest speed, as ``max``."""
     return "max" if speed is None else f"x{speed:g}"
 
 
 def parse_moment(text: str, start: datetime, now_ms: int) -> int:
-    """Milliseconds after the start of a moment: ``+5m`` and ``-30s`` from now, ``300`` or ``PT5M`` from the start,
-    ``10:42`` on the present day, or a UTC time. Raises ValueError with a sentence for the user.
-    """  # noqa: D205
+    """Return the ms after the start that ``text`` names. Raises ValueError with a sentence for the user.
+
+    ``+5m`` and ``-30s`` count from now, ``300`` and ``PT5M`` from the start. ``10:42`` is a time on the present day.
+    Anything else must be a UTC time.
+    """
     text = text.strip()
     if text[:1] in ("+", "-"):
         sign = 1 if text[0] == "+" else -1
@@ -103,7 +105,7 @@ def parse_moment(text: str, start: datetime, now_ms: int) -> int:
 
 
 def _plain_duration(text: str) -> int:
-    """``5m``, ``1h30m``, ``45`` (seconds) or an ISO 8601 duration, in milliseconds."""
+    """Return the ms of ``5m``, ``1h30m``, ``45`` (seconds) or an ISO 8601 duration."""
     if _SECONDS.fullmatch(text):
         return int(float(text) * SECOND_MS)
     if text[:1].upper() == "P":

@@ -1,4 +1,4 @@
-"""The state tables: for each state a symbol, a letter for terminals without Unicode, and the role that colours it."""
+"""Tables of states: for each state a symbol, a letter for ASCII terminals, and a role that decides the colour."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Glyph(NamedTuple):
-    """How a state is drawn: one cell in either set, a role, and its name for people."""
+    """Appearance of a state: one cell in either character set, a role, and a name."""
 
     symbol: str
     letter: str
@@ -33,10 +33,10 @@ class Glyph(NamedTuple):
 
 
 class GlyphSet:
-    """Chooses between symbols and letters, for states and for lines and bars."""
+    """The characters for states, lines and bars, in Unicode or ASCII."""
 
     def __init__(self, *, ascii_only: bool) -> None:
-        """``ascii_only`` draws everything with the characters of ASCII."""
+        """Choose ASCII characters if ``ascii_only``, else Unicode."""
         self.ascii_only = ascii_only
         self.full, self.shade, self.rest = ("#", "=", ".") if ascii_only else ("█", "▓", "·")
         self.now, self.planned, self.failure, self.by_hand = (
@@ -53,20 +53,20 @@ class GlyphSet:
         self.closed, self.opened = ("+", "-") if ascii_only else ("▸", "▾")
 
     def of(self, glyph: Glyph) -> str:
-        """The one cell for this glyph."""
+        """Return the glyph's cell."""
         return glyph.letter if self.ascii_only else glyph.symbol
 
     def span(self, glyph: Glyph) -> Span:
-        """The one cell for this glyph, in its role."""
+        """Return the glyph's cell in its role."""
         return Span(self.of(glyph), glyph.role)
 
     def text(self, text: str) -> str:
-        """Text without what the set cannot draw; it stays as wide as it was."""
+        """Return the text in the characters of this set, as wide as before."""
         return to_ascii(text) if self.ascii_only else text
 
 
 def to_ascii(text: str) -> str:
-    """The text in ASCII, cell for cell: the nearest character, or a question mark for each cell of what has none."""
+    """Return the text in ASCII, cell for cell: the nearest character, else a question mark for each cell."""
     if text.isascii():
         return text
     return "".join(letter if letter.isascii() else _NEAREST.get(letter) or "?" * cell_len(letter) for letter in text)
@@ -163,19 +163,19 @@ TASK_GLYPHS = (*_TASK.values(), _TASK_FAILED, TASK_BLOCKED, TASK_BETWEEN_RETRIES
 
 
 def hook_glyph(hook: Hook, status: HookStatus) -> Glyph:
-    """The glyph of a preparation or release status."""
+    """Return the glyph of a preparation or release status."""
     return (PREPARATION if hook is Hook.PREPARATION else RELEASE)[status]
 
 
 def phase_glyph(prep: HookStatus, release: HookStatus) -> Glyph:
-    """One glyph for both phases of a node: release as soon as it is under way, preparation before."""
+    """Return one glyph for both phases of a node: release once it is under way, preparation before."""
     if release in (HookStatus.RUNNING, HookStatus.SUCCEEDED, HookStatus.FAILED, HookStatus.SKIPPED):
         return RELEASE[release]
     return PREPARATION[prep]
 
 
 def job_glyph(state: JobState | None, terminate_reason: str | None) -> Glyph:
-    """The glyph of a job; one that a failure or a limit has ended is a failure."""
+    """Return the glyph of a job. A job that a failure or a time limit ended counts as failed."""
     glyph = JOB[state]
     if terminate_reason not in _BAD_ENDS:
         return glyph
@@ -188,7 +188,7 @@ def glyph_of_job(job: JobRow) -> Glyph:
 
 
 def pool_glyph(state: PoolState | None, allocation: AllocationState | None) -> Glyph:
-    """The glyph of a pool."""
+    """Return the glyph of a pool."""
     if state is not PoolState.ACTIVE or allocation is None:
         return _POOL_DELETING
     return _ALLOCATION[allocation]
@@ -197,7 +197,7 @@ def pool_glyph(state: PoolState | None, allocation: AllocationState | None) -> G
 def task_glyph(
     state: TaskState | None, result: TaskResult | None, *, is_blocked: bool, awaits_retry: bool, was_ended: bool
 ) -> Glyph:
-    """The glyph of a task; ``was_ended``: it was terminated rather than failed by itself."""
+    """Return the glyph of a task. ``was_ended`` says that it was terminated by a command."""
     if state is None:
         return _TASK_GONE
     if result is TaskResult.FAILURE:

@@ -1,4 +1,4 @@
-"""Text with roles: what a view model says, and how it is meant, before anybody thinks of colours."""
+"""Text with roles: spans and lines, and functions that cut, join and wrap them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ItemRef(NamedTuple):
 
 
 class Role(Enum):
-    """What a piece of text means. The first eight are the categories of states."""
+    """The meaning of a piece of text. The first eight are the categories of states."""
 
     QUIET = auto()
     RUNNING = auto()
@@ -42,9 +42,9 @@ class Role(Enum):
 
 
 class Span(NamedTuple):
-    """A piece of text. ``is_fill`` makes the role's colour the background, ``ground`` that of another one.
+    """A piece of text. ``is_fill`` draws the role's colour as background; ``ground`` is the role of the background.
 
-    One that leads somewhere is a link: to the blade of a subject, or to what an action of the deck does.
+    A span with ``leads_to`` is a link: to the detail page of an item, or to an action of the main screen.
     """
 
     text: str
@@ -59,53 +59,53 @@ Line = tuple[Span, ...]
 
 
 def line(*parts: Span | str) -> Line:
-    """A line of spans; plain text may be given as it is."""
+    """Return a line of spans. Plain text is accepted as it is."""
     return tuple(part if isinstance(part, Span) else Span(part) for part in parts)
 
 
 def link(text: str, leads_to: ItemRef | str | None, role: Role = Role.PLAIN) -> Span:
-    """Text that leads somewhere; plain text where that is nowhere."""
+    """Return text that is a link, or plain text if ``leads_to`` is None."""
     return Span(text, role, is_underlined=leads_to is not None, leads_to=leads_to)
 
 
 def plain(spans: Iterable[Span]) -> str:
-    """The text of a line without roles."""
+    """Return the text of a line without roles."""
     return "".join(span.text for span in spans)
 
 
 def width(spans: Iterable[Span]) -> int:
-    """How many cells a line takes."""
+    """Return the number of cells that a line takes."""
     return sum(cell_len(span.text) for span in spans)
 
 
 def clip(text: str, cells: int, mark: str = "…") -> str:
-    """The text, cut to so many cells; a mark shows that something is missing."""
+    """Return the text, cut to ``cells``; an ellipsis shows that something is missing."""
     if cell_len(text) <= cells:
         return text
     return set_cell_size(text, max(0, cells - 1)) + mark if cells > 0 else ""
 
 
 def fit(text: str, cells: int, *, right: bool = False) -> str:
-    """The text in exactly so many cells."""
+    """Return the text in exactly ``cells`` cells."""
     text = clip(text, cells)
     gap = " " * (cells - cell_len(text))
     return gap + text if right else text + gap
 
 
 def heading(text: str, cells: int) -> str:
-    """The name of a column, cut to so many cells; whole words need no mark."""
+    """Return the name of a column, cut to ``cells``. Between words it is cut without an ellipsis."""
     return text[:cells] if text[cells : cells + 1] == " " else clip(text, cells)
 
 
 def between(left: Line, right: Line, cells: int) -> Line:
-    """Two lines in one of so many cells; where both do not fit, the left one is cut."""
+    """Return one line of ``cells`` with ``left`` and ``right`` at its ends. The left one is cut if both do not fit."""
     room = max(0, cells - width(right))
     left = cut(left, max(0, room - 1))
     return (*left, Span(" " * (room - width(left))), *right)
 
 
 def cut(spans: Line, cells: int) -> Line:
-    """The line, cut to so many cells."""
+    """Return the line, cut to ``cells``."""
     room = cells
     for number, span in enumerate(spans):
         wide = cell_len(span.text)
@@ -116,7 +116,7 @@ def cut(spans: Line, cells: int) -> Line:
 
 
 def beside(left: Sequence[Line], right: Sequence[Line], cells: int, gap: int = 3) -> list[Line]:
-    """Two columns of lines, the left one in so many cells."""
+    """Return two columns of lines, the left one ``cells`` wide."""
     lines: list[Line] = []
     for at in range(max(len(left), len(right))):
         one = cut(left[at], cells) if at < len(left) else ()
@@ -126,7 +126,7 @@ def beside(left: Sequence[Line], right: Sequence[Line], cells: int, gap: int = 3
 
 
 def common_beginning(texts: Sequence[str]) -> str:
-    """What all of the texts begin with; empty where there are none."""
+    """Return the longest common prefix of the texts; empty for no texts."""
     alike = 0
     for letters in zip(*texts, strict=False):
         if len(set(letters)) > 1:
@@ -136,7 +136,7 @@ def common_beginning(texts: Sequence[str]) -> str:
 
 
 def wrapped(text: str, cells: int, indent: str = "") -> list[str]:
-    """The text in lines of at most so many cells, cut at blanks where there are some."""
+    """Return the text in lines of at most ``cells`` cells, broken at spaces where possible."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         current = ""
@@ -156,7 +156,7 @@ def wrapped(text: str, cells: int, indent: str = "") -> list[str]:
 
 
 def bar(parts: Sequence[tuple[int, Role, str]], cells: int) -> Line:
-    """A bar of so many cells, split in proportion; whatever is not zero has at least one cell."""
+    """Return a bar of ``cells``, divided in proportion. Every part that is not zero gets at least one cell."""
     total = sum(count for count, _, _ in parts)
     if total == 0 or cells <= 0:
         return ()

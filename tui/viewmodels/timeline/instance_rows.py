@@ -1,4 +1,4 @@
-"""Preparation and release of the job in focus over time, node by node."""
+"""Timeline rows of preparation and release: one for each node where the job in focus ran them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class HookRows(RowsByNode):
     _page: InstancePage
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
-        """Nothing has been looked at yet."""
+        """Start with the job in focus."""
         super().__init__(session, lanes)
         self._look()
 
@@ -56,7 +56,7 @@ class HookRows(RowsByNode):
         return self.session.job_id
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:
-        """Trouble first, as in the list of preparation or release tasks, or by the nodes' numbers."""
+        """Return the nodes with failures first, as in the list of instances, or by their index."""
         self._look()
         found = self._page.order()
         if only_failed:
@@ -64,7 +64,7 @@ class HookRows(RowsByNode):
         return sorted(found) if sort is Sort.NUMBER else found
 
     def value(self, sort: Sort) -> Callable[[int], Any] | None:
-        """First start."""
+        """Return the sort key of the first start."""
 
         def first_start(node: int) -> int:
             runs = self._runs(node)
@@ -76,7 +76,7 @@ class HookRows(RowsByNode):
         return self.lanes.hook_runs(self.hook, self._page.job_id, node)
 
     def cells(self, key: int, columns: Columns) -> list[Glyph]:
-        """Each try, and how it ended; an end always shows, a failure above all."""
+        """Return the cells of each attempt. Its end always shows, and a failure hides any other end."""
         marks: list[tuple[int, Glyph]] = []
         ends: dict[int, Glyph] = {}
         for run in self._runs(key):
@@ -101,12 +101,12 @@ class HookRows(RowsByNode):
         return RETRYING if run.is_retry else PREPARING
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
-        """The last end or start that lies within the cell."""
+        """Return the last start or end within the cell."""
         moments = [each for run in self._runs(key) for each in (run.begin_ms, run.end_ms) if each is not None]
         return max((each for each in moments if begin_ms <= each < end_ms), default=begin_ms)
 
     def told(self, key: int, when_ms: int) -> Line:
-        """The try of that moment, or the last one before it, with its times."""
+        """Return the attempt at that moment, or the last one before it, with its times."""
         clock = self.session.clock
         begun = [run for run in self._runs(key) if run.begin_ms <= when_ms]
         if not begun:
@@ -120,21 +120,21 @@ class HookRows(RowsByNode):
         return line(Span(glyph.name, glyph.role), Span(words))
 
     def there(self, key: int, when_ms: int) -> list[There]:
-        """The preparation or release task; the node as long as there is none."""
+        """Return the preparation or release task, or the node before its first attempt."""
         if any(run.begin_ms <= when_ms for run in self._runs(key)):
             return [There(f"{self.view} on {self.label(key)}", self.subject(key), self.view)]
         return [There(f"node {self.label(key)}", self.subject(key))] if self.lanes.lane(key).has_begun(when_ms) else []
 
     def planned_ms(self, key: int) -> int | None:
-        """When this try is planned to end."""
+        """Return the planned end of the current attempt."""
         return planned_hook_end_ms(self.session.simulation, self.hook, self._page.job_id, key)
 
     def estimated_ms(self, key: int) -> int | None:
-        """The end of this try."""
+        """Return the planned end of the current attempt."""
         return self.planned_ms(key)
 
     def is_over(self, key: int) -> bool:
-        """Whether it does not run; after a reboot another try may come."""
+        """Return True if no attempt runs. A reboot may still cause another one."""
         runs = self._runs(key)
         return not runs or runs[-1].end_ms is not None
 

@@ -1,4 +1,4 @@
-"""The jobs of the account over time."""
+"""Timeline rows of the jobs of the account."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 class JobRows(LaneRows):
-    """The jobs of the account, deleted ones not among them."""
+    """The jobs of the account, without deleted ones."""
 
     name = "jobs"
     legend = tuple(glyph for state, glyph in JOB.items() if state is not None)
     sorts = (Sort.NUMBER, Sort.TROUBLE)
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
-        """Nothing has been looked at yet."""
+        """Start empty; ``order`` adds the jobs."""
         super().__init__(session, lanes)
         self._ids: list[str] = []
 
     @property
     def whose(self) -> str:
-        """They are all there are."""
+        """Empty: the rows are all jobs of the account."""
         return ""
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # trouble is sorted by value
-        """Oldest first; those with a failed task."""
+        """Return the jobs, oldest first, or only those with a failed task."""
         self._ids = job_ids(self.session.simulation)
         rows = range(len(self._ids))
         return [row for row in rows if self._failed(row)] if only_failed else rows
@@ -45,48 +45,48 @@ class JobRows(LaneRows):
         return 0 if job is None else job.phases.tasks.failed
 
     def value(self, sort: Sort) -> Callable[[int], Any] | None:
-        """Most failed tasks first."""
+        """Return the sort key: most failed tasks first."""
         return (lambda row: -self._failed(row)) if sort is Sort.TROUBLE else None
 
     def value_text(self, key: int, sort: Sort) -> str:
-        """How many tasks have failed."""
+        """Return the number of failed tasks."""
         return f"{self._failed(key):,} failed" if sort is Sort.TROUBLE else ""
 
     def label(self, key: int) -> str:
-        """The job's id."""
+        """Return the job's id."""
         return self._ids[key]
 
     def cells(self, key: int, columns: Columns) -> list[Glyph]:
-        """The state at the end of each column."""
+        """Return the state at the end of each column."""
         stretches = self.lanes.job(self._ids[key])
         marks = [(columns.column_at(each.begin_ms), JOB[each.state]) for each in stretches]
         return filled(columns.begun(self.known_ms()), marks)
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
-        """When the job's state changed, if it did in this cell."""
+        """Return the last change of state within the cell, or its begin."""
         changes = [each.begin_ms for each in self.lanes.job(self._ids[key]) if begin_ms <= each.begin_ms < end_ms]
         return changes[-1] if changes else begin_ms
 
     def told(self, key: int, when_ms: int) -> Line:
-        """The job's state, and since when."""
+        """Return the job's state, and since when it lasts."""
         begun = [each for each in self.lanes.job(self._ids[key]) if each.begin_ms <= when_ms]
         glyph = JOB[begun[-1].state] if begun else NOTHING
         since = f" since {self.session.clock(begun[-1].begin_ms)}" if begun else "not added yet"
         return line(Span(glyph.name, glyph.role), Span(since))
 
     def subject(self, key: int) -> ItemRef:
-        """The job."""
+        """Return the job."""
         return ItemRef("job", self._ids[key])
 
     def there(self, key: int, when_ms: int) -> list[There]:  # noqa: ARG002  # those that are not there have no row
-        """The job."""
+        """Return the job."""
         return [There(f"job {self.label(key)}", self.subject(key))]
 
     def estimated_ms(self, key: int) -> int | None:
-        """When the job in focus will have ended; nothing is known of the others."""
+        """Return the estimated end of the job in focus; None for other jobs."""
         return self.session.forecast().job_ms if self._ids[key] == self.session.job_id else None
 
     def is_over(self, key: int) -> bool:
-        """Whether the job is completed."""
+        """Return True if the job is completed."""
         stretches = self.lanes.job(self._ids[key])
         return bool(stretches) and stretches[-1].state is JobState.COMPLETED

@@ -1,4 +1,4 @@
-"""The lines of the timeline's rows: cells, what is planned after them, the cursor. What has not changed is kept."""
+"""The lines of the timeline's rows: recorded cells, planned cells, cursor. Unchanged lines are cached."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_KEPT = 500
 
 
 class Ahead(NamedTuple):
-    """How many cells follow the recorded ones: planned ones, estimated ones, and those of which nothing is known."""
+    """The numbers of cells after the recorded ones: planned, estimated, and unknown."""
 
     planned: int
     estimated: int
@@ -24,9 +24,9 @@ class Ahead(NamedTuple):
 
 
 def ahead(rows: LaneRows, key: int, columns: Columns, recorded: int) -> Ahead:
-    """What comes after the cells that are recorded: as far as it is planned, then as far as is estimated.
+    """Return what follows the recorded cells: first what is planned, then what is estimated.
 
-    Nothing comes where a row is over or has not been read yet; without an estimate nothing ends.
+    Nothing follows if a row is over or not read yet. Without an estimate the row goes on to the last column.
     """
     rest, session = columns.number - recorded, rows.session
     is_finished = session.simulation.finished and not session.is_past
@@ -40,10 +40,10 @@ def ahead(rows: LaneRows, key: int, columns: Columns, recorded: int) -> Ahead:
 
 
 class LaneLines:
-    """Draws rows, and keeps what it has drawn."""
+    """Draws rows and caches their lines."""
 
     def __init__(self, session: Session) -> None:
-        """Nothing drawn yet, in the glyphs of this session."""
+        """Start with an empty cache."""
         self._session = session
         self._kept: dict[tuple[str, int], tuple[object, Line]] = {}
 
@@ -52,7 +52,7 @@ class LaneLines:
         return self._session.glyphs
 
     def line(self, name: str, key: int, label: Span, cells: list[Glyph], after: Ahead, cursor: int | None) -> Line:
-        """A row of the kind with this name; ``cursor`` is the column under the cursor, if it is in this row."""
+        """Return the line of a row. ``cursor`` is the column under the cursor if it is in this row."""
         drawn = label, cells, after, cursor, self._glyphs.ascii_only
         kept = self._kept.get((name, key))
         if kept is not None and kept[0] == drawn:
@@ -88,7 +88,7 @@ class LaneLines:
 
 
 def _merged(spans: list[Span]) -> Line:
-    """The label, then the others, those of one role in one."""
+    """Return the label and the other spans, with neighbours of one role merged."""
     merged = spans[:1]
     for span in spans[1:]:
         if not span.text:

@@ -1,4 +1,4 @@
-"""The nodes of the pool in focus over time."""
+"""Timeline rows of the nodes of the pool in focus."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class NodeRows(RowsByNode):
     _page: NodePage
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
-        """Nothing is remembered yet."""
+        """Start with empty caches."""
         super().__init__(session, lanes)
         self._page = session.nodes()
         # Columns that are over do not change any more: the first one remembered, and what filled it and those after it.
@@ -78,13 +78,13 @@ class NodeRows(RowsByNode):
         return self.session.pool_id
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # the rest is sorted by value
-        """In the order in which the nodes appeared."""
+        """Return the nodes in the order in which they joined the pool."""
         self._page = self.session.nodes()
         nodes = self._page.nodes()
         return self.lanes.failed_among(nodes) if only_failed else nodes
 
     def value(self, sort: Sort) -> Callable[[int], Any] | None:
-        """First start, share, trouble; the busiest nodes and those with most failures first."""
+        """Return the sort key: first start, or the busiest nodes or most failures first."""
         totals, until_ms = self.lanes.totals, self.known_ms()
 
         def first_start(node: int) -> int:
@@ -99,7 +99,7 @@ class NodeRows(RowsByNode):
         return values.get(sort)
 
     def value_text(self, key: int, sort: Sort) -> str:
-        """First start, share or trouble of a node."""
+        """Return the first start, busy share or failures of a node."""
         totals = self.lanes.totals
         match sort:
             case Sort.FIRST_START:
@@ -112,7 +112,7 @@ class NodeRows(RowsByNode):
                 return ""
 
     def cells(self, key: int, columns: Columns) -> list[Glyph]:
-        """What the node did; columns that are over are remembered."""
+        """Return what the node did in each column. Columns that are over are cached."""
         valid = self.lanes.version, columns.step_ms
         if valid != self._valid or len(self._over) > _MOST_CACHED:
             self._over.clear()
@@ -130,11 +130,11 @@ class NodeRows(RowsByNode):
         return shown + [_glyph(lane, at, columns.step_ms) for at in range(columns.first + len(shown), stop)]
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
-        """When what the cell shows began."""
+        """Return the moment when what the cell shows began."""
         return max(begin_ms, self.lanes.lane(key).shown(begin_ms, end_ms).begin_ms)
 
     def told(self, key: int, when_ms: int) -> Line:
-        """What the node did, since when, for how long."""
+        """Return what the node did, since when, and for how long."""
         lane = self.lanes.lane(key)
         stretch = lane.at(when_ms)
         glyph = _stretch_glyph(stretch)
@@ -147,7 +147,7 @@ class NodeRows(RowsByNode):
         return line(Span(glyph.name or "not in the pool", glyph.role if glyph.name else Role.DIM), *words)
 
     def _named(self, tasks: Sequence[int]) -> str:
-        """The first of these tasks by their ids, and how many more they are."""
+        """Return the first of these tasks by their ids, and the number of the others."""
         page = self.session.tasks(self.session.job_id)
         named = [page.id_of(task) for task in tasks if page.has(task)][:_MOST_NAMED]
         left = len(tasks) - len(named)
@@ -156,7 +156,7 @@ class NodeRows(RowsByNode):
         return ", ".join(named) + (f" and {left} more" if left else "")
 
     def there(self, key: int, when_ms: int) -> list[There]:
-        """The tasks that ran there, or preparation or release of the job in focus, and the node."""
+        """Return the tasks that ran there, or the preparation or release of the job in focus, and the node."""
         lane = self.lanes.lane(key)
         if not lane.has_begun(when_ms):
             return []
@@ -173,21 +173,21 @@ class NodeRows(RowsByNode):
         return [*found, There(f"node {self.label(key)}", self.subject(key))]
 
     def planned_ms(self, key: int) -> int | None:
-        """When what runs there is planned to end."""
+        """Return the planned end of what runs there."""
         return planned_end_ms(self.session.simulation, key)
 
     def estimated_ms(self, key: int) -> int | None:  # noqa: ARG002  # they all work for the job in focus
-        """When the job in focus will have ended, if it runs on this pool."""
+        """Return the estimated end of the job in focus if it runs on this pool."""
         session = self.session
         is_here = pool_of_job(session.simulation, session.job_id) == session.pool_id
         return session.forecast().end_ms if is_here else None
 
     def is_over(self, key: int) -> bool:
-        """Whether the node has left its pool."""
+        """Return True if the node has left its pool."""
         return self.lanes.lane(key).has_left
 
     def is_read(self, key: int) -> bool:
-        """Whether the node's lane has been read."""
+        """Return True once the node's part of the log has been read."""
         return self.lanes.unread_from_ms(key) is None
 
 

@@ -1,4 +1,4 @@
-"""The order of the timeline's rows. Many rows are sorted piece by piece, so that a key shows in between."""
+"""The order of the timeline's rows, sorted in slices so that a key press is not delayed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _AT_ONCE = 2000  # so many rows are sorted before a key is looked at again
 
 
 class LaneOrder:
-    """In which order the rows of one kind stand, and whether only some of them."""
+    """The order of the rows of one kind."""
 
     def __init__(self, rows: LaneRows) -> None:
-        """These rows as they stand by themselves."""
+        """Start with the rows' own order."""
         self._rows = rows
         self.sort: Sort = rows.sorts[0]
         self.is_turned = False
@@ -27,13 +27,13 @@ class LaneOrder:
         self._arranged: tuple[object, object] = (None, None)  # what ``_arranging`` is for, and of which moment
 
     def next_sort(self) -> None:
-        """By the next thing there is to sort by, and then by the first one again."""
+        """Sort by the next criterion; after the last one by the first."""
         sorts = self._rows.sorts
         self.sort = sorts[(sorts.index(self.sort) + 1) % len(sorts)]
         self.is_turned = False
 
     def refresh(self, *, only_failed: bool) -> None:
-        """Look at the simulation again. What takes long is gone on with by ``go_on``."""
+        """Read the rows again. ``go_on`` continues what takes long."""
         rows = self._rows
         found, value = rows.order(self.sort, only_failed=only_failed), rows.value(self.sort)
         if value is None and not self.is_turned:
@@ -54,11 +54,11 @@ class LaneOrder:
 
     @property
     def is_arranging(self) -> bool:
-        """Whether there is more to be sorted; what is shown is of before, or nothing."""
+        """True while sorting goes on. Until then the previous rows are shown, or none."""
         return self._arranging is not None and self._arranging.found is None
 
     def go_on(self) -> bool:
-        """Sort some more rows, for a few milliseconds; returns whether that was not the last of them."""
+        """Sort for a few milliseconds. Return True if there is more to do."""
         if self._arranging is None or not self.is_arranging:
             return False
         if self._arranging.go_on():
@@ -69,12 +69,12 @@ class LaneOrder:
         return False
 
     def index_of(self, key: int) -> int | None:
-        """The place of a row; None where it is not shown."""
+        """Return the index of a row, or None if it is not shown."""
         try:
             return self.keys.index(key)
         except ValueError:
             return None
 
     def told(self, arrow: str) -> str:
-        """The order in words."""
+        """Return the order in words."""
         return f"by {self.sort.value}{arrow if self.is_turned else ''}"

@@ -1,4 +1,4 @@
-"""The band below the rows of the timeline: nodes, running tasks and nodes that prepare, of the pool in focus."""
+"""The band below the timeline's rows: nodes, running tasks and preparing nodes of the pool in focus."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ BAND = (("nodes", Role.QUIET), ("running", Role.RUNNING), ("preparing", Role.PRE
 
 
 class PoolBand:
-    """Three lines of small bars: each column as high as what there was at most in its time."""
+    """Three lines of bars. The height of a bar is the highest number during its column."""
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
-        """Of the pool in focus."""
+        """Start with the pool in focus."""
         self._session = session
         self._lanes = lanes
         self._peaks: dict[tuple[int, int], Peak] = {}  # line and column -> what is known of it
@@ -28,7 +28,7 @@ class PoolBand:
         self._valid: object = None
 
     def values(self, columns: Columns, known_ms: int) -> list[list[int]]:
-        """For each line the highest number in each column that has begun in what is known."""
+        """Return for each line the highest number in each column that has begun."""
         valid = self._session.pool_id, self._lanes.version, columns.step_ms
         if valid != self._valid:
             self._peaks.clear()
@@ -49,7 +49,7 @@ class PoolBand:
         return value
 
     def tops(self) -> list[int]:
-        """For each line the highest number in all that has been read."""
+        """Return for each line the highest number in the part of the log that has been read."""
         found = []
         for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
             top, self._tops[number] = counts.highest(0, _NEVER_MS, self._tops.get(number))
@@ -57,11 +57,11 @@ class PoolBand:
         return found
 
     def numbers(self, when_ms: int) -> list[int]:
-        """For each line what it was at a moment."""
+        """Return for each line its number at a moment."""
         return [counts.at(when_ms) for counts in self._lanes.in_pool(self._session.pool_id)]
 
     def lines(self, columns: Columns, known_ms: int, when_ms: int | None, label_cells: int) -> list[Line]:
-        """The lines; at the right of each what it was at a moment, if that is known."""
+        """Return the lines, each with its number at a moment on the right, if it is known."""
         densities = self._session.glyphs.densities
         levels = len(densities) - 1
         lines: list[Line] = []

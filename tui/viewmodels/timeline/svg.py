@@ -1,4 +1,4 @@
-"""The timeline as a picture: the columns that are shown, of all rows. It is made row by row."""
+"""The timeline as an SVG picture: the columns that are shown, for all rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Paint(NamedTuple):
 
 
 def drawn(model: TimelineModel, paint: Paint) -> Iterator[list[str]]:
-    """The lines of the file, some at a time; an empty list is time for something else."""
+    """Yield the lines of the file in portions. An empty portion lets the caller yield to the event loop."""
     yield from _Picture(model, paint).pieces()
 
 
@@ -114,7 +114,7 @@ class _Picture:
         return found
 
     def _cells(self, glyph: Glyph, column: int, number: int, top: int) -> list[str]:
-        """So many like cells, with a letter in the first one: colours alone do not tell them apart."""
+        """Return equal cells, with a letter in the first one because colours alone do not distinguish them."""
         name, x = glyph.role.name.lower(), self._x(column)
         if glyph.role is Role.QUIET:  # where nothing is done there is little to see
             return [f'<path class="{name}" d="M{x:g} {top + _LINE // 2}h{number * _CELL}v1h-{number * _CELL}z"/>']

@@ -1,4 +1,4 @@
-"""The tasks of the job in focus over time."""
+"""Timeline rows of the tasks of the job in focus."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _WAITING = Glyph("◌", "a", Role.QUIET, "waiting")
 
 
 class TaskRows(LaneRows):
-    """The tasks of the job in focus: waiting, running, how they ended. Earlier tries are not kept."""
+    """The tasks of the job in focus: waiting, running, ended. Earlier attempts are not shown."""
 
     name = "tasks"
     legend = (_WAITING, RUNNING, SUCCEEDED, Glyph("✗", "x", Role.FAILED, "failed"))
     sorts = (Sort.TROUBLE, Sort.NUMBER, Sort.FIRST_START)
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
-        """Nothing has been looked at yet."""
+        """Start with the job in focus."""
         super().__init__(session, lanes)
         self._page = session.tasks(session.job_id)
 
@@ -49,14 +49,14 @@ class TaskRows(LaneRows):
         return self.session.job_id
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:
-        """Trouble first, as in the list of tasks, or as they were added."""
+        """Return the tasks with failures first, as in the list of tasks, or in the order of their creation."""
         self._page = self.session.tasks(self.session.job_id)
         if only_failed:
             return self._page.failed()
         return self._page.order() if sort is Sort.TROUBLE else self._page.as_added()
 
     def value(self, sort: Sort) -> Callable[[int], Any] | None:
-        """First start; tasks that have not started come last."""
+        """Return the sort key of the first start. Tasks that have not started come last."""
         started = self._page.sort_key("Start time") if sort is Sort.FIRST_START else None
         if started is None:
             return None
@@ -68,11 +68,11 @@ class TaskRows(LaneRows):
         return first_start
 
     def label(self, key: int) -> str:
-        """The task's id."""
+        """Return the task's id."""
         return self._page.id_of(key)
 
     def cells(self, key: int, columns: Columns) -> list[Glyph]:
-        """Waiting, running, ended: the end and the start always show."""
+        """Return the cells of waiting and running. Start and end always show."""
         task = self._page.row(key)
         marks = [(columns.column_at(task.created_ms), _WAITING)]
         if task.start_ms is not None:
@@ -83,13 +83,13 @@ class TaskRows(LaneRows):
         return filled(columns.begun(self.session.now_ms), marks)
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
-        """The end or start of the task if it lies within the cell."""
+        """Return the end or start of the task within the cell."""
         task = self._page.row(key)
         moments = (task.end_ms, task.start_ms, task.created_ms)
         return next((when for when in moments if when is not None and begin_ms <= when < end_ms), begin_ms)
 
     def told(self, key: int, when_ms: int) -> Line:
-        """The task's states with their times."""
+        """Return the task's states with their times."""
         task, clock = self._page.row(key), self.session.clock
         words = [f"added {clock(task.created_ms)}"]
         if task.start_ms is not None:
@@ -100,29 +100,29 @@ class TaskRows(LaneRows):
         return line(Span(glyph.name, glyph.role), Span("  " + ", ".join(words)))
 
     def subject(self, key: int) -> ItemRef:
-        """The task."""
+        """Return the task."""
         return ItemRef("task", key)
 
     def asked(self, key: int, when_ms: int) -> ItemRef:
-        """The task; before it was added, its job."""
+        """Return the task, or its job before the task was added."""
         was_added = when_ms >= self._page.row(key).created_ms
         return ItemRef("task", key) if was_added else ItemRef("job", self.session.job_id)
 
     def there(self, key: int, when_ms: int) -> list[There]:  # noqa: ARG002  # those that are not there have no row
-        """The task."""
+        """Return the task."""
         return [There(f"task {self.label(key)}", self.subject(key))]
 
     def planned_ms(self, key: int) -> int | None:
-        """When the task is planned to end."""
+        """Return the planned end of the task."""
         return planned_task_end_ms(self.session.simulation, key)
 
     def estimated_ms(self, key: int) -> int | None:
-        """When the job's tasks will be done; one that runs ends as planned, unless it is retried."""
+        """Return the planned end of a running task, else the estimated end of all tasks of the job."""
         is_running = self._page.state_of(key) is TaskState.RUNNING
         return self.planned_ms(key) if is_running else self.session.forecast().tasks_ms
 
     def is_over(self, key: int) -> bool:
-        """Whether the task is completed or deleted."""
+        """Return True if the task is completed or deleted."""
         return self._page.state_of(key) in (TaskState.COMPLETED, None)
 
 

@@ -1,4 +1,4 @@
-"""The timeline: which part of the run is shown how closely, and each line of it."""
+"""The timeline: the part of the run it shows, its cursor, and its lines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TimelineModel:
     """Rows over time, and the cell under the cursor."""
 
     def __init__(self, session: Session) -> None:
-        """The timeline of this session; empty until ``refresh``."""
+        """Start empty; ``update`` adds the rows."""
         self.session = session
         self.lanes = Lanes(session.simulation)
         self._kinds: tuple[LaneRows, ...] = tuple(kind(session, self.lanes) for kind in _KINDS)
@@ -59,7 +59,7 @@ class TimelineModel:
     # -- looking -------------------------------------------------------------------------------------------------
 
     def refresh(self, cells: int) -> None:
-        """Look at the simulation again, with room for so many cells beside the label."""
+        """Read the simulation again, with room for ``cells`` columns beside the label."""
         self.lanes.update(_PIECE)
         self.order.refresh(only_failed=self.only_failed)
         if self._is_fitted:
@@ -71,20 +71,20 @@ class TimelineModel:
         self._keep_cursor_in_view()
 
     def is_behind(self, seen: Sequence[int]) -> bool:
-        """Whether there is more to be read or sorted before these rows show all that is recorded of them."""
+        """Return True if reading or sorting must go on before these rows are complete."""
         return (
             self.lanes.unread_from_ms() is not None or self.order.is_arranging or not all(map(self.rows.is_read, seen))
         )
 
     def go_on(self, seen: Sequence[int]) -> bool:
-        """Read and sort some more, for a few milliseconds; returns whether there is more to do for these rows."""
+        """Read and sort for a few milliseconds. Return True if there is more to do for these rows."""
         self.lanes.update(_PIECE)
         self.order.go_on()
         return self.is_behind(seen)
 
     @property
     def order(self) -> LaneOrder:
-        """In which order the rows stand."""
+        """The order of the rows."""
         return self._orders[self.rows.name]
 
     @property
@@ -116,7 +116,7 @@ class TimelineModel:
     # -- moving --------------------------------------------------------------------------------------------------
 
     def move(self, columns: int) -> None:
-        """Move the cursor by columns, and with it what is shown."""
+        """Move the cursor by columns; scroll if necessary."""
         step_ms = self.columns.step_ms
         self.cursor_ms = max(0, min((self.when_ms // step_ms + columns) * step_ms, self.session.simulation.end_ms))
         self._is_fitted = False
@@ -127,7 +127,7 @@ class TimelineModel:
         self.move(column - self.cursor_column)
 
     def zoom(self, by: int) -> None:
-        """Look closer (1) or from farther away (-1), with the cursor where it is on the screen."""
+        """Zoom in (1) or out (-1), with the cursor at the same place on the screen."""
         at = self.cursor_column
         step = max(0, min(self._step - by, len(STEPS_MS) - 1))
         if step == self._step:
@@ -136,7 +136,7 @@ class TimelineModel:
         self.columns = Columns(max(0, self.when_ms // STEPS_MS[step] - at), self.columns.number, STEPS_MS[step])
 
     def follow(self) -> None:
-        """Somebody goes to another moment: the cursor comes along."""
+        """Put the cursor back on the present moment, after a move in time."""
         self.cursor_ms = None
 
     def fit(self) -> None:
@@ -144,7 +144,7 @@ class TimelineModel:
         self.cursor_ms, self._is_fitted = None, True
 
     def remembered(self) -> dict[str, Any]:
-        """What was chosen, and not left to the timeline."""
+        """Return the user's choices, for the settings file."""
         order = self.order
         values: dict[str, Any] = {
             "rows": self.rows.name if self.rows is not self._kinds[0] else None,
@@ -156,7 +156,7 @@ class TimelineModel:
         return {name: value for name, value in values.items() if value is not None}
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Show the rows in this order, and so many seconds in a column, as it was."""
+        """Restore the user's choices: rows, order, and seconds per column."""
         self.rows = next((kind for kind in self._kinds if kind.name == values.get("rows")), self._kinds[0])
         sorts = self.rows.sorts
         self.order.sort = next((sort for sort in sorts if sort.value == values.get("sort")), sorts[0])
@@ -168,17 +168,17 @@ class TimelineModel:
             self._is_fitted = False
 
     def next_rows(self) -> None:
-        """Nodes, tasks, jobs, preparation tasks, release tasks, nodes again."""
+        """Show the next kind of rows: nodes, tasks, jobs, preparation tasks, release tasks."""
         self.rows = self._kinds[(self._kinds.index(self.rows) + 1) % len(self._kinds)]
 
     # -- under the cursor ----------------------------------------------------------------------------------------
 
     def subject(self, index: int) -> ItemRef | None:
-        """What the row at this place is about."""
+        """Return the item of the row at an index."""
         return self.rows.subject(self.keys[index]) if index < len(self.keys) else None
 
     def moment_ms(self, index: int) -> int | None:
-        """The moment of the cell under the cursor; None where nothing is recorded."""
+        """Return the moment of the cell under the cursor, or None if it is not recorded."""
         if self.cursor_ms is None or index >= len(self.keys):
             return self.session.now_ms
         begin_ms = self.columns.begin_ms(self.cursor_column)
@@ -186,20 +186,20 @@ class TimelineModel:
         return when_ms if when_ms <= self.rows.recorded_ms else None
 
     def asked(self, index: int) -> ItemRef | None:
-        """What is to be explained about the cell under the cursor."""
+        """Return the item to explain for the cell under the cursor."""
         when_ms = self.moment_ms(index)
         if index >= len(self.keys) or when_ms is None:
             return self.subject(index)
         return self.rows.asked(self.keys[index], when_ms)
 
     def there(self, index: int) -> list[There]:
-        """What can be opened of the cell under the cursor, which is at the present moment."""
+        """Return what can be opened of the cell under the cursor, at the present moment."""
         return self.rows.there(self.keys[index], self.session.now_ms) if index < len(self.keys) else []
 
     # -- lines ---------------------------------------------------------------------------------------------------
 
     def title(self) -> str:
-        """What the rows are, how many, in which order, and how long a column lasts."""
+        """Return kind, number and order of the rows, and the duration of a column."""
         rows, glyphs = self.rows, self.session.glyphs
         parts = [f"{rows.name} {rows.whose}".rstrip(), f"{len(self.keys):,}", self.order.told(f" {glyphs.down}")]
         parts += ["only failed"] if self.only_failed else []
@@ -209,13 +209,13 @@ class TimelineModel:
         return f" {glyphs.dot} ".join(parts)
 
     def ticks(self) -> list[tuple[int, str]]:
-        """Columns, and the times at which they begin; of another day without seconds, if there are none."""
+        """Return columns with the times of their begin. On later days seconds are left out if zero."""
         columns = self.columns
         times = [(at, self.session.clock(columns.begin_ms(at))) for at in range(0, columns.number, _TICK)]
         return [(at, time if len(time) < _TICK else time.removesuffix(":00")) for at, time in times]
 
     def axis(self) -> Line:
-        """The times of day above the columns, and the present moment."""
+        """Return the times of day above the columns, with the present moment."""
         columns, glyphs = self.columns, self.session.glyphs
         now = columns.column_at(self.session.now_ms)
         text = ""
@@ -228,7 +228,7 @@ class TimelineModel:
         return tuple(spans)
 
     def row(self, index: int, *, is_cursor: bool) -> Line:
-        """One row: its label and its cells; what is planned is drawn as a line."""
+        """Return a row: its label and its cells. The planned part is drawn as a line."""
         rows, key, columns = self.rows, self.keys[index], self.columns
         text = fit(self.session.text(rows.label(key)), LABEL_CELLS - 1) + " "
         label = Span(text, Role.STRONG if is_cursor else Role.DIM)
@@ -239,12 +239,12 @@ class TimelineModel:
         return self._lines.line(rows.name, key, label, cells, after, cursor)
 
     def band(self, index: int) -> list[Line]:
-        """What there was in the pool; the numbers are those of the moment under the cursor."""
+        """Return the pool band, with the numbers of the moment under the cursor."""
         known_ms = self.rows.known_ms()
         return self.pool_band.lines(self.columns, known_ms, self.moment_ms(index), LABEL_CELLS)
 
     def told(self, index: int, cells: int) -> Line:
-        """What the cell under the cursor was, and by what its row is sorted."""
+        """Return what the cell under the cursor shows, and the sort key of its row."""
         if index >= len(self.keys):
             return ()
         when_ms, key = self.moment_ms(index), self.keys[index]
@@ -258,7 +258,7 @@ class TimelineModel:
         return between(told, line(Span(value, Role.DERIVED)), cells) if value else cut(told, cells)
 
     def legend(self, cells: int) -> Line:
-        """What the cells mean, as many as have room."""
+        """Return the meaning of the cells, as many as there is room for."""
         glyphs = self.session.glyphs
         marks = [
             *self.rows.legend,
@@ -273,7 +273,7 @@ class TimelineModel:
         return tuple(spans)
 
     def empty(self) -> Sequence[str]:
-        """Why there are no rows."""
+        """Say why there are no rows."""
         if self.order.is_arranging:
             return ("Putting the rows in order ...",)
         if self.only_failed:
@@ -282,7 +282,7 @@ class TimelineModel:
 
 
 def _short_span(ms: int) -> str:
-    """``30 s``, ``5 min``, ``6 h``, ``1 day``."""
+    """Return the duration of a column: ``30 s``, ``5 min``, ``6 h``, ``1 day``."""
     for unit_ms, name in ((DAY_MS, "day"), (HOUR_MS, "h"), (MINUTE_MS, "min")):
         if ms >= unit_ms:
             return f"{ms // unit_ms} {name}"

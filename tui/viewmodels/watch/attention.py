@@ -1,4 +1,4 @@
-"""Needs attention: the failures that are still there, one group for each cause, newest first."""
+"""Needs attention: the failures that persist, grouped by cause, newest first."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class AttentionModel:
     """The concerns of the job and pool in focus."""
 
     def __init__(self, session: Session) -> None:
-        """No concerns until ``refresh``."""
+        """Start without concerns; ``update`` adds them."""
         self.session = session
         self.concerns: list[Concern] = []
 
     def refresh(self) -> None:
-        """Look at the simulation again."""
+        """Read the simulation again."""
         session = self.session
         preparation, release = session.pages(session.job_id)
         tasks = session.tasks(session.job_id)
         self.concerns = concerns_of(session.simulation, session.pool_id, preparation, release, tasks)
 
     def lines(self, cells: int) -> list[tuple[int, Line]]:
-        """Number of the concern and text in so many cells, with what follows from it."""
+        """Return number and text of each concern, with its effect."""
         text = self.session.text
         if not self.concerns:
             return [
@@ -50,7 +50,7 @@ class AttentionModel:
         return found
 
     def said(self, concern: Concern) -> str:
-        """How many of what, and the cause; a few nodes by name."""
+        """Return number of items, cause, and the names of a few nodes."""
         said = concern.text
         if concern.nodes:
             said = f"{_counted(concern.size, 'node')}: {said}"
@@ -64,7 +64,7 @@ class AttentionModel:
         return said
 
     def subjects(self, number: int) -> Sequence[ItemRef]:
-        """All that share a concern: what an action on the group is for."""
+        """Return all items of a concern, for an action on the group."""
         if not 0 <= number < len(self.concerns):
             return ()
         concern = self.concerns[number]
@@ -75,7 +75,7 @@ class AttentionModel:
         return [ItemRef("pool", concern.pool_id) if concern.kind == "pool" else ItemRef("job", self.session.job_id)]
 
     def place(self, number: int) -> tuple[str, int | None]:
-        """Where a concern is looked at: the view's name, and the first of its nodes or tasks."""
+        """Return the view of a concern, and the first of its nodes or tasks."""
         concern = self.concerns[number]
         view = "nodes" if concern.nodes else "jobs"
         return _VIEWS.get(concern.kind, view), next(iter(concern.nodes or concern.tasks), None)

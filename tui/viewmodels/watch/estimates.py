@@ -1,4 +1,4 @@
-"""Estimated ends of preparation, tasks and job, in words. They are derived: the service tells none of them."""
+"""Estimated ends of preparation, tasks and job, in words. They are derived: the service reports none of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HELP = (
 
 
 def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
-    """The end of preparation, tasks and job, one for each line of the rail; empty where nothing can be told."""
+    """Return the ends of preparation, tasks and job, one for each line of the rail; empty if unknown."""
     forecast, clock = session.forecast(), session.clock
     preparation, later = forecast.preparation_ms, " or later" if forecast.more_preparations else ""
     told = (
@@ -40,14 +40,14 @@ def estimates(session: Session, job: JobRow) -> tuple[Line, Line, Line]:
 
 
 def estimate_line(session: Session, job: JobRow, cells: int) -> Line:
-    """When it all ends, and how long the oldest task has been waiting."""
+    """Return the ends of all phases, and how long the oldest task has been waiting."""
     wait_ms = job.phases.tasks.oldest_wait_ms
     wait = () if wait_ms is None else line(Span(f"oldest wait {fmt.span(wait_ms)}  (w why)", Role.DERIVED))
     return between(ends(session, job), wait, cells)
 
 
 def ends(session: Session, job: JobRow) -> Line:
-    """When preparation, tasks and job ended, and when the rest is estimated to."""
+    """Return the ends of preparation, tasks and job, known or estimated."""
     clock, forecast = session.clock, session.forecast()
     if job.end_ms is not None:
         after = fmt.span(job.end_ms - job.created_ms)

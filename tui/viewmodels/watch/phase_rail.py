@@ -1,4 +1,4 @@
-"""The phase rail: how far preparation, tasks and release of the job in focus are."""
+"""The phase rail: the progress of preparation, tasks and release of the job in focus."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHORT_LABELS = ("Prep    ", "Tasks   ", "Release ")
 
 
 def title(session: Session) -> str:
-    """The heading: job, state, priority, pool."""
+    """Return the heading: job, state, priority, pool."""
     job = session.job(session.job_id)
     if job is None:
         return "no job yet"
@@ -44,7 +44,7 @@ def title(session: Session) -> str:
 
 
 def subtitle(session: Session) -> str:
-    """What the pool does meanwhile: how it scales itself, and how much of it is in use."""
+    """Return the pool's autoscale and the use of its slots."""
     pool = session.pool(session.pool_id)
     if pool is None:
         return ""
@@ -56,7 +56,7 @@ def subtitle(session: Session) -> str:
 
 
 def rail(session: Session, cells: int, lines: int) -> list[Line]:
-    """Three bars with counts and, on a line of their own where there are ``lines`` enough, when it all ends."""
+    """Return three bars with counts; with more than three ``lines``, the estimated ends on a line of their own."""
     job = session.job(session.job_id)
     if job is None:
         empty = "No job has been added yet. Press space to let time go by, or . for one event."

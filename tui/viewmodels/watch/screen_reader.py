@@ -1,4 +1,4 @@
-"""The Watch view as sentences, for whoever hears the screen instead of seeing it."""
+"""The Watch view as sentences, for screen readers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_EVENTS = 5
 
 
 def describe(session: Session, transport: Transport) -> list[str]:
-    """Sentences: when it is, how the pool and the job are, what needs attention, what just happened."""
+    """Return sentences on time, pool, job, concerns and the newest events."""
     said = [_moment(session, transport)]
     pool, job = session.pool(session.pool_id), session.job(session.job_id)
     if pool is not None:
@@ -112,7 +112,7 @@ def _events(session: Session) -> list[str]:
 
 
 def _listed(parts: list[str]) -> str:
-    """``a, b and c``."""
+    """Return the parts as ``a, b and c``."""
     return " and ".join(part for part in (", ".join(parts[:-1]), "".join(parts[-1:])) if part)
 
 
