@@ -68,19 +68,19 @@ class Verb(Generic[T]):
     command: str
     choices: tuple[Choice, ...] = ()
     fields: tuple[Field[T], ...] = ()
-    compose: Callable[[Body], Body] = lambda values: values  # the body's part that the fields come to
-    adds: Body = field(default_factory=dict)  # what the body always has
-    body: Callable[[T], Body] | None = None  # the body where it does not name the row
-    counts: Callable[[T], Mapping[str, int]] = lambda _: {}  # what is touched; added up over all rows
+    compose: Callable[[Body], Body] = lambda values: values  # makes the body's part from the fields' values
+    adds: Body = field(default_factory=dict)  # fixed part of the body
+    body: Callable[[T], Body] | None = None  # the whole body, if it does not name the row
+    counts: Callable[[T], Mapping[str, int]] = lambda _: {}  # affected items; added up over all rows
     effects: Callable[[T], Sequence[str]] = lambda _: ()
-    unavailable: Callable[[T], str] = lambda _: ""  # why it makes no sense now: the service would refuse it
+    unavailable: Callable[[T], str] = lambda _: ""  # why the service would refuse it now
     offered: Callable[[T], bool] = lambda _: True
     better: Callable[[T], Better | None] = lambda _: None
     cannot_be_undone: bool = False
-    asks_for_id: bool = False  # the id is typed before it is done
-    asks_for_count: bool = False  # the number of rows is typed before it is done to several
-    opens_formula: bool = False  # the editor of the formula asks for what it needs
-    lists: str = ""  # the property that lists all nodes, where one command does for all
+    asks_for_id: bool = False  # the user confirms by typing the id
+    asks_for_count: bool = False  # the user confirms several rows by typing their number
+    opens_formula: bool = False  # the formula editor takes the place of the form
+    lists: str = ""  # the property that lists the nodes of one command for all
 
 
 def options(name: str, *, keeps_data: bool, verb: str) -> tuple[Choice, ...]:
@@ -97,7 +97,7 @@ def options(name: str, *, keeps_data: bool, verb: str) -> tuple[Choice, ...]:
     return tuple(Choice({name: value}, text) for value, text in texts.items() if keeps_data or value != "retaineddata")
 
 
-# How long a fault lasts.
+# The durations of a fault.
 LASTING = (
     Choice({"for": "PT10M"}, "for ten minutes"),
     Choice({"for": "PT1H"}, "for an hour"),

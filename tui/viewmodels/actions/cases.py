@@ -32,7 +32,7 @@ class Case(NamedTuple):
     name: str
     body: Body
     row: object
-    listed: object = None  # how it stands in the list of one command for all
+    listed: object = None  # the item in the body's list, for one command on all
 
 
 def case_of(session: Session, subject: ItemRef) -> Case | None:

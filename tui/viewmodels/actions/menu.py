@@ -43,16 +43,16 @@ class Action(NamedTuple):
 
     title: str
     command: str
-    bodies: tuple[Body, ...]  # without what is chosen and typed
+    bodies: tuple[Body, ...]  # without choices and fields
     choices: tuple[Choice, ...]
     entries: tuple[Entry, ...]
     compose: Callable[[Body], Body]
-    counts: tuple[tuple[str, int], ...]  # what is touched in the present state
+    counts: tuple[tuple[str, int], ...]  # affected items, at present
     effects: tuple[str, ...]
-    unavailable: str  # why none of the subjects is in a state for it; the service would refuse it
+    unavailable: str  # why the service would refuse it for every item; else empty
     better: tuple[Better, ...]
     cannot_be_undone: bool
-    to_type: str  # what is typed before it is done; empty where nothing is
+    to_type: str  # the text that confirms it; empty if none is needed
     opens_formula: bool
 
     @property

@@ -18,9 +18,9 @@ class NodeCase(NamedTuple):
 
     row: NodeRow
     prepared: tuple[str, ...]
-    prepared_again: tuple[str, ...]  # those whose preparation a reboot repeats (PREP-16)
+    prepared_again: tuple[str, ...]  # jobs whose preparation a reboot repeats (PREP-16)
     barred: tuple[str, ...]
-    began: str  # when the run began, as the service writes times
+    began: str  # start of the run, as a UTC time
 
 
 def _reboot(case: NodeCase) -> Sequence[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from engine.specs.commands import Command
     from tui.viewmodels.session.session import Session
 
-# How far a trial goes, in entries of the log. It is played three times at most, in a quarter of a second all in all.
+# The length of a trial in log entries. It runs at most three times, in a quarter of a second altogether.
 _MOST_ENTRIES = 5_000
 _SLICE = 256
 _LABEL_CELLS = 36
@@ -34,9 +34,9 @@ class _Course(NamedTuple):
     """The events in a part of a run."""
 
     until_ms: int
-    is_end: bool  # nothing more happens after that
+    is_end: bool  # nothing more can happen after it
     tally: Tally
-    leaving: frozenset[int]  # the nodes that began to leave their pool
+    leaving: frozenset[int]  # nodes that began to leave their pool
     mistake: Mistake | None = None
 
 
@@ -44,12 +44,12 @@ class Trial(NamedTuple):
     """The result of a trial up to ``until_ms``, beside the result without the commands."""
 
     until_ms: int
-    is_end: bool  # nothing more happens after that
+    is_end: bool  # nothing more can happen after it
     commands: int
     refused: tuple[tuple[Command, BatchError], ...]
     without: Tally
     given: Tally
-    leaving: tuple[str, ...]  # the nodes that leave their pool because of the commands
+    leaving: tuple[str, ...]  # nodes that leave their pool because of the commands
     mistake: Mistake | None
 
     def differences(self) -> list[tuple[Measure, int, int]]:
@@ -101,7 +101,7 @@ def _course(
                 pass
             if simulation.finished:
                 simulation.finish()
-        except Exception as error:  # whatever it is: the run is as it was, and the sheet tells
+        except Exception as error:  # the trial is undone in any case; the sheet shows the error
             mistake = Mistake(f"{type(error).__name__}: {error}", simulation.entry_ms)
         is_end = simulation.finished and mistake is None
         course = _Course(simulation.now_ms, is_end, _tally(simulation, mark), _leaving(simulation, mark), mistake)

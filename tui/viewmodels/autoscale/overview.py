@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.glyphs import GlyphSet
 
-# From so many cells on, formula and evaluation stand side by side.
+# From this width on, formula and evaluation are side by side.
 _WIDE = 96
-_MOST_ROWS = 12  # of the history
+_MOST_ROWS = 12  # rows of the history
 _LABEL_CELLS = 9
-_SERVICE_ITEMS = 3  # of the results; the formula's own variables follow
+_SERVICE_ITEMS = 3  # service variables in the results; the formula's own follow
 
 FIRST_FORMULA = """\
 // As many nodes as the queue needs, at most 10; a new pool has no samples yet.

@@ -74,7 +74,7 @@ class JobThing(Thing):
         assert found is not None
         return found
 
-    def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every thing
+    def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every page
         """Return state, priority, pool, and the reason to wait."""
         job = self._row
         glyph = glyph_of_job(job)

@@ -59,7 +59,7 @@ class NodeThing(Thing):
         """The node's id."""
         return self.session.nodes().id_of(self._node) if self.is_there else ""
 
-    def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every thing
+    def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every page
         """Return state, scheduling state and slots."""
         node = self.session.nodes().row(self._node)
         glyph = NODE[node.state]
@@ -147,7 +147,7 @@ class NodeThing(Thing):
             return [line(Span("No task has run here yet, or all that did have been deleted.", Role.DIM))]
         return tabular((" ", "Task", "Job", "State", "Start time", "End time", "Exit code"), rows, cells)
 
-    def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every page
+    def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every tab
         if self.session.nodes().row(self._node).state is None:
             return [line(Span("The node has left its pool, and its files with it.", Role.DIM))]
         opens = link("Open the files on this node", "tell('files')", Role.KEY)

@@ -20,7 +20,7 @@ class Thing(ABC):
     """An item at the displayed moment. It may not exist yet, for the user can go back in time."""
 
     kind: ClassVar[Kind]
-    view: ClassVar[str]  # the list to which it belongs
+    view: ClassVar[str]  # the list of its kind
     help_text: ClassVar[str]
 
     def __init__(self, session: Session, subject: ItemRef) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef
 
-# The properties that have pages of their own.
+# Properties that have tabs of their own.
 _ELSEWHERE = ("startTask", "autoScaleFormula", "autoScaleRun", "resizeErrors")
 _PARTS = ("virtualMachineConfiguration", "applicationPackageReferences", "metadata")
 
@@ -66,7 +66,7 @@ class PoolThing(Thing):
         assert found is not None
         return found
 
-    def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every thing
+    def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every page
         """Return allocation state, numbers of nodes, slots and errors."""
         pool = self._row
         glyph = pool_glyph(pool.state, pool.allocation)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from engine.views.pages.tasks import TaskPage, TaskRow
     from tui.viewmodels.text.glyphs import Glyph
 
-_MOST_TASKS = 200  # of a kind of dependency
-_ALL_FROM, _FEW = 104, 6  # cells for all columns of the attempts; with fewer so many
+_MOST_TASKS = 200  # for each kind of dependency
+_ALL_FROM, _FEW = 104, 6  # cells for all columns of the attempts; columns on narrower pages
 _PARTS = (
     "constraints",
     "resourceFiles",
@@ -188,7 +188,7 @@ class TaskThing(Thing):
         glyph = glyph_of_task(row)
         return self.session.glyphs.span(glyph), link(row.task_id, ItemRef("task", task)), Span(glyph.name, glyph.role)
 
-    def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as every page
+    def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every tab
         node = self._row.node
         if node is None:
             return [line(Span("It has not come to a node yet, so it has no files.", Role.DIM))]

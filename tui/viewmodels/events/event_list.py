@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
 
-# A filter looks at so many of the newest entries; there may be millions.
+# A filter looks at the newest entries only; there may be millions.
 _FILTERED = 20_000
 
 _KINDS = {
@@ -110,7 +110,7 @@ class EventsModel(RowsModel):
         rows = self._rows
         if isinstance(rows, range):
             return key if key in rows else None
-        at = bisect_right(rows, key) - 1  # they are in order; a fold stands for all that is in it
+        at = bisect_right(rows, key) - 1  # rows are in order; a fold represents all its entries
         return at if at >= 0 and (rows[at] == key or self._folds_now) else None
 
     def failed_rows(self) -> Container[int]:

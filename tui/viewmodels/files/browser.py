@@ -52,8 +52,8 @@ class FilesModel:
         self.tree = TreeModel(self.page, session.glyphs)
         self.text = TextModel(session.glyphs.cursor)
         self._memories: dict[str, _Memory] = {}
-        self._shown: tuple[str, int | None] = ("", None)  # the path that is read, and as of when if it is gone
-        self._lost: Item | None = None  # the file that was read, and is not there
+        self._shown: tuple[str, int | None] = ("", None)  # the path shown, and the moment of its text if deleted
+        self._lost: Item | None = None  # the file that was shown and does not exist now
         self._info: Sequence[Span] = ()
         self.tree.reveal(place.path)
         gone = self.tree.item
@@ -221,7 +221,7 @@ class FilesModel:
         said = line(fate)
         path = item.path + ("/" if item.is_directory else "")
         room = max(0, cells - width(said) - 1)
-        if cell_len(path) > room:  # the end of a path tells more than its beginning
+        if cell_len(path) > room:  # keep the end of the path
             path = self.session.glyphs.ellipsis + path[len(path) - room + 1 :]
         return between(line(Span(path, Role.STRONG)), said, cells)
 

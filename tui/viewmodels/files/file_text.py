@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
 
-_SHIFT = 8  # cells to the side at a time
+_SHIFT = 8  # cells to scroll to the side
 _LEAST_CELLS = 8
 
 
@@ -33,11 +33,11 @@ class TextModel:
         self.cells, self.height = 80, 24
         self.wraps, self.has_numbers, self.follows = False, True, False
         self.mark: int | None = None
-        self.found: array[int] = array("q")  # the lines in which what is looked for stands
+        self.found: array[int] = array("q")  # the lines that contain the searched text
         self.sought, self.filter_text = "", ""
-        self._lines: Sequence[int] = range(0)  # those that the filter lets through
+        self._lines: Sequence[int] = range(0)  # lines that pass the filter
         self._top, self._part, self._left = 0, 0, 0
-        self._is_held = False  # it follows the end, but was scrolled away from it
+        self._is_held = False  # following was interrupted by scrolling up
         self._pattern: re.Pattern[str] | None = None
 
     # -- what is shown -------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class TextModel:
         text, room = printable(self.index.line(number)), max(_LEAST_CELLS, self.cells - self._gutter)
         if self.wraps:
             return folded(text, room)
-        return [text[self._left : self._left + room + 1]]  # what is too long is cut with a sign of it
+        return [text[self._left : self._left + room + 1]]  # one cell more, so that the cut shows
 
     def _drawn(self, number: int) -> list[Line]:
         drawn: list[Line] = []

@@ -20,7 +20,7 @@ class LineIndex:
         """Start with an empty text."""
         self.text = ""
         self._starts = array("q")
-        self._lower: str | None = None  # in small letters, once that is asked for
+        self._lower: str | None = None  # the text in lower case, once needed
 
     def __len__(self) -> int:
         return len(self._starts)

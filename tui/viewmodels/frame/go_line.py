@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.session.session import Session
 
-# Where an id is looked for, in this order.
+# The lists in which an id is searched, in this order.
 _SEARCHED: dict[str, type[RowsModel]] = {
     "jobs": JobsModel,
     "pools": PoolsModel,

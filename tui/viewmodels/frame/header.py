@@ -27,7 +27,7 @@ class Transport(NamedTuple):
     is_playing: bool
     speed: float | None
     is_finished: bool
-    way: str | None = None  # what is said while it is on the way to another moment
+    way: str | None = None  # the text while playback goes to another moment
 
 
 def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -> Line:
@@ -88,7 +88,7 @@ class _Scale(NamedTuple):
     last: str
     cells: int
     span_ms: int
-    planned_ms: int | None  # the last end that can be estimated
+    planned_ms: int | None  # the last estimated end
 
 
 def _scale(session: Session, cells: int) -> _Scale:

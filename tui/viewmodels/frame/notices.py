@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from engine.views.pages.events import EventRow
     from tui.viewmodels.session.session import Session
 
-# Faster than that only failures are told.
+# At higher speeds only failures are reported.
 CALM_SPEED = 60
-_MOST_LOOKED_AT = 2_000  # failures of one notice: the newest ones are told apart, the others are counted
+_MOST_LOOKED_AT = 2_000  # failures of one notice: the newest are listed by cause, the others are counted
 _MOST_CAUSES = 3
 _MOST_NAMES = 3
 _NOUNS = {
@@ -59,7 +59,7 @@ class Notices:
         self._from = 0
         self._jumps = -1
         self._counts: dict[str, int] = {}  # by cause: the failures so far
-        self._phases: _Phases | None = None  # of the last call; None where that was too fast to look
+        self._phases: _Phases | None = None  # at the last call; None if playback was too fast
         self.skip()
 
     def skip(self) -> None:

@@ -29,7 +29,7 @@ class ColumnsModel:
     """The columns of one list, of which the user may choose some."""
 
     columns: ClassVar[tuple[Column, ...]]
-    identity: ClassVar[int] = 1  # the column that tells rows apart
+    identity: ClassVar[int] = 1  # the column that identifies the row
 
     def __init__(self) -> None:
         """Start without a choice: the available width decides."""

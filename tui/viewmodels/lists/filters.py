@@ -90,7 +90,7 @@ def quantity(text: str) -> float | None:
     clock = _CLOCK.fullmatch(text)
     if clock:
         sign, month, day, days, hours, minutes, seconds = clock.groups()
-        whole_days = int(month) * 31 + int(day) if month else int(days or 0)  # in order, which is all that is asked
+        whole_days = int(month) * 31 + int(day) if month else int(days or 0)  # only the order of dates matters
         value = whole_days * _DAY_S + int(hours) * 3600 + int(minutes) * 60 + int(seconds or 0)
         return -value if sign == "-" else value
     span = _SPAN.fullmatch(text)

@@ -132,7 +132,7 @@ class InstancesModel(RowsModel):
             *self._more(record),
         )
 
-    def _retries(self, record: InstanceRow) -> tuple[Span, ...]:  # noqa: ARG002  # release is not retried (REL-8)
+    def _retries(self, record: InstanceRow) -> tuple[Span, ...]:  # noqa: ARG002  # a release task is not retried (REL-8)
         return ()
 
     def _more(self, record: InstanceRow) -> tuple[Span, ...]:  # noqa: ARG002  # only preparation has more

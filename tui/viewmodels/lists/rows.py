@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import Kind
 
-# So many rows are filtered and sorted before a key is looked at again; with more it is done piece by piece.
+# Lists with more rows are filtered and sorted in slices.
 AT_ONCE = 10_000
 _MOST_SEARCHED = 1000
 
@@ -33,7 +33,7 @@ class RowsModel(ColumnsModel, ABC):
 
     title: ClassVar[str]
     help_text: ClassVar[str] = ""
-    kind: ClassVar[Kind | None] = None  # what can be acted on in a row
+    kind: ClassVar[Kind | None] = None  # the kind of item in a row
     own_order: ClassVar[str] = "trouble first"  # in words
 
     def __init__(self, session: Session) -> None:
@@ -45,11 +45,11 @@ class RowsModel(ColumnsModel, ABC):
         self.with_all = False
         self.sort_column: str | None = None
         self.is_descending = False
-        self.is_written_out = False  # every column is looked at
+        self.is_written_out = False  # all columns are computed
         self._rows: Sequence[int] = ()
         self._hidden = 0
         self._arranging: Arranging | None = None
-        self._arranged: tuple[object, object] = (None, None)  # what ``_arranging`` is for, and of which moment
+        self._arranged: tuple[object, object] = (None, None)  # the rows asked for, and their moment
 
     # -- to be said by each list ---------------------------------------------------------------------------------
 
@@ -142,7 +142,7 @@ class RowsModel(ColumnsModel, ABC):
         if not is_other and (self.is_arranging or moment == self._arranged[1]):
             return
         if is_other:
-            self._rows, self._hidden = (), 0  # those of before are not what is asked for, or no longer there
+            self._rows, self._hidden = (), 0  # the previous rows do not match, or are gone
         self._arranged = wanted, moment
         value = None if self.sort_column is None else self.sort_key(self.sort_column)
         keep = partial(self._keep, terms) if terms or self.only_failed else None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
-_PIECE = 1000  # rows, a few milliseconds
-_SAMPLES = 500  # so many values, taken at equal distances, cut what is to be sorted into parts
+_PIECE = 1000  # rows in a slice: a few milliseconds
+_SAMPLES = 500  # sampled values that divide the rows into parts
 
 
 class Arranging:

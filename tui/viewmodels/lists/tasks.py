@@ -63,7 +63,7 @@ class TasksModel(RowsModel):
         self._page = self.session.tasks(self.session.job_id)
         return self._page.failed() if self.only_failed else self._page.order()
 
-    def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` has left the others out
+    def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` returns failed tasks only
         """Return True if the task has failed."""
         return True
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
 
-LABEL_CELLS = 6  # ahead of each row, for the index of its first node
+LABEL_CELLS = 6  # before each row: the index of its first node
 _WORDS_CELLS = 40
 _TASKS_CELLS = 54
 _SLOT_CELLS = 8
@@ -62,18 +62,18 @@ class NodeMapModel:
         """Start empty; ``update`` adds the nodes."""
         self.session = session
         self.lens = FIRST_LENS
-        self.only: Glyph | None = None  # all others are dimmed
+        self.only: Glyph | None = None  # the glyph that is not dimmed
         self.nodes: Sequence[int] = ()
         self._page = session.nodes()
-        # Of each node its index in the pool, its state, and what the lens looks at.
+        # For each node: index in the pool, state, and the lens's property.
         self._positions: Sequence[int] = ()
         self._states = b""
         self._facts: Sequence[int] = ()
         self._glyphs: dict[tuple[int, int], Glyph] = {}
         self._counted: tuple[object, Counter[Glyph]] = (None, Counter())
-        self._left_out: dict[str, frozenset[int]] = {}  # by pool: indexes of nodes that had gone when it was compacted
+        self._left_out: dict[str, frozenset[int]] = {}  # by pool: indexes of the nodes left out
         self._shown: tuple[object, bytes] = (None, b"")
-        self._lines: dict[int, tuple[object, Line]] = {}  # by number: what a line of cells stands for, and the line
+        self._lines: dict[int, tuple[object, Line]] = {}  # by number: the input of a line of cells, and the line
 
     def remembered(self) -> dict[str, Any]:
         """Return the user's choices, for the settings file."""
@@ -93,7 +93,7 @@ class NodeMapModel:
             shown = self._shown_of(states)
             nodes, self._positions = tuple(compress(nodes, shown)), tuple(compress(self._positions, shown))
             states, facts = bytes(compress(states, shown)), tuple(compress(facts, shown))
-        self.nodes = tuple(nodes)  # as they are now: what is drawn later belongs to the same moment
+        self.nodes = tuple(nodes)  # a copy: later drawing must show this moment
         self._states, self._facts = states, facts
 
     def _shown_of(self, states: bytes) -> bytes:

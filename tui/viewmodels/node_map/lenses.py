@@ -31,7 +31,7 @@ class Lens(Enum):
 LENSES = tuple(Lens)
 FIRST_LENS = Lens.PHASE
 
-_MOST = 9  # failures, or tenths of the slots, that a digit can tell
+_MOST = 9  # highest number of failures, or tenths of slots, in a digit
 _AGES_MS = (HOUR_MS, 15 * MINUTE_MS, 5 * MINUTE_MS, MINUTE_MS)
 _AGES = (
     Glyph("█", "#", Role.RUNNING, "an hour or longer"),
@@ -46,7 +46,7 @@ _FAILURES = (
     *(Glyph(str(count), str(count), Role.FAILED, f"{count} failures") for count in range(2, _MOST)),
     Glyph("9", "9", Role.FAILED, "9 or more failures"),
 )
-# Beside the symbols of preparation and release a node's state is told by its letter, which none of them has.
+# The lens of phases shows states by their letters, which preparation and release do not use.
 _STATE_LETTERS = {state: glyph._replace(symbol=glyph.letter) for state, glyph in NODE.items()}
 _STATE_LETTERS[NodeState.PREEMPTED] = NODE[NodeState.PREEMPTED]._replace(symbol="e", letter="e")  # p is preparing
 _OUT_OF_PHASE = (Role.FAILED, Role.TRANSITION, Role.OFF)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
 
-# Where the words are not simply the field's name.
+# Fields whose words are not derived from their names.
 _WORDS = {
     "id": "ID",
     "url": "URL",

@@ -48,8 +48,8 @@ class Session:
         self.time_format = "clock"  # or "elapsed", "relative"
         self.events = EventPage(simulation)
         self.newest_ms = simulation.now_ms
-        self.pins: dict[ItemRef, str] = {}  # with the id of each, in the order in which they were pinned
-        self.marks: dict[ItemRef, None] = {}  # in the order in which they were marked
+        self.pins: dict[ItemRef, str] = {}  # in the order of pinning, with the id of each
+        self.marks: dict[ItemRef, None] = {}  # in the order of marking
         self._job_id = ""
         self._pool_id = ""
         self._moment = (-1, -1, -1, False)
@@ -82,7 +82,7 @@ class Session:
         if moment == self._moment:
             return
         self._moment = moment
-        kept = self.job_id  # its pages know what has not changed since they were looked at last
+        kept = self.job_id  # its pages read only what has changed
         self._pages = {job_id: pages for job_id, pages in self._pages.items() if job_id == kept}
         self._first_job = self._forecast = None
         self._jobs.clear()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _COUNT_CELLS = 7
 _BAR_CELLS = 13
-_BARS_FROM = 60  # cells: a narrower sheet needs them for the words
+_BARS_FROM = 60  # cells; narrower sheets have no bars
 
 
 def answers_to(session: Session, kind: Kind, key: int | str, view: str) -> list[Explanation]:
@@ -32,7 +32,7 @@ def expected_of(session: Session, kind: Kind, key: int | str) -> Expected | None
     """Return what ends the waiting if nobody intervenes, and when. An engine error on the way is reported."""
     try:
         return expected(session.simulation, kind, key)
-    except Exception as error:  # the run is as it was: it was only tried
+    except Exception as error:  # the trial is undone in any case
         return Expected(f"batchdeck makes a mistake on the way: {type(error).__name__}: {error}", session.now_ms)
     finally:
         session.noted()

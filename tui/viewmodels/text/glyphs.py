@@ -49,7 +49,7 @@ class GlyphSet:
         self.times, self.dot = ("x", "-") if ascii_only else ("×", "·")
         self.good, self.bad, self.up = ("+", "x", "^") if ascii_only else ("✓", "✗", "▲")
         self.down = "v" if ascii_only else "▼"
-        self.spot = "'" if ascii_only else "·"  # beside what can be evicted
+        self.spot = "'" if ascii_only else "·"  # beside Spot nodes
         self.closed, self.opened = ("+", "-") if ascii_only else ("▸", "▾")
 
     def of(self, glyph: Glyph) -> str:

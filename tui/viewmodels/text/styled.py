@@ -33,12 +33,12 @@ class Role(Enum):
     TRANSITION = auto()
     OFF = auto()
     PLAIN = auto()
-    DIM = auto()  # labels, units, what is not in use
+    DIM = auto()  # labels, units, unused items
     STRONG = auto()
-    DERIVED = auto()  # ours, not the service's
+    DERIVED = auto()  # computed here, not reported by the service
     KEY = auto()  # a key to press
     CURSOR = auto()
-    ALERT = auto()  # the past, the end: not to be overlooked
+    ALERT = auto()  # the past, the end of the run
 
 
 class Span(NamedTuple):

@@ -81,7 +81,7 @@ class HookRows(RowsByNode):
         ends: dict[int, Glyph] = {}
         for run in self._runs(key):
             begins = columns.column_at(run.begin_ms)
-            if marks and marks[-1][0] > begins:  # the try before ended in the same column
+            if marks and marks[-1][0] > begins:  # the attempt before ended in the same column
                 marks.pop()
             marks.append((begins, self._glyph(run)))
             if run.end_ms is not None:

@@ -34,7 +34,7 @@ class JobRows(LaneRows):
         """Empty: the rows are all jobs of the account."""
         return ""
 
-    def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # trouble is sorted by value
+    def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # trouble has a sort key
         """Return the jobs, oldest first, or only those with a failed task."""
         self._ids = job_ids(self.session.simulation)
         rows = range(len(self._ids))
@@ -78,7 +78,7 @@ class JobRows(LaneRows):
         """Return the job."""
         return ItemRef("job", self._ids[key])
 
-    def there(self, key: int, when_ms: int) -> list[There]:  # noqa: ARG002  # those that are not there have no row
+    def there(self, key: int, when_ms: int) -> list[There]:  # noqa: ARG002  # only existing jobs have a row
         """Return the job."""
         return [There(f"job {self.label(key)}", self.subject(key))]
 

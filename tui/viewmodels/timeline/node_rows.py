@@ -68,7 +68,7 @@ class NodeRows(RowsByNode):
         """Start with empty caches."""
         super().__init__(session, lanes)
         self._page = session.nodes()
-        # Columns that are over do not change any more: the first one remembered, and what filled it and those after it.
+        # Past columns do not change: the first cached column, and the glyphs from there on.
         self._over: dict[int, tuple[int, list[Glyph]]] = {}
         self._valid = (0, 0)
 
@@ -77,7 +77,7 @@ class NodeRows(RowsByNode):
         """The pool in focus."""
         return self.session.pool_id
 
-    def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # the rest is sorted by value
+    def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # other orders have a sort key
         """Return the nodes in the order in which they joined the pool."""
         self._page = self.session.nodes()
         nodes = self._page.nodes()
@@ -176,7 +176,7 @@ class NodeRows(RowsByNode):
         """Return the planned end of what runs there."""
         return planned_end_ms(self.session.simulation, key)
 
-    def estimated_ms(self, key: int) -> int | None:  # noqa: ARG002  # they all work for the job in focus
+    def estimated_ms(self, key: int) -> int | None:  # noqa: ARG002  # the same for all nodes
         """Return the estimated end of the job in focus if it runs on this pool."""
         session = self.session
         is_here = pool_of_job(session.simulation, session.job_id) == session.pool_id

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.timeline.rows import LaneRows, Sort
 
-_AT_ONCE = 2000  # so many rows are sorted before a key is looked at again
+_AT_ONCE = 2000  # rows that are sorted in one go
 
 
 class LaneOrder:
@@ -24,7 +24,7 @@ class LaneOrder:
         self.is_turned = False
         self.keys: Sequence[int] = ()
         self._arranging: Arranging | None = None
-        self._arranged: tuple[object, object] = (None, None)  # what ``_arranging`` is for, and of which moment
+        self._arranged: tuple[object, object] = (None, None)  # the order asked for, and its moment
 
     def next_sort(self) -> None:
         """Sort by the next criterion; after the last one by the first."""
@@ -44,7 +44,7 @@ class LaneOrder:
         wanted = self.sort, self.is_turned, only_failed, session.job_id, session.pool_id, session.simulation.jumps
         moment = session.simulation.log.count, session.now_ms, rows.lanes.progress, rows.lanes.version
         if wanted != self._arranged[0]:
-            self.keys = ()  # those of before are not what is asked for, or no longer there
+            self.keys = ()  # the previous rows are in another order, or gone
         elif self.is_arranging or moment == self._arranged[1]:
             return
         self._arranged = wanted, moment

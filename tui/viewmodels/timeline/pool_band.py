@@ -23,7 +23,7 @@ class PoolBand:
         """Start with the pool in focus."""
         self._session = session
         self._lanes = lanes
-        self._peaks: dict[tuple[int, int], Peak] = {}  # line and column -> what is known of it
+        self._peaks: dict[tuple[int, int], Peak] = {}  # by line and column
         self._tops: dict[int, Peak] = {}
         self._valid: object = None
 

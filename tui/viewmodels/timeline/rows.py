@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef, Line
 
-NEVER_MS = 1 << 62  # later than any moment: what has not begun is sorted last
+NEVER_MS = 1 << 62  # sorts what has not begun last
 NOTHING = Glyph(" ", " ", Role.PLAIN, "")
 RUNNING = Glyph("█", "#", Role.RUNNING, "task")
 PREPARING = Glyph("▒", "p", Role.PREPARING, "preparing")
@@ -72,7 +72,7 @@ class LaneRows(ABC):
     name: ClassVar[str]
     legend: ClassVar[tuple[Glyph, ...]]
     sorts: ClassVar[tuple[Sort, ...]]
-    view: ClassVar[str] = "timeline"  # as which ``w`` asks
+    view: ClassVar[str] = "timeline"  # the view whose explanations ``w`` shows
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
         """Start with the rows of a session whose log ``lanes`` reads."""
@@ -91,11 +91,11 @@ class LaneRows(ABC):
         They are in order already unless ``value`` returns a sort key.
         """
 
-    def value(self, sort: Sort) -> Callable[[int], Any] | None:  # noqa: ARG002  # most are in order already
+    def value(self, sort: Sort) -> Callable[[int], Any] | None:  # noqa: ARG002  # most kinds are in order already
         """Return the sort key function, lowest first, or None."""
         return None
 
-    def value_text(self, key: int, sort: Sort) -> str:  # noqa: ARG002  # a number is in the label
+    def value_text(self, key: int, sort: Sort) -> str:  # noqa: ARG002  # the label has the number
         """Return the sort key of a row in words."""
         return ""
 
@@ -119,7 +119,7 @@ class LaneRows(ABC):
     def subject(self, key: int) -> ItemRef:
         """Return the item that actions concern."""
 
-    def asked(self, key: int, when_ms: int) -> ItemRef:  # noqa: ARG002  # most are there at any time
+    def asked(self, key: int, when_ms: int) -> ItemRef:  # noqa: ARG002  # most rows always have an item
         """Return the item to explain for a row at a moment."""
         return self.subject(key)
 
@@ -127,7 +127,7 @@ class LaneRows(ABC):
     def there(self, key: int, when_ms: int) -> list[There]:
         """Return what can be opened of a row at the present moment."""
 
-    def planned_ms(self, key: int) -> int | None:  # noqa: ARG002  # a job plans nothing
+    def planned_ms(self, key: int) -> int | None:  # noqa: ARG002  # jobs have no planned end
         """Return the planned end of what a row does now, or None."""
         return None
 
@@ -139,7 +139,7 @@ class LaneRows(ABC):
     def is_over(self, key: int) -> bool:
         """Return True if nothing more can follow in a row."""
 
-    def is_read(self, key: int) -> bool:  # noqa: ARG002  # only the lanes of nodes are long
+    def is_read(self, key: int) -> bool:  # noqa: ARG002  # only rows of nodes are read in slices
         """Return True if the recorded part of a row has been read; read on otherwise."""
         return self.lanes.unread_from_ms() is None
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.glyphs import Glyph
     from tui.viewmodels.timeline.timeline import TimelineModel
 
-_CELL, _LINE, _BAR = 8, 16, 12  # pixels: how wide a column, how high a row, and what is drawn in it
-_LETTER = 7.3  # how wide a letter of a label is at most
+_CELL, _LINE, _BAR = 8, 16, 12  # pixels: width of a column, height of a row and of its bar
+_LETTER = 7.3  # pixels: width of a letter
 _MARGIN = 12
 _HEAD_LINES, _FOOT_LINES = 3, 6
 _MOST_LABEL = 40  # letters
@@ -29,7 +29,7 @@ class Paint(NamedTuple):
 
     ground: str
     colours: Mapping[Role, str]
-    on_colours: Mapping[Role, str]  # of a letter on a cell
+    on_colours: Mapping[Role, str]  # colour of a letter on a cell
 
 
 def drawn(model: TimelineModel, paint: Paint) -> Iterator[list[str]]:
@@ -116,7 +116,7 @@ class _Picture:
     def _cells(self, glyph: Glyph, column: int, number: int, top: int) -> list[str]:
         """Return equal cells, with a letter in the first one because colours alone do not distinguish them."""
         name, x = glyph.role.name.lower(), self._x(column)
-        if glyph.role is Role.QUIET:  # where nothing is done there is little to see
+        if glyph.role is Role.QUIET:  # a thin line for idle time
             return [f'<path class="{name}" d="M{x:g} {top + _LINE // 2}h{number * _CELL}v1h-{number * _CELL}z"/>']
         bar = f'<path class="{name}" d="M{x:g} {top + 2}h{number * _CELL}v{_BAR}h-{number * _CELL}z"/>'
         letter = (

@@ -108,7 +108,7 @@ class TaskRows(LaneRows):
         was_added = when_ms >= self._page.row(key).created_ms
         return ItemRef("task", key) if was_added else ItemRef("job", self.session.job_id)
 
-    def there(self, key: int, when_ms: int) -> list[There]:  # noqa: ARG002  # those that are not there have no row
+    def there(self, key: int, when_ms: int) -> list[There]:  # noqa: ARG002  # only existing tasks have a row
         """Return the task."""
         return [There(f"task {self.label(key)}", self.subject(key))]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import ItemRef
     from tui.viewmodels.timeline.rows import LaneRows, There
 
-# How long a column lasts.
+# The durations that a column can have.
 STEPS_MS = (
     *(seconds * SECOND_MS for seconds in (1, 5, 15, 30)),
     *(minutes * MINUTE_MS for minutes in (1, 5, 15)),
@@ -34,8 +34,8 @@ STEPS_MS = (
 LABEL_CELLS = 10
 _KINDS: tuple[type[LaneRows], ...] = (NodeRows, TaskRows, JobRows, PreparationRows, ReleaseRows)
 _TICK = 12  # columns between two times on the axis
-_SEEN_SHARE = 0.75  # of the columns show what has happened when the whole run is fitted in
-_PIECE = 10_000  # entries of the log that are read before a key is looked at again
+_SEEN_SHARE = 0.75  # share of the columns for the past when the whole run is shown
+_PIECE = 10_000  # log entries that are read in one go
 
 
 class TimelineModel:
@@ -49,7 +49,7 @@ class TimelineModel:
         self._orders = {rows.name: LaneOrder(rows) for rows in self._kinds}
         self.rows = self._kinds[0]
         self.only_failed = False
-        self.cursor_ms: int | None = None  # None: the cursor stays at the present moment
+        self.cursor_ms: int | None = None  # None: the present moment
         self.columns = Columns(0, 1, STEPS_MS[0])
         self._step = 0
         self._is_fitted = True
@@ -66,7 +66,7 @@ class TimelineModel:
             wanted_ms = self.rows.recorded_ms / (cells * _SEEN_SHARE)
             self._step = next((at for at, step in enumerate(STEPS_MS) if step >= wanted_ms), len(STEPS_MS) - 1)
         shown = self.columns
-        first = 0 if self._is_fitted else max(0, shown.first + shown.number - cells)  # what was last stays so
+        first = 0 if self._is_fitted else max(0, shown.first + shown.number - cells)  # the last column stays the last
         self.columns = Columns(first, cells, STEPS_MS[self._step])
         self._keep_cursor_in_view()
 
@@ -106,7 +106,7 @@ class TimelineModel:
         columns, at = self.columns, self.cursor_column
         if at < 0:
             self._show_from(columns.first + at)
-        elif at >= columns.number:  # the present moment goes on: there is room for what comes
+        elif at >= columns.number:  # leave room for what follows the present moment
             last = columns.number - 1 if self.cursor_ms is not None else int(columns.number * _SEEN_SHARE)
             self._show_from(columns.first + at - last)
 

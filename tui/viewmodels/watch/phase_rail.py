@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.glyphs import Glyph, GlyphSet
 
 _LABELS = ("Preparation tasks  ", "Tasks              ", "Release tasks      ")
-_SMALL = 72  # cells: with fewer there is room for a short bar only
+_SMALL = 72  # cells; narrower rails have short bars
 _SHORT_LABELS = ("Prep    ", "Tasks   ", "Release ")
 
 
