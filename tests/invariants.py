@@ -146,7 +146,7 @@ def _instances(world: World, job: Job) -> None:
         if instances.release_runs[row] and not ended:
             raise _broken(world, "REL-6", f"release of job {job.id} ran before the job's end")
         bit = 1 << nodes[node].position
-        if job.pool == nodes[node].pool and bool(job.barred & bit) != bool(mark & Mark.BARRED):
+        if job.pool == nodes[node].pool and bool(job.ineligible & bit) != bool(mark & Mark.BARRED):
             raise _broken(world, "PREP-9", f"job {job.id} and node {node} differ on whether it is barred")
 
 

@@ -53,23 +53,22 @@ def job_added(world: World, added: JobAdded) -> None:
     is_shared = auto.pool_lifetime_option is PoolLifetimeOption.JOB_SCHEDULE
     known = _shared_pool(world, world.job_schedules[job.schedule]) if is_shared else None
     if known is not None:
-        job.pool_id = known.id
+        job.use_pool(known.id)
         return
     spec = auto_pool_verdict(world, auto, _new_id(world, job, auto))
     if isinstance(spec, BatchError):
         code = _CODES.get(spec.code, "InvalidAutoPoolSettings")
-        job.scheduling_error = ErrorCategory.USER_ERROR.value, code, str(spec)
+        job.fail_scheduling((ErrorCategory.USER_ERROR.value, code, str(spec)))
         return
     world.emit(AutoPoolRequested(spec))
     pool = world.pools.find(spec.id)
     assert pool is not None
-    job.pool_id = pool.id
+    job.use_pool(pool.id)
     if is_shared:
-        schedule = world.job_schedules.edit(job.schedule)
-        schedule.pool_id, schedule.keeps_pool = pool.id, auto.keep_alive
-        pool.auto_schedule = schedule.row
+        world.job_schedules.edit(job.schedule).use_pool(pool.id, keeps_pool=auto.keep_alive)
+        pool.belong_to_schedule(job.schedule)
     else:
-        pool.auto_job = job.row
+        pool.belong_to_job(job.row)
 
 
 def _new_id(world: World, job: Job, auto: AutoPoolSpecification) -> str:

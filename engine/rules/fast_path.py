@@ -99,7 +99,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             lane is None
             or (slots > 1 and free[node])  # there is room for more than one, if not for everybody (SCHED-11)
             or len(job.ready) > 1
-            or job.barred
+            or job.ineligible
             or job.max_parallel >= 0
             or job.state is not _JOB_ACTIVE
             or pool.state is not _POOL_ACTIVE

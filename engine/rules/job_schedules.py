@@ -1,7 +1,7 @@
 """Job schedules (chapter 18): create, update, disable, enable, terminate, delete, and the jobs that they make.
 
-``occurrences`` decides when a job is due. A schedule is looked at when an occurrence falls due, when something is done
-to it, and when its job ends: while its job keeps it waiting it has no entry in the calendar, so that a run in which
+``decisions.occurrences`` decides when a job is due. A schedule takes a step when an occurrence is due, when a command
+changes it, and when its job ends. While it waits for its job it has no entry in the calendar, so that a run in which
 nothing else happens is over.
 """
 
@@ -43,7 +43,7 @@ _CODES = {
 
 
 def command_verdict(command: str, state: JobScheduleState) -> BatchError | None:
-    """Why the service refuses a command on a schedule in this state; None if it takes it (JS-6, JS-10).
+    """Return why the service refuses a command on a schedule in this state; None if it takes it (JS-6, JS-10).
 
     DECISION: what is disabled already, or is not disabled, is refused as with jobs (JOB-12); a schedule that is over
     can only be deleted, and that once.
@@ -61,12 +61,12 @@ def command_verdict(command: str, state: JobScheduleState) -> BatchError | None:
 
 
 def timing_of(world: World, schedule: JobSchedule) -> Timing:
-    """When the schedule's jobs are due."""
+    """Return when the schedule's jobs are due."""
     return occurrences.timing_of(schedule.spec.schedule, schedule.created_ms, world.scenario.start)
 
 
 def active_job(world: World, schedule: JobSchedule) -> Job | None:
-    """The job of the schedule that has not ended: one at most, the last one. It keeps others waiting (JS-3, JS-12)."""
+    """Return the only job of the schedule that has not ended, if any: it keeps others waiting (JS-3, JS-12)."""
     if schedule.recent_job == NO_JOB:
         return None
     job = world.jobs[schedule.recent_job]
@@ -74,14 +74,14 @@ def active_job(world: World, schedule: JobSchedule) -> Job | None:
 
 
 def next_run_ms(world: World, schedule: JobSchedule, now_ms: int) -> int | None:
-    """``nextRunTime`` (JS-7, JS-13): None once no job will be created any more."""
+    """Return ``nextRunTime`` (JS-7, JS-13); None once no job will be created any more."""
     if schedule.state not in (_S.ACTIVE, _S.DISABLED):
         return None
     return occurrences.next_due_ms(timing_of(world, schedule), schedule.turn, now_ms)
 
 
 def missed(world: World, schedule: JobSchedule, now_ms: int) -> int:
-    """How many occurrences have made no job: the job before was still there, the quota full, the schedule disabled."""
+    """Return how many occurrences made no job: because of the job before, the quota, or a disabled schedule."""
     if schedule.state not in (_S.ACTIVE, _S.DISABLED):
         return schedule.missed
     return schedule.missed + occurrences.missed(timing_of(world, schedule), schedule.turn, now_ms)
@@ -91,7 +91,7 @@ def missed(world: World, schedule: JobSchedule, now_ms: int) -> int:
 
 
 def find(world: World, schedule_id: str) -> JobSchedule:
-    """The schedule of this id; refuses with JobScheduleNotFound."""
+    """Return the schedule of this id, to be changed. Raises BatchError if there is none."""
     schedule = world.job_schedules.find(schedule_id)
     if schedule is None:
         raise BatchError("JobScheduleNotFound", jobScheduleId=schedule_id)
@@ -116,52 +116,44 @@ def create(world: World, spec: JobScheduleSpec) -> JobSchedule:
         raise BatchError("ActiveJobAndScheduleQuotaReached")
     schedule = JobSchedule(len(world.job_schedules), spec, world.now_ms)
     world.job_schedules.create(world.now_ms, schedule)
-    _look_at(world, schedule, world.now_ms)
+    _enter_step(world, schedule, world.now_ms)
     return schedule
 
 
 def update(world: World, command: UpdateJobSchedule) -> None:
-    """PATCH: what is given is replaced, for jobs created afterwards (JS-9)."""
+    """Replace what a PATCH gives, for jobs created afterwards (JS-9)."""
     schedule = find(world, command.job_schedule_id)
     check("update", schedule)
     given = {name: getattr(command, name) for name in command.model_fields_set - {"job_schedule_id"}}
     changed = {name: value for name, value in given.items() if value is not None}
     if "schedule" in changed:
         _go_on(world, schedule)
-    schedule.spec = schedule.spec.model_copy(update=changed)
-    schedule.modified_ms = world.now_ms
+    schedule.update(world.now_ms, changed)
     if "schedule" in changed:
-        schedule.turn = occurrences.first_turn(timing_of(world, schedule), schedule.turn, world.now_ms)
+        schedule.set_turn(occurrences.first_turn(timing_of(world, schedule), schedule.turn, world.now_ms))
 
 
 def disable(world: World, schedule: JobSchedule) -> None:
-    """No new jobs; the one there is goes on (JS-6)."""
+    """Create no new jobs; the present one goes on (JS-6)."""
     check("disable", schedule)
     world.job_schedules.set_state(world.now_ms, schedule.row, _S.DISABLED)
 
 
 def enable(world: World, schedule: JobSchedule) -> None:
-    """Jobs are created again, from the next occurrence on (JS-6, JS-13)."""
+    """Create jobs again, from the next occurrence on (JS-6, JS-13)."""
     check("enable", schedule)
     world.job_schedules.set_state(world.now_ms, schedule.row, _S.ACTIVE)
     _go_on(world, schedule)
 
 
 def _go_on(world: World, schedule: JobSchedule) -> None:
-    """What was due meanwhile is skipped (JS-13)."""
-    _move_to(schedule, occurrences.next_turn(timing_of(world, schedule), schedule.turn, world.now_ms))
-    _look_at(world, schedule, world.now_ms)
-
-
-def _move_to(schedule: JobSchedule, turn: int) -> None:
-    """All occurrences before ``turn`` that have made no job are given up."""
-    schedule.missed += turn - schedule.turn
-    schedule.turn = turn
-    schedule.shortage = None
+    """Skip the occurrences that were due in the meantime (JS-13)."""
+    schedule.skip_to(occurrences.next_turn(timing_of(world, schedule), schedule.turn, world.now_ms))
+    _enter_step(world, schedule, world.now_ms)
 
 
 def terminate(world: World, schedule: JobSchedule, *, force: bool) -> None:
-    """No new jobs, and the one there is ends too (JS-8)."""
+    """Terminate a schedule: it makes no new jobs, and the present one ends too (JS-8)."""
     check("terminate", schedule)
     _give_up(world, schedule)
     world.job_schedules.set_state(world.now_ms, schedule.row, _S.TERMINATING)
@@ -172,7 +164,7 @@ def terminate(world: World, schedule: JobSchedule, *, force: bool) -> None:
 
 
 def delete(world: World, schedule: JobSchedule, *, force: bool) -> None:
-    """The schedule goes, with all its jobs, their tasks and their files (JS-8)."""
+    """Delete a schedule, with all its jobs, their tasks and their files (JS-8)."""
     check("delete", schedule)
     _give_up(world, schedule)
     world.job_schedules.set_state(world.now_ms, schedule.row, _S.DELETING)
@@ -183,28 +175,27 @@ def delete(world: World, schedule: JobSchedule, *, force: bool) -> None:
 
 
 def _give_up(world: World, schedule: JobSchedule) -> None:
-    """No job will be made any more, of whatever is due either."""
+    """Give up all occurrences up to now: no job will be made any more."""
     if schedule.state in (_S.ACTIVE, _S.DISABLED):
-        _move_to(schedule, max(schedule.turn, timing_of(world, schedule).latest(world.now_ms) + 1))
+        schedule.skip_to(max(schedule.turn, timing_of(world, schedule).latest(world.now_ms) + 1))
 
 
 def _wait_in_state(world: World, schedule: JobSchedule) -> None:
-    """The intermediate state lasts at least as long as a job's does (TIME-19)."""
-    schedule.waits_until_ms = world.now_ms + JOB_TRANSITION_MS
-    _look_at(world, schedule, schedule.waits_until_ms)
+    """Keep the schedule in its intermediate state as long as a job's lasts (TIME-19)."""
+    schedule.wait_in_state(world.now_ms + JOB_TRANSITION_MS)
+    _enter_step(world, schedule, schedule.waits_until_ms)
 
 
-# -- what follows ----------------------------------------------------------------------------------------------------
+# -- steps -----------------------------------------------------------------------------------------------------------
 
 
-def _look_at(world: World, schedule: JobSchedule, when_ms: int) -> None:
-    """Look at the schedule at this moment, and no longer at any that was meant before."""
-    schedule.token += 1
-    world.calendar.at(when_ms, DueKind.SCHEDULE_STEP, schedule.row, schedule.token)
+def _enter_step(world: World, schedule: JobSchedule, when_ms: int) -> None:
+    """Enter the next step of the schedule in the calendar; earlier entries are void."""
+    world.calendar.at(when_ms, DueKind.SCHEDULE_STEP, schedule.row, schedule.next_token())
 
 
 def schedule_step(world: World, due: Due) -> None:
-    """A schedule is looked at: an occurrence may be due, a job of it may have ended."""
+    """Make the job of an occurrence that is due, or end a schedule whose last job has ended."""
     schedule = world.job_schedules.edit(due.key)
     if schedule.token != due.token:
         return
@@ -221,11 +212,11 @@ def schedule_step(world: World, due: Due) -> None:
 
 
 def _take_turn(world: World, schedule: JobSchedule) -> None:
-    """Nothing of the schedule runs: a job is made if one is due, else the schedule waits, or is over (JS-3 to JS-5)."""
+    """Make a job if one is due and none runs; else the schedule waits, or is over (JS-3 to JS-5)."""
     timing, now_ms = timing_of(world, schedule), world.now_ms
     occurrence = occurrences.due_occurrence(timing, schedule.turn, now_ms)
     if occurrence is None:
-        schedule.shortage = None
+        schedule.set_shortage(None)
         if occurrences.is_over(timing, schedule.turn, now_ms):
             _complete(world, schedule)
             return
@@ -233,15 +224,15 @@ def _take_turn(world: World, schedule: JobSchedule) -> None:
         _make_job(world, schedule, occurrence)
         return
     elif schedule.shortage is None or schedule.shortage.occurrence != occurrence:
-        schedule.shortage = Shortage(occurrence, now_ms)
+        schedule.set_shortage(Shortage(occurrence, now_ms))
     changes = [occurrences.next_change_ms(timing, schedule.turn, now_ms), _next_attempt_ms(world, schedule)]
     when_ms = min((change for change in changes if change is not None), default=None)
     if when_ms is not None:
-        _look_at(world, schedule, when_ms)
+        _enter_step(world, schedule, when_ms)
 
 
 def _is_attempt(schedule: JobSchedule, occurrence: int, now_ms: int) -> bool:
-    """Whether the occurrence is tried at this moment: at once, and when short of quota each minute (ACC-9)."""
+    """Return whether the occurrence may make its job now: at once, and when short of quota each minute (ACC-9)."""
     shortage = schedule.shortage
     if shortage is None or shortage.occurrence != occurrence:
         return True
@@ -249,7 +240,7 @@ def _is_attempt(schedule: JobSchedule, occurrence: int, now_ms: int) -> bool:
 
 
 def _next_attempt_ms(world: World, schedule: JobSchedule) -> int | None:
-    """When a schedule short of quota tries again (ACC-9); None while the quota is full: nothing could come of it."""
+    """Return when a schedule short of quota tries again (ACC-9); None while the quota is full."""
     if schedule.shortage is None or not quotas.has_unit(world):
         return None
     waited_ms = world.now_ms - schedule.shortage.since_ms
@@ -257,22 +248,19 @@ def _next_attempt_ms(world: World, schedule: JobSchedule) -> int | None:
 
 
 def _make_job(world: World, schedule: JobSchedule, occurrence: int) -> None:
-    """An occurrence makes its job, ``<schedule>:job-<n>`` (JS-11)."""
-    _move_to(schedule, occurrence)
-    schedule.turn += 1
-    schedule.jobs_made += 1
+    """Make the job of an occurrence (JS-11)."""
+    schedule.skip_to(occurrence)
+    job_id = schedule.make_job(len(world.jobs))
     specification = schedule.spec.job_specification
     given = {name: getattr(specification, name) for name in specification.model_fields_set}
-    spec = JobSpec.model_validate({"id": f"{schedule.id}:job-{schedule.jobs_made}", **given}, by_name=True)
-    schedule.recent_job = len(world.jobs)
+    spec = JobSpec.model_validate({"id": job_id, **given}, by_name=True)
     world.emit(OccurrenceDue(schedule.row, spec))
 
 
 def _complete(world: World, schedule: JobSchedule) -> None:
-    """No job is left, and none will come (JS-4, JS-5, JS-8)."""
+    """Complete a schedule without jobs under way, which makes no more (JS-4, JS-5, JS-8)."""
     _give_up(world, schedule)
-    schedule.end_ms = world.now_ms
-    world.job_schedules.set_state(world.now_ms, schedule.row, _S.COMPLETED)
+    world.job_schedules.complete(world.now_ms, schedule.row)
     world.emit(JobScheduleEnded(schedule.row))
     _wake_schedules(world)
 

@@ -1,7 +1,7 @@
 """Jobs (chapter 9): create, update, disable, enable, terminate, delete, and the ways in which they end.
 
-``command_verdict`` says what the service refuses in which state. Terminating and deleting start release
-tasks (``release``) and wait for them here.
+``decisions.jobs`` decides what the service refuses in which state. A job that is terminated or deleted waits here for
+its release tasks.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TERMINATE_JOB_SCHEDULE = "TerminateJobSchedule"  # JS-8
 
 
 def find(world: World, job_id: str) -> Job:
-    """The job of this id; refuses with JobNotFound."""
+    """Return the job of this id, to be changed. Raises BatchError if there is none."""
     job = world.jobs.find(job_id)
     if job is None:
         raise BatchError("JobNotFound", jobId=job_id)
@@ -55,7 +55,7 @@ def find(world: World, job_id: str) -> Job:
 
 
 def create(world: World, spec: JobSpec, schedule: int = NO_SCHEDULE) -> Job:
-    """Create a job, active at once (JOB-6), maybe for a schedule; its pool need not exist yet (POOL-18)."""
+    """Create a job, active at once (JOB-6), for a user or a job schedule; its pool need not exist yet (POOL-18)."""
     if world.jobs.find(spec.id) is not None:
         raise BatchError("JobExists", jobId=spec.id)
     if world.job_schedules.find(spec.id) is not None:
@@ -66,21 +66,20 @@ def create(world: World, spec: JobSpec, schedule: int = NO_SCHEDULE) -> Job:
     world.jobs.create(world.now_ms, job)
     world.emit(JobAdded(job.row))
     if job.scheduling_error is not None:
-        # JOB-20: the job is accepted all the same, and is over at once.
-        job.end_ms = world.now_ms
-        world.jobs.set_state(world.now_ms, job.row, _J.COMPLETED, job.scheduling_error[1])
+        # The job is accepted nevertheless, and ends at once (JOB-20).
+        world.jobs.complete(world.now_ms, job.row, job.scheduling_error[1])
         world.emit(JobEnded(job.row))
         return job
     world.bind_job(job)
     world.emit(JobBegun(job.row))
-    watch_wall_clock(world, job)
+    _watch_wall_clock(world, job)
     if job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB:
-        # JOB-7: looked at when the instant is over, so that tasks added with the job count.
+        # Checked at the end of this instant, so that tasks added with the job count (JOB-7).
         world.calendar.at(world.now_ms, DueKind.JOB_STEP, job.row, job.token)
     return job
 
 
-def watch_wall_clock(world: World, job: Job) -> None:
+def _watch_wall_clock(world: World, job: Job) -> None:
     """Enter the moment at which the job's time is over, counted from its creation (JOB-9)."""
     if job.max_wall_clock_ms is not None:
         when_ms = max(world.now_ms, job.created_ms + job.max_wall_clock_ms)
@@ -93,10 +92,9 @@ def occurrence_due(world: World, due: OccurrenceDue) -> None:
 
 
 def update(world: World, command: UpdateJob) -> None:
-    """PATCH: what is given is replaced (JOB-2, JOB-7, JOB-14, SCHED-3)."""
+    """Replace what a PATCH gives (JOB-2, JOB-7, JOB-14, SCHED-3)."""
     job = find(world, command.job_id)
     check("update", job)
-    given = command.model_fields_set
     turns_on = command.on_all_tasks_complete
     ends_by_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     if turns_on is OnAllTasksComplete.NO_ACTION and ends_by_itself:
@@ -104,19 +102,9 @@ def update(world: World, command: UpdateJob) -> None:
     refusal = None if command.pool_info is None else pool_verdict(job, command.pool_info)
     if refusal is not None:
         raise refusal
-    job.modified_ms = world.now_ms
-    if command.priority is not None:
-        job.priority = command.priority
-    if command.max_parallel_tasks is not None:
-        job.max_parallel = command.max_parallel_tasks
-    if command.allow_task_preemption is not None:
-        job.preemptible = command.allow_task_preemption
+    job.update(world.now_ms, command)
     if command.constraints is not None:
-        job.max_retries = command.constraints.max_task_retry_count
-        job.max_wall_clock_ms = command.constraints.max_wall_clock_time
-        watch_wall_clock(world, job)
-    if "metadata" in given:
-        job.metadata = command.metadata
+        _watch_wall_clock(world, job)
     if command.pool_info is not None:
         _change_pool(world, job, command.pool_info)
     if job.pool >= 0:
@@ -125,17 +113,17 @@ def update(world: World, command: UpdateJob) -> None:
             pool.allow_preemption()
         world.scheduler.reorder_turns(pool)
     if turns_on is OnAllTasksComplete.TERMINATE_JOB:
-        job.on_all_tasks_complete = turns_on
-        all_tasks_complete(world, job)
+        job.terminate_when_complete()
+        _end_if_complete(world, job)
 
 
 def _change_pool(world: World, job: Job, info: PoolInfo) -> None:
-    """Another pool, or what becomes of the job's own when it ends (JOB-14)."""
+    """Give the job another pool, or change whether its own pool is kept when it ends (JOB-14)."""
     if info.auto_pool_specification is not None:
-        job.keeps_pool = info.auto_pool_specification.keep_alive
+        job.keep_pool(keeps_pool=info.auto_pool_specification.keep_alive)
     elif info.pool_id is not None:
         world.unbind_job(job)
-        job.pool_id = info.pool_id
+        job.use_pool(info.pool_id)
         world.bind_job(job)
 
 
@@ -143,7 +131,7 @@ def _change_pool(world: World, job: Job, info: PoolInfo) -> None:
 
 
 def disable(world: World, job: Job, option: DisableTasks) -> None:
-    """Nothing starts any more, what runs is dealt with (JOB-11)."""
+    """Disable a job: nothing starts any more, running tasks are stopped as the option says (JOB-11)."""
     check("disable", job)
     if job.state is _J.DISABLED:
         return
@@ -154,63 +142,62 @@ def disable(world: World, job: Job, option: DisableTasks) -> None:
     world.emit(JobDisabled(job.row, option))
 
 
-def look_at_disabling(world: World, job: Job) -> None:
-    """The job is disabled when nothing of it runs, not before TIME-19 (JOB-11)."""
+def _end_disabling(world: World, job: Job) -> None:
+    """Disable the job if nothing of it runs and the intermediate state has lasted long enough (JOB-11, TIME-19)."""
     if job.busy == 0 and world.now_ms >= job.waits_until_ms:
         world.jobs.set_state(world.now_ms, job.row, _J.DISABLED)
 
 
 def enable(world: World, job: Job) -> None:
-    """A disabled job is scheduled again (JOB-12)."""
+    """Enable a disabled job, which is scheduled again (JOB-12)."""
     check("enable", job)
     world.jobs.set_state(world.now_ms, job.row, _J.ENABLING)
     _wait_in_state(world, job)
 
 
 def _wait_in_state(world: World, job: Job) -> None:
-    """The intermediate state lasts at least as long as TIME-19 says; the command has returned long ago (GEN-12)."""
-    job.waits_until_ms = world.now_ms + JOB_TRANSITION_MS
+    """Keep the job in its intermediate state as long as TIME-19 says; the command returns at once (GEN-12)."""
+    job.wait_in_state(world.now_ms + JOB_TRANSITION_MS)
     world.calendar.at(job.waits_until_ms, DueKind.JOB_STEP, job.row, job.token)
 
 
 def job_step(world: World, due: Due) -> None:
-    """The job's intermediate state has lasted as long as it must; or it is new and may be complete already."""
+    """Leave the job's intermediate state, if nothing else keeps it there; end a new job that is complete already."""
     job = world.jobs.edit(due.key)
     if job.token != due.token:
         return
     match job.state:
         case _J.ACTIVE:
-            all_tasks_complete(world, job)
+            _end_if_complete(world, job)
         case _J.DISABLING:
-            look_at_disabling(world, job)
+            _end_disabling(world, job)
         case _J.ENABLING:
             world.jobs.set_state(world.now_ms, job.row, _J.ACTIVE)
             world.scheduler.let_job_take_turns(job)
-            all_tasks_complete(world, job)
+            _end_if_complete(world, job)
         case _J.TERMINATING | _J.DELETING:
-            look_at_end(world, job)
+            _end_transition(world, job)
 
 
 # -- the end ---------------------------------------------------------------------------------------------------------
 
 
-def all_tasks_complete(world: World, job: Job) -> None:
-    """JOB-7: an active job whose tasks are all completed, or that has none, ends if it is told to.
+def _end_if_complete(world: World, job: Job) -> None:
+    """End an active job whose tasks are all completed, or that has none, if it is to end by itself (JOB-7).
 
-    JOB-8 tasks that wait for ever keep it open.
+    Tasks that wait for ever keep it open (JOB-8).
     """
     wants = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     if wants and job.state is _J.ACTIVE and job.counts[COMPLETED] == job.total:
-        end(world, job, ALL_TASKS_COMPLETED)
+        _end(world, job, ALL_TASKS_COMPLETED)
 
 
 def task_stopped(world: World, stopped: TaskStopped) -> None:
     """End a job whose tasks are all completed (JOB-7), or go on disabling one of which nothing runs (JOB-11)."""
     job = world.jobs.rows[stopped.job]
-    if job.counts[COMPLETED] == job.total:
-        all_tasks_complete(world, job)
+    _end_if_complete(world, job)
     if job.state is _J.DISABLING:
-        look_at_disabling(world, job)
+        _end_disabling(world, job)
 
 
 def task_completed(world: World, completed: TaskCompleted) -> None:
@@ -221,35 +208,36 @@ def task_completed(world: World, completed: TaskCompleted) -> None:
         _perform(world, job, completed.job_action)
     manager = job.spec.job_manager_task if profile.manager else None
     if manager is not None and manager.kill_job_on_completion and job.state in UNDER_WAY:
-        end(world, job, MANAGER_COMPLETED)
+        _end(world, job, MANAGER_COMPLETED)
 
 
 def _perform(world: World, job: Job, action: JobAction) -> None:
+    """Do what an exit condition says, unless the job is ending anyway (EXIT-5)."""
     if action is JobAction.TERMINATE and job.state in UNDER_WAY:
-        end(world, job, TASK_FAILED)
+        _end(world, job, TASK_FAILED)
     elif action is JobAction.DISABLE and job.state is _J.ACTIVE:
         disable(world, job, DisableTasks.REQUEUE)
 
 
 def job_timeout(world: World, due: Due) -> None:
-    """JOB-9: the job's time is over, whatever else it is doing."""
+    """End a job whose time is over, whatever state it is in (JOB-9)."""
     job = world.jobs.edit(due.key)
     is_over = job.max_wall_clock_ms is not None and world.now_ms >= job.created_ms + job.max_wall_clock_ms
     if is_over and job.state in UNDER_WAY:
-        end(world, job, MAX_WALL_CLOCK_TIME_EXPIRY)
+        _end(world, job, MAX_WALL_CLOCK_TIME_EXPIRY)
 
 
 def terminate(world: World, job: Job, reason: str | None, *, force: bool) -> None:
-    """The terminate operation (JOB-15, JOB-18)."""
+    """Terminate a job; with ``force`` it does not wait for its release tasks (JOB-15, JOB-18)."""
     check("terminate", job)
-    job.forced = force
-    end(world, job, reason or USER_TERMINATE)
+    if force:
+        job.force()
+    _end(world, job, reason or USER_TERMINATE)
 
 
-def end(world: World, job: Job, reason: str) -> None:
-    """The job is terminating: what runs is ended, release runs, then it is completed (JOB-15, REL-6)."""
-    world.jobs.edit(job.row).terminate_reason = reason
-    world.jobs.set_state(world.now_ms, job.row, _J.TERMINATING, reason)
+def _end(world: World, job: Job, reason: str) -> None:
+    """Begin to terminate a job: its tasks end, release runs, then it is completed (JOB-15, REL-6)."""
+    world.jobs.terminate(world.now_ms, job.row, reason)
     _wait_in_state(world, job)
     _end_tasks(world, job)
 
@@ -260,10 +248,11 @@ def scheduled_job_terminated(world: World, terminated: ScheduledJobTerminated) -
 
 
 def delete(world: World, job: Job, *, force: bool) -> None:
-    """The delete operation: release runs unless it has run, then everything of the job is gone (JOB-16, JOB-17)."""
+    """Delete a job: release runs unless it has run, then everything of the job is gone (JOB-16, JOB-17)."""
     check("delete", job)
     old = job.state
-    job.forced = job.forced or force
+    if force:
+        job.force()
     world.jobs.set_state(world.now_ms, job.row, _J.DELETING)
     _wait_in_state(world, job)
     if old not in (_J.TERMINATING, _J.COMPLETED):
@@ -282,20 +271,19 @@ def _end_tasks(world: World, job: Job) -> None:
 
 
 def release_ended(world: World, ended: ReleaseEnded) -> None:
-    """Wait for one release less, and end the job with the last (REL-6)."""
+    """Wait for one release instance less; the job may end with the last (REL-6)."""
     job = world.jobs.edit(ended.job)
-    job.releases_open -= 1
+    job.close_release()
     if not job.releases_open or job.forced:
-        look_at_end(world, job)
+        _end_transition(world, job)
 
 
-def look_at_end(world: World, job: Job) -> None:
-    """The job is completed, or gone, when no release is open, not before TIME-19; forced ones do not wait (JOB-18)."""
+def _end_transition(world: World, job: Job) -> None:
+    """Complete or remove a job that has waited for its releases (REL-6, JOB-18) and long enough (TIME-19)."""
     if world.now_ms < job.waits_until_ms or (job.releases_open and not job.forced):
         return
     if job.state is _J.TERMINATING:
-        job.end_ms = world.now_ms
-        world.jobs.set_state(world.now_ms, job.row, _J.COMPLETED, job.terminate_reason)
+        world.jobs.complete(world.now_ms, job.row, job.terminate_reason)
         world.unbind_job(job)
         world.emit(JobEnded(job.row))
     elif job.state is _J.DELETING:
@@ -303,7 +291,7 @@ def look_at_end(world: World, job: Job) -> None:
 
 
 def _remove(world: World, job: Job) -> None:
-    """Everything of the job is gone: tasks, directories on nodes, the job (JOB-16, REL-18)."""
+    """Remove everything of the job: tasks, directories on nodes, the job itself (JOB-16, REL-18)."""
     tasks = world.tasks
     for task in tasks.rows_of(job.row):
         if tasks.state[task] != GONE:

@@ -46,7 +46,7 @@ def assigned(world: World, gang: GangAssigned) -> None:
         _start(world, task, nodes, profile, rule="MI-3")
         return
     for node in nodes:
-        world.nodes.preparing.setdefault(node, set()).add(task)
+        world.nodes.prepare_task(task, node)
     world.tasks.prepare(world.now_ms, task, nodes[0])
     world.gangs.prepare(world.now_ms, task, nodes, world.tasks.extra(task).attempts + 1)
 

@@ -100,7 +100,7 @@ def preparation_ended(world: World, due: Due) -> None:
 def _succeeded(world: World, job: Job, node: int, row: int) -> None:
     """Complete a preparation that exited 0: every task that waits for it on this node may start (PREP-7)."""
     world.instances.prep_complete(world.now_ms, row, ENDED_WELL, rule="PREP-5", mark=Mark.VALID)
-    job.prepared |= world.position_bit(job, node)
+    job.set_prepared(world.position_bit(job, node))
     world.emit(NodePrepared(job.row, node))
 
 
@@ -115,7 +115,7 @@ def _failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: s
     mark = Mark.BARRED if prep.wait_for_success else Mark.VALID
     world.instances.prep_complete(world.now_ms, row, ending, rule, mark=mark)
     if prep.wait_for_success:
-        job.barred |= world.position_bit(job, node)
+        job.set_ineligible(world.position_bit(job, node))
         world.emit(PreparationFailed(job.row, node))
 
 
@@ -159,8 +159,8 @@ def void_after_interruption(world: World, interrupted: InstanceInterrupted) -> N
 def _void(world: World, job: Job, row: int, mark: int) -> None:
     bit = world.position_bit(job, world.instances.node[row])
     if mark & Mark.VALID:
-        job.prepared &= ~bit
-    if mark & Mark.BARRED and job.barred & bit:
-        job.barred &= ~bit
+        job.clear_prepared(bit)
+    if mark & Mark.BARRED and job.ineligible & bit:
+        job.clear_ineligible(bit)
         world.scheduler.let_job_take_turns(job)
     world.instances.clear_mark(row, mark)

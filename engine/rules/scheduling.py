@@ -7,7 +7,6 @@ needed. ``decisions.placement`` chooses nodes, ``World.scheduler`` keeps the ind
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from engine.base.failures import FailureInfo, failure
@@ -15,7 +14,6 @@ from engine.base.terms import NodeState
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
 from engine.rules.decisions import placement, preemption
-from engine.state.nodes import BUSY
 from engine.state.pools import ROW_MASK
 from engine.state.task_records import TaskProfile
 from engine.state.tasks import ACTIVE
@@ -55,8 +53,7 @@ def fill_after_task(world: World, node: int, slots: int) -> None:
     nodes = world.nodes
     pool = world.pools.rows[nodes.records.rows[node].pool]
     before = nodes.free[node]
-    nodes.free[node] = before + slots
-    nodes.touch(node, BUSY)
+    nodes.free_slots(node, slots)
     if not nodes.open[node]:
         _settle(world, node)
         return
@@ -68,8 +65,7 @@ def fill_after_task(world: World, node: int, slots: int) -> None:
     if exclusively:
         world.scheduler.update_eligibility(node)
     elif not at_once:
-        pool.unsettled.append(node)
-        world.scheduler.request_pass(pool)
+        world.scheduler.settle_after_pass(pool, node)
     elif free == pool.slots:
         _settle(world, node)
 
@@ -102,23 +98,20 @@ def _fill_node(world: World, pool: Pool, node: int) -> bool:
         job = jobs[turns[0] & ROW_MASK]
         task = _take_first_that_fits(world, pool, job, node) if pool.may_take_turns(job) else None
         if task is None:
-            key = heappop(turns)
-            if pool.may_take_turns(job):
-                blocked.append(key)
+            turn = pool.set_aside_turn(job)
+            if turn is not None:
+                blocked.append(turn)
                 if _is_report_due(world, pool, job):
                     world.scheduler.request_pass(pool)
-            else:
-                job.in_turn = False
             continue
         profile = tasks.profile_of(task)
-        nodes.free[node] -= profile.required_slots
+        nodes.free_slots(node, -profile.required_slots)
         pool.end_turn(job)
         assign(world, task, node)
         exclusively = profile.exclusive
         if profile.manager:
             world.scheduler.request_pass(pool)  # tasks behind it in its queue may find room on other nodes
-    for key in blocked:
-        heappush(turns, key)
+    pool.put_back_turns(blocked)
     return exclusively
 
 
@@ -127,8 +120,7 @@ def _take_first_that_fits(world: World, pool: Pool, job: Job, node: int) -> int 
     tasks = world.tasks
     for lane, queue in job.queues_in_order():
         if lane > 0 and placement.has_room(world, pool, job, tasks.profile_of(queue.head()), node):
-            job.ready_count -= 1
-            return queue.take()
+            return job.take_head(queue)
     return None
 
 
@@ -144,9 +136,7 @@ def run_pass(world: World, due: Due) -> None:
         _place_all(world, pool)
     if pool.turns and pool.has_preemptible:
         _preempt(world, pool)
-    pool.pass_due = False
-    unsettled, pool.unsettled = pool.unsettled, []
-    for node in dict.fromkeys(unsettled):
+    for node in pool.take_unsettled():
         _settle(world, node)
 
 
@@ -159,11 +149,9 @@ def _place_all(world: World, pool: Pool) -> None:
         job = jobs[turns[0] & ROW_MASK]
         found = _take_first_with_room(world, pool, job) if pool.may_take_turns(job) else None
         if found is None:
-            key = heappop(turns)
-            if pool.may_take_turns(job):
-                blocked.append(key)
-            else:
-                job.in_turn = False
+            turn = pool.set_aside_turn(job)
+            if turn is not None:
+                blocked.append(turn)
             continue
         task, chosen, profile = found
         for node in chosen:
@@ -175,8 +163,7 @@ def _place_all(world: World, pool: Pool) -> None:
             assign(world, task, chosen[0])
         if profile.exclusive:
             world.scheduler.update_eligibility(chosen[0])
-    for key in blocked:
-        heappush(turns, key)
+    pool.put_back_turns(blocked)
 
 
 def _take_first_with_room(world: World, pool: Pool, job: Job) -> tuple[int, Sequence[int], TaskProfile] | None:
@@ -187,8 +174,7 @@ def _take_first_with_room(world: World, pool: Pool, job: Job) -> tuple[int, Sequ
         profile = tasks.profiles[tasks.profile[task]]
         chosen = placement.choose_nodes(world, pool, job, task, profile)
         if chosen:
-            queue.take()
-            job.ready_count -= 1
+            job.take_head(queue)
             return task, chosen, profile
         _report_no_room(world, pool, job, task, profile)
     return None
@@ -270,10 +256,10 @@ def _report_no_room(world: World, pool: Pool, job: Job, task: int, profile: Task
     A multi-instance task that waits until enough nodes are free at once is not reported: such waiting is ordinary.
     """
     if profile.instances:
-        if not pool.hosts_gangs and task not in world.starving:
+        if not pool.hosts_gangs and task not in world.scheduler.starving:
             _report(world, task, _NO_GANGS, "MI-2")
     elif profile.required_slots > pool.slots:
-        if task not in world.starving:
+        if task not in world.scheduler.starving:
             _report(world, task, _NEVER_FITS, "SCHED-10")
     elif profile.required_slots > 1 and _was_silent(world, task) and placement.starves(pool, job, profile):
         _report(world, task, _STARVES, "SCHED-11")
@@ -294,10 +280,10 @@ def _is_report_due(world: World, pool: Pool, job: Job) -> bool:
 
 
 def _was_silent(world: World, task: int) -> bool:
-    last_ms = world.starving.get(task)
+    last_ms = world.scheduler.starving.get(task)
     return last_ms is None or world.now_ms - last_ms >= MINUTE_MS
 
 
 def _report(world: World, task: int, why: FailureInfo, rule: str) -> None:
-    world.starving[task] = world.now_ms
+    world.scheduler.remember_report(task)
     world.tasks.log_not_scheduled(world.now_ms, task, why, rule)

@@ -12,6 +12,7 @@ from engine.state.named import Named, NamedRecords
 from engine.state.ready import ReadyQueue
 
 if TYPE_CHECKING:
+    from engine.specs.commands import UpdateJob
     from engine.specs.job import JobSpec
 
 UNBOUND = -1
@@ -23,7 +24,6 @@ class Job(Named):
     """A job (JOB-1). What a PATCH may change stands beside ``spec``, which stays as it was added."""
 
     __slots__ = (
-        "barred",
         "blocks",
         "counts",
         "created_ms",
@@ -35,6 +35,7 @@ class Job(Named):
         "has_release",
         "id",
         "in_turn",
+        "ineligible",
         "keeps_pool",
         "max_parallel",
         "max_retries",
@@ -105,7 +106,7 @@ class Job(Named):
         self.in_turn = False
         self.served = 0
         self.prepared = 0
-        self.barred = 0
+        self.ineligible = 0
 
     def clone(self) -> Self:
         """An independent copy, ready queues included."""
@@ -126,6 +127,76 @@ class Job(Named):
         if len(queues) > 1:
             queues.sort(key=lambda item: item[1].head_rank())
         return queues
+
+    def take_head(self, queue: ReadyQueue) -> int:
+        """Remove and return the head of one of the job's queues, which is placed now."""
+        self.ready_count -= 1
+        return queue.take()
+
+    def update(self, now_ms: int, command: UpdateJob) -> None:
+        """Replace what a PATCH gives, apart from the pool and ``onAllTasksComplete`` (JOB-2)."""
+        self.modified_ms = now_ms
+        if command.priority is not None:
+            self.priority = command.priority
+        if command.max_parallel_tasks is not None:
+            self.max_parallel = command.max_parallel_tasks
+        if command.allow_task_preemption is not None:
+            self.preemptible = command.allow_task_preemption
+        if command.constraints is not None:
+            self.max_retries = command.constraints.max_task_retry_count
+            self.max_wall_clock_ms = command.constraints.max_wall_clock_time
+        if "metadata" in command.model_fields_set:
+            self.metadata = command.metadata
+
+    def use_pool(self, pool_id: str) -> None:
+        """Set the id of the pool that the job names, or that was created for it."""
+        self.pool_id = pool_id
+
+    def keep_pool(self, *, keeps_pool: bool) -> None:
+        """Set whether the job's own pool outlives it (AUTO-3)."""
+        self.keeps_pool = keeps_pool
+
+    def terminate_when_complete(self) -> None:
+        """Let the job end as soon as all its tasks are completed (JOB-7)."""
+        self.on_all_tasks_complete = OnAllTasksComplete.TERMINATE_JOB
+
+    def fail_scheduling(self, error: tuple[str, str, str]) -> None:
+        """Set the scheduling error of a job whose pool could not be created (JOB-20): category, code, message."""
+        self.scheduling_error = error
+
+    def wait_in_state(self, until_ms: int) -> None:
+        """Keep the job in its intermediate state at least until this moment (TIME-19)."""
+        self.waits_until_ms = until_ms
+
+    def force(self) -> None:
+        """Let the job end without waiting for its release tasks (JOB-18)."""
+        self.forced = True
+
+    def open_release(self) -> None:
+        """Wait for one release instance more."""
+        self.releases_open += 1
+
+    def close_release(self) -> None:
+        """Wait for one release instance less."""
+        self.releases_open -= 1
+
+    # -- nodes, as bits by position in the job's pool ------------------------------------------------------------
+
+    def set_prepared(self, nodes: int) -> None:
+        """Note that the preparation is valid on these nodes."""
+        self.prepared |= nodes
+
+    def set_ineligible(self, nodes: int) -> None:
+        """Note that the preparation has failed for good on these nodes (PREP-9)."""
+        self.ineligible |= nodes
+
+    def clear_prepared(self, nodes: int) -> None:
+        """Note that the preparation is valid on these nodes no more."""
+        self.prepared &= ~nodes
+
+    def clear_ineligible(self, nodes: int) -> None:
+        """Note that the preparation may run again on these nodes."""
+        self.ineligible &= ~nodes
 
     @property
     def busy(self) -> int:
@@ -159,6 +230,16 @@ class JobTable(NamedRecords[Job]):
         """Add a job, ``active`` (JOB-6)."""
         self.add(job)
         self.set_state(now_ms, job.row, JobState.ACTIVE)
+
+    def terminate(self, now_ms: int, row: int, reason: str) -> None:
+        """Begin to terminate the job for this reason (JOB-10)."""
+        self.edit(row).terminate_reason = reason
+        self.set_state(now_ms, row, JobState.TERMINATING, reason)
+
+    def complete(self, now_ms: int, row: int, reason: str | None) -> None:
+        """Complete the job, which ends now."""
+        self.edit(row).end_ms = now_ms
+        self.set_state(now_ms, row, JobState.COMPLETED, reason)
 
     def set_state(self, now_ms: int, row: int, new: JobState | None, reason: str | None = None) -> None:
         """Change the state (JOB-5) and log it; ``reason`` is the terminate reason. The move must be a legal one."""

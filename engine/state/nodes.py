@@ -411,6 +411,15 @@ class NodeTable(PagedColumns[None]):
         """Running and preparing tasks of the node in creation order."""
         return sorted(self.running[node] | self.preparing.get(node, set()))
 
+    def free_slots(self, node: int, slots: int) -> None:
+        """Give slots of the node back (SCHED-10), or take them if negative."""
+        self.free[node] += slots
+        self.touch(node, BUSY)
+
+    def prepare_task(self, task: int, node: int) -> None:
+        """Note that the task prepares on the node."""
+        self.preparing.setdefault(node, set()).add(task)
+
     def start_task(self, task: int, node: int) -> None:
         """Note that the task runs on the node, and prepares there no more."""
         if self.preparing:

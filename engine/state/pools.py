@@ -195,6 +195,14 @@ class Pool(Named):
         self.busy_since_ms = now_ms
         self.upgrade: tuple[tuple[int, ...], ...] = ()  # update domains to upgrade, the one under way first (POOL-22)
 
+    def belong_to_job(self, job: int) -> None:
+        """Make this the auto pool of a job (AUTO-2)."""
+        self.auto_job = job
+
+    def belong_to_schedule(self, schedule: int) -> None:
+        """Make this the auto pool of a job schedule (AUTO-2)."""
+        self.auto_schedule = schedule
+
     def run_on(self, now_ms: int, slots: int) -> None:
         """``slots`` more run a task from now on, or fewer if negative."""
         self.busy_slot_ms += self.busy_slots * (now_ms - self.busy_since_ms)
@@ -255,6 +263,25 @@ class Pool(Named):
             if job.in_turn:
                 self.turns.append(self.turn_key(job))
         heapify(self.turns)
+
+    def set_aside_turn(self, job: Job) -> int | None:
+        """Remove the first turn, of a job that found no room; returns it, or None if the job has nothing to place."""
+        key = heappop(self.turns)
+        if self.may_take_turns(job):
+            return key
+        job.in_turn = False
+        return None
+
+    def put_back_turns(self, keys: Iterable[int]) -> None:
+        """Put turns back that were set aside."""
+        for key in keys:
+            heappush(self.turns, key)
+
+    def take_unsettled(self) -> list[int]:
+        """End the pass; returns the nodes that tasks have left since the last one, each once."""
+        self.pass_due = False
+        unsettled, self.unsettled = self.unsettled, []
+        return list(dict.fromkeys(unsettled))
 
     def end_turn(self, job: Job) -> None:
         """Put the first job, which has been served, behind its equals, or out if it has nothing more to place."""

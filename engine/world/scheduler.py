@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import NodeState, SchedulingState
 from engine.events.calendar import DueKind
-from engine.state.nodes import BUSY, CALM
+from engine.state.nodes import CALM
 from engine.state.tasks import ACTIVE
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Scheduler:
         self._jobs = jobs
         self._nodes = nodes
         self._tasks = tasks
+        self.starving: dict[int, int] = {}  # task -> when it was last reported to find no room (SCHED-11)
 
     def request_pass(self, pool: Pool) -> None:
         """Run a pass over the pool at the end of this instant, at most one (SCHED-15)."""
@@ -111,6 +112,10 @@ class Scheduler:
         if job.in_turn and any(self._pools[job.pool].buckets[1:]):
             self.request_pass(self._pools[job.pool])
 
+    def remember_report(self, task: int) -> None:
+        """Remember that the task was reported now to find no room (SCHED-11)."""
+        self.starving[task] = self._calendar.now_ms
+
     # -- nodes ---------------------------------------------------------------------------------------------------
 
     def is_eligible(self, node: int) -> bool:
@@ -140,10 +145,14 @@ class Scheduler:
         """Take slots of the node (SCHED-10)."""
         nodes = self._nodes
         before = nodes.free[node]
-        nodes.free[node] = before - slots
-        nodes.touch(node, BUSY)
+        nodes.free_slots(node, -slots)
         if nodes.open[node]:
             self.change_bucket(pool, node, before)
+
+    def settle_after_pass(self, pool: Pool, node: int) -> None:
+        """Request a pass, and look at the node's state after it: tasks may come to the room that one has left."""
+        pool.unsettled.append(node)
+        self.request_pass(pool)
 
     def change_bucket(self, pool: Pool, node: int, before: int) -> None:
         """Move an open node that had ``before`` free slots to the bucket of those that it has now."""

@@ -97,7 +97,6 @@ class World:
         # Plans of later attempts of running tasks, by task, with the attempt and profile they are for: asked for twice.
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
         self.faults = Fault()
-        self.starving: dict[int, int] = {}  # task -> when its waiting was last reported (SCHED-11)
         # Who reacts to which kind of fact, in order: see ``engine.rules.reactions``.
         self.reactions: Mapping[type[Fact], Sequence[Callable[[World, Any], None]]] = {}
 
@@ -173,11 +172,11 @@ class World:
         if job.preemptible:
             pool.allow_preemption()
         # What the job's preparation has come to on the pool's nodes before still holds (PREP-7, PREP-9).
-        job.prepared = job.barred = 0
+        job.prepared = job.ineligible = 0
         for row in self.instances.rows_of_job(job.row):
             bit, mark = self.position_bit(job, self.instances.node[row]), self.instances.mark[row]
             job.prepared |= bit if mark & Mark.VALID else 0
-            job.barred |= bit if mark & Mark.BARRED else 0
+            job.ineligible |= bit if mark & Mark.BARRED else 0
         self.scheduler.let_job_take_turns(job)
 
     def unbind_job(self, job: Job) -> None:
@@ -186,7 +185,7 @@ class World:
         self.prep_hooks.pop(job.row, None)
         self.release_hooks.pop(job.row, None)
         job.in_turn = False
-        job.prepared = job.barred = 0
+        job.prepared = job.ineligible = 0
 
     def preparing_tasks(self, job: int, node: int) -> list[int]:
         """Return the job's tasks that prepare on the node, in creation order."""
@@ -231,7 +230,7 @@ class World:
             self.disks.copy(),
             self.certificates.copy(),
             self.faults,
-            self.starving.copy(),
+            self.scheduler.starving.copy(),
         )
 
     def restore(self, copy: WorldCopy) -> None:
@@ -253,7 +252,7 @@ class World:
         self.release_hooks.clear()
         self.plans.clear()
         self.faults = copy.faults
-        self.starving = copy.starving.copy()
+        self.scheduler.starving = copy.starving.copy()
         running = self._find_tasks_on_nodes()
         self.dependencies = {
             job.row: DependencyBook.of(job.row, self.tasks)

@@ -30,7 +30,7 @@ def may_come(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int
     return (
         record.pool == pool.row
         and bool(world.nodes.open[node])
-        and not (job.barred >> record.position) & 1
+        and not (job.ineligible >> record.position) & 1
         and (record.dedicated or not profile.dedicated_only)
     )
 
@@ -43,7 +43,7 @@ def has_room(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int
 
 def starves(pool: Pool, job: Job, profile: TaskProfile) -> bool:
     """Return whether a task that finds no node would find one if the free slots were together (SCHED-11)."""
-    eligible = ~job.barred & (pool.dedicated_bits if profile.dedicated_only else -1)
+    eligible = ~job.ineligible & (pool.dedicated_bits if profile.dedicated_only else -1)
     free = sum(count * (nodes & eligible).bit_count() for count, nodes in enumerate(pool.buckets) if nodes)
     return free >= profile.required_slots
 
@@ -95,8 +95,8 @@ def choose_node(world: World, pool: Pool, job: Job, profile: TaskProfile, prefer
         fitting = buckets[free]
         if not fitting:
             continue
-        if job.barred:
-            fitting &= ~job.barred
+        if job.ineligible:
+            fitting &= ~job.ineligible
         if profile.dedicated_only:
             fitting &= pool.dedicated_bits
         if fitting:
@@ -112,7 +112,7 @@ def choose_several(world: World, pool: Pool, job: Job, profile: TaskProfile, pre
     MI-2 only where nodes may talk to each other and each has one slot. MI-3 nothing is reserved. SCHED-9 the preferred
     node, then prepared ones, then dedicated ones, then by the node list.
     """
-    idle = pool.buckets[1] & ~job.barred if pool.hosts_gangs else 0
+    idle = pool.buckets[1] & ~job.ineligible if pool.hosts_gangs else 0
     if idle.bit_count() < profile.instances:
         return ()
     record = world.nodes[preferred] if preferred >= 0 else None

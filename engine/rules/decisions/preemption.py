@@ -45,7 +45,7 @@ def _victims_on_several(
     world: World, pool: Pool, job: Job, profile: TaskProfile, candidates: Sequence[int]
 ) -> list[int]:
     """Those that must go so that enough nodes are free at once (MI-3)."""
-    free = (pool.buckets[1] & ~job.barred).bit_count()
+    free = (pool.buckets[1] & ~job.ineligible).bit_count()
     won = {
         task: sum(placement.may_come(world, pool, job, profile, node) for node in world.nodes_of(task))
         for task in candidates

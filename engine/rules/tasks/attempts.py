@@ -43,7 +43,7 @@ def task_assigned(world: World, assigned: TaskAssigned) -> None:
     elif may_run(world, job, node):
         _start(world, task, node, profile, "PREP-13")
     else:
-        world.nodes.preparing.setdefault(node, set()).add(task)
+        world.nodes.prepare_task(task, node)
         world.tasks.prepare(world.now_ms, task, node)
 
 

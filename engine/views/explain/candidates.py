@@ -75,7 +75,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
             if states[node] != GONE:
                 why, when_ms = _closed(world, agenda, node)
                 closed.setdefault(why, []).append((when_ms, node))
-        elif job.barred and job.barred >> nodes[node].position & 1:
+        elif job.ineligible and job.ineligible >> nodes[node].position & 1:
             closed.setdefault(_BARRED, []).append((None, node))
         elif profile.dedicated_only and not nodes[node].dedicated:
             closed.setdefault(_SPOT, []).append((None, node))

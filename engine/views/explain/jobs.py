@@ -125,9 +125,9 @@ def _obstacles(world: World, job: Job) -> list[Check]:
         if too_large:
             value = f"{some(too_large, 'task')} larger than a node, never to run"
             checks.append(Check("size", False, value, "SCHED-10"))
-        if job.barred:
+        if job.ineligible:
             here = [node for node in pool.nodes if world.nodes.state[node] != GONE]
-            barred = sum(job.barred >> world.nodes[node].position & 1 for node in here)
+            barred = sum(job.ineligible >> world.nodes[node].position & 1 for node in here)
             value = f"{barred} of {len(here)}: preparation failed there for good"
             checks.append(
                 Check("barred nodes", barred < len(here), value, "PREP-11" if barred == len(here) else "PREP-9")

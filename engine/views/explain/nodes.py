@@ -194,7 +194,7 @@ def _next_of_jobs(world: World, node: int) -> Next | None:
     pool, seen = world.pool_of(node), Agenda(world).tasks_seen
     changes: list[Next | None] = [next_evaluation(pool)]
     for job in list(world.jobs_of(pool))[:_MOST_JOBS]:
-        is_ineligible = job.barred >> world.nodes[node].position & 1
+        is_ineligible = job.ineligible >> world.nodes[node].position & 1
         if job.state is JobState.ACTIVE and job.counts[0] and not is_ineligible:
             changes.append(first_end(world, pool.nodes, job))
             known = [when_ms for block in job.blocks if (when_ms := seen.get(world.tasks.blocks[block].first))]

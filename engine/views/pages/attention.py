@@ -69,9 +69,9 @@ def _job(simulation: Simulation, preparation: InstancePage) -> list[Concern]:
     pool = world.pools[job.pool]
     states = bytes(values(world.nodes.state, pool.nodes))
     is_empty = states.count(GONE) == len(states)
-    if job.barred and not is_empty:
+    if job.ineligible and not is_empty:
         present = tuple(node for node, state in zip(pool.nodes, states, strict=True) if state != GONE)
-        if all(job.barred >> world.nodes[node].position & 1 for node in present):
+        if all(job.ineligible >> world.nodes[node].position & 1 for node in present):
             effect = "tasks stay active: reimage a node or add one (PREP-11)"
             since_ms = max((failed.end_ms for failed in preparation.failures()), default=job.since_ms)
             return [Concern("job", "preparation failed on every node", effect, since_ms, present)]
