@@ -111,7 +111,7 @@ def test_what_cannot_be_bound_is_told_and_the_rest_holds():
             "help": "nokey",
             "row.why": "a",
             "time.go": "r",
-            "map.lens": "o,K",
+            "map.lens": "o,f8",
             "row.copy": "f9",
             "row.act": "f9",
         }
@@ -123,7 +123,7 @@ def test_what_cannot_be_bound_is_told_and_the_rest_holds():
         "time.go: r is the key of timeline.rows already",
         "row.why: a is the key of row.act already",
     ]
-    assert keymap.changed == {"map.lens": "o,K", "row.copy": "f9"}
+    assert keymap.changed == {"map.lens": "o,f8", "row.copy": "f9"}
     assert keymap.shown("row.act row.why help") == "a w ?"
 
 

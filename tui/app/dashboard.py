@@ -13,9 +13,11 @@ from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.filter import Monochrome, NoColor
+from textual.widgets import Input, TextArea
 
 from tui.app.keyboard import Keyboard
 from tui.app.signals import told_by_signals
+from tui.dialogs.rules import RuleSheet, rules_on
 from tui.dialogs.settings import SettingsScreen
 from tui.playback.yielding import Way
 from tui.saving.recorder import Recorder
@@ -101,6 +103,7 @@ class Dashboard(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "leave", "quit", show=False, id="interrupt"),
         Binding("s", "settings", "settings", id="settings"),
+        Binding("K", "rules", "the rules on the screen: what they say", priority=True, id="rules"),
     ]
 
     def __init__(
@@ -190,6 +193,18 @@ class Dashboard(App[None]):
         """Show the settings."""
         self.push_screen(SettingsScreen(self))
 
+    def action_rules(self) -> None:
+        """Show the text of the rules that the row under the cursor cites, or else the screen."""
+        cited = rules_on(self.screen)
+        if cited:
+            self.push_screen(RuleSheet(cited))
+        else:
+            self.notify("No rule is cited here. : rule PREP-16 shows one, : rule PREP a chapter.", markup=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002  # as Textual declares it
+        """Leave letters to a field in which somebody types."""
+        return not (action == "rules" and isinstance(self.screen.focused, Input | TextArea))
+
     def _apply(self, name: str) -> None:
         """Have an option do what it says; those that are not here are asked for when they matter."""
         settings = self.settings
@@ -236,6 +251,7 @@ class Dashboard(App[None]):
                 f"Help: {tab.title}", "columns and states", partial(self.deck.telling.help_of, tab.name)
             )
         yield SystemCommand("Describe this screen", "the Watch view as sentences", self.deck.telling.describe)
+        yield SystemCommand("Rules on the screen", "what they say, and where that comes from", self.action_rules)
         yield SystemCommand("Settings", "each value, where it comes from, and another one", self.action_settings)
         yield SystemCommand("Quit", "leave the dashboard", self.action_quit)
 

@@ -60,7 +60,7 @@ def as_text(parts: Sequence[Chapter | Rule], columns: int) -> str:
         return "\n".join(
             f"{style(f'{each.prefix:<8}', bold=True)}{len(each.rules):>3}  {each.title}" for each in listed
         )
-    lines = rule_lines(parts, max(_NARROWEST, min(columns, _WIDEST)))
+    lines = rule_lines(parts, max(_NARROWEST, min(columns, _WIDEST)), with_code=True)
     return "\n".join("".join(style(span.text, **_STYLES.get(span.role, {})) for span in line) for line in lines)
 
 

@@ -40,7 +40,7 @@ class Why(Sheet):
         """Answers as of ``when_ms``, in ms since the start; ``ways`` lead on from there."""
         title = f"Why, at {session.clock(when_ms)}"
         here = "b branch here and act" if session.is_past or when_ms != session.now_ms else "b act"
-        keys = f"{'enter go there  ' if next_change(answers) is not None else ''}{here}  y copy  esc close"
+        keys = f"{'enter go there  ' if next_change(answers) is not None else ''}{here}  y copy  K rules  esc close"
         super().__init__(title, lambda cells: why_lines(session, answers, cells, self._coming), keys=keys)
         self._coming: Expected | None = None
         self._session = session

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base import rulebook
+from tui.dialogs.rules import RuleSheet
 from tui.panes.blade import Blade
 from tui.settings.nearest import nearest
 from tui.viewmodels.frame.go_line import VIEWS, asked_columns, completions, find, line_hint, not_found
@@ -49,6 +51,8 @@ class GoLine:
             self._deck.playback.set_speed(rest)
         elif verb in ("only", "filter", "sort", "columns"):
             self._arrange(verb, rest)
+        elif verb == "rule":
+            self._show_rule(rest)
         elif text:
             self._go_to_id(text)
 
@@ -80,6 +84,9 @@ class GoLine:
 
     def _go_to_id(self, identity: str) -> None:
         found = find(self._session, identity)
+        if found is None and rulebook.find(identity) is not None:
+            self._show_rule(identity)
+            return
         if found is None:
             self._deck.say(not_found(self._session, identity), "warning")
             return
@@ -87,3 +94,11 @@ class GoLine:
         if subject is not None:
             focus_on(self._session, subject)
         self._deck.navigation.show(found.view, found.key)
+
+    def _show_rule(self, name: str) -> None:
+        """Show a rule, or all rules of a chapter."""
+        part = rulebook.find(name)
+        if part is None:
+            self._deck.say(f"No rule is called {name!r}; the nearest is {rulebook.nearest(name)}.", "warning")
+        else:
+            self._deck.app.push_screen(RuleSheet([part]))

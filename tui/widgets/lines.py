@@ -11,6 +11,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui.settings.options import DARK, THEME_NAMES
+from tui.viewmodels.text.citations import dim_citations
 from tui.viewmodels.text.glyphs import to_ascii
 from tui.viewmodels.text.styled import Role, width
 from tui.widgets import palette
@@ -27,7 +28,9 @@ def strip_of(widget: ScrollView, spans: Line, *, is_cursor: bool = False) -> Str
     theme = widget.app.theme if widget.app.theme in THEME_NAMES else DARK
     cells = widget.size.width
     read = to_ascii if widget.app.has_class("-ascii") else str
-    segments = [Segment(read(span.text), palette.span_style(theme, span, is_cursor=is_cursor)) for span in spans]
+    segments = [
+        Segment(read(span.text), palette.span_style(theme, span, is_cursor=is_cursor)) for span in dim_citations(spans)
+    ]
     rest = cells - width(spans)
     if rest > 0:
         segments.append(Segment(" " * rest, palette.style(theme, Role.PLAIN, is_cursor=is_cursor)))

@@ -6,6 +6,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.rulebook import chapters, rules
 from engine.views.pages.job_schedules import schedule_ids
 from engine.views.pages.jobs import job_ids, pool_ids
 from tui.settings.nearest import nearest
@@ -34,7 +35,7 @@ _SEARCHED: dict[str, type[RowsModel]] = {
     "schedules": JobSchedulesModel,
 }
 VIEWS = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
-VERBS = ("time", "speed", "only", "filter", "sort", "columns")
+VERBS = ("time", "speed", "only", "filter", "sort", "columns", "rule")
 _NODE = re.compile(r"n(\d+)", re.IGNORECASE)
 _MOST_TASKS = 1000
 _MOST_OFFERED = 12
@@ -108,6 +109,8 @@ def _arguments(verb: str, rest: str, columns: Sequence[str]) -> tuple[str, Seque
             return "", ("failed",)
         case "sort":
             return "", names
+        case "rule":
+            return "", [*(chapter.prefix.lower() for chapter in chapters()), *map(str.lower, rules())]
         case "columns":
             settled = rest[: max(rest.rfind("+"), rest.rfind("-")) + 1]
             return settled, names if settled else [f"+{name}" for name in names]

@@ -16,13 +16,16 @@ _ID_CELLS, _NOTE_CELLS = 11, 8
 _NARROWEST = 10
 
 
-def rule_lines(parts: Sequence[Chapter | Rule], cells: int) -> list[Line]:
-    """Return chapters and rules in so many cells: a chapter as the texts of its rules, a rule with all about it."""
+def rule_lines(parts: Sequence[Chapter | Rule], cells: int, *, with_code: bool = False) -> list[Line]:
+    """Return chapters and rules in so many cells: a chapter as the texts of its rules, a rule with all about it.
+
+    The modules behind a rule are named if ``with_code``.
+    """
     lines: list[Line] = []
     for part in parts:
         if lines:
             lines.append(())
-        lines += _chapter(part, cells) if isinstance(part, Chapter) else _rule(part, cells)
+        lines += _chapter(part, cells) if isinstance(part, Chapter) else _rule(part, cells, with_code=with_code)
     return lines
 
 
@@ -35,12 +38,13 @@ def _chapter(chapter: Chapter, cells: int) -> list[Line]:
     return lines
 
 
-def _rule(rule: Rule, cells: int) -> list[Line]:
+def _rule(rule: Rule, cells: int, *, with_code: bool) -> list[Line]:
+    code = ", ".join(rule.modules) or rule.reason
     return [
         *_text(rule, cells),
         *_note("Source", ", ".join(rule.sources), cells),
         *_note("Option", _plain(rule.option), cells),
-        *_note("Code", ", ".join(rule.modules) or rule.reason, cells),
+        *_note("Code", code if with_code else "", cells),
     ]
 
 
