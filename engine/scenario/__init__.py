@@ -1,1 +1,1 @@
-"""Scenario files: what they may say (``model``), reading them (``load``), and writing them (``record``)."""
+"""Scenario files: their content (``model``), reading (``load``) and writing (``record``)."""

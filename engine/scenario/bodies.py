@@ -1,4 +1,4 @@
-"""The service's bodies in a scenario file: pydantic reads them, this says where in the file a mistake is."""
+"""Reading the service's bodies from a scenario file: pydantic validates, this module locates mistakes in the file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Collection, Iterable
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import AliasChoices, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from engine.base.terms import Plain
 from engine.scenario.document import DocumentPlace, Path
 from engine.scenario.wording import one_of, shown
-from engine.specs.base import Spec, wire_names
+from engine.specs.base import Spec, accepted_names, wire_names
 from engine.specs.refusals import Refusal
 
 Model = TypeVar("Model", bound=Spec)
@@ -25,28 +24,28 @@ _QUOTED = {
     "float_type": re.compile(r"[-+]?\d+(\.\d*)?", re.ASCII),
 }
 _BOOLEANS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
-_UNKNOWN = "extra_forbidden"  # what pydantic calls a key that does not exist
+_UNKNOWN = "extra_forbidden"  # pydantic's type of an unknown key
 _MISSING = "MissingRequiredProperty"
-_KEY = "[key]"  # pydantic's way to say that the key of a mapping is at fault
+_KEY = "[key]"  # pydantic's location of a mistake in a mapping's key
 _SHOULD = {
-    "int_type": "should be a whole number",
-    "int_from_float": "should be a whole number",
-    "int_parsing": "should be a whole number",
-    "float_type": "should be a number",
-    "bool_type": "should be true or false",
-    "tuple_type": "should be a list",
-    "list_type": "should be a list",
-    "dict_type": "should be a mapping",
-    "model_type": "should be a mapping",
-    "model_attributes_type": "should be a mapping",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "float_type": "must be a number",
+    "bool_type": "must be true or false",
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "model_attributes_type": "must be a mapping",
 }
 
 
 def read_body(place: DocumentPlace, model: type[Model], *, without: Iterable[str] = ()) -> Model | None:
-    """The body at ``place``; None when something is wrong with its form, which is reported.
+    """Return the body at ``place``, or None if it is malformed, which is reported.
 
-    Keys in ``without`` are not the body's: the caller reads them. Of a body whose only mistakes are keys that do not
-    exist the rest is returned, so that what the service would refuse in it comes out in the same go.
+    Keys in ``without`` are read by the caller. A body whose only mistakes are unknown keys is returned without them, so
+    that refusals by the service are reported at the same time.
     """
     others = tuple(without)
     body = _without(place.plain, {(key,) for key in others})
@@ -58,7 +57,7 @@ def read_body(place: DocumentPlace, model: type[Model], *, without: Iterable[str
 
 
 def read_value(place: DocumentPlace, model: type[Model], body: Plain) -> Model | None:
-    """The model of ``body``, whose mistakes are reported at ``place``, from which it was made."""
+    """Return the model of ``body``, reporting mistakes at ``place``, from which it was generated."""
     return _read(place, model, body, ())[0]
 
 
@@ -75,7 +74,7 @@ def _read(
 
 
 def _without(body: Plain, locations: Collection[Path], at: Path = ()) -> Plain:
-    """The body without what stands at these locations."""
+    """Return the body without the values at these locations."""
     if isinstance(body, dict):
         kept = {key: (*at, key) for key in body if (*at, key) not in locations}
         return {key: _without(body[key], locations, inner) for key, inner in kept.items()}
@@ -85,20 +84,20 @@ def _without(body: Plain, locations: Collection[Path], at: Path = ()) -> Plain:
 
 
 def report_refusals(place: DocumentPlace, model: type[Spec], refusals: Iterable[Refusal]) -> None:
-    """Report what the service would refuse in the body at ``place``, which is one of ``model``."""
+    """Report what the service would refuse in the body of ``model`` at ``place``."""
     for refusal in refusals:
         found, rest = _written(place, model, refusal.path)
         if refusal.code == _MISSING and found.path in found.document.misspelt:
-            continue  # what is missing is most likely what is misspelt
+            continue  # most likely it is misspelt
         found.report(f"{refusal.reason} ({refusal.code})", key=bool(rest), below=rest)
 
 
 def _written(place: DocumentPlace, model: type[Spec], location: Path) -> tuple[DocumentPlace, Path]:
-    """Like ``DocumentPlace.find``, for a property that the file may call by an older name (GEN-14)."""
+    """Find a location like ``DocumentPlace.find``, also under an older name of the property (GEN-14)."""
     found, rest = place.find(location)
     inner = _model_at(model, location[: len(location) - len(rest)]) if rest else None
     for field in inner.model_fields.values() if inner else ():
-        names = field_names(field)
+        names = accepted_names(field)
         for name in names if rest[0] in names else ():
             if found.get(name) is not None:
                 return found.find((name, *rest[1:]))
@@ -122,16 +121,9 @@ def _report(place: DocumentPlace, model: type[Spec], error: ErrorDetails, others
 def _report_unknown(place: DocumentPlace, name: str, model: type[Spec] | None, others: tuple[str, ...]) -> None:
     names = (*wire_names(model), *others) if model else others
     if name in names:
-        place.report(f"{shown(name)} is another name of a property that is given here already: give one", key=True)
+        place.report(f"{shown(name)} is another name of a property that is already given here", key=True)
     else:
         place.report(f"{shown(name)} does not exist here" + one_of(name, names), key=True)
-
-
-def field_names(field: FieldInfo) -> tuple[str, ...]:
-    """The names under which a property may be given, the newest first."""
-    alias = field.validation_alias
-    choices = alias.choices if isinstance(alias, AliasChoices) else (alias,)
-    return tuple(choice for choice in choices if isinstance(choice, str))
 
 
 def _message(error: ErrorDetails) -> str:
@@ -143,7 +135,7 @@ def _message(error: ErrorDetails) -> str:
         return f"{shown(given)} does not exist here" + one_of(given if isinstance(given, str) else "", words)
     if kind in ("greater_than_equal", "less_than_equal"):
         bound = f"at least {context['ge']}" if kind == "greater_than_equal" else f"at most {context['le']}"
-        return f"should be {bound}, not {shown(given)}"
+        return f"must be {bound}, not {shown(given)}"
     if kind in _SHOULD:
         if kind == "bool_type" and isinstance(given, str) and given.lower() in _BOOLEANS:
             return f"{_SHOULD[kind]}: write {_BOOLEANS[given.lower()]} instead of {shown(given)}"
@@ -153,12 +145,12 @@ def _message(error: ErrorDetails) -> str:
 
 
 def _model_at(model: type[Spec], location: Path) -> type[Spec] | None:
-    """The model that reads what stands at ``location`` in a body of ``model``."""
+    """Return the model of the value at ``location`` in a body of ``model``."""
     current: Any = model
     for part in location:
         if _is_spec(current):
             fields = current.model_fields.values()
-            current = next((_bare(field.annotation) for field in fields if part in field_names(field)), None)
+            current = next((_bare(field.annotation) for field in fields if part in accepted_names(field)), None)
         else:
             arguments = get_args(current)
             current = _bare(arguments[-1] if get_origin(current) is dict else arguments[0]) if arguments else None
@@ -170,7 +162,7 @@ def _is_spec(annotation: object) -> bool:
 
 
 def _bare(annotation: Any) -> Any:  # noqa: ANN401 - annotations have no common type
-    """An annotation without Annotated and without None."""
+    """Return an annotation without Annotated and None."""
     if get_origin(annotation) is Annotated:
         return _bare(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):

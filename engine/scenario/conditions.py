@@ -1,4 +1,4 @@
-"""Reading ``when`` and ``expect``: whom they ask about, what, and what would be right."""
+"""Reading ``when`` and ``expect``: their subjects, properties and mistakes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from engine.scenario.model import Bounds, Condition, ConditionSubject, SubjectKi
 from engine.scenario.times import parse_time
 from engine.scenario.wording import one_of, shown
 
-# The events that a condition can name.
+# The events that a condition can count.
 EVENTS = (
     "PoolStateChanged",
     "PoolAllocationStateChanged",
@@ -56,7 +56,7 @@ SCHEDULE_STATES = _wires(JobScheduleState)
 NODE_COUNTS = ("total", "dedicated", "lowPriority", *NODE_STATES)
 
 Reader = Callable[[DocumentPlace], Wanted]
-_FAILED = Bounds()  # stands for what could not be read; the problem is reported and the scenario refused
+_FAILED = Bounds()  # stands for an unreadable value; the problem is reported, so the scenario is not used
 
 
 def _wrong(place: DocumentPlace, message: str) -> Wanted:
@@ -91,7 +91,7 @@ def _text(place: DocumentPlace) -> Wanted:
 
 
 def _bounded(read: Callable[[DocumentPlace], float | None]) -> Reader:
-    """A number as ``read`` understands it, or ``{atLeast: a, atMost: b}`` of such numbers."""
+    """Return a reader of a number that ``read`` understands, or of ``{atLeast: a, atMost: b}``."""
 
     def read_bounds(place: DocumentPlace) -> Wanted:
         if not isinstance(place.tree.value, dict):
@@ -140,7 +140,7 @@ _seconds = _bounded(_as_seconds)
 
 
 def _counts(names: Iterable[str], *, whole: str | None = None) -> Reader:
-    """A number for each part; a bare number is meant for the part ``whole``."""
+    """Return a reader of numbers by part; a bare number applies to the part ``whole``."""
     known = tuple(names)
 
     def read(place: DocumentPlace) -> Wanted:
@@ -219,12 +219,12 @@ Asked = list[tuple[DocumentPlace, ConditionSubject]]
 
 
 def read_condition(place: DocumentPlace, asked: Asked, also: Iterable[str] = ()) -> Condition | None:
-    """The condition in a mapping; keys in ``also`` are the caller's. None when one is wrong, which is reported.
+    """Return the condition in a mapping, or None if it has a mistake, which is reported.
 
-    Its subject is added to ``asked``, even when what it is asked is wrong.
+    Keys in ``also`` are read by the caller. The subject is added to ``asked`` even if a property is wrong.
     """
     if not isinstance(place.tree.value, dict):
-        place.report("must say what is asked of whom, such as {jobId: risk, state: completed}")
+        place.report("must name a subject and its properties, such as {jobId: risk, state: completed}")
         return None
     subject = _subject(place)
     if subject is None:
@@ -242,7 +242,7 @@ def read_condition(place: DocumentPlace, asked: Asked, also: Iterable[str] = ())
     if len(place.document.problems) > before:
         return None
     if not wanted:
-        place.report(f"says nothing about the {subject.kind}: ask for {', '.join(readers)}", key=True)
+        place.report(f"expects nothing of the {subject.kind}: ask for {', '.join(readers)}", key=True)
         return None
     return Condition(subject, wanted)
 
@@ -266,7 +266,7 @@ def _subject_keys(subject: ConditionSubject) -> tuple[str, ...]:
 
 
 def _subject(place: DocumentPlace) -> ConditionSubject | None:
-    """Whom the entry asks about: a task before its job, a node before its pool, nobody named is the run."""
+    """Return the subject of an entry: task before job, node before pool; without any id it is the run."""
     ids: dict[str, str] = {}
     sound = True
     for name in ("poolId", "nodeId", "jobId", "taskId", "jobScheduleId"):
@@ -329,7 +329,7 @@ def _pool_subject(place: DocumentPlace, ids: Mapping[str, str]) -> ConditionSubj
 
 
 def read_time(place: DocumentPlace, start: datetime) -> int | None:
-    """Milliseconds from the start; None when it is no time, which is reported."""
+    """Return the time in ms from the start, or None if it is not a time, which is reported."""
     value = place.plain
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         place.report("must be a time: a duration from the start (PT5M), seconds (300) or a UTC time")

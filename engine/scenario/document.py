@@ -1,4 +1,4 @@
-"""A file being checked: its values with their paths and places, and the problems found so far."""
+"""A scenario file while it is checked: its values with their paths and positions, and the problems found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOWHERE = Position(0, 0)
 
 
 def format_path(path: Path) -> str:
-    """``jobs[0].poolInfo.poolId``; a key that is no name is quoted: ``simulate.storage["https://*"]``."""
+    """Return ``jobs[0].poolInfo.poolId``; unusual keys are quoted: ``simulate.storage["https://*"]``."""
     text = ""
     for part in path:
         if isinstance(part, int):
@@ -37,9 +37,9 @@ def format_path(path: Path) -> str:
 
 @dataclass(slots=True)
 class Document:
-    """A file being checked: its tree and the problems found so far.
+    """A scenario file while it is checked: its tree and the problems found.
 
-    ``misspelt`` are the mappings with keys that do not exist, so that one cannot say what else they lack.
+    ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported.
     """
 
     file: str
@@ -48,7 +48,7 @@ class Document:
     misspelt: set[Path] = field(default_factory=set)
 
     def report(self, message: str, position: Position = _NOWHERE, path: Path = ()) -> None:
-        """Note a problem; raises ReadingStopped when there are enough of them."""
+        """Record a problem. Raises ReadingStopped at the limit."""
         self.problems.append(Problem(message, format_path(path), position.line, position.column, self.file))
         if len(self.problems) >= PROBLEM_LIMIT:
             raise ReadingStopped
@@ -56,7 +56,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPlace:
-    """A value of the document with its path; what a check looks at and complains about."""
+    """A place in the document: a value and its path."""
 
     document: Document
     tree: Tree
@@ -65,7 +65,7 @@ class DocumentPlace:
 
     @property
     def plain(self) -> Plain:
-        """The value as JSON has it."""
+        """The value as JSON."""
         return self.tree.plain
 
     @property
@@ -74,16 +74,16 @@ class DocumentPlace:
         return (self.key_position or self.tree.position).line
 
     def report(self, message: str, *, key: bool = False, below: Path = ()) -> None:
-        """Note a problem with this value, or with its key; ``below`` leads on to something that is not there."""
+        """Report a problem with this value, or with its key; ``below`` is the path of something absent below it."""
         position = self.key_position if key and self.key_position else self.tree.position
         self.document.report(message, position, (*self.path, *below))
 
     def lacking(self, name: str) -> None:
-        """Note that a required key is missing in this mapping."""
+        """Report a missing required key of this mapping."""
         self.report(f"{shown(name)} is missing and required", key=True, below=(name,))
 
     def get(self, name: str) -> DocumentPlace | None:
-        """The value under a key; None when it is absent or null, which mean the same to the service."""
+        """Return the value of a key, or None if it is absent or null, which mean the same to the service."""
         if not isinstance(self.tree.value, dict) or name not in self.tree.value:
             return None
         inner = self.tree.value[name]
@@ -94,19 +94,19 @@ class DocumentPlace:
         )
 
     def items(self) -> Iterator[tuple[str, DocumentPlace]]:
-        """Keys and values of a mapping, nulls included; nothing for anything else."""
+        """Yield keys and values of a mapping, nulls included; nothing for other values."""
         if isinstance(self.tree.value, dict):
             for name, inner in self.tree.value.items():
                 yield name, DocumentPlace(self.document, inner, (*self.path, name), self.tree.keys[name])
 
     def entries(self) -> Iterator[DocumentPlace]:
-        """The values of a list; nothing for anything else."""
+        """Yield the items of a list; nothing for other values."""
         if isinstance(self.tree.value, list):
             for index, inner in enumerate(self.tree.value):
                 yield DocumentPlace(self.document, inner, (*self.path, index))
 
     def find(self, location: Path) -> tuple[DocumentPlace, Path]:
-        """The place that a path leads to from here as far as it exists, and the rest of the path."""
+        """Follow a path as far as it exists; return the place reached and the rest of the path."""
         place = self
         for done, part in enumerate(location):
             value = place.tree.value

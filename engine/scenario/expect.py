@@ -1,4 +1,4 @@
-"""Comparing what was expected with what was seen."""
+"""Comparison of expected with actual values."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from engine.scenario.model import Bounds, Verbatim, Wanted
 
 
 def matches(wanted: Wanted, seen: object) -> bool:
-    """Whether ``seen`` is what was wanted.
+    """Return whether ``seen`` satisfies ``wanted``.
 
-    Text is compared without regard to case, as the service's values are (GEN-5), except ``Verbatim``; numbers
-    exactly, or within ``Bounds`` with both ends included, rounding aside. Of a mapping every part asked for must
-    match and an absent part counts as None; a list must match item by item in order. None matches only None.
+    Text is compared without regard to case like the service's values (GEN-5), except ``Verbatim``. Numbers are compared
+    exactly, or with ``Bounds`` including both ends, up to rounding. A mapping needs all wanted parts, where an absent
+    part counts as None; a list needs all items in order. None matches only None.
     """
     if isinstance(wanted, Bounds):
         return _within(wanted, seen)
@@ -41,7 +41,7 @@ def _within(bounds: Bounds, seen: object) -> bool:
 
 
 def _rounds_to(bound: float, seen: float) -> bool:
-    """Whether only rounding lies between them; between whole numbers, exit codes of a billion too, lies no rounding."""
+    """Return whether both differ by rounding only, which needs a number that is not whole."""
     return not (isinstance(bound, int) and isinstance(seen, int)) and isclose(seen, bound)
 
 

@@ -1,12 +1,12 @@
-"""Task factories: many tasks from one template, in the words of the ``az batch`` templates.
+"""Task factories: many tasks from one template, as in the ``az batch`` templates.
 
-A parametric sweep is a product of arithmetic progressions and a task body with placeholders. It stays
-that: a sweep of a million tasks is a few ranges and one body, and a task exists as text only when asked for.
+A parametric sweep is a product of arithmetic progressions and a task body with placeholders, and is stored as such: a
+million tasks take a few ranges and one body. The text of a task is generated on demand.
 
-Placeholders, in every string of the body: ``{0}`` is the value of the first parameter set, ``{1}`` of the
-second; ``{0:4}`` is padded with zeros to four digits; ``{{`` and ``}}`` are braces, and so is a brace that
-belongs to no placeholder, as in ``${HOME}``. The last parameter varies fastest. A template without an id
-numbers its tasks from 0, as the service's tools do.
+Placeholders, in every string of the body: ``{0}`` is the value of the first parameter set, ``{1}`` of the second;
+``{0:4}`` is padded with zeros to four digits; ``{{`` and ``}}`` are braces, and so is a brace outside a placeholder,
+as in ``${HOME}``. The last parameter varies fastest. Without an id in the template tasks are numbered from 0, as by
+the service's tools.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ AMBIGUOUS_LIMIT = 100_000
 """So many ids are compared one by one when their pattern alone does not say that they differ."""
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{(?P<parameter>\d{1,4})(?::(?P<width>\d{1,2}))?\}", re.ASCII)
-# What may differ from task to task without changing how the task behaves by itself.
+# Properties that may differ between tasks that otherwise behave alike.
 _NAMES_ONLY = ("id", "displayName", "commandLine", "environmentSettings")
 
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """The place of a parameter's value in a text. ``parameter`` None is the task's number."""
+    """A parameter's value in a text. ``parameter`` None is the task's number."""
 
     parameter: int | None
     width: int = 0
 
     def text(self, value: int) -> str:
-        """The value in digits, padded with zeros to the width."""
+        """Return the value in digits, padded with zeros to the width."""
         return str(value).zfill(self.width)
 
 
@@ -48,34 +48,35 @@ Pattern = tuple[str | Placeholder, ...]
 
 
 class Form:
-    """A pattern made ready for writing: a million ids are asked for when a log is written out."""
+    """A pattern compiled for formatting, because writing a log takes a million ids."""
 
     __slots__ = ("_parameters", "_text", "is_plain")
 
     def __init__(self, pattern: Pattern) -> None:
-        """Make ready."""
+        """Compile a pattern."""
         self._text = "".join(
             part.replace("%", "%%") if isinstance(part, str) else f"%0{part.width}d" if part.width else "%d"
             for part in pattern
         )
         self._parameters = tuple(part.parameter for part in pattern if isinstance(part, Placeholder))
-        self.is_plain = self._parameters == (0,)  # all that varies is the first parameter, once
+        self.is_plain = self._parameters == (0,)  # only the first parameter varies, and occurs once
 
     def plain_texts(self, values: Iterable[int]) -> list[str]:
-        """The texts for many values of the first parameter, where the pattern is plain."""
+        """Return the texts for many values of the first parameter of a plain pattern."""
         return [self._text % value for value in values]
 
     def text(self, k: int, values: tuple[int, ...]) -> str:
-        """The text of task ``k``, whose parameters have these values."""
+        """Return the text of task ``k`` with these parameter values."""
         if self.is_plain:
             return self._text % values[0]
         return self._text % tuple(k if one is None else values[one] for one in self._parameters)
 
 
 def parse_pattern(text: str, parameters: int) -> Pattern:
-    """The literals and placeholders of a template string, literals never adjacent.
+    """Return the literals and placeholders of a template string; literals are never adjacent.
 
-    Raises ValueError for a placeholder beyond the ``parameters`` that there are.
+    Raises:
+        ValueError: A placeholder refers to none of the ``parameters``.
     """
     parts: list[str | Placeholder] = []
     literal, end = "", 0
@@ -86,7 +87,7 @@ def parse_pattern(text: str, parameters: int) -> Pattern:
             literal += token[0][0]
         elif int(token["parameter"]) >= parameters:
             raise ValueError(
-                f"{token[0]!r} asks for parameter set {token['parameter']}, but there "
+                f"{token[0]!r} refers to parameter set {token['parameter']}, but there "
                 + ("is only set 0" if parameters == 1 else f"are only sets 0 to {parameters - 1}")
             )
         else:
@@ -99,7 +100,7 @@ def parse_pattern(text: str, parameters: int) -> Pattern:
 
 
 def template_strings(value: Plain, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Every string value in a template with its path."""
+    """Yield every string in a template with its path."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):
@@ -111,13 +112,15 @@ def template_strings(value: Plain, path: tuple[str | int, ...] = ()) -> Iterator
 
 
 class TaskFactory:
-    """The tasks of a parametric sweep, numbered 0 to ``count`` - 1; equal when parameters and body are."""
+    """The tasks of a parametric sweep, numbered 0 to ``count`` - 1; equal if parameters and body are equal."""
 
     def __init__(self, parameters: Sequence[range], body: Mapping[str, Plain]) -> None:
-        """Make the sweep of ``body`` over the product of ``parameters``.
+        """Create the sweep of ``body`` over the product of ``parameters``.
 
-        Raises ValueError for a wrong placeholder or a range that is empty. Whether the tasks are valid and their
-        ids differ is asked with ``spec`` and ``duplicate``.
+        Raises:
+            ValueError: A placeholder is wrong, or a range is empty. For invalid tasks and duplicate ids see ``spec``
+                and
+                ``duplicate``.
         """
         if not parameters or not all(parameters):
             raise ValueError("a parametric sweep needs at least one parameter set, and no empty one")
@@ -143,14 +146,14 @@ class TaskFactory:
 
     @cached_property
     def varies(self) -> bool:
-        """Whether anything but id, display name, command line and environment depends on the number."""
+        """Whether more than id, display name, command line and environment differs between the tasks."""
         return any(
             path[0] not in _NAMES_ONLY and any(map(self._is_varying, self._patterns[text]))
             for path, text in template_strings(self._body)
         )
 
     def values(self, k: int) -> tuple[int, ...]:
-        """The parameters of task ``k``; IndexError when there is no such task."""
+        """Return the parameter values of task ``k``; raise IndexError if there is none."""
         if not 0 <= k < self.count:
             raise IndexError(f"task {k} of a factory of {self.count}")
         if len(self.parameters) == 1:
@@ -163,31 +166,31 @@ class TaskFactory:
         return tuple(reversed(found))
 
     def task_id(self, k: int) -> str:
-        """The id of task ``k``."""
+        """Return the id of task ``k``."""
         return self._id_form.text(k, self.values(k))
 
     def task_ids(self, numbers: Sequence[int]) -> list[str]:
-        """The ids of many tasks."""
+        """Return the ids of many tasks."""
         if len(self.parameters) == 1 and self._id_form.is_plain:
             return self._id_form.plain_texts(map(self.parameters[0].__getitem__, numbers))
         return [self.task_id(k) for k in numbers]
 
     def command_line(self, k: int) -> str:
-        """The command line of task ``k``, cheaper than ``spec(k).command_line``."""
+        """Return the command line of task ``k`` without building its spec."""
         return self._forms[str(self._body["commandLine"])].text(k, self.values(k))
 
     def spec(self, k: int) -> TaskSpec:
-        """The body of task ``k``, made anew; pydantic's ValidationError when it is no valid task."""
+        """Return a new spec of task ``k``; pydantic raises ValidationError if it is invalid."""
         return TaskSpec.from_wire(self.body(k))
 
     def body(self, k: int) -> dict[str, Plain]:
-        """The JSON of task ``k``: the template with every placeholder replaced."""
+        """Return the JSON of task ``k``: the template with all placeholders replaced."""
         filled = self._filled(self._body, k)
         assert isinstance(filled, dict)
         return filled if filled.get("id") is not None else filled | {"id": self.task_id(k)}
 
     def ordinal_of(self, task_id: str) -> int | None:
-        """The number of the task with this id, compared without regard to case (GEN-1); None when there is none."""
+        """Return the number of the task with this id, compared without regard to case (GEN-1), or None."""
         if not self._is_readable:
             return self._ordinals.get(task_id.casefold()) if self.count <= AMBIGUOUS_LIMIT else None
         match = self._expression.fullmatch(task_id)
@@ -206,7 +209,7 @@ class TaskFactory:
         return k if k < self.count and self.task_id(k).casefold() == task_id.casefold() else None
 
     def duplicate(self) -> str | None:
-        """Why ids of this factory may collide, or None when they all differ."""
+        """Return the reason why ids of this factory collide, or None if they all differ."""
         if self._id == (Placeholder(None),):
             return None
         shown = {part.parameter for part in self._id if isinstance(part, Placeholder)}
@@ -223,7 +226,7 @@ class TaskFactory:
         return f"two of its tasks get the id {self.task_id(first)!r}: put a letter or '_' between two placeholders"
 
     def samples(self) -> tuple[int, ...]:
-        """Numbers of tasks that stand for all when it is asked whether they are valid: first, last, longest texts."""
+        """Return the numbers of representative tasks for validation: first, last, longest texts."""
         longest = 0
         for parameter in self.parameters:
             ends = (0, len(parameter) - 1)
@@ -237,7 +240,7 @@ class TaskFactory:
 
     @cached_property
     def _is_readable(self) -> bool:
-        """Whether an id can be read back digit by digit: no two numbers of unknown length touch one another."""
+        """Whether ids can be parsed back: no two numbers of unknown length are adjacent."""
         return not any(
             isinstance(part, Placeholder)
             and not self._has_fixed_length(part)

@@ -1,4 +1,4 @@
-"""Finding a scenario's text: a file, or the name of a bundled one."""
+"""Finding the text of a scenario: a file, or the name of a bundled one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OTHER_ENCODINGS = (
 
 
 def bundled() -> dict[str, Traversable]:
-    """The scenarios that ship with the package, by name, in alphabetical order."""
+    """Return the bundled scenarios by name, in alphabetical order."""
     found = {
         path.name.removesuffix(".yaml"): path for path in files("scenarios").iterdir() if path.name.endswith(".yaml")
     }
@@ -30,9 +30,10 @@ def bundled() -> dict[str, Traversable]:
 
 
 def read_source(path_or_name: str) -> ScenarioSource:
-    """The text of a scenario: an existing path wins over the name of a bundled one.
+    """Return the text of a scenario; an existing path wins over a bundled name.
 
-    Raises ScenarioError when there is no such scenario or it is no UTF-8 text.
+    Raises:
+        ScenarioError: There is no such scenario, or it is not UTF-8 text.
     """
     content = _read_path(path_or_name)
     if content is None:
@@ -46,7 +47,7 @@ def read_source(path_or_name: str) -> ScenarioSource:
 
 
 def decode(content: bytes, file: str) -> str:
-    """The text of a file's bytes, which are UTF-8; raises ScenarioError, with the place of the first wrong byte."""
+    """Decode a file's bytes as UTF-8; raise ScenarioError with the position of the first wrong byte."""
     if len(content) > BYTE_LIMIT:
         raise _failure(file, f"larger than {BYTE_LIMIT // 1024 // 1024} MB, which no scenario is")
     for mark, name in _OTHER_ENCODINGS:
@@ -72,7 +73,7 @@ def _failure(file: str, message: str, line: int = 0, column: int = 0) -> Scenari
 
 
 def _read_path(path: str) -> bytes | None:
-    """The bytes of a file, one more than the limit at most; None when there is nothing under this path."""
+    """Return the bytes of a file, at most one more than the limit, or None if there is none."""
     try:
         with open(path, "rb") as stream:
             return stream.read(BYTE_LIMIT + 1)
@@ -81,7 +82,7 @@ def _read_path(path: str) -> bytes | None:
     except IsADirectoryError:
         raise _failure(path, "is a directory, not a scenario" + _scenarios_in(path)) from None
     except PermissionError:
-        if Path(path).is_dir():  # Windows says so of a directory
+        if Path(path).is_dir():  # Windows reports a directory this way
             raise _failure(path, "is a directory, not a scenario" + _scenarios_in(path)) from None
         raise _failure(path, "may not be read: permission denied") from None
     except (OSError, ValueError) as error:

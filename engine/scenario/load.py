@@ -1,4 +1,4 @@
-"""Reading a scenario: every mistake at once, each with its place in the file."""
+"""Loading a scenario: all mistakes are reported at once with their positions in the file."""
 
 from __future__ import annotations
 
@@ -71,9 +71,10 @@ _YEARS = range(1970, 9000)
 
 
 def load(path_or_name: str, *, text: str | None = None) -> Scenario:
-    """The scenario in a file, or the bundled one of this name, or in ``text``, which then only is called so.
+    """Load the scenario in a file, the bundled one of this name, or the one in ``text``.
 
-    Raises ScenarioError with every problem there is, in the order of the file.
+    Raises:
+        ScenarioError: The scenario has mistakes; all of them are listed in the order of the file.
     """
     source = read_source(path_or_name) if text is None else ScenarioSource(path_or_name, text)
     document = Document(source.path)
@@ -100,7 +101,7 @@ def _read(document: Document, source: ScenarioSource) -> Scenario | None:
 
 
 class _ScenarioReader:
-    """Reads one document from top to bottom, then checks what its parts say of one another."""
+    """A reader of one document from top to bottom, which checks references between its parts at the end."""
 
     def __init__(self, root: DocumentPlace, source: ScenarioSource) -> None:
         self._root = root
@@ -112,7 +113,7 @@ class _ScenarioReader:
         self._asked: Asked = []
 
     def read(self) -> Scenario | None:
-        """The scenario; None, or one not to be used, when problems were reported."""
+        """Return the scenario; it must not be used if problems were reported."""
         name = self._text("scenario", required=True)
         root = self._root
         account = self._body(root, "account", Account)
@@ -156,7 +157,7 @@ class _ScenarioReader:
         except (ValueError, OverflowError):
             start = None
         if start is None or start.year not in _YEARS:
-            place.report(f"should be a UTC time such as 2026-01-05T08:00:00Z, not {shown(place.plain)}")
+            place.report(f"must be a UTC time such as 2026-01-05T08:00:00Z, not {shown(place.plain)}")
             return DEFAULT_START
         return start
 
@@ -167,7 +168,7 @@ class _ScenarioReader:
                 self._root.lacking(key)
             return ""
         if not isinstance(place.plain, str) or (required and not place.plain.strip()):
-            place.report(f"should be text, not {shown(place.plain)}")
+            place.report(f"must be text, not {shown(place.plain)}")
             return ""
         return place.plain
 
@@ -176,7 +177,7 @@ class _ScenarioReader:
         value = 0 if place is None else place.plain
         if isinstance(value, bool) or not isinstance(value, int):
             if place is not None:
-                place.report(f"should be a whole number, not {shown(value)}")
+                place.report(f"must be a whole number, not {shown(value)}")
             return 0
         return value
 
@@ -194,7 +195,7 @@ class _ScenarioReader:
             if inner is not None and isinstance(inner.plain, bool):
                 chosen[name] = inner.plain
             elif inner is not None:
-                inner.report(f"should be true or false, not {shown(inner.plain)}")
+                inner.report(f"must be true or false, not {shown(inner.plain)}")
         return Options(**chosen)
 
     def _simulate(self) -> WorldSimulation:
@@ -216,7 +217,7 @@ class _ScenarioReader:
     def _globs(self, place: DocumentPlace, key: str, model: type[Model]) -> Iterator[tuple[str, Model]]:
         inner = place.get(key)
         if inner is not None and not isinstance(inner.tree.value, dict):
-            inner.report("should be a mapping from a pattern such as 'https://*/market/*' to its settings")
+            inner.report("must be a mapping from a pattern such as 'https://*/market/*' to its settings")
         for glob, settings in inner.items() if inner is not None else ():
             body = read_body(settings, model)
             if body is not None:
@@ -227,10 +228,10 @@ class _ScenarioReader:
     def _entries(
         self, key: str, model: type[Model], others: tuple[str, ...], ids: Ids
     ) -> Iterator[tuple[DocumentPlace, Model | None, int]]:
-        """The entries of a section with the time of each; the body is None when it has a mistake of form."""
+        """Yield the entries of a section with their times; the body is None if it is malformed."""
         section = self._root.get(key)
         if section is not None and not isinstance(section.tree.value, list):
-            section.report(f"should be a list: put '- ' before each of the {key}")
+            section.report(f"must be a list: put '- ' before each of the {key}")
         for place in section.entries() if section is not None else ():
             entry_id = text_at(place.plain, "id")
             if entry_id is not None:
@@ -278,7 +279,7 @@ class _ScenarioReader:
     def _expect(self) -> Iterator[Expectation]:
         section = self._root.get("expect")
         if section is not None and not isinstance(section.tree.value, list):
-            section.report("should be a list: put '- ' before each expectation")
+            section.report("must be a list: put '- ' before each expectation")
         for index, place in enumerate(section.entries() if section is not None else ()):
             condition = read_condition(place, self._asked, also=_EXPECT_KEYS)
             at_ms, within_ms = self._time(place, "at"), self._time(place, "within")
@@ -286,7 +287,7 @@ class _ScenarioReader:
                 yield Expectation(index, condition, place.plain, at_ms, within_ms, place.line)
 
     def _check_asked(self) -> None:
-        """Report conditions about what nothing in the scenario can make, once all that it makes is known."""
+        """Report conditions on subjects that nothing in the scenario creates."""
         for place, subject in self._asked:
             missing = self._names.missing(subject)
             if missing is not None:
@@ -295,7 +296,7 @@ class _ScenarioReader:
 
 
 class Quota:
-    """A quota that is full at the start when the scenario asks for more than it allows (ACC-4)."""
+    """A quota that a scenario may exceed at the start (ACC-4)."""
 
     def __init__(self, limit: int, what: str, code: str) -> None:
         self._limit = limit
@@ -304,7 +305,7 @@ class Quota:
         self._used = 0
 
     def take(self, place: DocumentPlace, at_ms: int) -> None:
-        """Count what exists from the start; what comes later may find room by then, and is for the run to say."""
+        """Count an entry that exists from the start; later ones are checked during the run."""
         self._used += at_ms == 0
         if at_ms == 0 and self._used > self._limit:
             place.report(f"the account's quota allows {self._limit} {self._what} ({self._code})", key=True)

@@ -1,8 +1,7 @@
-"""What a scenario file says, read and checked: all that the simulation needs to start.
+"""The content of a scenario file, read and checked: everything the simulation needs to start.
 
-Plain frozen data; equality leaves out where in a file something stands. Times are whole milliseconds
-since ``Scenario.start``; durations are milliseconds.
-The bodies inside (``PoolSpec``, ``JobSpec``, ...) are the service's own, see ``engine.specs``.
+Plain frozen data; equality ignores positions in the file. Times are whole milliseconds since ``Scenario.start``,
+durations are milliseconds. The bodies inside (``PoolSpec``, ``JobSpec``, ...) are the service's, see ``engine.specs``.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ DEFAULT_START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """``{atLeast: a, atMost: b}``; a side that is None is open. Both ends are included."""
+    """``{atLeast: a, atMost: b}``, both ends included; None is open."""
 
     at_least: float | None = None
     at_most: float | None = None
@@ -37,7 +36,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """Text that counts to the letter, as what a file contains; line ends and one at the end aside."""
+    """Text that is compared exactly, such as a file's content, except for line ends."""
 
     text: str
 
@@ -47,7 +46,7 @@ Wanted: TypeAlias = "bool | int | float | str | Verbatim | Bounds | tuple[Wanted
 
 
 class SubjectKind(StrEnum):
-    """What an expectation or a condition speaks of."""
+    """The kind of object that an expectation or a condition refers to."""
 
     RUN = "run"
     POOL = "pool"
@@ -59,9 +58,9 @@ class SubjectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConditionSubject:
-    """The thing asked about. ``kind`` decides which of the others are set; ids are spelled as in the file (GEN-1).
+    """The object that a condition refers to. ``kind`` decides which ids are set; their case is the file's (GEN-1).
 
-    A node has ``pool_id`` and one of ``node_id`` and ``node_index`` (from 0, over all nodes that the pool ever had).
+    A node has ``pool_id`` and either ``node_id`` or ``node_index`` (from 0, over all nodes that the pool ever had).
     """
 
     kind: SubjectKind
@@ -75,13 +74,13 @@ class ConditionSubject:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Holds when every property asked for matches, see ``engine.scenario.expect.matches``.
+    """A condition that holds when every wanted property matches; see ``engine.scenario.expect.matches``.
 
     ``wanted`` has the property names of the file. A job: ``state``, ``terminateReason``, ``tasks``,
     ``preparationTasks``, ``releaseTasks``; a pool: ``state``, ``allocationState``, ``nodes``, ``cost``,
     ``resizeErrors``; a task: ``state``, ``result``, ``exitCode``, ``retryCount``, ``node`` (index or id); a node:
-    ``state``, ``file``; a job schedule: ``state``, ``jobs`` (how many it has made); the run: ``events``, ``makespan``
-    (seconds), ``cost``. ``state: null`` asks for absence.
+    ``state``, ``file``; a job schedule: ``state``, ``jobs`` (created so far); the run: ``events``, ``makespan``
+    (seconds), ``cost``. ``state: null`` expects absence.
     """
 
     subject: ConditionSubject
@@ -90,9 +89,9 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One entry of ``expect``: checked at the end of the run, or at ``at_ms``.
+    """An entry of ``expect``: checked at the end of the run, or at ``at_ms``.
 
-    With ``within_ms`` it must have become true at the latest then.
+    With ``within_ms`` it must have become true by then.
     """
 
     index: int
@@ -105,7 +104,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Choices where the service has changed over the years: NODE-3, NOP-4, POOL-6."""
+    """Switches for behaviour that the service has changed over the years (NODE-3, NOP-4, POOL-6)."""
 
     classic_node_ids: bool = False
     reimage_cloud_service_only: bool = False
@@ -114,7 +113,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class WorldSimulation:
-    """The top-level ``simulate``: defaults for nodes and tasks, the state of storage and network, samples.
+    """The top-level ``simulate``: defaults for nodes and tasks, and the state of storage, network and samples.
 
     ``storage`` and ``network`` are (glob, settings) in the order of the file.
     """
@@ -128,7 +127,7 @@ class WorldSimulation:
 
 @dataclass(frozen=True, slots=True)
 class PoolEntry:
-    """A pool of the scenario and when it is created."""
+    """A pool of the scenario and the time of its creation."""
 
     spec: PoolSpec
     at_ms: int = 0
@@ -137,7 +136,7 @@ class PoolEntry:
 
 @dataclass(frozen=True, slots=True)
 class JobEntry:
-    """A job of the scenario, when it is added, and the tasks that are added with it, listed ones first."""
+    """A job of the scenario, the time at which it is added, and its tasks, listed ones first."""
 
     spec: JobSpec
     at_ms: int = 0
@@ -148,7 +147,7 @@ class JobEntry:
 
 @dataclass(frozen=True, slots=True)
 class JobScheduleEntry:
-    """A job schedule of the scenario and when it is added."""
+    """A job schedule of the scenario and the time at which it is added."""
 
     spec: JobScheduleSpec
     at_ms: int = 0
@@ -157,11 +156,11 @@ class JobScheduleEntry:
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """A command or fault to be given at ``at_ms``, or ``after_ms`` after ``when`` first holds.
+    """A command or fault at ``at_ms``, or ``after_ms`` after ``when`` first holds.
 
-    Exactly one of ``at_ms`` and ``when`` is set. ``refused`` is the code with which the service is expected to
-    refuse it. ``tasks`` and ``factory`` are what ``addTasks`` or ``createJob`` adds, its taskFactory read; for
-    every other operation they are empty. For a command given later, ``sweep.factory_of`` reads its taskFactory.
+    Exactly one of ``at_ms`` and ``when`` is set. ``refused`` is the code with which the service is expected to refuse
+    it. ``tasks`` and ``factory`` hold the tasks of ``addTasks`` or ``createJob``. For a command given later,
+    ``sweep.factory_of`` reads its taskFactory.
     """
 
     index: int
@@ -177,7 +176,7 @@ class TimelineEntry:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSource:
-    """Where a scenario came from: a path, or the name of a bundled one, and its text."""
+    """The source of a scenario: a path or bundled name, and the text."""
 
     path: str
     text: str = field(repr=False)
@@ -185,7 +184,7 @@ class ScenarioSource:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A scenario that can be run. ``until_ms`` None: until nothing more can happen, at the latest after P7D."""
+    """A scenario that can be run. Without ``until_ms`` it ends when nothing more can happen, at most after P7D."""
 
     name: str
     source: ScenarioSource = field(compare=False)

@@ -1,7 +1,6 @@
-"""What a scenario can make: the pools, jobs and tasks that conditions may name, and ids given twice.
+"""The ids that a scenario declares: subjects of conditions are checked against them, and duplicates are reported.
 
-DeclaredIds are taken from the values as they are written, so that a mistake in a job does not also make every
-condition about that job a mistake.
+Ids are taken from the values as written, so that a mistake in a job is not also reported for every condition on it.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from engine.scenario.factory import TaskFactory
 from engine.scenario.model import ConditionSubject
 from engine.scenario.wording import did_you_mean, shown
 
-_SHOWN_TASKS = 1_000  # of a factory, when the nearest name is looked for
+_SHOWN_TASKS = 1_000  # per factory, when searching for the nearest name
 _GUID = re.compile(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}", re.IGNORECASE)
 _SCHEDULED = re.compile(r"(?P<schedule>.+):job-[1-9]\d*", re.IGNORECASE | re.ASCII)
 
 
 def text_at(value: Plain, *path: str) -> str | None:
-    """The text at a path of keys; None when there is none."""
+    """Return the text at a path of keys, or None."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, str) else None
@@ -29,11 +28,11 @@ def text_at(value: Plain, *path: str) -> str | None:
 
 @dataclass(slots=True)
 class _Tasks:
-    """The tasks that a job may come to have; ids are folded (GEN-1), with their spelling."""
+    """The tasks that a job may have; ids by their folded spelling (GEN-1)."""
 
     ids: dict[str, str] = field(default_factory=dict)
     factories: list[TaskFactory] = field(default_factory=list)
-    is_open: bool = False  # a factory that could not be read may make any task
+    is_open: bool = False  # an unreadable factory may create any task
 
     def has(self, task_id: str) -> bool:
         return (
@@ -50,7 +49,7 @@ class _Tasks:
 
 @dataclass(slots=True)
 class DeclaredIds:
-    """Everything that some part of the scenario can make."""
+    """All ids that some part of the scenario may create."""
 
     _pools: dict[str, str] = field(default_factory=dict)
     _prefixes: set[str] = field(default_factory=set)
@@ -59,13 +58,13 @@ class DeclaredIds:
     _tasks: dict[str, _Tasks] = field(default_factory=dict)
 
     def add_pool(self, body: Plain) -> None:
-        """A pool is created with this body."""
+        """Declare the pool with this body."""
         pool_id = text_at(body, "id")
         if pool_id is not None:
             self._pools[pool_id.casefold()] = pool_id
 
     def add_job(self, body: Plain, factory: TaskFactory | None) -> None:
-        """A job is created with this body, ``factory`` being what its taskFactory means."""
+        """Declare the job with this body and task factory."""
         job_id = text_at(body, "id")
         if job_id is not None:
             self._jobs[job_id.casefold()] = job_id
@@ -73,14 +72,14 @@ class DeclaredIds:
             self._add_tasks(job_id, body, factory)
 
     def add_schedule(self, body: Plain) -> None:
-        """A job schedule is created with this body; it makes jobs (JS-11)."""
+        """Declare the job schedule with this body, which creates jobs (JS-11)."""
         schedule_id = text_at(body, "id")
         if schedule_id is not None and isinstance(body, dict):
             self._schedules[schedule_id.casefold()] = schedule_id
             self._add_parts(schedule_id, body.get("jobSpecification"))
 
     def add_command(self, name: str, body: Plain, factory: TaskFactory | None) -> None:
-        """A command of the timeline may make something, should the service take it."""
+        """Declare what a command of the timeline may create."""
         job_id, schedule_id = text_at(body, "jobId"), text_at(body, "jobScheduleId")
         if name == "createPool":
             self.add_pool(body)
@@ -112,7 +111,7 @@ class DeclaredIds:
                     known.ids[task_id.casefold()] = task_id
 
     def _add_parts(self, owner_id: str, specification: Plain) -> None:
-        """The job manager task, and the auto pool, of a job or of the jobs of a schedule."""
+        """Declare the job manager task and the auto pool of a job or job schedule."""
         task_id = text_at(specification, "jobManagerTask", "id")
         if task_id is not None:
             self._tasks.setdefault(owner_id.casefold(), _Tasks()).ids[task_id.casefold()] = task_id
@@ -121,7 +120,7 @@ class DeclaredIds:
             self._prefixes.add((text_at(pool_info, "autoPoolSpecification", "autoPoolIdPrefix") or "").casefold())
 
     def missing(self, subject: ConditionSubject) -> tuple[str, str] | None:
-        """The key whose id nothing in the scenario can make, and the reason; None when all can be made."""
+        """Return the key whose id nothing in the scenario creates and the reason, or None."""
         if subject.pool_id is not None and not self._makes_pool(subject.pool_id):
             return "poolId", _reason("pool", subject.pool_id, self._pools.values())
         if subject.job_schedule_id is not None and subject.job_schedule_id.casefold() not in self._schedules:
@@ -143,7 +142,7 @@ class DeclaredIds:
         folded = pool_id.casefold()
         if folded in self._pools:
             return True
-        # AUTO-5: the prefix and a GUID that only the run will tell.
+        # An id consists of the prefix and a GUID, which only the run knows (AUTO-5).
         return any(
             folded.startswith(prefix) and _GUID.fullmatch(folded.removeprefix(prefix)) for prefix in self._prefixes
         )
@@ -162,17 +161,17 @@ def _schedule_of(job_id: str) -> str:
 
 
 def _reason(kind: str, word: str, names: Iterable[str]) -> str:
-    return f"no part of the scenario can make the {kind} {shown(word)}" + did_you_mean(word, names)
+    return f"no part of the scenario creates the {kind} {shown(word)}" + did_you_mean(word, names)
 
 
 @dataclass(slots=True)
 class Ids:
-    """Ids taken so far, compared without regard to case (GEN-1); jobs and job schedules share one (GEN-2)."""
+    """Ids taken so far, compared without regard to case (GEN-1); jobs and job schedules share one set (GEN-2)."""
 
     _taken: dict[str, str] = field(default_factory=dict)
 
     def take(self, new_id: str, what: str) -> str | None:
-        """Take an id for ``what``; returned is what is wrong when it is taken already."""
+        """Take an id for ``what``; return the problem if it is taken already."""
         folded = new_id.casefold()
         if folded in self._taken:
             return f"the id {shown(new_id)} is taken by {self._taken[folded]} (case does not count)"

@@ -1,4 +1,4 @@
-"""Writing a scenario down again, with what was done by hand as entries of its timeline."""
+"""Writing a scenario, with the commands given by hand as entries of its timeline."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from engine.scenario.model import Scenario
 from engine.scenario.tree import Tree, parse
 from engine.specs.commands import Command
 
-# Text that YAML reads as this text without quotes, wherever it stands.
+# Text that needs no quotes in YAML, wherever it stands.
 _BARE = re.compile(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 class Given(NamedTuple):
-    """A command given by hand: when, in ms from the start, what, and the code if the service refused it."""
+    """A command given by hand: time in ms from the start, command, and the code if the service refused it."""
 
     at_ms: int
     command: Command
@@ -26,15 +26,15 @@ class Given(NamedTuple):
 
 
 def timeline_line(at_ms: int, name: str, body: Plain, refused: Plain = None) -> str:
-    """A command as a line of a timeline: ``- {at: PT5M, rebootNode: {poolId: shared, node: 1}}``."""
+    """Return a command as a line of a timeline: ``- {at: PT5M, rebootNode: {poolId: shared, node: 1}}``."""
     return f"- {_flow(_timeline_entry(at_ms, name, body, refused))}"
 
 
 def dump(scenario: Scenario, given: Iterable[Given] = ()) -> str:
-    """The YAML of a scenario, as it was read and with its seed, and of the commands given to it since.
+    """Return the YAML of a scenario with its seed, and with commands given since as timeline entries.
 
-    What ``load`` makes of it is the same scenario with these commands behind the entries of its timeline. The
-    text is kept, comments included, where entries can simply be added to it; else it is written anew.
+    ``load`` reads it as the same scenario with these additional entries. The text is kept, comments included, if the
+    entries can simply be added; otherwise it is written anew.
     """
     entries = [_entry(command) for command in given]
     text = scenario.source.text
@@ -69,7 +69,7 @@ def _timeline_entry(at_ms: int, name: str, body: Plain, refused: Plain) -> dict[
 
 
 def _appended(text: str, tree: Tree, entries: Iterable[dict[str, Plain]]) -> str | None:
-    """The text with entries behind its timeline; None where that takes more than new lines."""
+    """Return the text with entries added to its timeline, or None if that takes more than new lines."""
     assert isinstance(tree.value, dict)
     lines = text.splitlines(keepends=True)
     if lines and not lines[-1].endswith("\n"):
@@ -91,7 +91,7 @@ def _appended(text: str, tree: Tree, entries: Iterable[dict[str, Plain]]) -> str
 
 
 def _block(value: dict[str, Plain]) -> Iterator[str]:
-    """A mapping in block style; lists have a line for each item."""
+    """Yield the lines of a mapping in block style, one for each item of a list."""
     for key, inner in value.items():
         if isinstance(inner, list) and inner:
             yield f"{_scalar(key)}:\n"

@@ -1,7 +1,7 @@
-"""The JSON Schema of the scenario file, for editors: completion, descriptions, and mistakes while typing.
+"""The JSON Schema of the scenario file, for completion, descriptions and validation in editors.
 
-The bodies come from their models, so the schema knows what the loader knows. What needs more than one place
-(ids given twice, names of nothing, what the service refuses) only the loader sees.
+The bodies are generated from their models, so schema and loader agree. Only the loader finds mistakes that involve
+several places (duplicate ids, unknown names, refusals by the service).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from pydantic.json_schema import models_json_schema
 
 from engine.base.terms import AllocationState, TaskResult
 from engine.base.units import format_duration
-from engine.scenario.bodies import field_names
 from engine.scenario.conditions import (
     EVENTS,
     INSTANCE_COUNTS,
@@ -26,7 +25,7 @@ from engine.scenario.conditions import (
     TASK_STATES,
 )
 from engine.specs.account import Account
-from engine.specs.base import Spec, wire_names
+from engine.specs.base import Spec, accepted_names, wire_names
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
@@ -52,7 +51,7 @@ _MODELS: tuple[type[Spec], ...] = (
 
 
 def schema() -> Schema:
-    """The JSON Schema (draft 2020-12) of a scenario file."""
+    """Return the JSON Schema (draft 2020-12) of a scenario file."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "batchdeck scenario",
@@ -169,7 +168,7 @@ def _task_factory() -> Schema:
 
 
 def _condition(extra: Mapping[str, Schema]) -> Schema:
-    """Who is asked, and what: the union of what can be asked of any subject."""
+    """Return the schema of a condition: the union of all subjects and properties."""
     number = {"$ref": "#/$defs/number"}
     asked: dict[str, Schema] = {
         "state": {
@@ -225,7 +224,7 @@ def _with(definition: Schema, properties: Mapping[str, Schema]) -> Schema:
 
 
 def _tidied(definition: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Without titles and defaults that say nothing; defaults of durations as the file writes them."""
+    """Return a definition without titles and empty defaults, and with durations as in a file."""
     if isinstance(definition, list):
         return [_tidied(inner) for inner in definition]
     if not isinstance(definition, dict):
@@ -247,11 +246,11 @@ def _all_models(base: type[Spec]) -> Iterator[type[Spec]]:
 
 
 def _accept_older_names(definition: Schema, model: type[Spec]) -> None:
-    """Add the names of older generations, which pydantic's schema leaves out (GEN-14)."""
+    """Add the older names of properties, which pydantic's schema omits (GEN-14)."""
     properties = definition["properties"]
     required = definition.get("required", [])
     for field in model.model_fields.values():
-        newest, *older = field_names(field)
+        newest, *older = accepted_names(field)
         for name in older:
             properties[name] = properties[newest] | {"deprecated": True}
         if older and newest in required:

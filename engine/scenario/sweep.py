@@ -1,4 +1,4 @@
-"""Reading a ``taskFactory``: a parametric sweep, or a collection of tasks."""
+"""Reading a ``taskFactory``: a parametric sweep or a collection of tasks."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _SET_KEYS = ("start", "end", "step")
 
 
 def read_tasks(place: DocumentPlace) -> tuple[tuple[DocumentPlace, TaskSpec], ...]:
-    """The tasks of a list with their places; what is wrong is reported."""
+    """Return the valid tasks of a list with their places; report mistakes."""
     if not isinstance(place.tree.value, list):
-        place.report("should be a list of tasks")
+        place.report("must be a list of tasks")
     found = []
     for entry in place.entries():
         task = read_body(entry, TaskSpec)
@@ -32,7 +32,7 @@ def read_tasks(place: DocumentPlace) -> tuple[tuple[DocumentPlace, TaskSpec], ..
 
 
 def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[DocumentPlace, TaskSpec], ...]]:
-    """The sweep of a task factory, or the tasks of its collection."""
+    """Return the sweep of a task factory, or the tasks of its collection."""
     if not check_keys(place, _KEYS["parametricSweep"], only_mapping=True):
         return None, ()
     kind = place.get("type")
@@ -41,7 +41,7 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
         return None, ()
     keys = next((keys for name, keys in _KEYS.items() if name.lower() == str(kind.plain).lower()), None)
     if keys is None:
-        kind.report(f"{shown(kind.plain)} is no kind of task factory" + one_of(str(kind.plain), _KEYS))
+        kind.report(f"{shown(kind.plain)} is not a kind of task factory" + one_of(str(kind.plain), _KEYS))
         return None, ()
     check_keys(place, keys)
     if "tasks" in keys:
@@ -54,9 +54,10 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
 
 
 def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[TaskSpec, ...]]:
-    """The sweep, or the tasks of the collection, that a ``taskFactory`` given as data means.
+    """Return the sweep or the tasks of a ``taskFactory`` given as data.
 
-    Raises ScenarioError with every mistake in it.
+    Raises:
+        ScenarioError: It has mistakes; all of them are listed.
     """
     document = Document("taskFactory")
     tree = parse(json.dumps(body), document.report)
@@ -67,9 +68,9 @@ def factory_of(body: Mapping[str, Plain]) -> tuple[TaskFactory | None, tuple[Tas
 
 
 def check_keys(place: DocumentPlace, known: tuple[str, ...], *, only_mapping: bool = False) -> bool:
-    """Whether it is a mapping; keys that do not exist are reported."""
+    """Return whether the value is a mapping; report unknown keys."""
     if not isinstance(place.tree.value, dict):
-        place.report(f"should be a mapping with {', '.join(known)}")
+        place.report(f"must be a mapping with {', '.join(known)}")
         return False
     for name, inner in place.items() if not only_mapping else ():
         if name not in known:
@@ -115,7 +116,7 @@ def _has_sound_patterns(template: DocumentPlace, parameters: int) -> bool:
 def _read_ranges(place: DocumentPlace) -> list[range] | None:
     entries = list(place.entries())
     if not entries:
-        place.report("should be a list of parameter sets, such as [{start: 1, end: 200}]")
+        place.report("must be a list of parameter sets, such as [{start: 1, end: 200}]")
         return None
     ranges = [_read_range(entry) for entry in entries]
     found = [parameter for parameter in ranges if parameter is not None]
@@ -129,7 +130,7 @@ def _read_ranges(place: DocumentPlace) -> list[range] | None:
 
 
 def _length(parameter: range) -> int:
-    """``len`` for ranges of any length."""
+    """Return ``len`` of a range of any length."""
     return max(
         0, (parameter.stop - parameter.start + parameter.step - (1 if parameter.step > 0 else -1)) // parameter.step
     )
@@ -143,7 +144,7 @@ def _read_range(place: DocumentPlace) -> range | None:
         inner = place.get(name)
         value = inner.plain if inner is not None else None
         if inner is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            inner.report("should be a whole number")
+            inner.report("must be a whole number")
             return None
         if isinstance(value, int):
             numbers[name] = value
@@ -153,6 +154,6 @@ def _read_range(place: DocumentPlace) -> range | None:
     start, end, step = numbers["start"], numbers["end"], numbers["step"]
     if step == 0 or (end - start) * step < 0:
         wrong = place.get("step") or place.get("end") or place
-        wrong.report(f"from {start} one never comes to {end} in steps of {step}")
+        wrong.report(f"steps of {step} from {start} never reach {end}")
         return None
     return range(start, end + (1 if step > 0 else -1), step)

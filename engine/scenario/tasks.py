@@ -1,4 +1,4 @@
-"""The tasks that a job of the scenario is added with: listed ones, and those of its factory."""
+"""The tasks of a scenario's job: listed ones, and those of its factory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from engine.specs.task import TaskSpec
 
 Listed = tuple[tuple[DocumentPlace, TaskSpec], ...]
 
-# Said of all tasks of a factory at once, by their ids.
+# Reported for all tasks of a factory at once, by their ids.
 _SAME_ID = ("TaskIdSameAsJobPreparationTask", "TaskIdSameAsJobReleaseTask")
 
 
 def read_job_tasks(place: DocumentPlace, spec: JobSpec | None) -> tuple[tuple[TaskSpec, ...], TaskFactory | None]:
-    """The listed tasks and the sweep of a job; ``spec`` None, for a job with a mistake, leaves some checks out."""
+    """Return the listed tasks and the sweep of a job; some checks need ``spec``, which is None for a malformed job."""
     listed_place, factory_place = place.get("tasks"), place.get("taskFactory")
     listed = read_tasks(listed_place) if listed_place is not None else ()
     factory = None
@@ -32,7 +32,7 @@ def read_job_tasks(place: DocumentPlace, spec: JobSpec | None) -> tuple[tuple[Ta
 
 
 def _check_listed(listed: Listed, spec: JobSpec | None) -> list[tuple[str, str]]:
-    """Report what is wrong with listed tasks; returned are the ids that are taken, and by what."""
+    """Report mistakes in listed tasks; return the taken ids and their owners."""
     own = _special_ids(spec) if spec is not None else []
     taken = Ids()
     if spec is not None and spec.job_manager_task is not None:
@@ -54,7 +54,7 @@ def _check_factory(
         k = factory.ordinal_of(task_id)
         if k is not None:
             at = template.get("id") or template
-            at.report(f"task {k} of the factory gets the id {factory.task_id(k)!r}, which is taken by {what}")
+            at.report(f"task {k} of the factory has the id {factory.task_id(k)!r}, which is taken by {what}")
     if spec is None:
         return
     for k in factory.samples():
@@ -65,7 +65,7 @@ def _check_factory(
 
 
 def _special_ids(spec: JobSpec) -> list[tuple[str, str]]:
-    """The ids in a job that its tasks may not have, and whose they are."""
+    """Return the ids of the job's special tasks, which its tasks may not have, with their owners."""
     special = (
         (spec.job_preparation_task, "the job preparation task"),
         (spec.job_release_task, "the job release task"),

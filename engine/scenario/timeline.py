@@ -1,4 +1,4 @@
-"""Reading ``timeline``: when, and what is done then."""
+"""Reading ``timeline``: commands and faults by time or condition."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _CODE = re.compile(r"[A-Z][A-Za-z0-9]{1,79}", re.ASCII)
 def read_timeline(
     place: DocumentPlace, start: datetime, asked: Asked
 ) -> Iterator[tuple[DocumentPlace, TimelineEntry | None]]:
-    """The places of the entries and what they say; None for one with a mistake, which is reported.
+    """Yield each entry with its place; None for one with a mistake, which is reported.
 
     Subjects of ``when`` are added to ``asked``.
     """
     if not isinstance(place.tree.value, list):
-        place.report("should be a list of entries such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
+        place.report("must be a list of entries such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
     for index, entry in enumerate(place.entries()):
         yield entry, _read_entry(entry, index, start, asked)
 
 
 def _read_entry(place: DocumentPlace, index: int, start: datetime, asked: Asked) -> TimelineEntry | None:
     if not isinstance(place.tree.value, dict):
-        place.report("should be a mapping such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
+        place.report("must be a mapping such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
         return None
     before = len(place.document.problems)
     operations = []
@@ -44,11 +44,11 @@ def _read_entry(place: DocumentPlace, index: int, start: datetime, asked: Asked)
         if name in COMMANDS:
             operations.append((name, inner))
         elif name not in _TIMING:
-            inner.report(f"{shown(name)} is no operation" + one_of(name, (*COMMANDS, *_TIMING)), key=True)
+            inner.report(f"{shown(name)} is not an operation" + one_of(name, (*COMMANDS, *_TIMING)), key=True)
     at_ms, when, after_ms = _read_timing(place, start, asked)
     refused = _read_refused(place)
     if not operations and len(place.document.problems) == before:
-        place.report("names no operation to do, such as rebootNode: {poolId: shared, node: 0}")
+        place.report("names no operation, such as rebootNode: {poolId: shared, node: 0}")
     for name, inner in operations[1:]:
         inner.report(
             f"{shown(name)} is a second operation beside {operations[0][0]!r}: make it an entry of its own", key=True
@@ -65,9 +65,9 @@ def _read_timing(place: DocumentPlace, start: datetime, asked: Asked) -> tuple[i
     if at is not None and when is not None:
         when.report("an entry has 'at' or 'when', not both", key=True)
     elif at is None and when is None:
-        place.report("says neither 'at' (a time) nor 'when' (a condition)")
+        place.report("needs 'at' (a time) or 'when' (a condition)")
     if after is not None and when is None:
-        after.report("'after' counts from a 'when', and there is none" + (": add it to 'at'" if at else ""), key=True)
+        after.report("'after' needs a 'when'" + (": add it to 'at'" if at else ""), key=True)
     at_ms = read_time(at, start) if at is not None else None
     after_ms = read_time(after, start) if after is not None else None
     return at_ms, read_condition(when, asked) if when is not None else None, after_ms or 0
@@ -79,7 +79,7 @@ def _read_refused(place: DocumentPlace) -> str | None:
         return None
     code = refused.plain
     if not isinstance(code, str) or not _CODE.fullmatch(code):
-        refused.report("should be the code of the refusal that is expected, such as PoolBeingResized")
+        refused.report("must be the code of the refusal that is expected, such as PoolBeingResized")
         return None
     return code
 

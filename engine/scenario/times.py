@@ -1,4 +1,4 @@
-"""Times as people write them: from the start of the scenario, or by the calendar."""
+"""Times as written by people: relative to the start of the scenario, or absolute."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ _FORMS = "a time is a duration from the start (PT5M), plain seconds (300) or a U
 
 
 def parse_time(text: str | float, start: datetime) -> int:
-    """Milliseconds after ``start`` of a TIME: an ISO 8601 duration, plain seconds, or an absolute UTC time.
+    """Return a TIME in ms after ``start``: an ISO 8601 duration, plain seconds, or an absolute UTC time.
 
-    Raises ValueError, with a sentence for the user, for anything else and for a time before ``start``.
     Digits beyond the millisecond are cut off.
+
+    Raises:
+        ValueError: The text is not a time, or lies before ``start``. The message is for the user.
     """
     ms = _milliseconds(str(text).strip(), start)
     if ms < 0:
@@ -42,4 +44,4 @@ def _milliseconds(text: str, start: datetime) -> int:
     try:
         return (parse_utc(text) - start) // timedelta(milliseconds=1)
     except (ValueError, OverflowError):
-        raise ValueError(f"{text!r} is no time: {_FORMS}") from None
+        raise ValueError(f"{text!r} is not a time: {_FORMS}") from None

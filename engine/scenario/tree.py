@@ -1,9 +1,8 @@
-"""A YAML text as a tree of values that remember where they stand.
+"""Parsing YAML into a tree of values with their positions.
 
-Scalars are read by the core schema of YAML 1.2, which is JSON's: ``on``, ``no``, ``08:30``, ``1_000`` and
-times are text. Mapping keys are always text, because JSON's are. The tree is built from parser events
-without recursion, and nesting, size and what aliases expand to are limited: whatever is fed in, reading
-it ends soon, with a tree or with a problem that has a line and a column.
+Scalars follow the core schema of YAML 1.2, which is JSON's: ``on``, ``no``, ``08:30``, ``1_000`` and times are text.
+Keys of mappings are text, as in JSON. The tree is built from parser events without recursion, and nesting, size and
+the expansion of aliases are limited: any input is read quickly, to a tree or to a problem with line and column.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _LEADING_BLANKS = re.compile(r"^[ \t]+", re.MULTILINE)
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-_NO_KEYS: dict[str, Position] = {}  # of all values that are no mappings
+_NO_KEYS: dict[str, Position] = {}  # of all values that are not mappings
 
 
 @dataclass(slots=True, eq=False)
@@ -70,7 +69,7 @@ class Tree:
 
     @property
     def plain(self) -> Plain:
-        """The value as JSON has it. Made once: what an alias repeats is shared and must not be changed."""
+        """The value as JSON. It is cached, and shared between aliases, so it must not be changed."""
         if not self._has_plain:
             if isinstance(self.value, list):
                 self._plain = [inner.plain for inner in self.value]
@@ -83,12 +82,12 @@ class Tree:
 
 
 class ReadingStopped(Exception):
-    """It makes no sense to read on; the problem is reported already."""
+    """Reading cannot go on; the problem is already reported."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A list or mapping whose end has not come yet; ``key`` waits for its value, its text is None for ``<<``."""
+    """A list or mapping that is not complete. ``key`` waits for its value; its text is None for ``<<``."""
 
     tree: Tree
     key: tuple[str | None, Position] | None = None
@@ -96,7 +95,7 @@ class _Open:
 
 
 class _Builder:
-    """Turns parser events into one tree; everything wrong on the way is reported, not raised."""
+    """A builder of a tree from parser events; it reports mistakes instead of raising them."""
 
     def __init__(self, report: Callable[[str, Position], None]) -> None:
         self._report = report
@@ -107,7 +106,7 @@ class _Builder:
         self.root: Tree | None = None
 
     def feed(self, event: yaml.Event) -> None:
-        """Take the next event of the parser; raises ReadingStopped when it makes no sense to go on."""
+        """Process the next event of the parser. Raises ReadingStopped if it cannot go on."""
         if isinstance(event, yaml.ScalarEvent):
             self._take_scalar(event, _position(event.start_mark))
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -147,11 +146,11 @@ class _Builder:
         tree = self._anchors.get(name)
         if tree is None:
             self._report(
-                f"no anchor {shown(name)} stands before this alias" + did_you_mean(name, self._anchors), position
+                f"no anchor {shown(name)} is defined before this alias" + did_you_mean(name, self._anchors), position
             )
             tree = Tree(position, None)
         elif tree.is_open:
-            self._stop(f"the alias {shown(name)} stands inside the value that it repeats: that has no end", position)
+            self._stop(f"the alias {shown(name)} is inside the value that it repeats, without end", position)
         if not self._awaits_key():
             self._add(tree, position)
         elif isinstance(tree.value, str):
@@ -163,7 +162,7 @@ class _Builder:
         if self._awaits_key():
             self._stop("a key must be a word, not a list or a mapping", position)
         if event.tag not in _COLLECTION_TAGS:
-            self._report(f"the tag {shown(event.tag)} means nothing here: remove it", position)
+            self._report(f"the tag {shown(event.tag)} has no meaning here: remove it", position)
         if len(self._stack) >= DEPTH_LIMIT:
             self._stop(f"nested more than {DEPTH_LIMIT} levels deep", position)
         is_mapping = isinstance(event, yaml.MappingStartEvent)
@@ -180,7 +179,7 @@ class _Builder:
         self._add(closed.tree, closed.tree.position)
 
     def _add(self, tree: Tree, position: Position) -> None:
-        """Put a finished value where it belongs: the open list, the open mapping, or the document itself."""
+        """Add a finished value to the open list or mapping, or make it the document."""
         if not self._stack:
             self.root = tree
             return
@@ -200,7 +199,7 @@ class _Builder:
         assert isinstance(parent.value, dict)
         if key in parent.value:
             self._report(
-                f"the key {shown(key)} stands here a second time, first on line {parent.keys[key].line}", key_position
+                f"the key {shown(key)} is a duplicate, first used on line {parent.keys[key].line}", key_position
             )
             return
         parent.value[key] = tree
@@ -208,7 +207,7 @@ class _Builder:
         self._grow(parent, tree, key_position)
 
     def _merge(self, target: Tree, source: Tree, position: Position) -> None:
-        """Add the entries of ``source`` that ``target`` does not have; in a list the earlier mapping wins."""
+        """Add the entries of ``source`` that ``target`` lacks; in a list the earlier mapping wins."""
         if isinstance(source.value, list):
             for inner in source.value:
                 if isinstance(inner.value, list):
@@ -243,7 +242,7 @@ class _Builder:
             return value
         wanted = _TAGS.get(event.tag)
         if wanted is None:
-            self._report(f"the tag {shown(event.tag)} means nothing here: remove it", position)
+            self._report(f"the tag {shown(event.tag)} has no meaning here: remove it", position)
         elif not isinstance(value, wanted):
             self._report(f"{shown(text)} is no {event.tag.rpartition(':')[2]}, as its tag says", position)
         return value
@@ -266,7 +265,7 @@ class _Builder:
 
 
 class _YamlMark(Protocol):
-    """A position of PyYAML's, of which there are two kinds; both count from 0."""
+    """A position of PyYAML's, which has two classes for it; both count from 0."""
 
     @property
     def line(self) -> int: ...
@@ -289,7 +288,7 @@ def _joined(surrogates: re.Match[str]) -> str:
 
 
 def _as_yaml(text: str) -> str:
-    """JSON that YAML does not take as it is, made YAML: tabs at the start of a line, surrogate pairs in escapes."""
+    """Return JSON as valid YAML: without tabs for indentation and surrogate pairs in escapes."""
     if not text.lstrip().startswith(("{", "[")):
         return text
     text = _LEADING_BLANKS.sub(lambda blanks: blanks[0].replace("\t", " "), text)
@@ -297,7 +296,7 @@ def _as_yaml(text: str) -> str:
 
 
 def _syntax(error: yaml.MarkedYAMLError, position: Position, text: str) -> str:
-    """What the parser says, in a sentence, with a way out for the commonest mistakes."""
+    """Return the parser's message as a sentence, with advice for the most common mistakes."""
     message = ", ".join(part for part in (error.context, error.problem) if part) or "this is not YAML"
     lines = text.splitlines()[: position.line]
     if len(lines) == position.line and lines[-1][position.column - 1 : position.column] == "\t":
@@ -308,7 +307,7 @@ def _syntax(error: yaml.MarkedYAMLError, position: Position, text: str) -> str:
 
 
 def parse(text: str, report: Callable[[str, Position], None]) -> Tree | None:
-    """The tree of a YAML text; None when it is empty or cannot be read to its end, which is then reported."""
+    """Return the tree of a YAML text, or None if it is empty or cannot be read to its end, which is reported."""
     text = _as_yaml(text.removeprefix("\ufeff"))
     unprintable = _UNPRINTABLE.search(text)
     if unprintable:
@@ -326,7 +325,7 @@ def parse(text: str, report: Callable[[str, Position], None]) -> Tree | None:
         position = _position(error.problem_mark or error.context_mark)
         report(_syntax(error, position, text), position)
         return None
-    except (yaml.YAMLError, ValueError) as error:  # without a position: odd escapes and directives
+    except (yaml.YAMLError, ValueError) as error:  # odd escapes and directives have no position
         report(f"this is not YAML: {error}", Position(1, 1))
         return None
     return builder.root

@@ -1,15 +1,15 @@
-"""Words for problems: what was given, in short, and the nearest right name."""
+"""Parts of messages: a short form of a value, and the nearest name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-_LONGEST = 100  # comparing takes the product of the lengths; nobody misspells a name as long as this
+_LONGEST = 100  # the cost is the product of the lengths, and names are shorter than this
 
 
 def shown(value: object) -> str:
-    """A value in a message: short, and as the file would have it."""
+    """Return a short form of a value as in the file."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list | tuple):
@@ -21,7 +21,7 @@ def shown(value: object) -> str:
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
-    """The name most like ``word``, compared without regard to case; None when none is like it."""
+    """Return the name most similar to ``word``, without regard to case, or None."""
     if len(word) > _LONGEST:
         return None
     by_folded = {name.casefold(): name for name in names}
@@ -30,13 +30,13 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """``: did you mean 'x'?``, to be put behind a message; empty when no name is near."""
+    """Return ``: did you mean 'x'?``, or an empty text if no name is near."""
     near = nearest(word, names)
     return f": did you mean {shown(near)}?" if near else ""
 
 
 def one_of(word: str, names: Iterable[str]) -> str:
-    """Like ``did_you_mean``, but lists a few names when none is near."""
+    """Return ``did_you_mean``, or a list of a few names if none is near."""
     listed = list(names)
     if nearest(word, listed) or not listed:
         return did_you_mean(word, listed)

@@ -49,7 +49,7 @@ class _QuoteIt:
         return core_schema.custom_error_schema(
             handler(source),
             custom_error_type="text_type",
-            custom_error_message="should be text; put a number, a date, true or false in quotes to make it text",
+            custom_error_message="must be text; put a number, a date, true or false in quotes to make it text",
         )
 
 
@@ -136,7 +136,8 @@ def _when_written(value: str | None, info: SerializationInfo) -> str | None:
 Secret = Annotated[Text, PlainSerializer(_when_written)]
 
 
-def _accepted_names(field: FieldInfo) -> tuple[str, ...]:
+def accepted_names(field: FieldInfo) -> tuple[str, ...]:
+    """Return the names of a property on the wire, the newest first."""
     alias = field.validation_alias
     if isinstance(alias, AliasChoices):
         return tuple(choice for choice in alias.choices if isinstance(choice, str))
@@ -164,7 +165,7 @@ class Spec(BaseModel):
             name
             for field in cls.model_fields.values()
             if _DURATION_SCHEMA in field.metadata
-            for name in _accepted_names(field)
+            for name in accepted_names(field)
         )
 
     @classmethod
@@ -222,5 +223,5 @@ def wire_names(model: type[BaseModel]) -> tuple[str, ...]:
 
     If pydantic reports one of them as ``extra_forbidden``, it is a second name of a property that is given already.
     """
-    names = [name for field in model.model_fields.values() for name in _accepted_names(field)]
+    names = [name for field in model.model_fields.values() for name in accepted_names(field)]
     return (*names, *getattr(model, "OLDER_NAMES", ()))

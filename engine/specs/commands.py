@@ -56,7 +56,7 @@ class OnNode(OnPool, abstract=True):
     @model_validator(mode="after")
     def _names_one_node(self) -> Self:
         if (self.node_id is None) == (self.node is None):
-            raise ValueError("should name one node, by nodeId or by node, its index")
+            raise ValueError("must name one node, by nodeId or by its index, node")
         return self
 
 
@@ -93,7 +93,7 @@ NodeName = Annotated[
 
 def _keeps_no_data(option: Deallocation) -> Deallocation:
     if option is Deallocation.RETAINED_DATA:
-        raise ValueError("should be requeue, terminate or taskcompletion")
+        raise ValueError("must be requeue, terminate or taskcompletion")
     return option
 
 

@@ -213,7 +213,7 @@ expect:
   - {poolId: ap01234567-89AB-CDEF-0123-456789ABCDEF, state: active}
 """
     assert load("s", text=text).expect[0].condition.subject.pool_id.startswith("ap")
-    with pytest.raises(ScenarioError, match="can make the pool 'ap1'"):
+    with pytest.raises(ScenarioError, match="creates the pool 'ap1'"):
         load("s", text=text.replace("ap01234567-89AB-CDEF-0123-456789ABCDEF", "ap1"))
 
 

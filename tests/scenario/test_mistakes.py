@@ -29,17 +29,17 @@ ONE_MISTAKE = [
     ("", 1, 1, "", "empty"),
     ("# only a comment\n", 1, 1, "", "empty"),
     ("~\n", 1, 1, "", "empty"),
-    ("- a\n", 1, 1, "", "should be a mapping"),
-    ("text\n", 1, 1, "", "should be a mapping"),
+    ("- a\n", 1, 1, "", "must be a mapping"),
+    ("text\n", 1, 1, "", "must be a mapping"),
     ("scenario: [s\n", 2, 1, "", "expected ',' or ']'"),
     ("scenario: s\n\tseed: 1\n", 2, 1, "", "spaces"),
     ("scenario: s: t\n", 1, 12, "", "need quotes"),
-    (HEAD + "seed: 1\nseed: 2\n", 3, 1, "", "second time, first on line 2"),
+    (HEAD + "seed: 1\nseed: 2\n", 3, 1, "", "is a duplicate, first used on line 2"),
     (HEAD + "--- \nscenario: t\n", 2, 1, "", "one document"),
     (HEAD + "account: *nobody\n", 2, 10, "", "no anchor 'nobody'"),
-    (HEAD + "account: &a {name: *a}\n", 2, 20, "", "no end"),
+    (HEAD + "account: &a {name: *a}\n", 2, 20, "", "without end"),
     (HEAD + "? [a]\n: 1\n", 2, 3, "", "a key must be a word"),
-    (HEAD + "account: !!python/name:os.system\n", 2, 10, "", "means nothing here"),
+    (HEAD + "account: !!python/name:os.system\n", 2, 10, "", "has no meaning here"),
     (HEAD + "description: a\x07b\n", 2, 15, "", "U+0007"),
     (HEAD + "seed: .nan\n", 2, 7, "", "not a finite number"),
     (HEAD + "seed: 1e999\n", 2, 7, "", "not a finite number"),
@@ -47,11 +47,11 @@ ONE_MISTAKE = [
     (HEAD + "account: " + "[" * 200 + "]" * 200 + "\n", 2, 109, "", "levels deep"),
     # the run as a whole
     ("seed: 1\n", 1, 1, "scenario", "missing"),
-    ("scenario: 5\n", 1, 11, "scenario", "should be text"),
+    ("scenario: 5\n", 1, 11, "scenario", "must be text"),
     (HEAD + "sede: 1\n", 2, 1, "sede", "did you mean 'seed'?"),
     (HEAD + "seed: '7'\n", 2, 7, "seed", "whole number"),
-    (HEAD + "startTime: noon\n", 2, 12, "startTime", "should be a UTC time"),
-    (HEAD + "startTime: 0001-01-01T00:00:00+14:00\n", 2, 12, "startTime", "should be a UTC time"),
+    (HEAD + "startTime: noon\n", 2, 12, "startTime", "must be a UTC time"),
+    (HEAD + "startTime: 0001-01-01T00:00:00+14:00\n", 2, 12, "startTime", "must be a UTC time"),
     (HEAD + "until: later\n", 2, 8, "until", "PT5M"),
     (HEAD + "until: -5\n", 2, 8, "until", "before the start"),
     (HEAD + "options: {classicNodeId: true}\n", 2, 11, "options.classicNodeId", "did you mean 'classicNodeIds'?"),
@@ -80,8 +80,8 @@ ONE_MISTAKE = [
         "did you mean 'size'?",
     ),
     # bodies
-    (HEAD + "pools: {id: p}\n", 2, 8, "pools", "should be a list"),
-    (HEAD + "pools:\n  - p\n", 3, 5, "pools[0]", "should be a mapping"),
+    (HEAD + "pools: {id: p}\n", 2, 8, "pools", "must be a list"),
+    (HEAD + "pools:\n  - p\n", 3, 5, "pools[0]", "must be a mapping"),
     (HEAD + "pools:\n  - {id: p, targetDedicatedNodes: 1}\n", 3, 5, "pools[0].vmSize", "missing"),
     (
         BASE.replace("targetDedicatedNodes", "targetDedicatedNode"),
@@ -142,7 +142,7 @@ ONE_MISTAKE = [
         3,
         80,
         "pools[0].maxTasksPerNode",
-        "should be 1 to 8",
+        "must be 1 to 8",
     ),
     (BASE.replace("{id: j,", "{id: j, priority: 2000,"), 5, 23, "jobs[0].priority", "OutOfRangePriority"),
     (
@@ -182,21 +182,21 @@ def test_a_mistake_is_reported_where_it_is(text, line, column, path, message):
 
 TIMELINE = [
     ("{at: PT5M}", 5, "", "names no operation"),
-    ("{rebootNode: {poolId: p, node: 0}}", 5, "", "neither 'at' (a time) nor 'when'"),
+    ("{rebootNode: {poolId: p, node: 0}}", 5, "", "needs 'at' (a time) or 'when'"),
     ("{at: PT5M, rebotNode: {poolId: p, node: 0}}", 16, ".rebotNode", "did you mean 'rebootNode'?"),
     ("{at: PT5M, rebootNode: {poolId: p, node: -1}}", 46, ".rebootNode.node", "at least 0"),
     ("{at: PT5M, rebootNode: {poolId: p, node: 0, force: true}}", 49, ".rebootNode.force", "does not exist"),
     ("{at: PT5M, rebootNode: {poolId: p}}", 28, ".rebootNode", "name one node"),
     ("{at: PT5M, deleteJob: {jobId: j}, deletePool: {poolId: p}}", 39, ".deletePool", "second operation"),
     ("{at: PT5M, when: {jobId: j, state: completed}, deleteJob: {jobId: j}}", 16, ".when", "not both"),
-    ("{at: PT5M, after: PT1M, deleteJob: {jobId: j}}", 16, ".after", "'after' counts from a 'when'"),
+    ("{at: PT5M, after: PT1M, deleteJob: {jobId: j}}", 16, ".after", "'after' needs a 'when'"),
     ("{at: 2025-01-05T08:00:00Z, deleteJob: {jobId: j}}", 10, ".at", "before the start"),
     ("{at: [5], deleteJob: {jobId: j}}", 10, ".at", "must be a time"),
     ("{at: PT5M, refused: 404, deleteJob: {jobId: j}}", 25, ".refused", "PoolBeingResized"),
     ("{when: {jobId: jj, state: completed}, deleteJob: {jobId: j}}", 20, ".when.jobId", "did you mean 'j'?"),
-    ("{when: {jobId: j}, deleteJob: {jobId: j}}", 6, ".when", "says nothing about the job"),
+    ("{when: {jobId: j}, deleteJob: {jobId: j}}", 6, ".when", "expects nothing of the job"),
     ("{at: 5, addTasks: {jobId: j, tasks: [{id: a}]}}", 42, ".addTasks.tasks[0].commandLine", "missing"),
-    ("deleteJob", 5, "", "should be a mapping"),
+    ("deleteJob", 5, "", "must be a mapping"),
 ]
 
 
@@ -211,9 +211,9 @@ EXPECT = [
     ("{jobId: j, state: complete}", 23, ".state", "did you mean 'completed'?"),
     ("{jobId: j, status: completed}", 16, ".status", "did you mean 'state'?"),
     ("{jobId: j, exitCode: 0}", 16, ".exitCode", "only of a task"),
-    ("{jobId: k, state: completed}", 13, ".jobId", "no part of the scenario can make the job 'k'"),
-    ("{jobId: j, taskId: tt, state: completed}", 24, ".taskId", "can make the task 'tt': did you mean 't'?"),
-    ("{poolId: pp, cost: 1}", 14, ".poolId", "can make the pool 'pp': did you mean 'p'?"),
+    ("{jobId: k, state: completed}", 13, ".jobId", "no part of the scenario creates the job 'k'"),
+    ("{jobId: j, taskId: tt, state: completed}", 24, ".taskId", "creates the task 'tt': did you mean 't'?"),
+    ("{poolId: pp, cost: 1}", 14, ".poolId", "creates the pool 'pp': did you mean 'p'?"),
     ("{taskId: t, state: completed}", 5, "", "jobId is missing"),
     ("{jobId: j, poolId: p, state: completed}", 16, ".poolId", "second subject"),
     ("{poolId: p, node: -1, state: idle}", 23, ".node", "from 0"),
@@ -227,9 +227,9 @@ EXPECT = [
     ("{events: {TaskStateChange: 1}}", 15, ".events.TaskStateChange", "did you mean 'TaskStateChanged'?"),
     ("{poolId: p, node: 0, file: {a: 5}}", 36, ".file.a", "in quotes"),
     ("{jobId: j, state: completed, within: soon}", 42, ".within", "PT5M"),
-    ("{within: PT1H}", 5, "", "says nothing about the run"),
+    ("{within: PT1H}", 5, "", "expects nothing of the run"),
     ("{jobId: 5, state: completed}", 13, ".jobId", "write '5'"),
-    ("{jobScheduleId: s, state: active}", 21, ".jobScheduleId", "can make the job schedule 's'"),
+    ("{jobScheduleId: s, state: active}", 21, ".jobScheduleId", "creates the job schedule 's'"),
     ("{jobScheduleId: s, jobId: j, state: active}", 24, ".jobId", "second subject"),
     ("{makespan: forever}", 16, ".makespan", "PT2H"),
 ]
@@ -243,7 +243,7 @@ def test_a_mistake_in_an_expectation(entry, column, path, message):
 
 
 FACTORY = [
-    ("{type: sweep}", 3, ".type", "is no kind of task factory"),
+    ("{type: sweep}", 3, ".type", "is not a kind of task factory"),
     ("{type: parametricSweep, repeatTask: {commandLine: x}}", 3, ".parameterSets", "missing"),
     ("{type: parametricSweep, parameterSets: [{start: 1, end: 2}]}", 3, ".repeatTask", "missing"),
     ("{type: parametricSweep, parameterSets: [{start: 1}], repeatTask: {commandLine: x}}", 3, ".end", "missing"),
@@ -251,7 +251,7 @@ FACTORY = [
         "{type: parametricSweep, parameterSets: [{start: 1, end: 0}], repeatTask: {commandLine: x}}",
         3,
         "",
-        "never comes",
+        "never reach",
     ),
     (
         "{type: parametricSweep, parameterSets: [{start: 1, end: 99999999}], repeatTask: {commandLine: x}}",
@@ -294,7 +294,7 @@ FACTORY = [
         "{type: parametricSweep, parameterSets: [{start: 1, end: 9}], repeatTask: {id: 'x y{0}', commandLine: x}}",
         3,
         ".id",
-        "is no id",
+        "is not an id",
     ),
 ]
 
@@ -313,7 +313,7 @@ def test_tasks_of_the_factory_and_listed_ones_may_not_share_an_id():
         " repeatTask: {id: 'T-{0}', commandLine: x}}, tasks: [{id: t-7,",
     )
     (problem,) = mistakes(text)
-    assert "task 6 of the factory gets the id 'T-7'" in problem.message
+    assert "task 6 of the factory has the id 'T-7'" in problem.message
     assert problem.path == "jobs[0].taskFactory.repeatTask.id"
 
 

@@ -44,7 +44,7 @@ def test_a_time_or_a_distribution_is_read_and_written(given, kind, values):
         ({"triangular": [1, 5, 4]}, "in this order"),
         ({"normal": ["PT40S", -1]}, "negative"),
         ({"lognormal": ["PT3M", "PT1S"]}, "sigma"),
-        ({"lognormal": ["PT3M", 11]}, "sigma should be 10 or less"),
+        ({"lognormal": ["PT3M", 11]}, "sigma must be 10 or less"),
         ({"choice": []}, "a list of times"),
         ({"weibull": [1, 2]}, "lognormal"),
         ({"uniform": [1, 2], "normal": [1, 2]}, "one of"),

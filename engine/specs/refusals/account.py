@@ -21,10 +21,10 @@ def certificate_refusals(certificate: Certificate, path: Path = ()) -> list[Refu
     """Return what the service refuses in a certificate (CERT-1)."""
     refusals = []
     if not _THUMBPRINT.fullmatch(certificate.thumbprint):
-        reason = f"{certificate.thumbprint!r} is no thumbprint: hexadecimal digits make one"
+        reason = f"{certificate.thumbprint!r} is not a thumbprint: use hexadecimal digits"
         refusals.append(invalid((*path, "thumbprint"), reason))
     if certificate.thumbprint_algorithm.lower() != "sha1":
-        reason = f"is {certificate.thumbprint_algorithm!r}, sha1 is the only one there is"
+        reason = f"is {certificate.thumbprint_algorithm!r}, only sha1 is supported"
         refusals.append(invalid((*path, "thumbprintAlgorithm"), reason))
     if certificate.password is not None and certificate.certificate_format is CertificateFormat.CER:
         refusals.append(invalid((*path, "password"), "is for the format pfx only: a cer file has no private key"))

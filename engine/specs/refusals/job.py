@@ -150,12 +150,12 @@ def _below(name: str, refusals: list[Refusal]) -> Iterator[Refusal]:
 
 def _priority(priority: int) -> Iterator[Refusal]:
     if not -1000 <= priority <= 1000:
-        yield Refusal("OutOfRangePriority", ("priority",), f"is {priority}, should be -1000 to 1000")
+        yield Refusal("OutOfRangePriority", ("priority",), f"is {priority}, must be -1000 to 1000")
 
 
 def _parallel_tasks(limit: int) -> Iterator[Refusal]:
     if limit == 0 or limit < -1:
-        yield invalid(("maxParallelTasks",), f"is {limit}, should be -1 (no limit) or 1 and more")
+        yield invalid(("maxParallelTasks",), f"is {limit}, must be -1 (no limit) or 1 and more")
 
 
 def _job_manager(job: JobSpecification) -> Iterator[Refusal]:
@@ -187,12 +187,12 @@ def _release(task: JobReleaseTask | None, preparation: JobPreparationTask | None
     if preparation is None:
         yield invalid(path, "a job release task needs a jobPreparationTask on the job")
     elif task.id.lower() == preparation.id.lower():
-        yield invalid((*path, "id"), f"the job preparation task is called {task.id!r} too")
+        yield invalid((*path, "id"), f"the job preparation task is also called {task.id!r}")
     yield from id_refusals(task.id, (*path, "id"))
     yield from command_line_refusals(task, path)
     limit = task.max_wall_clock_time
     if limit is None or limit > 15 * MINUTE_MS:
-        yield invalid((*path, "maxWallClockTime"), f"is {format_duration(limit)}, should be PT15M or less")
+        yield invalid((*path, "maxWallClockTime"), f"is {format_duration(limit)}, must be PT15M or less")
 
 
 def _changed_pool(info: PoolInfo) -> Iterator[Refusal]:
@@ -236,7 +236,7 @@ def _special_ids(task_id: str, job: JobSpecification, path: Path) -> Iterator[Re
 def _output_files(files: tuple[OutputFile, ...], path: Path) -> Iterator[Refusal]:
     for index, file in enumerate(files):
         if not file.file_pattern:
-            yield invalid((*path, index, "filePattern"), "should not be empty")
+            yield invalid((*path, index, "filePattern"), "must not be empty")
 
 
 def _multi_instance(settings: MultiInstanceSettings | None, required_slots: int) -> Iterator[Refusal]:
@@ -246,7 +246,7 @@ def _multi_instance(settings: MultiInstanceSettings | None, required_slots: int)
     yield from at_least_refusals(settings.number_of_instances, 1, (*path, "numberOfInstances"))
     yield from resource_files_refusals(settings.common_resource_files, (*path, "commonResourceFiles"))
     if required_slots > 1:
-        yield invalid(("requiredSlots",), f"is {required_slots}, should be 1 for a multi-instance task")
+        yield invalid(("requiredSlots",), f"is {required_slots}, must be 1 for a multi-instance task")
 
 
 def _dependencies(dependencies: TaskDependencies | None, job: JobSpecification) -> Iterator[Refusal]:
@@ -307,7 +307,7 @@ def _schedule(schedule: Schedule) -> Iterator[Refusal]:
         ("recurrenceInterval", schedule.recurrence_interval),
     ):
         if value is not None and value < MINUTE_MS:
-            yield invalid(("schedule", name), f"is {format_duration(value)}, should be PT1M or more")
+            yield invalid(("schedule", name), f"is {format_duration(value)}, must be PT1M or more")
     first, last = schedule.do_not_run_until, schedule.do_not_run_after
     if first is not None and last is not None and last < first:
         yield invalid(("schedule", "doNotRunAfter"), "is before doNotRunUntil")

@@ -29,7 +29,7 @@ def machine_refusals(spec: PoolSpecification) -> Iterator[Refusal]:
     yield from _image(machine.image_reference, (*path, "imageReference"))
     yield from _node_agent(machine, (*path, "nodeAgentSKUId"))
     if machine.windows_configuration is not None and spec.os_family is OsFamily.LINUX:
-        yield invalid((*path, "windowsConfiguration"), "should be absent from a Linux pool")
+        yield invalid((*path, "windowsConfiguration"), "must be absent from a Linux pool")
     yield from _disks(machine, (*path, "dataDisks"))
 
 
@@ -45,7 +45,7 @@ def _image(image: ImageReference, path: Path) -> Iterator[Refusal]:
         if value is not None
     ]
     if ids and (parts or len(ids) > 1):
-        yield invalid((*path, ids[-1]), f"excludes {(parts + ids)[0]}, which is given too")
+        yield invalid((*path, ids[-1]), f"excludes {(parts + ids)[0]}, which is also given")
     elif not ids:
         for name in _MARKETPLACE:
             if name not in parts:
@@ -65,9 +65,9 @@ def _disks(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Refusal
     seen: set[int] = set()
     for index, disk in enumerate(machine.data_disks):
         if not 0 <= disk.lun <= 63:
-            yield invalid((*path, index, "lun"), f"is {disk.lun}, should be 0 to 63")
+            yield invalid((*path, index, "lun"), f"is {disk.lun}, must be 0 to 63")
         if disk.lun in seen:
-            yield invalid((*path, index, "lun"), f"another disk has {disk.lun} too")
+            yield invalid((*path, index, "lun"), f"another disk also has {disk.lun}")
         seen.add(disk.lun)
         yield from at_least_refusals(disk.disk_size_gb, 1, (*path, index, "diskSizeGB"))
 
@@ -104,6 +104,6 @@ def _rolling(policy: RollingUpgradePolicy, path: Path, *, zonal: bool) -> Iterat
         ("maxUnhealthyUpgradedInstancePercent", policy.max_unhealthy_upgraded_instance_percent, 0),
     ):
         if value is not None and not least <= value <= 100:
-            yield invalid((*path, name), f"is {value}, should be {least} to 100")
+            yield invalid((*path, name), f"is {value}, must be {least} to 100")
     if policy.enable_cross_zone_upgrade is not None and not zonal:
         yield invalid((*path, "enableCrossZoneUpgrade"), "is for pools with zonal node placement only")

@@ -34,9 +34,9 @@ def network_refusals(spec: PoolSpecification, account: Account, networks: Networ
 def _vnet(settings: SimulateNetwork, account: Account, path: Path) -> Iterator[Refusal]:
     """Check that the VNet is in the account's region and that Batch may join nodes to it (NET-2)."""
     if settings.location is not None and _region(settings.location) != _region(account.location):
-        yield invalid(path, f"its VNet is in {settings.location}, should be in {account.location} like the account")
+        yield invalid(path, f"its VNet is in {settings.location}, must be in {account.location} like the account")
     if not settings.role_assignment:
-        yield invalid(path, "the principal MicrosoftAzureBatch has no role on its VNet, should be assigned one")
+        yield invalid(path, "the principal MicrosoftAzureBatch has no role on its VNet, must be assigned one")
 
 
 def _region(name: str) -> str:
@@ -57,21 +57,21 @@ def _nat_pools(pools: tuple[InboundNatPool, ...], path: Path) -> Iterator[Refusa
         for number, rule in enumerate(pool.network_security_group_rules):
             place = (*path, index, "networkSecurityGroupRules", number, "priority")
             if not 150 <= rule.priority <= 4096:
-                yield invalid(place, f"is {rule.priority}, should be 150 to 4096")
+                yield invalid(place, f"is {rule.priority}, must be 150 to 4096")
             if rule.priority in priorities:
-                yield invalid(place, f"another rule has {rule.priority} too")
+                yield invalid(place, f"another rule also has {rule.priority}")
             priorities.add(rule.priority)
 
 
 def _nat_pool(pool: InboundNatPool, path: Path) -> Iterator[Refusal]:
     first, last = pool.frontend_port_range_start, pool.frontend_port_range_end
     if not _NAT_POOL_NAME.fullmatch(pool.name):
-        yield invalid((*path, "name"), f"{pool.name!r} is no name of an endpoint")
+        yield invalid((*path, "name"), f"{pool.name!r} is not the name of an endpoint")
     if not 1 <= pool.backend_port <= 65_535 or pool.backend_port in {29_876, 29_877}:
-        yield invalid((*path, "backendPort"), f"is {pool.backend_port}, should be 1 to 65535 but not 29876 or 29877")
+        yield invalid((*path, "backendPort"), f"is {pool.backend_port}, must be 1 to 65535 but not 29876 or 29877")
     for name, port in (("frontendPortRangeStart", first), ("frontendPortRangeEnd", last)):
         if not 1 <= port <= 65_534:
-            yield invalid((*path, name), f"is {port}, should be 1 to 65534")
+            yield invalid((*path, name), f"is {port}, must be 1 to 65534")
     if first <= 55_000 and last >= 50_000:
         yield invalid((*path, "frontendPortRangeStart"), f"ports {first} to {last} touch the reserved 50000 to 55000")
     if last - first + 1 < 40:
@@ -81,9 +81,9 @@ def _nat_pool(pool: InboundNatPool, path: Path) -> Iterator[Refusal]:
 def _unlike_earlier(pool: InboundNatPool, earlier: tuple[InboundNatPool, ...], path: Path) -> Iterator[Refusal]:
     for other in earlier:
         if pool.name == other.name:
-            yield invalid((*path, "name"), f"another endpoint is called {pool.name!r} too")
+            yield invalid((*path, "name"), f"another endpoint is also called {pool.name!r}")
         if pool.backend_port == other.backend_port:
-            yield invalid((*path, "backendPort"), f"another endpoint has {pool.backend_port} too")
+            yield invalid((*path, "backendPort"), f"another endpoint also has {pool.backend_port}")
         if (
             pool.frontend_port_range_start <= other.frontend_port_range_end
             and other.frontend_port_range_start <= pool.frontend_port_range_end

@@ -44,7 +44,7 @@ def missing(path: Path, reason: str) -> Refusal:
 def id_refusals(value: str, path: Path) -> Iterator[Refusal]:
     """Check an id (GEN-1)."""
     if not _ID.fullmatch(value):
-        yield invalid(path, f"{value!r} is no id: 1 to 64 letters, digits, hyphens and underscores make one")
+        yield invalid(path, f"{value!r} is not an id: use 1 to 64 letters, digits, hyphens and underscores")
 
 
 def display_name_refusals(value: str | None, path: Path) -> Iterator[Refusal]:
@@ -71,9 +71,9 @@ def exactly_one_refusals(body: Spec, names: tuple[str, ...], path: Path) -> Iter
     """Check that exactly one of the properties ``names`` (in Python's spelling) is given."""
     given = [wire_name(name) for name in names if getattr(body, name) is not None]
     if not given:
-        yield missing(path, f"one of {', '.join(map(wire_name, names))} is needed")
+        yield missing(path, f"one of {', '.join(map(wire_name, names))} is required")
     elif len(given) > 1:
-        yield invalid((*path, given[1]), f"excludes {given[0]}, which is given too")
+        yield invalid((*path, given[1]), f"excludes {given[0]}, which is also given")
 
 
 def user_identity_refusals(user: UserIdentity, path: Path) -> Iterator[Refusal]:
@@ -91,7 +91,7 @@ def resource_files_refusals(files: Iterable[ResourceFile], path: Path) -> Iterat
         if file.http_url is not None and not file.file_path:
             yield missing((*place, "filePath"), "a file by httpUrl needs a filePath to go to")
         if file.http_url is not None and file.blob_prefix is not None:
-            yield invalid((*place, "blobPrefix"), "chooses among the blobs of a container, and httpUrl is one blob")
+            yield invalid((*place, "blobPrefix"), "selects blobs of a container, but httpUrl is a single blob")
 
 
 def command_line_refusals(body: CommandLine, path: Path = ()) -> Iterator[Refusal]:
@@ -103,11 +103,11 @@ def command_line_refusals(body: CommandLine, path: Path = ()) -> Iterator[Refusa
 def constraint_refusals(retries: int | None, path: Path) -> Iterator[Refusal]:
     """Check a retry count: -1 is unlimited, 0 is none (RETRY-3)."""
     if retries is not None and retries < -1:
-        reason = f"is {retries}; -1 (without end) and above are allowed"
+        reason = f"is {retries}; -1 (unlimited) and above are allowed"
         yield Refusal("InvalidConstraintValue", (*path, "maxTaskRetryCount"), reason)
 
 
 def at_least_refusals(value: int, least: int, path: Path) -> Iterator[Refusal]:
     """Check that a number is not smaller than ``least``."""
     if value < least:
-        yield invalid(path, f"is {value}, should be {least} or more")
+        yield invalid(path, f"is {value}, must be {least} or more")

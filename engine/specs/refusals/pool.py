@@ -91,7 +91,7 @@ def remove_nodes_refusals(command: RemoveNodes) -> list[Refusal]:
     """Return what the service refuses in a removal of nodes (RSZ-8, ACC-5)."""
     refusals = list(_timeout(command.resize_timeout))
     if not 1 <= len(command.node_list) <= 100:
-        refusals.append(invalid(("nodeList",), f"has {len(command.node_list)} nodes, should have 1 to 100"))
+        refusals.append(invalid(("nodeList",), f"has {len(command.node_list)} nodes, must have 1 to 100"))
     return refusals
 
 
@@ -124,13 +124,13 @@ def _size(spec: PoolSpecification, *, classic_size_rules: bool) -> Iterator[Refu
     if size is None:
         near = nearest_sizes(spec.vm_size)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        yield invalid(("vmSize",), f"{spec.vm_size!r} is no known VM size{hint}")
+        yield invalid(("vmSize",), f"{spec.vm_size!r} is not a known VM size{hint}")
         return
     cloud_service = spec.cloud_service_configuration is not None
     if classic_size_rules and not allowed_by_classic_size_rules(spec.vm_size, cloud_service=cloud_service):
         yield invalid(("vmSize",), f"{spec.vm_size!r} cannot be used with this configuration")
     if not 1 <= spec.task_slots_per_node <= size.max_task_slots:
-        reason = f"is {spec.task_slots_per_node}, should be 1 to {size.max_task_slots} for {spec.vm_size}"
+        reason = f"is {spec.task_slots_per_node}, must be 1 to {size.max_task_slots} for {spec.vm_size}"
         yield invalid(("taskSlotsPerNode",), reason)
 
 
@@ -143,7 +143,7 @@ def _scale(spec: PoolSpecification) -> Iterator[Refusal]:
     given = [wire_name(name) for name in targets if getattr(spec, name) is not None]
     if spec.enable_auto_scale:
         for name in given:
-            yield invalid((name,), "should be absent from a pool with enableAutoScale, whose formula sets it")
+            yield invalid((name,), "must be absent from a pool with enableAutoScale, whose formula sets it")
         if not spec.auto_scale_formula:
             yield missing(("autoScaleFormula",), "a pool with enableAutoScale needs a formula")
         return
@@ -164,12 +164,12 @@ def _targets(body: PoolSpecification | ResizePool) -> Iterator[Refusal]:
 
 def _timeout(timeout_ms: int) -> Iterator[Refusal]:
     if timeout_ms < 5 * MINUTE_MS:
-        yield invalid(("resizeTimeout",), f"is {format_duration(timeout_ms)}, should be PT5M or more")
+        yield invalid(("resizeTimeout",), f"is {format_duration(timeout_ms)}, must be PT5M or more")
 
 
 def _interval(interval_ms: int) -> Iterator[Refusal]:
     if not 5 * MINUTE_MS <= interval_ms <= 168 * HOUR_MS:
-        reason = f"is {format_duration(interval_ms)}, should be PT5M to PT168H"
+        reason = f"is {format_duration(interval_ms)}, must be PT5M to PT168H"
         yield invalid(("autoScaleEvaluationInterval",), reason)
 
 
@@ -189,11 +189,11 @@ def _cloud_service(spec: PoolSpecification, account: Account) -> Iterator[Refusa
     if cloud_service is None:
         return
     if spec.virtual_machine_configuration is not None:
-        yield invalid((place,), "excludes virtualMachineConfiguration, which is given too")
+        yield invalid((place,), "excludes virtualMachineConfiguration, which is also given")
     if account.pool_allocation_mode is PoolAllocationMode.USER_SUBSCRIPTION:
         yield invalid((place,), "cannot be used in an account of pool allocation mode UserSubscription")
     if cloud_service.os_family not in {"2", "3", "4", "5", "6"}:
-        yield invalid((place, "osFamily"), f"is {cloud_service.os_family!r}, should be '2' to '6'")
+        yield invalid((place, "osFamily"), f"is {cloud_service.os_family!r}, must be '2' to '6'")
 
 
 def _start_task(task: StartTask | None, accounts: tuple[UserAccount, ...]) -> Iterator[Refusal]:
@@ -241,7 +241,7 @@ def _users(spec: PoolSpecification) -> Iterator[Refusal]:
         seen.add(user.name.lower())
         linux = user.linux_user_configuration
         if linux is not None and (linux.uid is None) != (linux.gid is None):
-            yield invalid((*path, "linuxUserConfiguration"), "uid and gid have to be given together")
+            yield invalid((*path, "linuxUserConfiguration"), "uid and gid must be given together")
         if user.windows_user_configuration is not None and spec.os_family is OsFamily.LINUX:
             yield invalid((*path, "windowsUserConfiguration"), "is for Windows pools only")
 
