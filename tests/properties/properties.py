@@ -1,0 +1,210 @@
+"""Promises that every run keeps, whatever is in it: each is a function of a case that fails where one is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
+from unittest import mock
+
+from hypothesis import strategies as st
+
+from engine import BatchError, Simulation
+from engine.events.calendar import DueKind
+from engine.rules.tasks import attempts
+from engine.run import checkpoints
+from engine.run.journal import Origin
+from engine.state.tasks import ACTIVE, PREPARING
+from engine.views.explain.approximate_counts import why_counts
+from engine.views.explain.autoscale import why_targets
+from engine.views.explain.expected import expected
+from engine.views.explain.job_schedules import why_schedule
+from engine.views.explain.jobs import why_job
+from engine.views.explain.nodes import why_node
+from engine.views.explain.pools import why_pool
+from engine.views.explain.preparation import why_preparation
+from engine.views.explain.questions import explain
+from engine.views.explain.tasks import why_task
+from tests.properties.runs import Case, cases, play, submit
+
+
+class Property(NamedTuple):
+    """A promise, and the cases that put it to the test."""
+
+    name: str
+    holds: Callable[[Case], None]
+    cases: st.SearchStrategy[Case]
+
+    def check(self, case: Case) -> None:
+        """Fail where the case breaks the promise."""
+        with mock.patch.object(checkpoints, "FIRST_DISTANCE", 60):  # so that short runs have several
+            self.holds(case)
+
+
+PROPERTIES: dict[str, Property] = {}
+
+
+def promise(commands: int, moments: int = 0, *, tries: bool = False) -> Callable[[Callable[[Case], None]], None]:
+    """Enter a function into PROPERTIES under its name, with cases of about that size."""
+
+    def enter(holds: Callable[[Case], None]) -> None:
+        name = holds.__name__.strip("_")
+        PROPERTIES[name] = Property(name, holds, cases(commands, moments, tries=tries))
+
+    return enter
+
+
+def _played(case: Case) -> tuple[Simulation, list[str]]:
+    """Return the simulation at its end, and its log."""
+    simulation = case.simulation()
+    play(simulation, case.commands)
+    return simulation, list(simulation.json_lines())
+
+
+def _moments(simulation: Simulation, case: Case) -> list[int]:
+    return [moment % simulation.end_ms for moment in case.moments]
+
+
+@promise(commands=40)
+def _invariants_hold_after_every_instant(case: Case) -> None:
+    play(case.simulation(), case.commands)
+
+
+@promise(commands=25, moments=6)
+def _the_log_after_any_seek_is_the_same(case: Case) -> None:
+    simulation, recorded = _played(case)
+    for moment in _moments(simulation, case):
+        simulation.seek(moment)
+        shown = list(simulation.json_lines())
+        assert shown == recorded[: len(shown)]
+    simulation.seek(simulation.end_ms)
+    assert list(simulation.json_lines()) == recorded
+
+
+@promise(commands=25, moments=1)
+def _a_branch_with_the_same_commands_is_the_same_run(case: Case) -> None:
+    simulation, recorded = _played(case)
+    given_by_hand = simulation.journal.by_hand()
+    simulation.seek(*_moments(simulation, case))
+    before = sum(one.when_ms <= simulation.now_ms for one in given_by_hand)
+    simulation.branch()
+    assert not simulation.is_past
+    for one in given_by_hand[before:]:
+        simulation.run_until(one.when_ms - 1)
+        with suppress(BatchError):  # as it was refused the first time
+            simulation.submit(one.command)
+    simulation.run_until(simulation.end_ms)
+    assert list(simulation.json_lines()) == recorded
+    assert all(one.origin is not Origin.CONDITION for one in simulation.journal.by_hand())
+
+
+@promise(commands=15, tries=True)
+def _a_trial_leaves_no_trace(case: Case) -> None:
+    tried, plain = case.simulation(), case.simulation()
+    for given, trial in zip(case.commands, case.trials, strict=False):
+        for simulation in (tried, plain):
+            simulation.run_until(simulation.now_ms + given.after_ms)
+        with tried.trial():
+            tried.submit_all([one.command for one in trial.commands])
+            tried.run_until(tried.now_ms + trial.ahead_ms)
+        if trial.back_ms is not None:
+            here_ms = tried.now_ms
+            tried.seek(trial.back_ms % (here_ms + 1))
+            tried.seek(here_ms)
+        for simulation in (tried, plain):
+            submit(simulation, given)
+    for simulation in (tried, plain):
+        simulation.run_until(simulation.end_ms)
+    assert list(tried.json_lines()) == list(plain.json_lines())
+
+
+@promise(commands=20)
+def _the_fast_path_leaves_the_same_log_as_the_ordinary_one(case: Case) -> None:
+    fast, ordinary = case.simulation(), case.simulation()
+    ordinary.world.calendar.on(DueKind.TASK_ENDED, partial(attempts.task_ended, ordinary.world))
+    for simulation in (fast, ordinary):
+        for given in case.commands:
+            simulation.run_until(simulation.now_ms + given.after_ms)
+            submit(simulation, given)
+        simulation.run_until(simulation.end_ms)
+    assert list(fast.json_lines()) == list(ordinary.json_lines())
+
+
+@promise(commands=30)
+def _a_refused_command_leaves_only_its_refusal(case: Case) -> None:
+    simulation = case.simulation()
+    for given in case.commands:
+        simulation.run_until(simulation.now_ms + given.after_ms)
+        simulation.run_until(simulation.now_ms + 1)
+        length, refused = len(simulation.log), len(simulation.refusals)
+        submit(simulation, given)
+        if len(simulation.refusals) > refused:
+            now_ms = simulation.now_ms
+            lines = [entry for entry in simulation.log.entries(length) if entry.t_ms == now_ms]
+            caused = [entry.shape.event for entry in lines if entry.shape.event.startswith(("Command", "Fault"))]
+            assert caused == ["CommandRefused"], simulation.refusals[-1]
+
+
+def _all_answers(simulation):
+    world = simulation.world
+    for task in range(world.tasks.length):
+        yield from explain(simulation, "task", task)
+    for node in range(world.nodes.length):
+        yield why_node(world, node)
+        for job in world.jobs:
+            yield why_preparation(world, job, node)
+    for job in world.jobs:
+        yield why_job(world, job)
+        if (counts := why_counts(world, job, None)) is not None:
+            yield counts
+    for schedule in world.job_schedules:
+        yield why_schedule(world, schedule, simulation.now_ms)
+    for pool in world.pools:
+        yield why_pool(world, pool)
+        if (targets := why_targets(world, pool)) is not None:
+            yield targets
+
+
+@promise(commands=25, moments=8)
+def _every_question_has_an_answer_at_every_moment(case: Case) -> None:
+    simulation, recorded = _played(case)
+    for moment in _moments(simulation, case):
+        simulation.seek(moment)
+        for answer in _all_answers(simulation):
+            assert answer.lines()[0].endswith("?")
+            assert answer.next_change is None or answer.next_change.when_ms >= simulation.world.now_ms
+    simulation.seek(simulation.end_ms)
+    assert list(simulation.json_lines()) == recorded
+
+
+@promise(commands=25, moments=8)
+def _a_task_waits_because_a_condition_is_not_met(case: Case) -> None:
+    simulation, _ = _played(case)
+    for moment in _moments(simulation, case):
+        simulation.seek(moment)
+        tasks = simulation.world.tasks
+        for task in range(tasks.length):
+            if tasks.state[task] == ACTIVE:
+                checks = why_task(simulation.world, task, simulation.now_ms).checks
+                assert not all(check.ok for check in checks)
+
+
+@promise(commands=5, moments=2)
+def _the_expected_moment_comes_about(case: Case) -> None:
+    simulation, _ = _played(case)
+    simulation.seek(_moments(simulation, case)[0])
+    simulation.branch()
+    tasks = simulation.world.tasks
+    waiting = [task for task in range(tasks.length) if tasks.state[task] == ACTIVE]
+    if not waiting:
+        return
+    task = waiting[case.moments[1] % len(waiting)]
+    coming = expected(simulation, "task", task)
+    assert coming is not None
+    if not coming.rule:
+        return
+    simulation.run_until(coming.when_ms - 1)
+    assert tasks.state[task] in (ACTIVE, PREPARING)
+    simulation.run_until(coming.when_ms)
+    assert tasks.state[task] != PREPARING

@@ -1,0 +1,32 @@
+"""A few random runs of each promise, the same ones everywhere, and cases that once broke one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.properties.properties import PROPERTIES
+from tests.properties.runs import as_yaml, from_document
+from tests.properties.search import search
+
+RUNS = 20
+AT_ONCE = 5
+KEPT = sorted((Path(__file__).parent / "once_broken").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("first", range(0, RUNS, AT_ONCE))
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_random_runs_keep_the_promise(name, first):
+    for seed in range(first, first + AT_ONCE):
+        broken = search(PROPERTIES[name], seed)
+        if broken is not None:
+            broken.error.add_note(f"seed {seed}:\n{as_yaml(name, broken.case)}")
+            raise broken.error
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_a_case_that_once_broke_a_promise_keeps_it(path):
+    name, case = from_document(yaml.safe_load(path.read_text()))
+    PROPERTIES[name].check(case)
