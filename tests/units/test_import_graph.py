@@ -1,0 +1,68 @@
+"""No circles of imports, neither among modules nor among folders; imports for the type checker alone count too."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+Graph = dict[str, set[str]]
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(source: str, modules: set[str]) -> set[str]:
+    """The modules among these that the source imports, at whatever place."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found.update(names & modules)
+            if names - modules:
+                found.add(node.module)
+    return found & modules
+
+
+def graph_of(package: str) -> Graph:
+    paths = {module_of(path): path for path in (ROOT / package).rglob("*.py")}
+    modules = set(paths)
+    return {name: imports_of(path.read_text(encoding="utf-8"), modules) - {name} for name, path in paths.items()}
+
+
+def folders_of(graph: Graph, packages: set[str]) -> Graph:
+    """The same by folder; a folder may import from those inside it, and the other way round, but not both."""
+    folder = {name: name if name in packages else name.rpartition(".")[0] for name in graph}
+    folders: Graph = {name: set() for name in folder.values()}
+    for name, imported in graph.items():
+        folders[folder[name]] |= {folder[other] for other in imported} - {folder[name]}
+    return folders
+
+
+def circle_in(graph: Graph) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+@pytest.mark.parametrize("package", ["engine"])
+def test_modules_and_folders_import_each_other_without_circles(package):
+    graph = graph_of(package)
+    packages = {module_of(path) for path in (ROOT / package).rglob("__init__.py")}
+    assert circle_in(graph) == []
+    assert circle_in(folders_of(graph, packages)) == []
+
+
+def test_a_circle_is_found():
+    assert circle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}})
+    assert imports_of("if X:\n    from a.b import C\n", {"a", "a.b"}) == {"a.b"}
+    assert folders_of({"p.a": {"p.q.b"}, "p.q.b": {"p.c"}, "p.c": set()}, set()) == {"p": {"p.q"}, "p.q": {"p"}}
