@@ -1,4 +1,4 @@
-"""Draw the lifecycles of ``engine/base/lifecycles.py``: ``python -m tests.diagrams`` puts them into engine/README.md.
+"""Put the lifecycles and the table of reactions into engine/README.md: ``python -m tests.diagrams``.
 
 A lifecycle of a few states is a Mermaid diagram, which GitHub draws. The sixteen states of a node have too many moves
 for a picture and are a table.
@@ -6,17 +6,19 @@ for a picture and are a table.
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.base import lifecycles
+from engine.rules.reactions import REACTIONS
 
 if TYPE_CHECKING:
     from engine.base.lifecycles import Moves
     from engine.base.terms import State
 
-README = Path(__file__).parents[1] / "engine" / "README.md"
-BEGIN, END = "<!-- lifecycles: begin -->", "<!-- lifecycles: end -->"
+ENGINE = Path(__file__).parents[1] / "engine"
+README = ENGINE / "README.md"
 MOST_MOVES_IN_A_PICTURE = 20
 
 
@@ -49,8 +51,8 @@ def table(moves: Moves) -> list[str]:
     return ["| from | to | rule |", "|---|---|---|", *rows]
 
 
-def section() -> str:
-    """All lifecycles as Markdown, for between the marks in engine/README.md."""
+def all_lifecycles() -> str:
+    """Return all lifecycles as Markdown, for between the marks in engine/README.md."""
     text: list[str] = []
     for title, moves in (
         ("A task", lifecycles.TASK),
@@ -67,17 +69,45 @@ def section() -> str:
     return "\n".join(text)
 
 
-def split() -> tuple[str, str, str]:
-    """The README before, between and after the marks."""
-    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN + "\n")
-    between, _, after = rest.partition(END)
+def emitters() -> dict[str, list[str]]:
+    """Return the modules of the rules that emit each fact, by the name of its class."""
+    found: dict[str, list[str]] = {fact.__name__: [] for fact in REACTIONS}
+    for path in sorted((ENGINE / "rules").rglob("*.py")):
+        calls = (node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
+        for name in dict.fromkeys(call.id for call in calls if isinstance(call, ast.Name) and call.id in found):
+            found[name].append(path.stem)
+    return found
+
+
+def reactions() -> str:
+    """Return the table of reactions as Markdown, for between the marks in engine/README.md."""
+    found = emitters()
+    rows = ["| fact | emitted by | what follows, in this order |", "|---|---|---|"]
+    for fact, entries in REACTIONS.items():
+        name = fact.__name__
+        follows = ", ".join(
+            f"`{handler.__module__.rpartition('.')[2]}.{handler.__name__}` {rule}" for handler, rule in entries
+        )
+        rows.append(f"| {name} | {', '.join(found[name])} | {follows} |")
+    return "\n".join([*rows, ""])
+
+
+SECTIONS = {"lifecycles": all_lifecycles, "reactions": reactions}
+
+
+def split(name: str) -> tuple[str, str, str]:
+    """Return the README before, between and after the marks of a section."""
+    before, _, rest = README.read_text(encoding="utf-8").partition(f"<!-- {name}: begin -->\n")
+    between, _, after = rest.partition(f"<!-- {name}: end -->")
     return before, between, after
 
 
 def main() -> None:
-    """Write the section into the README."""
-    before, _, after = split()
-    README.write_text(f"{before}{BEGIN}\n{section()}{END}{after}", encoding="utf-8")
+    """Write the sections into the README."""
+    for name, section in SECTIONS.items():
+        before, _, after = split(name)
+        text = f"{before}<!-- {name}: begin -->\n{section()}<!-- {name}: end -->{after}"
+        README.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

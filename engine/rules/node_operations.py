@@ -7,7 +7,7 @@ upgrade of the operating system go the same way.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
 from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
@@ -19,6 +19,8 @@ from engine.state.tasks import COMPLETED
 from engine.world.facts import NodeDrainBegun, NodeLeaving, NodeStopped, SchedulingDisabled, VmStarted
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from engine.world.facts import (
         NodeDrained,
         NodeKept,
@@ -30,30 +32,31 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 _N = NodeState
-_RULES = {
-    Operation.REBOOT: "NOP-3",
-    Operation.REIMAGE: "NOP-4",
-    Operation.DEALLOCATE: "NOP-8",
-    Operation.REMOVE: "RSZ-4",
-    Operation.UPGRADE: "POOL-22",
-}
 _WAITING = (Deallocation.TASK_COMPLETION, Deallocation.RETAINED_DATA)
 _WAITS_IN = (_N.IDLE, _N.RUNNING, _N.OFFLINE)
 _AT_REST = (*_WAITS_IN, _N.START_TASK_FAILED)
 _REINSTALLED_IN = (*_AT_REST, _N.UNUSABLE)
 _BOOTS = (_N.STARTING, _N.WAITING_FOR_START_TASK, _N.REBOOTING, _N.REIMAGING)
-_ALLOWED = {
-    Operation.REBOOT: _REINSTALLED_IN,
-    Operation.REIMAGE: _REINSTALLED_IN,
-    Operation.DEALLOCATE: (_N.IDLE, _N.RUNNING),
-}
-# NOP-12: the state meanwhile, what becomes of the disk, the rule by which a running preparation ends, and the timing.
+
+
+class _Effect(NamedTuple):
+    """The effect of an operation on a node (NOP-12)."""
+
+    rule: str
+    allowed_in: Container[NodeState]
+    state: NodeState  # while it is under way; ``nodes.node_step`` does what comes next
+    disk: Disk
+    prep_rule: str  # why a running preparation ends
+    step: str  # the name of its duration in ``simulate.nodes``
+
+
 # An upgrade of the operating system leaves the disk of the tasks alone, so that a release still runs (REL-13).
 _EFFECTS = {
-    Operation.REBOOT: (_N.REBOOTING, Disk.KEPT, "PREP-15", "reboot"),
-    Operation.REIMAGE: (_N.REIMAGING, Disk.WIPED, "PREP-18", "reimage"),
-    Operation.DEALLOCATE: (_N.DEALLOCATING, Disk.WIPED, "PREP-19", "deallocate"),
-    Operation.UPGRADE: (_N.UPGRADING_OS, Disk.KEPT, "PREP-15", "reimage"),
+    Operation.REBOOT: _Effect("NOP-3", _REINSTALLED_IN, _N.REBOOTING, Disk.KEPT, "PREP-15", "reboot"),
+    Operation.REIMAGE: _Effect("NOP-4", _REINSTALLED_IN, _N.REIMAGING, Disk.WIPED, "PREP-18", "reimage"),
+    Operation.DEALLOCATE: _Effect("NOP-8", (_N.IDLE, _N.RUNNING), _N.DEALLOCATING, Disk.WIPED, "PREP-19", "deallocate"),
+    Operation.UPGRADE: _Effect("POOL-22", _REINSTALLED_IN, _N.UPGRADING_OS, Disk.KEPT, "PREP-15", "reimage"),
+    Operation.REMOVE: _Effect("RSZ-4", tuple(_N), _N.LEAVING_POOL, Disk.WIPED, "PREP-19", "removal"),
 }
 _REFUSALS = {
     _N.CREATING: "NodeBeingCreated",
@@ -75,7 +78,7 @@ def operation_verdict(name: Operation, state: NodeState, pending: PendingOperati
     refusal = _waiting_verdict(pending)
     if refusal is not None:
         return refusal
-    if state in _ALLOWED[name]:
+    if state in _EFFECTS[name].allowed_in:
         return None
     if name is Operation.DEALLOCATE:
         return BatchError("OperationNotValidOnNode", f"the node is {state.wire}")
@@ -191,9 +194,9 @@ def upgrade_due(world: World, due: UpgradeDue) -> None:
     if world.nodes[node].is_to_leave:
         return
     if state in _BOOTS:
-        rule = _RULES[Operation.UPGRADE]
+        rule = _EFFECTS[Operation.UPGRADE].rule
         world.nodes.set_operation(node, PendingOperation(Operation.UPGRADE, waits_for_retention=False, rule=rule))
-    elif state in _REINSTALLED_IN:
+    elif state in _EFFECTS[Operation.UPGRADE].allowed_in:
         _carry_out(world, node, Operation.UPGRADE)
 
 
@@ -214,7 +217,7 @@ def _begin(world: World, node: int, name: Operation, option: Deallocation) -> No
     """Carry an accepted operation out, at once or when the node's tasks are done (NOP-2, RSZ-5)."""
     if option in _WAITING and world.nodes.state_of(node) in _WAITS_IN:
         waits_for_retention = option is Deallocation.RETAINED_DATA
-        world.nodes.set_operation(node, PendingOperation(name, waits_for_retention, _RULES[name]))
+        world.nodes.set_operation(node, PendingOperation(name, waits_for_retention, _EFFECTS[name].rule))
         world.scheduler.update_eligibility(node)
         world.emit(NodeDrainBegun(node))
         _begin_if_drained(world, node)
@@ -237,14 +240,24 @@ def _begin_if_drained(world: World, node: int) -> None:
 
 
 def _carry_out(world: World, node: int, name: Operation, option: Deallocation = Deallocation.REQUEUE) -> None:
-    """Do it now; what is on the node is dealt with once nothing else can reach the node (NOP-12)."""
     if name is Operation.REMOVE:
         world.emit(NodeLeaving(node, option))
-        return
+    else:
+        _take(world, node, name, option)
+
+
+def node_leaving(world: World, leaving: NodeLeaving) -> None:
+    """Remove the node from its pool; what still runs on it is requeued or terminated (RSZ-4, RSZ-7)."""
+    world.nodes.announce_eviction(leaving.node, None)
+    _take(world, leaving.node, Operation.REMOVE, leaving.option)
+
+
+def _take(world: World, node: int, name: Operation, option: Deallocation) -> None:
+    """Take the node from what is on it, once nothing else can reach the node (NOP-12)."""
+    effect, record = _EFFECTS[name], world.nodes[node]
     world.nodes.set_operation(node, None)
-    state, disk, prep_rule, step = _EFFECTS[name]
-    world.nodes.set_state(world.now_ms, node, state)
+    world.nodes.set_state(world.now_ms, node, effect.state)
     world.scheduler.update_eligibility(node)
-    world.emit(NodeStopped(node, option, disk, _RULES[name], prep_rule))
-    record = world.nodes[node]
-    world.enter_node_step(node, world.node_ms(world.pool_of(node), step, record.position, record.boots))
+    world.emit(NodeStopped(node, option, effect.disk, effect.rule, effect.prep_rule))
+    delay_ms = world.node_ms(world.pool_of(node), effect.step, record.position, record.boots)
+    world.enter_node_step(node, delay_ms)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from engine.events.calendar import Due
     from engine.state.pools import Pool
     from engine.world.facts import (
-        NodeLeaving,
         NodeLost,
         NodeUsable,
         StartTaskFailed,
@@ -79,10 +78,6 @@ def node_step(world: World, due: Due) -> None:
     if world.nodes[node].token != due.token:
         return
     match world.nodes.state_of(node):
-        case (
-            NodeState.CREATING | NodeState.REBOOTING | NodeState.REIMAGING | NodeState.UPGRADING_OS | NodeState.UNUSABLE
-        ):
-            _boot(world, node)
         case NodeState.STARTING if network.blocked_ports(world, world.pool_of(node)):
             world.emit(NodeCutOff(node))
         case NodeState.STARTING:
@@ -94,6 +89,8 @@ def node_step(world: World, due: Due) -> None:
             world.cancel_node_step(node)
         case NodeState.UNKNOWN:
             world.emit(ContactWaitEnded(node))
+        case _:
+            _boot(world, node)
 
 
 def vm_started(world: World, started: VmStarted) -> None:
@@ -149,21 +146,6 @@ def clear_disk(world: World, stopped: NodeStopped | NodeLost) -> None:
         world.nodes.wipe_disk(world.now_ms, node)
     else:
         world.nodes.discard_arrivals(world.now_ms, node)
-
-
-# -- departure -------------------------------------------------------------------------------------------------------
-
-
-def node_leaving(world: World, leaving: NodeLeaving) -> None:
-    """Enter state ``leavingpool``; what still runs on the node is requeued or terminated (RSZ-4, RSZ-7)."""
-    node, record = leaving.node, world.nodes[leaving.node]
-    world.nodes.set_operation(node, None)
-    world.nodes.announce_eviction(node, None)
-    world.nodes.set_state(world.now_ms, node, NodeState.LEAVING_POOL)
-    world.scheduler.update_eligibility(node)
-    world.emit(NodeStopped(node, leaving.option, Disk.WIPED, "RSZ-4", "PREP-19"))
-    delay_ms = world.node_ms(world.pool_of(node), "removal", record.position, record.boots)
-    world.enter_node_step(node, delay_ms)
 
 
 def _vanish(world: World, node: int) -> None:

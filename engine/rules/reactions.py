@@ -116,7 +116,7 @@ REACTIONS: dict[type[Fact], tuple[Reaction, ...]] = {
     facts.UpgradeDue: ((node_operations.upgrade_due, "POOL-22"),),
     facts.NodeRemovalRequested: ((node_operations.removal_requested, "NOP-5"),),
     facts.NodeKept: ((node_operations.node_kept, "RSZ-5"),),
-    facts.NodeLeaving: ((nodes.node_leaving, "RSZ-7"), (os_upgrade.node_at_rest, "POOL-22")),
+    facts.NodeLeaving: ((node_operations.node_leaving, "RSZ-7"), (os_upgrade.node_at_rest, "POOL-22")),
     facts.NodeGone: ((resizing.node_gone, "RSZ-2"), (pools.node_gone, "RSZ-10")),
     # -- pools
     facts.PoolCreated: ((autoscaling.pool_created, "AS-84"), (resizing.pool_created, "POOL-8")),
