@@ -23,8 +23,8 @@ from tests.bench.one import peak_bytes
 from tests.bench.stage import ROW, Stage, is_quiet, percentile
 from tests.bench.terminal import Terminal
 from tests.bench.workloads import Workload
-from tui.app.dashboard import Dashboard, calm_collector
-from tui.panes.blade import Blade
+from tui.app.dashboard import Dashboard, tune_gc
+from tui.panes.list_page import ListPage
 from tui.panes.watch import Watch
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.node_map.lenses import Lens
@@ -61,7 +61,7 @@ class Cases(Stage):
         for _ in range(count):
             self.simulation.advance(self.simulation.end_ms, entries)
             before = self.terminal.bytes_out
-            costs.append(await self.cost_s(self.deck.look) - idle_s)
+            costs.append(await self.cost_s(self.screen.update) - idle_s)
             sizes.append(self.terminal.bytes_out - before)
         kilobytes = percentile(sizes, 50) / 1000
         self.add(what, budget_ms, percentile(costs, 50) * 1000, "ms", remark=f"{kilobytes:.0f} KB")
@@ -70,8 +70,8 @@ class Cases(Stage):
 
     async def every_cell_another(self) -> None:
         """A map on which no two cells that touch are alike."""
-        deck, node_map = self.deck, self.deck.query_one(NodeMap)
-        deck.navigation.show("watch")
+        screen, node_map = self.screen, self.screen.query_one(NodeMap)
+        screen.show_view("watch")
         states = self.simulation.world.nodes.state
         kept = states[:]
         lens = node_map.model.lens
@@ -85,7 +85,7 @@ class Cases(Stage):
             for node in range(len(states)):
                 states[node] = some[(node + turn) % len(some)]
             log.append(self.simulation.now_ms, something, -1, 0)
-            costs.append(await self.cost_s(deck.look))
+            costs.append(await self.cost_s(screen.update))
         states[:] = kept
         node_map.model.look_through(lens)
         self.add("worst case map, every cell different", 25, percentile(costs, 50) * 1000, "ms")
@@ -94,46 +94,46 @@ class Cases(Stage):
 
     async def lists(self) -> None:
         """Everything that is done with a million rows."""
-        blade = self.blade("tasks")
+        page = self.list_page("tasks")
         await self.settle()
-        rows = f"{blade.model.count:,} rows"
+        rows = f"{page.model.count:,} rows"
 
         def repaint() -> None:
             self.simulation.step()
-            blade.table._shown.clear()
-            self.deck.look()
+            page.table._shown.clear()
+            self.screen.update()
 
         costs = [await self.cost_s(repaint) for _ in range(6)]
         self.add(f"list of {rows}, full repaint", 12, percentile(costs, 50) * 1000, "ms")
-        moves = [lambda: blade.table.action_edge(1), lambda: blade.table.action_page(-1)]
-        moves += [lambda: blade.table.action_edge(0), lambda: blade.table.action_page(1)]
+        moves = [lambda: page.table.action_edge(1), lambda: page.table.action_page(-1)]
+        moves += [lambda: page.table.action_edge(0), lambda: page.table.action_page(1)]
         costs = [await self.cost_s(move) for move in moves * 3]
         self.add("page or jump anywhere in it", 20, percentile(costs, 50) * 1000, "ms")
         costs = []
         for _ in range(3):
-            costs.append(await self.cost_s(blade.table.action_only_failed))
-            remark = f"{blade.model.count:,} rows"
-            blade.table.action_only_failed()
+            costs.append(await self.cost_s(page.table.action_only_failed))
+            remark = f"{page.model.count:,} rows"
+            page.table.action_only_failed()
             await self.settle()
         self.add("only failed", 10, percentile(costs, 50) * 1000, "ms", remark=remark)
 
         def set_filter() -> None:
-            blade.model.filter_text = "77"
-            self.deck.look()
+            page.model.filter_text = "77"
+            self.screen.update()
 
         cost_s = await self.cost_s(set_filter)
-        self.add("text filter", 400, cost_s * 1000, "ms", remark=f"{blade.model.count:,} rows")
-        blade.model.clear_filter()
-        self.deck.look()
+        self.add("text filter", 400, cost_s * 1000, "ms", remark=f"{page.model.count:,} rows")
+        page.model.clear_filter()
+        self.screen.update()
         await self.settle()
 
         def sort() -> None:
-            blade.model.sort_by("Start time")
-            self.deck.look()
+            page.model.sort_by("Start time")
+            self.screen.update()
 
         self.add("sort by a column", 600, await self.cost_s(sort) * 1000, "ms")
-        blade.model.sort_column = None
-        self.deck.look()
+        page.model.sort_column = None
+        self.screen.update()
         await self.settle()
 
     async def switching(self) -> None:
@@ -141,9 +141,9 @@ class Cases(Stage):
         for tab in TABS:
             costs = []
             for _ in range(3):
-                self.deck.navigation.show("watch" if tab.name != "watch" else "nodes")
+                self.screen.show_view("watch" if tab.name != "watch" else "nodes")
                 await self.settle()
-                costs.append(await self.cost_s(lambda name=tab.name: self.deck.navigation.show(name)))
+                costs.append(await self.cost_s(lambda name=tab.name: self.screen.show_view(name)))
             self.add(f"switch view: {tab.title}", 20, min(costs) * 1000, "ms")
 
     # -- time ----------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class Cases(Stage):
             await asyncio.sleep(0.3)
             for _, key in zip(range(self.keys), cycle(keys), strict=False):
                 seen.append(await self.terminal.press(key, shows(), self.random.uniform(0.03, 0.15)))
-                if self.app.screen is not self.deck:
+                if self.app.screen is not self.screen:
                     await asyncio.sleep(0.1)
                     self.app.pop_screen()
             has_ended = self.simulation.finished
@@ -171,27 +171,27 @@ class Cases(Stage):
         """A key in every view."""
         for tab in TABS:
             self.go_to(self.middle_ms, "short" if tab.name == "release" else "job-0")
-            self.deck.navigation.show(tab.name)
+            self.screen.show_view(tab.name)
             await self.settle()
-            view = self.deck.view
-            if not isinstance(view, Blade | Watch):
+            view = self.screen.view
+            if not isinstance(view, ListPage | Watch):
                 continue
-            if isinstance(view, Blade):
+            if isinstance(view, ListPage):
                 keys = ("down", "up") if view.model.count > 1 else ("o",)
                 await self.keys_at_top_speed(tab.title, keys, self.cursor_of_table)
             else:
-                self.deck.query_one(NodeMap).focus()
+                self.screen.query_one(NodeMap).focus()
                 await self.keys_at_top_speed(tab.title, ("right", "down"), self.cursor_of_map)
             if tab.name in ("watch", "nodes", "tasks", "preparation"):
                 await self.keys_at_top_speed(f"{tab.title}, w", ("w",), self.sheet_opened)
         self.go_to(self.middle_ms)
-        self.deck.navigation.show("watch")
+        self.screen.show_view("watch")
         await self.settle()
         await self.keys_at_top_speed("another view", [tab.key for tab in TABS[1:]], self.view_opened)
 
     def cursor_of_map(self) -> Callable[[], str | None]:
         """The name of the node that the cursor has come to."""
-        node_map = self.deck.query_one(NodeMap)
+        node_map = self.screen.query_one(NodeMap)
         before = node_map.cursor
         return lambda: (
             None if node_map.cursor == before else node_map.model.description(node_map.cursor)[0].text.strip()
@@ -199,8 +199,8 @@ class Cases(Stage):
 
     def cursor_of_table(self) -> Callable[[], str | None]:
         """The mark of the cursor, on another row."""
-        view = self.deck.view
-        assert isinstance(view, Blade)
+        view = self.screen.view
+        assert isinstance(view, ListPage)
         table = view.table
         before = table.key, table.model.sort_column
         return lambda: None if (table.key, table.model.sort_column) == before else self.app.session.glyphs.cursor
@@ -209,15 +209,15 @@ class Cases(Stage):
         """How the text of a sheet that has opened begins."""
 
         def beginning() -> str | None:
-            lines = () if self.app.screen is self.deck else self.app.screen.query_one(LinesView).lines
+            lines = () if self.app.screen is self.screen else self.app.screen.query_one(LinesView).lines
             return next((span.text for line in lines for span in line if span.text.strip()), None)
 
         return beginning
 
     def view_opened(self) -> Callable[[], str | None]:
         """The title of the view that has opened."""
-        before = self.deck.view.id
-        return lambda: None if self.deck.view.id == before else self.deck.view.title
+        before = self.screen.view.id
+        return lambda: None if self.screen.view.id == before else self.screen.view.title
 
     async def speed(self) -> None:
         """How fast time goes by with the dashboard open, and without."""
@@ -225,7 +225,7 @@ class Cases(Stage):
         rates = {}
         for tab in ("watch", "tasks"):
             self.go_to(self.middle_ms)
-            self.deck.navigation.show(tab)
+            self.screen.show_view(tab)
             await self.settle()
             began, began_s = len(self.simulation.log), seconds()
             with self.playing():
@@ -273,7 +273,7 @@ async def measure(stage: Cases, cases: Sequence[str]) -> None:
     if "frames" in cases:
         for name in ("watch", "tasks", "nodes", "preparation", "timeline"):
             stage.go_to(stage.middle_ms)
-            stage.deck.navigation.show(name)
+            stage.screen.show_view(name)
             await stage.settle()
             await stage.frames(f"{busy}: {name}", 15, BUSY_ENTRIES)
             await stage.frames(f"frame at 120x40, calm: {name}", 6, CALM_ENTRIES)
@@ -324,7 +324,7 @@ def main() -> int:
     while done * 2 < arguments.tasks and simulation.advance(simulation.end_ms, 4096):
         done = sum(job.counts[3] for job in simulation.world.jobs.rows)
     print(f"half of the run: {time.process_time() - began_s:.1f} s of processor time", file=sys.stderr)
-    calm_collector()
+    tune_gc()
     engine_alone = peak_bytes()
     app = Dashboard(simulation, plays=False)
     stage = Cases(app, arguments.keys, simulation.now_ms)

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.bench.terminal import Terminal
-from tui.panes.blade import Blade
+from tui.panes.list_page import ListPage
 from tui.panes.timeline import Timeline
-from tui.screens.deck import Deck
+from tui.screens.main_screen import MainScreen
 from tui.widgets.timeline import TimelineGrid
 
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ class Stage:
         return self.app._driver
 
     @property
-    def deck(self) -> Deck:
+    def screen(self) -> MainScreen:
         """The screen below all others."""
-        deck = self.app.screen_stack[0]
-        assert isinstance(deck, Deck)
-        return deck
+        screen = self.app.screen_stack[0]
+        assert isinstance(screen, MainScreen)
+        return screen
 
     @property
     def simulation(self) -> Simulation:
@@ -96,10 +96,10 @@ class Stage:
 
     async def settle(self) -> None:
         """Wait until nothing more is arranged and drawn."""
-        writes, view = -1, self.deck.view
+        writes, view = -1, self.screen.view
         while (
             writes != self.terminal.writes
-            or (isinstance(view, Blade) and view.model.is_arranging)
+            or (isinstance(view, ListPage) and view.model.is_arranging)
             or (isinstance(view, Timeline) and view.query_one(TimelineGrid).is_behind)
         ):
             writes = self.terminal.writes
@@ -114,23 +114,23 @@ class Stage:
 
     def go_to(self, when_ms: int, job_id: str = "job-0") -> None:
         """The moment, as the present, and the job in focus."""
-        self.deck.playback.stand_still()
+        self.screen.playback.pause()
         self.simulation.seek(when_ms)
         self.simulation.branch()
         self.app.session.focus_job(job_id)
-        self.deck.look()
+        self.screen.update()
 
     @contextmanager
     def playing(self) -> Iterator[None]:
         """Time goes by as fast as it can."""
-        self.deck.playback.speed(0)
-        self.deck.playback.play()
+        self.screen.action_set_speed(0)
+        self.screen.playback.play()
         yield
-        self.deck.playback.stand_still()
+        self.screen.playback.pause()
 
-    def blade(self, name: str) -> Blade:
+    def list_page(self, name: str) -> ListPage:
         """A list, which is shown from now on."""
-        self.deck.navigation.show(name)
-        view = self.deck.view
-        assert isinstance(view, Blade)
+        self.screen.show_view(name)
+        view = self.screen.view
+        assert isinstance(view, ListPage)
         return view

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tui.cli import main
+from tui.cli.commands import main
 
 USUAL = {
     "now": "2026-03-11T10:00:00Z",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.cli import main
+from tui.cli.commands import main
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "tui"]

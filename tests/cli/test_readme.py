@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.cli import main
+from tui.cli.commands import main
 
 README = Path(__file__).parents[2] / "README.md"
 

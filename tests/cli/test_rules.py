@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.base import rulebook
-from tui.cli import main
+from tui.cli.commands import main
 
 ROOT = Path(__file__).parents[2]
 

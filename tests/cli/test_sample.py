@@ -10,7 +10,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import CreatePool
-from tui.cli import main
+from tui.cli.commands import main
 from tui.cli.sample import SCENARIO, JobPrepReleaseSample
 
 NODE = r"tvm-\d{10}_%d-\d{8}t\d{6}z"

@@ -14,8 +14,8 @@ from engine.views.results.recording import recorded
 from tests.tui.conftest import simulation_at
 from tests.tui.test_keys import arrived
 from tui.app.dashboard import Dashboard
-from tui.panes.blade import Blade
-from tui.screens.breakdown import Breakdown
+from tui.panes.list_page import ListPage
+from tui.screens.playback import Playback
 from tui.settings.keymap import contexts, keys_of
 from tui.settings.options import OPTIONS
 from tui.settings.values import Settings, Source
@@ -83,12 +83,12 @@ def check(app, size):
     """Every line is as wide as the screen; the list and the map have as many as the run."""
     strips = app.screen._compositor.render_strips()
     assert [cell_len("".join(segment.text for segment in strip)) for strip in strips] == [size[0]] * size[1]
-    view, session = app.deck.view, app.session
-    if app.deck.playback.pacer.playing:
+    view, session = app.main_screen.view, app.session
+    if app.main_screen.playback.pacer.playing:
         return
     for node_map in view.query(NodeMap):
         assert sum(count for _, count in node_map.model.counts()) == len(node_map.model.nodes)
-    if isinstance(view, Blade) and not (view.model.filter_text or view.model.remembered()):
+    if isinstance(view, ListPage) and not (view.model.filter_text or view.model.remembered()):
         fresh = type(view.model)(session)
         fresh.refresh()
         assert view.model.count == fresh.count
@@ -102,7 +102,7 @@ def fail(_, error):
 @pytest.mark.parametrize("seed", range(4))
 def test_whatever_is_done_the_dashboard_stands_and_what_was_done_can_be_replayed(seed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # sessions and lists are written here
-    monkeypatch.setattr(Breakdown, "_meet", fail)
+    monkeypatch.setattr(Playback, "_recover", fail)
     chance = random.Random(seed)
     name = SCENARIOS[seed % len(SCENARIOS)]
     simulation = simulation_at(chance.randrange(600), name)
@@ -121,7 +121,7 @@ def test_whatever_is_done_the_dashboard_stands_and_what_was_done_can_be_replayed
                 if not app.is_running:
                     return
                 check(app, hand.size)
-            app.deck.playback.stand_still()
+            app.main_screen.playback.pause()
 
     asyncio.run(run())
     simulation.branch()

@@ -26,7 +26,7 @@ BY_HAND = """
 import sys
 from engine import Simulation, load_scenario
 from engine.specs import commands as c
-from tui.app import show_dashboard
+from tui.app.dashboard import show_dashboard
 
 simulation = Simulation(load_scenario(sys.argv[1]))
 simulation.run_until(300_000)
@@ -35,7 +35,7 @@ simulation.submit(c.DisableJob.from_wire({"jobId": "risk", "disableTasks": "requ
 sys.exit(show_dashboard(simulation, speed=60, plays=%s, theme="dark", ascii_only=False))
 """
 BREAKS = """
-from engine.errors import BrokenInvariant
+from engine import BrokenInvariant
 def breaks(until_ms, most, run=simulation.world.calendar.advance):
     more = run(min(until_ms, 400_000), most)
     if simulation.world.now_ms >= 390_000 or until_ms > 400_000 and not more:
@@ -165,7 +165,7 @@ def test_a_closed_terminal_ends_it_and_saves(terminal, tmp_path, plays):
 def test_a_mistake_of_the_engine_is_told_and_the_past_stays(terminal, tmp_path):
     one = by_hand(terminal, then=BREAKS)
     one.press(b"}")
-    one.read_until(b"The engine cannot go on from here")
+    one.read_until(b"The engine cannot continue")
     one.read_until(b"BrokenInvariant: two and two are five")
     assert "disableJob" in (tmp_path / SAVED).read_text(encoding="utf-8")
     one.press(b"q")
@@ -200,7 +200,7 @@ def test_on_a_full_disk_the_session_is_printed(terminal, tmp_path):
     one.press(b"\x03")
     assert one.end() == 130
     assert one.is_as_before
-    assert b"can be saved nowhere" in one.text
+    assert b"cannot be saved anywhere" in one.text
     assert b"disableJob" in one.text
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 

@@ -127,7 +127,7 @@ def test_enter_opens_what_an_event_is_about_at_its_moment(dashboard_at, filter_t
     assert now_ms == app.session.events.when_ms(key)
     assert app.session.is_past
     assert subject.kind == kind
-    assert view == ("preparation" if there == "preparation" else "thing")
+    assert view == ("preparation" if there == "preparation" else "detail")
     assert contains(lines, there.capitalize() if there == "preparation" else there)
 
 

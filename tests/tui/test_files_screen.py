@@ -130,7 +130,7 @@ def test_n_asks_what_to_look_for_and_what_is_not_there_is_said(dashboard_at):
     notes = seen(kept, lambda app: [note.message for note in app._notifications])
     drive(app, "6", "f", "n", *"zebra", "enter", notes, "n", notes, "colon", "x", "enter", notes, "m", notes)
     assert kept[0] == ["'zebra' is not there."]
-    assert kept[2][-1] == "'x' is no line number."
+    assert kept[2][-1] == "'x' is not a line number."
     assert kept[3][-1] == "The lines do not begin with a time."
 
 
@@ -161,7 +161,7 @@ def test_a_copy_is_saved_and_nothing_is_overwritten(dashboard_at, tmp_path, monk
 def test_a_directory_has_nothing_to_be_found_or_saved(dashboard_at):
     app = dashboard_at(100, READ)
     drive(app, "3", "f", "e", "slash", "ampersand", "colon")
-    assert {note.message for note in app._notifications} == {"No file is read: the tree leads to one."}
+    assert {note.message for note in app._notifications} == {"No file is open: choose one in the tree."}
 
 
 def test_time_goes_by_while_a_file_is_followed(dashboard_at):
@@ -170,7 +170,7 @@ def test_time_goes_by_while_a_file_is_followed(dashboard_at):
 
     def later(app):
         app.session.simulation.run_until(700_000)
-        app.screen_stack[0].look()
+        app.screen_stack[0].update()
 
     note = seen(kept, status)
     drive(app, "6", "down", "f", "F", note, later, note, "full_stop", note, "comma", note)
@@ -223,7 +223,7 @@ def test_time_that_goes_by_under_the_help_is_seen_after_it(dashboard_at):
 
     def later(app):
         app.session.simulation.run_until(300_000)
-        app.screen_stack[0].look()
+        app.screen_stack[0].update()
 
     drive(dashboard_at(100, READ), "6", "f", "question_mark", later, "escape", seen(kept, text_of))
     assert contains(kept[0], "as it was at 08:05:00")

@@ -94,7 +94,7 @@ def test_verbs_arrange_the_list_that_is_shown(dashboard_at):
     seen, said = [], []
 
     def look(app):
-        model = app.deck.view.model
+        model = app.main_screen.view.model
         seen.append((model.only_failed, model.filter_text, model.sort_column, "Command line" in model.shown_names()))
         said.extend(note.message for note in app._notifications)
         app.clear_notifications()
@@ -122,10 +122,10 @@ def test_q_leaves_the_blade_of_a_thing(dashboard_at):
     drive(
         dashboard_at(LATER_S),
         *("3", "enter"),
-        lambda app: seen.append(app.deck.view.id),
+        lambda app: seen.append(app.main_screen.view.id),
         "q",
-        lambda app: seen.append((app.deck.view.id, len(app.screen_stack))),
+        lambda app: seen.append((app.main_screen.view.id, len(app.screen_stack))),
         "q",
         lambda app: seen.append(len(app.screen_stack)),
     )
-    assert seen == ["thing", ("nodes", 1), 2]
+    assert seen == ["detail", ("nodes", 1), 2]

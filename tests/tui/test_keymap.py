@@ -99,7 +99,7 @@ def test_a_key_is_changed_in_hints_help_and_tabs_and_works(dashboard_at):
 
 def test_two_bindings_change_places():
     keymap = Keymap({"time.step": ",", "time.back": "."})
-    assert keymap.wrong == []
+    assert keymap.problems == []
     assert keymap.changed == {"time.step": "comma", "time.back": "full_stop"}
     assert keymap.shown("time.step time.back") == ", ."
 
@@ -116,9 +116,9 @@ def test_what_cannot_be_bound_is_told_and_the_rest_holds():
             "row.act": "f9",
         }
     )
-    assert keymap.wrong == [
-        "time.stp is no binding; time.step is",
-        "help: 'nokey' is no key",
+    assert keymap.problems == [
+        "time.stp is not a binding; time.step is",
+        "help: 'nokey' is not a key",
         "row.act: f9 is the key of row.copy already",
         "time.go: r is the key of timeline.rows already",
         "row.why: a is the key of row.act already",

@@ -19,7 +19,7 @@ LATER_S = 330
 
 async def arrived(app):
     """Wait until all that was typed is done, and for the end of the way to another moment."""
-    while app.keyboard.is_leading or app.deck.playback.pacer.is_on_the_way:
+    while app.keyboard.is_busy or app.main_screen.playback.pacer.is_seeking:
         await asyncio.sleep(0.001)
 
 
@@ -127,7 +127,7 @@ def test_enter_drills_down_and_escape_comes_back(dashboard_at):
         seen.append(app.screen.view.id)
 
     drive(app, "2", view, "enter", view, "escape", view, "escape", view)
-    assert seen == ["pools", "thing", "pools", "watch"]
+    assert seen == ["pools", "detail", "pools", "watch"]
 
 
 def test_the_cursor_stays_with_its_row_while_the_order_changes(dashboard_at):
@@ -139,7 +139,7 @@ def test_the_cursor_stays_with_its_row_while_the_order_changes(dashboard_at):
 
     def later(app):
         app.session.simulation.run_until(LATER_S * 1000)
-        app.screen.look()
+        app.screen.update()
 
     drive(app, "6", "down", "down", cursor, later, cursor)
     assert keys[0] == keys[1]
@@ -166,26 +166,13 @@ def test_details_help_and_actions_open_and_close(dashboard_at):
     assert depth == [1]
 
 
-def test_every_key_of_the_deck_leads_somewhere_and_none_is_bound_twice(dashboard_at):
+def test_every_key_of_the_main_screen_leads_somewhere_and_none_is_bound_twice(dashboard_at):
     app = dashboard_at(0)
-    deck = app.get_default_screen()
-    parts = {
-        "time": deck.playback,
-        "go": deck.navigation,
-        "do": deck.by_hand,
-        "tell": deck.telling,
-        "place": deck.places,
-        "search": deck.search,
-        "event": deck.event_log,
-        "list": deck.listing,
-    }
     keys = []
-    for binding in deck.BINDINGS:
-        keys += binding.key.split(",")
-        owner, name, arguments = parse(binding.action)
-        assert callable(getattr(app if owner == "app" else deck, f"action_{name}"))
-        if name in parts:
-            assert callable(getattr(parts[name], arguments[0])), binding
+    for key, binding in app.get_default_screen()._bindings:
+        keys.append(key)
+        owner, name, _ = parse(binding.action)
+        assert callable(getattr(app if owner == "app" else app.main_screen, f"action_{name}")), binding
     assert len(set(keys)) == len(keys)
 
 
@@ -213,7 +200,7 @@ def test_a_reboot_by_hand_is_saved_as_a_scenario_that_replays_to_the_same_log(da
     replayed.run_until(replayed.end_ms)
     assert list(replayed.json_lines()) == list(by_hand.json_lines())
     app.recorder.rescue()
-    assert app.recorder.told == []
+    assert app.recorder.reports == []
 
 
 def test_the_go_line_knows_views_ids_times_and_speeds(dashboard_at):
@@ -318,7 +305,7 @@ def test_a_disabled_job_is_kept_where_nothing_was_saved(dashboard_at, tmp_path, 
     drive(app, "A", "down", "enter", "enter")
     app.recorder.rescue()
     path = tmp_path / "one-node-fails-session.yaml"
-    assert str(path.name) in app.recorder.told[0]
+    assert str(path.name) in app.recorder.reports[0]
     assert "disableJob" in path.read_text(encoding="utf-8")
 
 
@@ -329,7 +316,7 @@ def test_paused_means_no_work_at_all(dashboard_at):
     async def run():
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.pause()
-            app.screen.view.look = lambda: looks.append(1)
+            app.screen.view.update = lambda: looks.append(1)
             await asyncio.sleep(0.3)
             assert not list(app.workers)
 
@@ -382,7 +369,7 @@ def test_a_long_way_shows_how_far_it_is_and_esc_stays_there(dashboard_at):
             simulation.advance = half_way
             await pilot.press("t", *"PT10M", "enter")
             deadline_s = time.monotonic() + 30
-            while "ON THE WAY 50%" not in text_of(app)[0]:
+            while "SEEKING 50%" not in text_of(app)[0]:
                 assert time.monotonic() < deadline_s, text_of(app)[0]
                 await asyncio.sleep(0.01)
             await pilot.press("escape")
@@ -406,7 +393,7 @@ def test_the_way_to_another_moment_is_stopped_without_leaving(dashboard_at, key)
             playback.pacer.destination_ms = 10**9
             await pilot.press(key)
             await pilot.pause()
-            assert not playback.pacer.is_on_the_way
+            assert not playback.pacer.is_seeking
             assert not playback.pacer.playing
 
     asyncio.run(run())
@@ -435,8 +422,8 @@ def test_n_goes_from_one_failed_row_to_the_next_and_round(dashboard_at):
     seen = []
 
     def look(app):
-        table = app.deck.view.table
-        seen.append((table._at, app.deck.view.model.is_failed(table.key)))
+        table = app.main_screen.view.table
+        seen.append((table._at, app.main_screen.view.model.is_failed(table.key)))
 
     drive(app, "9", "home", "n", look, "n", look, "N", look, "N", look)
     failures = app.session.events.failures()
@@ -464,7 +451,7 @@ def test_n_of_tasks_finds_those_that_failed_wherever_they_are(dashboard_at):
     seen = []
 
     def look(app):
-        view = app.deck.view
+        view = app.main_screen.view
         seen.append(view.model.cells(view.table.key)[3].text)
 
     drive(app, "5", "o", "n", look, "n", look)

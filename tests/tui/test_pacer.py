@@ -101,7 +101,7 @@ def test_what_a_key_does_and_shows_comes_before_the_next_slice():
     async def sleep(seconds):
         if seconds < 0.005:
             slices.append(wall.now_s)
-            pacer.way.make()  # a key after every slice, faster than anybody can press one
+            pacer.yielder.key_pressed()  # a key after every slice, faster than anybody can press one
         wall.now_s += seconds
 
     pacer = Pacer(machine, lambda: None, speed=None, wall_s=wall, sleep=sleep)
@@ -154,22 +154,22 @@ def test_a_long_way_is_gone_in_strides_that_can_be_stopped():
             pacer.stop()
 
     pacer = Pacer(machine, lambda: progress.append(machine.now_ms), wall_s=machine.wall, sleep=sleep)
-    assert not pacer.set_out(9_000_000)
+    assert not pacer.begin_seek(9_000_000)
     assert pacer.destination_ms == 9_000_000
     assert machine.happened < 100
-    assert asyncio.run(pacer.arrive()) is False
+    assert asyncio.run(pacer.finish_seek()) is False
     assert 3000 < machine.happened < 3100
-    assert not pacer.is_on_the_way
+    assert not pacer.is_seeking
     assert len(progress) == pytest.approx(30, abs=10)
 
 
 def test_a_short_way_is_gone_at_once_and_a_long_one_to_its_end():
     machine = Machine(Wall())
     pacer = Pacer(machine, lambda: None, wall_s=machine.wall, sleep=machine.wall.sleep)
-    assert pacer.set_out(50_000)
-    assert not pacer.is_on_the_way
+    assert pacer.begin_seek(50_000)
+    assert not pacer.is_seeking
     machine.cost_s = 0.001
-    assert not pacer.set_out(900_000)
-    assert asyncio.run(pacer.arrive()) is True
+    assert not pacer.begin_seek(900_000)
+    assert asyncio.run(pacer.finish_seek()) is True
     assert machine.now_ms == 900_000
-    assert not pacer.is_on_the_way
+    assert not pacer.is_seeking

@@ -100,7 +100,7 @@ def test_enter_on_a_pin_goes_there_from_whatever_is_in_focus(dashboard_at):
         session = app.session
         jobs = [job for job in session.simulation.world.jobs.present() if job.id != session.job_id]
         session.focus_job(jobs[0].id)
-        app.screen.look()
+        app.screen.update()
 
     drive(app, "5", note, "p", another_job, "1", lambda app: app.screen.query_one("#pins").focus(), "enter", note)
     assert seen[0] == seen[1]

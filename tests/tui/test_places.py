@@ -78,7 +78,7 @@ def test_each_pane_has_a_letter_of_its_own(titles, letters):
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
 def test_a_letter_goes_to_its_pane_and_any_other_key_nowhere(dashboard_at, size):
     seen = []
-    focus = lambda app: seen.append((app.deck.focused.id, len(app.screen_stack)))  # noqa: E731
+    focus = lambda app: seen.append((app.main_screen.focused.id, len(app.screen_stack)))  # noqa: E731
     drive(
         dashboard_at(LATER_S),
         "apostrophe",

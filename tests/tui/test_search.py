@@ -55,7 +55,7 @@ def test_the_next_failure_is_a_time_to_go_to(dashboard_at):
     app = dashboard_at(100)
     assert after(app, "t", *"failure", "enter")[0] == 132
     assert app.session.events.is_failure(app.session.events.count - 1)
-    assert after(dashboard_at(LATER_S), "t", *"failure", "enter")[1] == ["Nothing more fails."]
+    assert after(dashboard_at(LATER_S), "t", *"failure", "enter")[1] == ["No later failures."]
 
 
 @pytest.mark.parametrize(

@@ -157,9 +157,9 @@ def test_the_dashboard_reads_writes_and_says_what_is_wrong(tmp_path, monkeypatch
 
     def run(app):
         shown["theme"], shown["notes"] = app.theme, app._notes
-        shown["speed"] = app.deck.playback.pacer.speed
+        shown["speed"] = app.main_screen.playback.pacer.speed
         app.choose("theme", "high-contrast")
-        app.deck.playback.pacer.speed = None
+        app.main_screen.playback.pacer.speed = None
 
     monkeypatch.setattr(tui_app.Dashboard, "run", run)
     simulation = session_at(LATER_S).simulation
@@ -207,9 +207,9 @@ def test_the_cursor_returns_to_its_row_wherever_it_is_now(dashboard_at):
     seen = []
 
     def look(app):
-        view = app.deck.view
+        view = app.main_screen.view
         seen.append((view.model.identity_of(view.table.key), view.table._at > 1000))
 
-    drive(app, "5", look, "home", look, lambda app: app.deck.look(), look)
+    drive(app, "5", look, "home", look, lambda app: app.main_screen.update(), look)
     assert seen[0] == ("frame-0007", True)
     assert seen[1] == seen[2] != seen[0]

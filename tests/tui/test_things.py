@@ -170,7 +170,7 @@ def test_approximate_and_exact_counts_differ_by_the_tasks_that_prepare(session_a
 
 def test_the_lists_of_a_job_lead_to_the_views_and_to_each_row(session_at):
     found = links(session_at(LATER_S), JOB, "Tasks")
-    assert found[0] == "go('show', 'tasks')"
+    assert found[0] == "show_view('tasks')"
     assert found[1].kind == "task"
     assert links(session_at(LATER_S), JOB, "Preparation tasks")[1] == ItemRef("node", 1)
 
@@ -281,7 +281,7 @@ def test_the_trail_has_an_end_and_a_beginning():
 
 def place(app):
     view = app.screen.view
-    return (view.id, view.subject, view.page) if view.id == "thing" else (view.id,)
+    return (view.id, view.subject, view.page) if view.id == "detail" else (view.id,)
 
 
 def test_enter_opens_the_blade_and_its_links_lead_on(dashboard_at):
@@ -292,10 +292,10 @@ def test_enter_opens_the_blade_and_its_links_lead_on(dashboard_at):
         seen.append(place(app))
 
     drive(app, "4", "enter", note, "right", note, "down", "enter", note, "escape", note, "escape", note)
-    assert seen[0] == ("thing", JOB, 0)
-    assert seen[1] == ("thing", JOB, 1)
+    assert seen[0] == ("detail", JOB, 0)
+    assert seen[1] == ("detail", JOB, 1)
     assert seen[2][1].kind == "task"
-    assert seen[3] == ("thing", JOB, 1)
+    assert seen[3] == ("detail", JOB, 1)
     assert seen[4] == ("jobs",)
 
 
@@ -308,7 +308,7 @@ def test_back_and_forward_through_what_was_visited(dashboard_at):
 
     keys = ("3", "enter", "5", "less_than_sign", note, "less_than_sign", note, "greater_than_sign", note)
     drive(app, *keys, "minus", note, "minus", note)
-    assert seen == ["thing", "nodes", "thing", "nodes", "thing"]
+    assert seen == ["detail", "nodes", "detail", "nodes", "detail"]
 
 
 def test_the_first_line_of_a_list_tab_opens_the_list(dashboard_at):
@@ -339,7 +339,7 @@ def test_another_focus_opens_the_blade_of_that_job(dashboard_at):
     app = dashboard_at(400, "shared-pool-two-jobs")
     seen = []
     drive(app, "4", "enter", "J", "2", lambda app: seen.append(place(app)))
-    assert seen == [("thing", ItemRef("job", "credit"), 0)]
+    assert seen == [("detail", ItemRef("job", "credit"), 0)]
 
 
 def test_a_blade_follows_time_without_stopping_it(dashboard_at):
@@ -381,7 +381,7 @@ def test_details_of_a_preparation_open_where_they_are_not_beside_the_list(dashbo
     drive(dashboard_at(LATER_S), "6", "enter", lambda app: seen.append(len(app.screen_stack)), size=(80, 24))
     drive(dashboard_at(LATER_S), "6", "enter", lambda app: seen.append(place(app)))
     assert seen[0] == 2
-    assert seen[1] == ("thing", NODE, 0)
+    assert seen[1] == ("detail", NODE, 0)
 
 
 def test_every_kind_has_a_blade_with_tabs_of_its_own(session_at):

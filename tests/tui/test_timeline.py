@@ -510,7 +510,7 @@ def test_the_cursor_stays_with_its_row_when_the_order_changes(dashboard_at):
 
     def later(app):
         app.session.simulation.run_until(LATER_S * 1000)
-        app.screen.look()
+        app.screen.update()
 
     drive(app, "8", "o", "o", "o", "end", on, later, on)
     assert seen[0] == seen[1]

@@ -10,6 +10,7 @@ import pytest
 
 from tests.tui.test_timeline import model_of
 from tui.saving.targets import NewLines, TargetError
+from tui.screens.drawing import TimelineDrawing
 from tui.viewmodels.timeline.svg import Paint, drawn
 from tui.widgets import palette
 
@@ -111,9 +112,13 @@ def test_e_draws_all_rows_in_a_file_and_never_over_one(dashboard_at, tmp_path, m
 def test_a_picture_is_left_off_when_time_goes_on(dashboard_at, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tui.screens.drawing._SLICE_S", 0)
-    steps = [lambda app: app.screen.telling.export("timeline.svg"), lambda app: app.session.simulation.step()]
+
+    def draw(app):
+        TimelineDrawing(app.screen.view.grid, app.session, app.screen.playback).start("timeline.svg")
+
+    steps = [draw, lambda app: app.session.simulation.step()]
     said = drive_and_draw(dashboard_at(LATER_S), "8", steps=steps)
-    assert said == ["timeline.svg was left off: time has gone on."]
+    assert said == ["timeline.svg was not written: simulated time has moved."]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""The application: one deck over one simulation."""
+"""The dashboard application: one main screen over one simulation."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from textual.filter import Monochrome, NoColor
 from textual.widgets import Input, TextArea
 
 from tui.app.keyboard import Keyboard
-from tui.app.signals import told_by_signals
+from tui.app.signals import handle_signals
 from tui.dialogs.rules import RuleSheet, rules_on
 from tui.dialogs.settings import SettingsScreen
-from tui.playback.yielding import Way
+from tui.playback.yielding import Yielder
 from tui.saving.recorder import Recorder
 from tui.saving.targets import TargetError
-from tui.screens.deck import Deck
+from tui.screens.main_screen import MainScreen
 from tui.settings.file import SettingsFile
 from tui.settings.options import NO_COLOUR, OPTIONS, Value
 from tui.settings.values import Settings, Source
@@ -30,6 +30,7 @@ from tui.viewmodels.frame.tabs import TABS, VIEW_NAMES
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.glyphs import GlyphSet
 from tui.widgets import palette
+from tui.widgets.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,44 +40,43 @@ if TYPE_CHECKING:
 
     from engine import Simulation
 
-# Nearly nothing here is garbage that counting does not find, and to look for it takes longer than a frame may.
-_THRESHOLDS = (1000, 1000, 1000)
+_GC_THRESHOLDS = (1000, 1000, 1000)  # nearly all garbage is freed by reference counting
 
 
 def show_dashboard(
     simulation: Simulation, *, at_ms: int = 0, speed: float | None, plays: bool, theme: str | None, ascii_only: bool
 ) -> int:
-    """Open the dashboard at a moment until it is left; returns the exit status. What was done by hand is never lost.
+    """Run the dashboard, beginning at ``at_ms``, and return the exit status. Commands given by hand are always saved.
 
-    ``speed`` and ``theme`` None are those that the user has chosen last; speed 0 is as fast as it can.
+    ``speed`` and ``theme`` None are the user's last choices; speed 0 is as fast as possible.
     """
-    calm_collector()
+    tune_gc()
     file = SettingsFile()
-    settings, wrong = file.read(VIEW_NAMES)
+    settings, problems = file.read(VIEW_NAMES)
     _use_environment(settings)
     given: dict[str, Value | None] = {"speed": speed, "theme": theme, "glyphs": "ascii" if ascii_only else None}
     for name, value in given.items():
         if value is not None:
             settings.use(name, value, Source.COMMAND_LINE)
     introduces = bool(settings.value("introduction"))
-    app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, introduces=introduces, notes=wrong)
+    app = Dashboard(simulation, settings, at_ms=at_ms, plays=plays, introduces=introduces, notes=problems)
     try:
-        with told_by_signals(app.recorder.rescue, app.leave_soon):
+        with handle_signals(app.recorder.rescue, app.exit_soon):
             app.run()
     finally:
         app.recorder.rescue()
-        for said in app.recorder.told:
-            _tell(said)
+        for report in app.recorder.reports:
+            _print_error(report)
         app.remember()
         try:
             file.write(settings)
         except (OSError, TargetError) as error:
-            _tell(f"{error}; the settings are not remembered.")
+            _print_error(f"{error}; the settings are not saved.")
     return app.return_code or 0
 
 
 def _use_environment(settings: Settings) -> None:
-    """What the terminal can do, or is asked for with ``NO_COLOR``."""
+    """Take what the terminal cannot do, and ``NO_COLOR``, into account."""
     is_dumb = os.environ.get("TERM") == "dumb"
     if is_dumb or os.environ.get("NO_COLOR"):
         settings.use("theme", NO_COLOUR, Source.ENVIRONMENT)
@@ -84,24 +84,24 @@ def _use_environment(settings: Settings) -> None:
         settings.use("glyphs", "ascii", Source.ENVIRONMENT)
 
 
-def calm_collector() -> None:
-    """Keep the collector from what somebody who waits for a key would notice: what there is now, stays."""
+def tune_gc() -> None:
+    """Freeze existing objects and raise the GC thresholds: a full collection takes longer than a frame."""
     gc.freeze()
-    gc.set_threshold(*_THRESHOLDS)
+    gc.set_threshold(*_GC_THRESHOLDS)
 
 
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201  # the dashboard is gone
+def _print_error(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201  # the dashboard is closed
 
 
 class Dashboard(App[None]):
     """The dashboard of a simulation."""
 
     TITLE = "batchdeck"
-    CSS_PATH = "../styles/deck.tcss"
+    CSS_PATH = "../styles/main.tcss"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "leave", "quit", show=False, id="interrupt"),
+        Binding("ctrl+c", "interrupt", "quit", show=False, id="interrupt"),
         Binding("s", "settings", "settings", id="settings"),
         Binding("K", "rules", "the rules on the screen: what they say", priority=True, id="rules"),
     ]
@@ -116,10 +116,15 @@ class Dashboard(App[None]):
         introduces: bool = False,
         notes: Sequence[str] = (),
     ) -> None:
-        """A dashboard that goes to ``at_ms`` first.
+        """Create the dashboard.
 
-        What is to be remembered is entered into ``settings``. At the start ``notes`` are said, and to whom is new what
-        the first keys are.
+        Args:
+            simulation: The simulation to show.
+            settings: The user's choices; later choices are stored in it.
+            at_ms: The moment to begin with, in ms after the start.
+            plays: Let time advance from the beginning.
+            introduces: Show the first keys to a new user.
+            notes: Warnings to show at the start.
         """
         super().__init__()
         self.settings = settings or Settings()
@@ -127,71 +132,81 @@ class Dashboard(App[None]):
         self.recorder = Recorder(simulation)
         self._notes = notes
         self._introduces = introduces
-        self._draws_unicode = (sys.stdout.encoding or "").lower().startswith("utf")  # Textual puts another one there
-        self.deck = Deck(self.session, self.recorder, self.settings, at_ms=at_ms, plays=plays)
+        self._draws_unicode = (sys.stdout.encoding or "").lower().startswith("utf")  # Textual replaces sys.stdout later
+        self.main_screen = MainScreen(self.session, self.recorder, self.settings, at_ms=at_ms, plays=plays)
         self.keyboard = Keyboard(self)
-        self._leaves_in: asyncio.AbstractEventLoop | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         for known in palette.themes():
             self.register_theme(known)
         for name in OPTIONS:
             self._apply(name)
 
     def on_load(self) -> None:
-        """The loop runs from now on."""
-        self._leaves_in = asyncio.get_running_loop()
+        """Keep the event loop, which runs from now on."""
+        self._loop = asyncio.get_running_loop()
 
     async def on_event(self, event: events.Event) -> None:
-        """Whoever has pressed a key does not wait for time to go by, and types where the key before has led."""
+        """Hold off other work for a key press, and hold back a key until those before it have been handled."""
         is_typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
         if is_typed:
-            self.way.make()
-        if is_typed and self.keyboard.holds(event):
-            return
-        if is_typed:
-            self.deck.end_introduction()
+            self.yielder.key_pressed()
+            if self.keyboard.holds(event):
+                return
+            self.main_screen.end_introduction()
         await super().on_event(event)
         if is_typed:
             self.keyboard.follow()
 
     @property
-    def way(self) -> Way:
-        """What is done in pieces leaves it to the keys."""
-        return self.deck.playback.pacer.way
+    def yielder(self) -> Yielder:
+        """The yielder of all work that is done in slices."""
+        return self.main_screen.playback.pacer.yielder
 
     def get_default_screen(self) -> Screen[None]:
-        """The deck."""
-        return self.deck
+        """Return the main screen."""
+        return self.main_screen
 
     def on_mount(self) -> None:
-        """The user's keys, and what there is to say at the start."""
-        self.set_keymap(self.deck.keymap.changed)
-        for note in (*self._notes, *(f"keys: {each}" for each in self.deck.keymap.wrong)):
-            self.deck.say(note, "warning")
+        """Use the user's keys, and show the notes and the introduction."""
+        keymap = self.main_screen.keymap
+        self.set_keymap(keymap.changed)
+        for note in (*self._notes, *(f"keys: {each}" for each in keymap.problems)):
+            say(self.main_screen, note, "warning")
         if self._introduces:
-            self.deck.introduce()
+            self.main_screen.introduce()
             self.settings.choose("introduction", False)
 
+    # -- settings ------------------------------------------------------------------------------------------------
+
+    def action_settings(self) -> None:
+        """Open the settings dialog."""
+        self.push_screen(SettingsScreen(self))
+
     def choose(self, name: str, value: Value | None) -> None:
-        """Take a value of an option from now on, at once; None is its default."""
+        """Take a value of an option at once and from now on; None is its default."""
         if value is None:
             self.settings.forget(name)
         else:
             self.settings.choose(name, value)
         self._apply(name)
-        if self.deck.is_running:
-            self.deck.look()
+        if self.main_screen.is_running:
+            self.main_screen.update()
+
+    def reset_view(self, name: str) -> None:
+        """Forget the user's choices in a view."""
+        self.main_screen.reset_view(name)
+
+    def listed_keys(self) -> list[tuple[str, str, str]]:
+        """Return the id of each binding, its keys, and what it does."""
+        return self.main_screen.keymap.listed()
 
     def rebind(self, identity: str, key: str | None) -> str:
-        """Give a binding another key, or with None its own; returns what is wrong with that, where something is."""
-        keymap, wrong = self.deck.keymap.rebound(identity, key)
+        """Give a binding another key, None for its own; return what is wrong with it, empty if nothing is."""
+        keymap, problem = self.main_screen.keymap.rebound(identity, key)
         self.settings.keys = keymap.wanted
         self.set_keymap(keymap.changed)
-        self.deck.use_keys(keymap)
-        return wrong
-
-    def action_settings(self) -> None:
-        """Show the settings."""
-        self.push_screen(SettingsScreen(self))
+        self.main_screen.use_keymap(keymap)
+        return problem
 
     def action_rules(self) -> None:
         """Show the text of the rules that the row under the cursor cites, or else the screen."""
@@ -206,7 +221,7 @@ class Dashboard(App[None]):
         return not (action == "rules" and isinstance(self.screen.focused, Input | TextArea))
 
     def _apply(self, name: str) -> None:
-        """Have an option do what it says; those that are not here are asked for when they matter."""
+        """Apply an option. Those that are not here are read when they matter."""
         settings = self.settings
         match name:
             case "theme":
@@ -219,24 +234,24 @@ class Dashboard(App[None]):
             case "time":
                 self.session.time_format = settings.text(name)
             case "speed":
-                self.deck.playback.pacer.speed = settings.number(name) or None
+                self.main_screen.playback.pacer.speed = settings.number(name) or None
 
     def remember(self) -> None:
-        """Enter into the settings what was changed elsewhere: the speed, and how each view is shown."""
-        speed = self.deck.playback.pacer.speed or 0.0
+        """Store the speed and the user's choices in each view in the settings."""
+        speed = self.main_screen.playback.pacer.speed or 0.0
         if speed != self.settings.number("speed"):
             self.settings.choose("speed", speed)
-        self.deck.remember()
+        self.main_screen.remember_views()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Without colours nothing that is drawn has one, whatever drew it; whoever chooses colours has them."""
+        """Return the filters of drawn lines: none that removes colours unless the theme has none."""
         if self.theme == NO_COLOUR:
             return [NoColor()]
         return [each for each in super().get_line_filters() if not isinstance(each, Monochrome)]
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The command palette finds what the keys of the deck do."""
-        if isinstance(screen, Deck):
+        """Yield the entries of the command palette: the keys of the main screen, options and help."""
+        if isinstance(screen, MainScreen):
             bindings = {one.binding.id: one.binding for one in screen.active_bindings.values() if one.node is screen}
             for identity, binding in bindings.items():
                 if identity and identity != "quit":
@@ -244,25 +259,25 @@ class Dashboard(App[None]):
                     yield SystemCommand(binding.description.capitalize(), binding.key, action)
         for option in OPTIONS.values():
             for value in option.values:
-                said = f"{option.name.capitalize()}: {value}"
-                yield SystemCommand(said, option.said, partial(self.choose, option.name, value))
+                title = f"{option.name.capitalize()}: {value}"
+                yield SystemCommand(title, option.about, partial(self.choose, option.name, value))
         for tab in TABS:
-            yield SystemCommand(
-                f"Help: {tab.title}", "columns and states", partial(self.deck.telling.help_of, tab.name)
-            )
-        yield SystemCommand("Describe this screen", "the Watch view as sentences", self.deck.telling.describe)
+            explain = partial(self.main_screen.help_with, tab.name)
+            yield SystemCommand(f"Help: {tab.title}", "columns and states", explain)
+        yield SystemCommand("Describe this screen", "the Watch view as sentences", self.main_screen.describe)
         yield SystemCommand("Rules on the screen", "what they say, and where that comes from", self.action_rules)
         yield SystemCommand("Settings", "each value, where it comes from, and another one", self.action_settings)
         yield SystemCommand("Quit", "leave the dashboard", self.action_quit)
 
-    def action_leave(self) -> None:
-        """Ctrl+C ends the way to another moment, and else the dashboard, as it ends any command."""
-        deck = self.screen_stack[0]
-        if not (isinstance(deck, Deck) and deck.playback.stop_on_the_way()):
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    def action_interrupt(self) -> None:
+        """Stop a seek, else leave the dashboard with the status of an interrupted command."""
+        if not self.main_screen.playback.stop_seeking():
             self.exit(return_code=130)
 
-    def leave_soon(self, status: int) -> None:
-        """Leave with this status; from a signal handler, in the midst of anything."""
-        if self._leaves_in is None:
+    def exit_soon(self, status: int) -> None:
+        """Leave with this status. Called from a signal handler, at any point of the program."""
+        if self._loop is None:
             raise SystemExit(status)
-        self._leaves_in.call_soon_threadsafe(partial(self.exit, return_code=status))
+        self._loop.call_soon_threadsafe(partial(self.exit, return_code=status))

@@ -1,4 +1,4 @@
-"""What ends the dashboard from outside: a closed terminal, or a signal to end. What was done by hand is saved first."""
+"""Signals that end the dashboard. What was done by hand is saved first."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-_OF_SIGNAL = 128  # a shell adds the number of the signal to this
+_SIGNAL_STATUS = 128  # plus the number of the signal is the exit status, as in a shell
 
 
 @contextmanager
-def told_by_signals(save: Callable[[], object], leave: Callable[[int], object]) -> Iterator[None]:
-    """Inside, SIGTERM and SIGINT save and then leave with a status; a closed terminal leaves nothing to do but save.
+def handle_signals(save: Callable[[], object], leave: Callable[[int], object]) -> Iterator[None]:
+    """Handle signals within the block: SIGTERM and SIGINT save and leave with a status, SIGHUP saves and exits at once.
 
-    ``leave`` is called from a signal handler, in the midst of anything.
+    ``leave`` is called from a signal handler, at any point of the program.
     """
 
     def end(number: int, _: FrameType | None) -> None:
         save()
-        leave(_OF_SIGNAL + number)
+        leave(_SIGNAL_STATUS + number)
 
     def hang_up(number: int, _: FrameType | None) -> None:
         save()
-        os._exit(_OF_SIGNAL + number)  # whatever writes to the terminal would wait for it for ever
+        os._exit(_SIGNAL_STATUS + number)  # a write to the closed terminal would block for ever
 
     handlers = {signal.SIGTERM: end, signal.SIGINT: end}
     if hasattr(signal, "SIGHUP"):

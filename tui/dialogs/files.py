@@ -1,9 +1,10 @@
-"""The files on a node, above the deck: the tree beside a window on the file under its cursor."""
+"""The dialog with the files on a node: the tree beside the text of the file under its cursor."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal
@@ -17,7 +18,7 @@ from tui.viewmodels.files.browser import HELP_TEXT, FilesModel
 from tui.viewmodels.sheets.help import Page
 from tui.widgets.file_tree import FileTree
 from tui.widgets.lines import LinesView
-from tui.widgets.messages import Answered, Dismissed, Typed
+from tui.widgets.messages import say
 from tui.widgets.prompt import Prompt
 from tui.widgets.text_view import TextView
 
@@ -25,16 +26,24 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.screens.playback import Playback
     from tui.settings.keymap import Keymap
     from tui.viewmodels.files.locations import FilesAt
     from tui.viewmodels.session.session import Session
+
+
+class FilesPlayback(NamedTuple):
+    """The keys of playback that work in this dialog."""
+
+    play: Callable[[], None]
+    step: Callable[[], None]
+    back: Callable[[], None]
+
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 
 
 class Files(Modal[None]):
-    """Directories, files, and what becomes of them."""
+    """Directories and files, their texts, and how long they are kept."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "all lines again, close", id="files.leave"),
@@ -42,7 +51,7 @@ class Files(Modal[None]):
         Binding("tab,shift+tab", "other_pane", "tree or text", id="files.pane"),
         Binding("slash", "ask_find", "find", id="files.find"),
         Binding("n", "next_match(1)", "next match", id="files.next"),
-        Binding("N", "next_match(-1)", "match before", id="files.before"),
+        Binding("N", "next_match(-1)", "previous match", id="files.before"),
         Binding("ampersand", "ask_filter", "only lines with a text, or with ! the others", id="files.filter"),
         Binding("colon", "ask_line", "go to a line", id="files.line"),
         Binding("m", f"jump({_MINUTE_S})", "a minute later", id="files.minute"),
@@ -51,12 +60,12 @@ class Files(Modal[None]):
         Binding("H", f"jump({-_HOUR_S})", "an hour earlier", id="files.hour-back"),
         Binding("d", f"jump({_DAY_S})", "a day later", id="files.day"),
         Binding("D", f"jump({-_DAY_S})", "a day earlier", id="files.day-back"),
-        Binding("F", "turn('follow')", "follow the end", id="files.follow"),
-        Binding("W", "turn('wrap')", "wrap long lines", id="files.wrap"),
-        Binding("number_sign", "turn('numbers')", "line numbers", id="files.numbers"),
+        Binding("F", "follow", "follow the end", id="files.follow"),
+        Binding("W", "wrap", "wrap long lines", id="files.wrap"),
+        Binding("number_sign", "number", "line numbers", id="files.numbers"),
         Binding("e", "ask_save", "save a copy", id="files.save"),
         Binding("y", "copy", "copy the path", id="files.copy"),
-        Binding("space", "play", "let time go by, or stop it", id="files.play"),
+        Binding("space", "play", "run, pause", id="files.play"),
         Binding("full_stop", "step", "one event forward", id="files.step"),
         Binding("comma", "back", "one event back", id="files.back"),
         Binding("question_mark,f1", "help", "help", id="files.help"),
@@ -74,8 +83,7 @@ class Files(Modal[None]):
 
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (72, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it
 
-    def __init__(self, session: Session, place: FilesAt, playback: Playback, keymap: Keymap) -> None:
-        """The files of the node at this place, which is open."""
+    def __init__(self, session: Session, place: FilesAt, playback: FilesPlayback, keymap: Keymap) -> None:
         super().__init__()
         self.model = FilesModel(session, place)
         self._session = session
@@ -85,7 +93,7 @@ class Files(Modal[None]):
     # -- arrangement ---------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """What is looked at, tree and text, how it is looked at, hints."""
+        """Lay out heading, tree and text, status, prompt."""
         with Container(id="files"):
             yield LinesView(id="file-heading")
             with Horizontal(id="file-panes"):
@@ -95,48 +103,48 @@ class Files(Modal[None]):
             yield Prompt()
 
     def on_mount(self) -> None:
-        """The file that was asked for is there to be read, else the tree to go through."""
+        """Focus the text of the file that was asked for, else the tree."""
         self.query_one("#files").border_title = Content(self.model.title)
         self._turn_to(TextView if self.model.reads else FileTree)
         self.call_after_refresh(self._show)
 
     def on_resize(self) -> None:
-        """More or fewer lines are seen."""
+        """Update for the new size."""
         self.call_after_refresh(self._show)
 
-    def look(self) -> None:
-        """Time may have moved."""
+    def update(self) -> None:
+        """Show the files as they are at the present moment."""
         if not self.is_mounted:
             return
         if self.model.refresh():
             self._show()
         else:
-            self._say_how()
+            self._show_status()
 
     def on_screen_resume(self) -> None:
-        """Time may have moved while the help was above."""
-        self.look()
+        """Update: time may have moved while the help was open."""
+        self.update()
 
     def _show(self) -> None:
-        self.query_one(FileTree).look()
-        self.query_one(TextView).look()
-        self._say_how()
+        self.query_one(FileTree).update()
+        self.query_one(TextView).update()
+        self._show_status()
         hints = [(self._keymap.shown(identity), does) for identity, does in self.HINTS]
         self.query_one(Prompt).show_hints(hints)
 
-    def _say_how(self) -> None:
+    def _show_status(self) -> None:
         for name, line in (("#file-heading", self.model.heading), ("#file-status", self.model.status)):
             view = self.query_one(name, LinesView)
             view.show([line(view.size.width)])
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Where both have no room beside each other, the one with the focus is shown."""
+        """Show the focused pane, if the two have no room beside each other."""
         if isinstance(event.widget, FileTree | TextView):
             self.query_one("#file-panes").set_class(isinstance(event.widget, TextView), "-reads")
             self.call_after_refresh(self._show)
 
     def action_other_pane(self) -> None:
-        """From the tree to the text, and back."""
+        """Go from the tree to the text, or back."""
         self._turn_to(TextView if isinstance(self.focused, FileTree) else FileTree)
 
     def _turn_to(self, pane: type[FileTree | TextView]) -> None:
@@ -146,12 +154,12 @@ class Files(Modal[None]):
     # -- the tree ------------------------------------------------------------------------------------------------
 
     def on_file_tree_moved(self) -> None:
-        """Something else is under the cursor."""
+        """Show the file that is under the cursor now."""
         self.model.look()
         self._show()
 
     def on_file_tree_opened(self, message: FileTree.Opened) -> None:
-        """Open a directory, looking back if it is gone; read a file."""
+        """Open a directory, at an earlier moment if it is deleted by now; or read a file."""
         tree, item = self.model.tree, self.model.tree.item
         if item is None:
             return
@@ -166,38 +174,45 @@ class Files(Modal[None]):
         self.on_file_tree_moved()
 
     def on_text_view_moved(self) -> None:
-        """Other lines are seen."""
-        self._say_how()
+        """Show the position in the text."""
+        self._show_status()
 
     # -- the text ------------------------------------------------------------------------------------------------
 
-    def _say(self, text: str) -> None:
-        self.notify(text, markup=False)
-
     def action_next_match(self, step: int) -> None:
-        """To another line with what is looked for."""
+        """Go to the next or previous match."""
         if not self.model.text.sought:
             self.action_ask_find()
         elif not self.model.text.next_match(step):
-            self._say(f"{self.model.text.sought!r} is not there.")
+            say(self, f"{self.model.text.sought!r} is not there.")
         self._show()
 
     def action_jump(self, seconds: int) -> None:
-        """So much later or earlier, where lines begin with a time."""
+        """Go to a later or earlier line, if lines begin with a time."""
         refusal = self.model.text.jump(seconds)
         if refusal is not None:
-            self._say(refusal)
+            say(self, refusal)
         self._show()
 
-    def action_turn(self, what: str) -> None:
-        """Follow, wrap, number lines, or do so no more."""
-        getattr(self.model.text, f"turn_{what}")()
+    def action_follow(self) -> None:
+        """Follow the end of the text, or stop following."""
+        self.model.text.turn_follow()
+        self._show()
+
+    def action_wrap(self) -> None:
+        """Wrap long lines, or cut them."""
+        self.model.text.turn_wrap()
+        self._show()
+
+    def action_number(self) -> None:
+        """Show line numbers, or hide them."""
+        self.model.text.turn_numbers()
         self._show()
 
     def action_copy(self) -> None:
         """Copy the path under the cursor."""
         self.app.copy_to_clipboard(self.model.tree.path)
-        self._say(f"copied {self.model.tree.path}")
+        say(self, f"copied {self.model.tree.path}")
 
     def action_leave(self) -> None:
         """Show all lines again; where all are shown, close."""
@@ -207,93 +222,92 @@ class Files(Modal[None]):
         else:
             self.dismiss()
 
-    # -- what is typed -------------------------------------------------------------------------------------------
+    # -- the prompt ----------------------------------------------------------------------------------------------
 
-    def _ask(self, purpose: str, label: str, text: str = "") -> None:
-        if self.model.reads:
-            self.query_one(Prompt).ask(purpose, label, text)
-        else:
-            self._say("No file is read: the tree leads to one.")
+    def _ask(
+        self,
+        label: str,
+        on_answer: Callable[[str], None],
+        *,
+        text: str = "",
+        on_typed: Callable[[str], object] | None = None,
+    ) -> None:
+        """Ask for a text about the file; ``on_typed`` is called with each change, and with "" on Escape."""
+        if not self.model.reads:
+            say(self, "No file is open: choose one in the tree.")
+            return
+
+        def answered(answer: str) -> None:
+            on_answer(answer)
+            self._turn_to(TextView)
+            self._show()
+
+        def typed(text: str) -> None:
+            if on_typed is not None:
+                on_typed(text)
+            self._show()
+
+        def cancelled() -> None:
+            self._turn_to(TextView)
+            typed("")
+
+        self.query_one(Prompt).ask(label, answered, text=text, on_typed=typed, on_cancel=cancelled)
 
     def action_ask_find(self) -> None:
-        """Look for a text."""
-        self._ask("find", "find", self.model.text.sought)
+        """Ask for a text to find, and find it while it is typed."""
+
+        def answered(sought: str) -> None:
+            if sought and not self.model.text.found:
+                say(self, f"{sought!r} is not there.")
+
+        self._ask("find", answered, text=self.model.text.sought, on_typed=self.model.text.find)
 
     def action_ask_filter(self) -> None:
-        """Show some of the lines."""
-        self._ask("filter", "only lines with, or !without", self.model.text.filter_text)
+        """Ask which lines to show, and filter while it is typed."""
+        text = self.model.text
+        self._ask("only lines with, or !without", lambda _: None, text=text.filter_text, on_typed=text.filter)
 
     def action_ask_line(self) -> None:
-        """Go to a line."""
-        self._ask("line", f"line, 1 to {self.model.text.total:,}")
+        """Ask for a line to go to."""
+
+        def answered(answer: str) -> None:
+            number = answer.strip().replace(",", "")
+            if number.isdecimal():
+                self.model.text.go_to_line(int(number) - 1)
+            else:
+                say(self, f"{answer!r} is not a line number.")
+
+        self._ask(f"line, 1 to {self.model.text.total:,}", answered)
 
     def action_ask_save(self) -> None:
-        """Ask where a copy is to be written."""
-        self._ask("save", "save a copy as", name_of(self.model.reads))
-
-    def on_typed(self, message: Typed) -> None:
-        """Finding and filtering work while they are typed."""
-        if message.purpose == "find":
-            self.model.text.find(message.text)
-        elif message.purpose == "filter":
-            self.model.text.filter(message.text)
-        self._show()
-
-    def on_answered(self, message: Answered) -> None:
-        """Something was typed to the end."""
-        text = self.model.text
-        if message.purpose == "find" and message.text and not text.found:
-            self._say(f"{message.text!r} is not there.")
-        elif message.purpose == "line":
-            number = message.text.strip().replace(",", "")
-            if number.isdecimal():
-                text.go_to_line(int(number) - 1)
-            else:
-                self._say(f"{message.text!r} is no line number.")
-        elif message.purpose == "save":
-            self._save(message.text)
-        self._after_prompt()
-
-    def on_dismissed(self, message: Dismissed) -> None:
-        """Nothing was typed after all."""
-        if message.purpose == "find":
-            self.model.text.find("")
-        elif message.purpose == "filter":
-            self.model.text.filter("")
-        self._after_prompt()
-
-    def _after_prompt(self) -> None:
-        self._turn_to(TextView)
-        self._show()
+        """Ask for a file to write a copy to."""
+        self._ask("save a copy as", self._save, text=name_of(self.model.reads))
 
     def _save(self, name: str) -> None:
         path = Path(name.strip())
         try:
             write_new(path, self.model.text.index.text)
         except TargetError as error:
-            self._refuse(f"{error}; e asks for another name.")
+            say(self, f"{error}; e asks for another name.", "error")
         else:
-            self._say(f"wrote {self.model.text.total:,} lines to {path}")
-
-    def _refuse(self, text: str) -> None:
-        self.notify(text, severity="error", markup=False, timeout=10)
+            say(self, f"wrote {self.model.text.total:,} lines to {path}")
 
     # -- time and help -------------------------------------------------------------------------------------------
 
     def action_play(self) -> None:
-        """Let time go by, or stop it."""
+        """Play or pause."""
         self._playback.play()
 
     def action_step(self) -> None:
-        """One event forward."""
+        """Let one event happen."""
         self._playback.step()
 
     def action_back(self) -> None:
-        """To the moment of the event before."""
+        """Go to the moment of the previous event."""
         self._playback.back()
 
     def action_help(self) -> None:
-        """The keys, and what is shown."""
+        """Show the keys, and explain the dialog."""
         here = [] if self.focused is None else self._keymap.keys_in(type(self.focused))
         everywhere, about = self._keymap.keys_in(Files), Page("Files", HELP_TEXT)
         self.app.push_screen(HelpScreen(about, here, everywhere, self._session.glyphs))

@@ -1,4 +1,4 @@
-"""The help: keys on the left, a page about the view on the right."""
+"""The help dialog: keys on the left, a text about the view on the right."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 
 from tui.dialogs.modal import Modal
-from tui.dialogs.sheet import Page
+from tui.dialogs.sheet import SheetText
 from tui.viewmodels.sheets.help import key_lines, page_lines
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class HelpScreen(Modal[None]):
-    """Two pages that can be scrolled; Esc closes it."""
+    """Two texts that can be scrolled; Escape closes the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter,question_mark,f1", "dismiss", "close", id="help.close"),
@@ -36,25 +36,25 @@ class HelpScreen(Modal[None]):
         everywhere: Sequence[tuple[str, str]],
         glyphs: GlyphSet,
     ) -> None:
-        """About a view; ``here`` are the keys of the pane with the focus, ``everywhere`` those of the deck."""
+        """``here`` are the keys of the focused pane, ``everywhere`` those of the screen around it."""
         super().__init__()
         self._about = about
-        self._keys = Page(lambda cells: key_lines(here, everywhere, cells))
-        self._page = Page(lambda cells: page_lines(about, glyphs, cells))
+        self._keys = SheetText(lambda cells: key_lines(here, everywhere, cells))
+        self._page = SheetText(lambda cells: page_lines(about, glyphs, cells))
 
     def compose(self) -> ComposeResult:
-        """Both beside each other."""
+        """Lay out both beside each other."""
         with Horizontal(id="help", classes="sheet"):
             yield self._keys
             yield self._page
 
     def on_mount(self) -> None:
-        """The page about the view has the focus: the keys are seen without scrolling, or nearly."""
+        """Focus the text about the view: the keys fit without scrolling, or nearly."""
         self._keys.border_title = "Keys"
         self._page.border_title = Content(f"Help: {self._about.title}")
         self._page.border_subtitle = "tab other page  esc close"
         self._page.focus()
 
     def action_other(self) -> None:
-        """The other page has the focus."""
+        """Focus the other text."""
         (self._page if self._keys.has_focus else self._keys).focus()

@@ -1,4 +1,4 @@
-"""Jump keys: a letter on each pane, a digit for each bookmark; pressing one goes there."""
+"""The jump dialog: a letter on each pane, a digit for each bookmark; pressing one goes there."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 
-class Target(NamedTuple):
-    """Where a key leads: a pane, or a bookmark by its number from 0."""
+class JumpTarget(NamedTuple):
+    """A pane, or a bookmark by its number from 0."""
 
     pane: Widget | None
     bookmark: int = -1
 
 
-class Jump(Modal[Target | None]):
-    """Answers with what was chosen; any other key, and a click, closes it."""
+class Jump(Modal[JumpTarget | None]):
+    """Returns the target that was chosen; any other key, and a click, closes the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
 
     def __init__(self, panes: Sequence[Widget], moments: Sequence[str]) -> None:
-        """Among these panes, as they lie on the screen below, and these bookmarked moments."""
+        """``panes`` are those of the screen below, ``moments`` the bookmarks as text."""
         super().__init__()
         titles = [str(pane.border_title or pane.id or "") for pane in panes]
         self._panes = dict(zip(letters_for(titles), panes, strict=False))
         self._moments = moments
 
     def compose(self) -> ComposeResult:
-        """A label on each pane, and a line of bookmarks."""
+        """Lay out a label on each pane, and a line of bookmarks."""
         for letter, pane in self._panes.items():
             label = LinesView(classes="jump")
             label.styles.offset = (pane.region.x, pane.region.y)
@@ -58,17 +58,17 @@ class Jump(Modal[Target | None]):
         return tuple(spans)
 
     def on_key(self, event: events.Key) -> None:
-        """The pane with this letter, the bookmark with this digit."""
+        """Return the pane with this letter, or the bookmark with this digit."""
         event.stop()
         event.prevent_default()
         pressed = event.character or ""
         if pressed in self._panes:
-            self.dismiss(Target(self._panes[pressed]))
+            self.dismiss(JumpTarget(self._panes[pressed]))
         elif pressed.isdecimal() and 1 <= int(pressed) <= len(self._moments):
-            self.dismiss(Target(None, int(pressed) - 1))
+            self.dismiss(JumpTarget(None, int(pressed) - 1))
         else:
             self.dismiss(None)
 
     def on_click(self) -> None:
-        """Nothing is chosen."""
+        """Close the dialog."""
         self.dismiss(None)

@@ -40,7 +40,7 @@ class _Backdrop(BackgroundScreen):
 class Modal(ModalScreen[ResultT]):
     """A screen above the deck. While it is open the deck is drawn below it in every frame, so that must be quick."""
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Time may have moved; what stands still has nothing to look at."""
 
     def render(self) -> ConsoleRenderable | RichCast | str:

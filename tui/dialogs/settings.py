@@ -1,8 +1,8 @@
-"""The settings: each value, where it comes from, and another one with a key, at once."""
+"""The settings dialog: each value, where it comes from, and keys that change it at once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -14,15 +14,40 @@ from tui.viewmodels.sheets.settings import Entry, entries, entry_lines, next_val
 from tui.viewmodels.text.styled import Role, Span, line, wrapped
 from tui.widgets.choices import Choices
 from tui.widgets.lines import LinesView
+from tui.widgets.messages import say
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.app.dashboard import Dashboard
+    from tui.settings.options import Value
+    from tui.settings.values import Settings
+    from tui.viewmodels.session.session import Session
 
 _SPEEDS = tuple(speed or 0.0 for speed in SPEEDS)
 _SAID_LINES = 2
+
+
+class ConfigurableApp(Protocol):
+    """The application as far as this dialog needs it."""
+
+    settings: Settings
+    session: Session
+
+    def remember(self) -> None:
+        """Store what was changed elsewhere in the settings."""
+
+    def choose(self, name: str, value: Value | None) -> None:
+        """Take another value of an option, None for its default."""
+
+    def reset_view(self, name: str) -> None:
+        """Forget the user's choices in a view."""
+
+    def listed_keys(self) -> list[tuple[str, str, str]]:
+        """Return the id of each binding, its keys, and what it does."""
+
+    def rebind(self, identity: str, key: str | None) -> str:
+        """Give a binding another key, None for its own; return what is wrong with it."""
 
 
 class _Entries(Choices):
@@ -33,27 +58,26 @@ class _Entries(Choices):
 
 
 class SettingsScreen(Modal[None]):
-    """Options, how views were left, keys. What is chosen shows behind it."""
+    """Options, views as they were left, and keys. Changes are visible behind the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,s", "dismiss", "close", id="settings.close"),
         Binding("d", "default", "the default again", id="settings.default"),
     ]
 
-    def __init__(self, dashboard: Dashboard) -> None:
-        """The settings of this dashboard."""
+    def __init__(self, configurable: ConfigurableApp) -> None:
         super().__init__()
-        self._dashboard = dashboard
+        self._configurable = configurable
         self._entries: list[Entry] = []
 
     def compose(self) -> ComposeResult:
-        """A line for each, and what the one under the cursor is for."""
+        """Lay out a line for each setting, and the explanation of the one under the cursor."""
         with Vertical(id="settings", classes="sheet"):
-            yield _Entries(self._dashboard.session.glyphs.cursor, id="choices")
+            yield _Entries(self._configurable.session.glyphs.cursor, id="choices")
             yield LinesView(id="said")
 
     def on_mount(self) -> None:
-        """The settings as they are."""
+        """Set the titles, and show the settings."""
         sheet = self.query_one("#settings")
         sheet.border_title = Content("Settings")
         sheet.border_subtitle = Content("enter or left right change  d default  esc close")
@@ -61,18 +85,18 @@ class SettingsScreen(Modal[None]):
         self.call_after_refresh(self._show)
 
     def on_resize(self) -> None:
-        """More or less of each line fits."""
+        """Update for the new size."""
         self.call_after_refresh(self._show)
 
     def _show(self) -> None:
-        self._dashboard.remember()
-        self._entries = entries(self._dashboard.settings, self._dashboard.deck.keymap.listed())
+        self._configurable.remember()
+        self._entries = entries(self._configurable.settings, self._configurable.listed_keys())
         choices = self.query_one(Choices)
-        choices.mark = self._dashboard.session.glyphs.cursor
+        choices.mark = self._configurable.session.glyphs.cursor
         choices.show(entry_lines(self._entries, choices.size.width - Choices.MARK_CELLS))
-        self._say()
+        self._explain()
 
-    def _say(self) -> None:
+    def _explain(self) -> None:
         said = self.query_one("#said", LinesView)
         lines = wrapped(self._entry.said, max(20, said.size.width))[:_SAID_LINES]
         said.show([line(Span(each, Role.DIM)) for each in lines])
@@ -82,64 +106,64 @@ class SettingsScreen(Modal[None]):
         return self._entries[self.query_one(Choices).number]
 
     def on_choices_moved(self) -> None:
-        """What the line under the cursor is for."""
-        self._say()
+        """Explain the setting under the cursor."""
+        self._explain()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Enter takes the next value, and asks for a key."""
+        """Take the next value, or ask for a key."""
         message.stop()
         self.action_change(1)
 
     def action_change(self, by: int) -> None:
-        """Another value; of a key the one that is pressed next."""
+        """Take the next or previous value; of a binding ask for a key."""
         entry = self._entry
         if entry.kind == "option":
-            value = self._dashboard.settings.value(entry.name)
-            self._dashboard.choose(entry.name, next_value(entry.name, value, by, _SPEEDS))
+            value = self._configurable.settings.value(entry.name)
+            self._configurable.choose(entry.name, next_value(entry.name, value, by, _SPEEDS))
         elif entry.kind == "key":
             self.app.push_screen(KeyCatcher(entry.said), self._rebind)
         self._show()
 
     def action_default(self) -> None:
-        """The default of the option or the key; a view opens as it does for everybody."""
+        """Take the default of the option or binding; forget the user's choices in the view."""
         entry = self._entry
         match entry.kind:
             case "option":
-                self._dashboard.choose(entry.name, None)
+                self._configurable.choose(entry.name, None)
             case "view":
-                self._dashboard.deck.forget(entry.name)
+                self._configurable.reset_view(entry.name)
             case "key":
-                self._dashboard.rebind(entry.name, None)
+                self._configurable.rebind(entry.name, None)
         self._show()
 
     def _rebind(self, key: str | None) -> None:
-        if key is not None and (wrong := self._dashboard.rebind(self._entry.name, key)):
-            self._dashboard.deck.say(wrong, "error")
+        if key is not None and (wrong := self._configurable.rebind(self._entry.name, key)):
+            say(self, wrong, "error")
         self._show()
 
 
 class KeyCatcher(Modal[str | None]):
-    """Answers with the next key that is pressed; None for Esc."""
+    """Returns the next key that is pressed; None for Escape."""
 
     def __init__(self, does: str) -> None:
-        """``does`` says what the key is to do."""
+        """``does`` is what the key is to do."""
         super().__init__()
         self._does = does
 
     def compose(self) -> ComposeResult:
-        """One line."""
+        """Lay out the question."""
         with Vertical(id="actions"):
             yield LinesView(id="said")
 
     def on_mount(self) -> None:
-        """What is asked for."""
+        """Show the question."""
         self.query_one("#actions").border_title = Content("Press a key")
         self.query_one(LinesView).show(
             [line("for: ", Span(self._does, Role.STRONG)), line(Span("esc: none", Role.DIM))]
         )
 
     def on_key(self, event: events.Key) -> None:
-        """That key."""
+        """Return the key."""
         event.stop()
         event.prevent_default()
         self.dismiss(None if event.key == "escape" else event.key)

@@ -1,4 +1,4 @@
-"""A sheet of text above the deck: details of a row, a file, help."""
+"""A dialog with text that can be scrolled."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from textual.containers import Container
 from textual.content import Content
 
 from tui.dialogs.modal import Modal
+from tui.viewmodels.text.blocks import block_lines
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from textual.geometry import Region
     from textual.strip import Strip
 
+    from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text.styled import Line
 
 
-class Page(LinesView):
-    """The text for as many cells as there turn out to be, there when the sheet is first drawn."""
+class SheetText(LinesView):
+    """Text made for the width that the sheet turns out to have."""
 
     can_focus = True
 
@@ -36,49 +38,54 @@ class Page(LinesView):
     ]
 
     def __init__(self, text: Callable[[int], Sequence[Line]]) -> None:
-        """``text`` makes it for so many cells."""
+        """``text`` returns the lines for a number of cells."""
         super().__init__(classes="panel")
         self._text = text
         self._made_for_cells = 0
 
-    def make(self) -> None:
-        """The text as it is now."""
+    def update(self) -> None:
+        """Make the text anew."""
         self._made_for_cells = max(20, self.size.width - 1)
         self.show(self._text(self._made_for_cells))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """What is seen, made anew where there is another width."""
+        """Return the visible lines, of a text made anew if the width has changed."""
         if self._made_for_cells != max(20, self.size.width - 1):
-            self.make()
+            self.update()
         return super().render_lines(crop)
 
 
 class Sheet(Modal[None]):
-    """Lines that can be scrolled; Esc closes it."""
+    """Text that can be scrolled; Escape closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter,question_mark", "dismiss", "close", id="sheet.close")
     ]
 
     def __init__(self, title: str, lines: Callable[[int], Sequence[Line]], *, keys: str = "esc close") -> None:
-        """``lines`` makes the text for so many cells; ``keys`` says what can be pressed."""
+        """``lines`` returns the text for a number of cells; ``keys`` is the hint in the border."""
         super().__init__()
         self._title = title
         self._lines = lines
         self._keys = keys
 
     def compose(self) -> ComposeResult:
-        """A framed page."""
+        """Lay out the text."""
         with Container(classes="sheet"):
-            yield Page(self._lines)
+            yield SheetText(self._lines)
 
     def on_mount(self) -> None:
-        """What can be done with the text."""
-        page = self.query_one(Page)
+        """Set the titles, and focus the text."""
+        page = self.query_one(SheetText)
         page.border_title = Content(self._title)
         page.border_subtitle = self._keys
         page.focus()
 
     def show_again(self) -> None:
-        """The text as it is now."""
-        self.query_one(Page).make()
+        """Make the text anew."""
+        self.query_one(SheetText).update()
+
+
+def details_sheet(model: RowsModel, key: int) -> Sheet:
+    """Return a sheet with the details of the row with this key."""
+    return Sheet(model.title.removesuffix("s"), lambda cells: block_lines(model.details(key), cells))

@@ -1,4 +1,4 @@
-"""The answer to w, above the deck."""
+"""The dialog that explains why something is as it is."""
 
 from __future__ import annotations
 
@@ -18,16 +18,20 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 
-class Ways(NamedTuple):
-    """Where the answers lead: to a moment (in ms since the start), to the action sheet, and a little ahead."""
+class WhyActions(NamedTuple):
+    """What can be done about the answers.
 
-    go: Callable[[int], None]
+    ``seek`` goes to a moment in ms after the start, ``act`` offers actions, ``expect`` returns when the state is
+    expected to change, which takes a while to find out.
+    """
+
+    seek: Callable[[int], None]
     act: Callable[[], None]
-    look_ahead: Callable[[], Expected | None]  # takes a while
+    expect: Callable[[], Expected | None]
 
 
 class Why(Sheet):
-    """Answers that can be copied; Enter goes to the event that can change them first."""
+    """Answers that can be copied; Enter goes to the first event that can change them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "go", "go to the next event that can change it", id="why.go"),
@@ -36,40 +40,40 @@ class Why(Sheet):
         Binding("w", "dismiss", "close", show=False, id="why.close"),
     ]
 
-    def __init__(self, session: Session, answers: Sequence[Explanation], when_ms: int, ways: Ways) -> None:
-        """Answers as of ``when_ms``, in ms since the start; ``ways`` lead on from there."""
+    def __init__(self, session: Session, answers: Sequence[Explanation], when_ms: int, actions: WhyActions) -> None:
+        """``answers`` are as of ``when_ms``, in ms after the start."""
         title = f"Why, at {session.clock(when_ms)}"
         here = "b branch here and act" if session.is_past or when_ms != session.now_ms else "b act"
         keys = f"{'enter go there  ' if next_change(answers) is not None else ''}{here}  y copy  K rules  esc close"
-        super().__init__(title, lambda cells: why_lines(session, answers, cells, self._coming), keys=keys)
-        self._coming: Expected | None = None
+        super().__init__(title, lambda cells: why_lines(session, answers, cells, self._expected), keys=keys)
+        self._expected: Expected | None = None
         self._session = session
         self._answers = answers
-        self._ways = ways
+        self._actions = actions
 
     def on_mount(self) -> None:
-        """The answers are read while it is found out when things change."""
+        """Find out when the state is expected to change, once the answers are drawn."""
         super().on_mount()
-        self.call_after_refresh(self._look_ahead)
+        self.call_after_refresh(self._show_expected)
 
-    def _look_ahead(self) -> None:
-        self._coming = self._ways.look_ahead()
-        if self._coming is not None:
+    def _show_expected(self) -> None:
+        self._expected = self._actions.expect()
+        if self._expected is not None:
             self.show_again()
 
     def action_go(self) -> None:
-        """Close, and look at the moment of the next event if there is one."""
+        """Close, and go to the next event that can change the state, if there is one."""
         following = next_change(self._answers)
         self.dismiss()
         if following is not None:
-            self._ways.go(following.when_ms)
+            self._actions.seek(following.when_ms)
 
     def action_act(self) -> None:
-        """Close, and do something about it; in the past that begins with a branch."""
+        """Close, and offer actions; in the past that begins with a branch."""
         self.dismiss()
-        self._ways.act()
+        self._actions.act()
 
     def action_copy(self) -> None:
         """Copy the answers as plain text."""
-        self.app.copy_to_clipboard(plain_text(self._session, self._answers, self._coming))
+        self.app.copy_to_clipboard(plain_text(self._session, self._answers, self._expected))
         self.notify("copied", markup=False)

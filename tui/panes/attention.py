@@ -37,7 +37,7 @@ class Attention(Choices):
         """The first of them."""
         return next(iter(self.subjects), None)
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Bring the groups up to date."""
         self._model.refresh()
         self.mark = self._model.session.glyphs.cursor

@@ -1,4 +1,4 @@
-"""The lines at the top: breadcrumb and clock, scrubber, tabs."""
+"""The header: breadcrumb and clock, scrubber, tabs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.containers import Vertical
 
 from tui.viewmodels.frame.header import Transport, breadcrumb, breadcrumb_at, scrubber, scrubber_ms, tab_at, tab_line
 from tui.widgets.lines import LinesView
-from tui.widgets.messages import GoTo, ShowView
+from tui.widgets.messages import GoToTime, ShowView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ class _Scrubber(LinesView):
     def on_click(self, event: events.Click) -> None:
         when_ms = scrubber_ms(self._session, event.x, self.size.width)
         if when_ms is not None:
-            self.post_message(GoTo(when_ms))
+            self.post_message(GoToTime(when_ms))
 
 
 class _Tabs(LinesView):
@@ -54,22 +54,21 @@ class _Tabs(LinesView):
 
 
 class Header(Vertical):
-    """Where one is, what time it is, and what there is to see."""
+    """The present view and moment, and the views to choose from."""
 
     def __init__(self, session: Session, tabs: Sequence[Tab]) -> None:
-        """A header for these views."""
         super().__init__(id="header")
         self._session = session
         self._tabs = _Tabs(tabs)
 
     def compose(self) -> ComposeResult:
-        """Three lines; the scrubber is the first to go where lines are few."""
+        """Lay out three lines. The style sheet hides the scrubber on a low screen."""
         yield _Breadcrumb(self._session)
         yield _Scrubber(self._session)
         yield self._tabs
 
-    def name_tabs(self, tabs: Sequence[Tab]) -> None:
-        """These are the views, and their keys."""
+    def set_tabs(self, tabs: Sequence[Tab]) -> None:
+        """Use these tabs and keys from the next ``show`` on."""
         self._tabs.tabs = tabs
 
     def show(self, view: str, title: str, transport: Transport) -> None:

@@ -30,7 +30,7 @@ class Pinned(Choices):
         pinned = list(self._session.pins)
         return pinned[self.number] if 0 <= self.number < len(pinned) else None
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Bring the lines up to date."""
         drop_unknown_pins(self._session)
         self.mark = self._session.glyphs.cursor
@@ -47,7 +47,7 @@ class Pinned(Choices):
 
     def on_show(self) -> None:
         """It has come to the screen: now it is known how wide it is."""
-        self.look()
+        self.update()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
         """Go to it."""

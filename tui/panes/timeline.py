@@ -1,8 +1,8 @@
-"""The Timeline view: what each node did when."""
+"""The Timeline view, which shows what each node, task or job did when."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from tui.panes.view import View
 from tui.viewmodels.timeline.timeline import TimelineModel
@@ -36,7 +36,7 @@ class Timeline(View):
 
     title = "Timeline"
     help_text = HELP
-    hints: ClassVar[tuple[tuple[str, str], ...]] = (
+    hints = (
         ("timeline.closer timeline.farther", "zoom"),
         ("timeline.go", "go there"),
         ("timeline.rows", "rows"),
@@ -46,25 +46,24 @@ class Timeline(View):
     )
 
     def __init__(self, session: Session) -> None:
-        """A view of this session."""
         super().__init__(id="timeline")
         self._model = TimelineModel(session)
 
     def compose(self) -> ComposeResult:
-        """One grid."""
+        """Lay out the grid."""
         yield TimelineGrid(self._model, id="lanes")
 
     def remembered(self) -> dict[str, Any]:
-        """What was chosen here."""
+        """Return the arrangement of the rows."""
         return self._model.remembered()
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Be as it was left."""
+        """Restore the arrangement of the rows."""
         self._model.recall(values)
 
     @property
     def grid(self) -> TimelineGrid:
-        """Where the rows are."""
+        """The grid of rows."""
         return self.query_one(TimelineGrid)
 
     @property
@@ -74,22 +73,22 @@ class Timeline(View):
 
     @property
     def asked(self) -> ItemRef | None:
-        """What is to be explained about the cell under the cursor."""
+        """The item to explain for the cell under the cursor."""
         return self.grid.asked
 
     @property
     def asked_as(self) -> str:
-        """As a row of which view that is asked."""
+        """The view whose rows are like those of the timeline."""
         return self._model.rows.view
 
     def follow(self) -> None:
-        """Somebody goes to another moment: the cursor comes along."""
+        """Have the cursor follow the present moment again."""
         self._model.follow()
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Bring the grid up to date."""
-        self.grid.look()
+        self.grid.update()
 
     def focus_first(self) -> None:
-        """The grid has the focus."""
+        """Focus the grid."""
         self.grid.focus()

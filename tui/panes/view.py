@@ -1,19 +1,62 @@
-"""What fills the screen between the header and the hints."""
+"""The base class of the views, one of which fills the screen between the header and the hints."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
 
 from textual.containers import Container
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tui.viewmodels.lists.columns import Column
+
 
 class View(Container):
-    """One of the views. It is looked at whenever it comes to the screen: only then its panes have a size."""
+    """A view. It is updated whenever it is shown, because only then its panes have a size."""
+
+    columns: Sequence[Column] = ()
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """The title in the header."""
+
+    @property
+    @abstractmethod
+    def help_text(self) -> str:
+        """The text of the help, a paragraph a line."""
+
+    @property
+    @abstractmethod
+    def hints(self) -> Sequence[tuple[str, str]]:
+        """Pairs of binding ids and what they do in a word."""
+
+    @property
+    def tab(self) -> str:
+        """The name of the tab that the header highlights."""
+        return self.id or ""
 
     @abstractmethod
-    def look(self) -> None:
+    def update(self) -> None:
         """Bring everything that is shown up to date."""
 
+    @abstractmethod
+    def focus_first(self) -> None:
+        """Focus the pane that has the focus at first."""
+
+    def remembered(self) -> dict[str, Any]:
+        """Return the user's choices in this view, for the settings."""
+        return {}
+
+    def recall(self, values: Mapping[str, Any]) -> None:
+        """Restore the user's choices from the settings."""
+
+    def clear_filter(self) -> bool:
+        """Show everything that a filter hides or dims; return whether there was a filter."""
+        return False
+
     def on_show(self) -> None:
-        """It has been laid out, for the first time or again."""
-        self.look()
+        """Update now that the view has been laid out."""
+        self.update()

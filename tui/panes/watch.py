@@ -1,4 +1,4 @@
-"""The Watch view: how far, where, which, what to do next, what just happened."""
+"""The Watch view: progress, node map, preparation or release, what needs attention, the last events."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.containers import Container
 
 from engine.base.terms import JobState
 from tui.panes.attention import Attention
-from tui.panes.map import MapPane
+from tui.panes.node_map import NodeMapPane
 from tui.panes.pinned import Pinned
 from tui.panes.view import View
 from tui.viewmodels.events.event_list import EventsModel
@@ -28,7 +28,7 @@ from tui.widgets.redraw import set_title
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from textual.app import ComposeResult
 
@@ -63,7 +63,6 @@ class Watch(View):
     help_text = HELP
 
     def __init__(self, session: Session) -> None:
-        """A view of this session."""
         super().__init__(id="watch")
         self._session = session
         self._preparation = PreparationModel(session)
@@ -75,10 +74,10 @@ class Watch(View):
             "job": JobsModel(session),
             "pool": PoolsModel(session),
         }
-        self._map = MapPane(session)
+        self._map = NodeMapPane(session)
 
     def compose(self) -> ComposeResult:
-        """The rail across; on the left where, on the right which and when."""
+        """Lay out the progress bars above, the map and the attention pane beside the list and the events."""
         yield LinesView(id="rail", classes="panel")
         with Container(id="panes"):
             with Container(id="where"):
@@ -91,37 +90,37 @@ class Watch(View):
             yield LinesView(id="about", classes="panel")
 
     @property
-    def hints(self) -> tuple[tuple[str, str], ...]:
-        """What is of use in the pane with the focus."""
+    def hints(self) -> Sequence[tuple[str, str]]:
+        """The keys that are useful in the pane with the focus."""
         return ("pane.next", "next pane"), *_HINTS.get(self.screen.focused.id or "" if self.screen.focused else "", ())
 
     def remembered(self) -> dict[str, Any]:
-        """What was chosen here."""
+        """Return the choices of the node map."""
         return self._map.remembered()
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Be as it was left."""
+        """Restore the choices of the node map."""
         self._map.recall(values)
 
     def on_mount(self) -> None:
-        """Headings that do not change."""
+        """Set the title that does not change."""
         self.query_one("#recent").border_title = "Events"
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Bring every pane up to date."""
         session = self._session
         rail = self.query_one("#rail", LinesView)
         set_title(rail, phase_rail.title(session), phase_rail.subtitle(session))
         rail.show(phase_rail.rail(session, rail.size.width, rail.size.height))
-        self._map.look()
-        self.query_one(Pinned).look()
-        self._look_at_hooks()
-        self.query_one(Attention).look()
-        self._look_at_events()
-        self._look_at_subject()
+        self._map.update()
+        self.query_one(Pinned).update()
+        self._update_instances()
+        self.query_one(Attention).update()
+        self._update_events()
+        self._update_details()
 
-    def _look_at_hooks(self) -> None:
-        """Preparation while the job is active, release once it ends."""
+    def _update_instances(self) -> None:
+        """List preparation tasks while the job is active, release tasks once it ends."""
         job = self._session.job(self._session.job_id)
         is_ending = job is not None and job.state in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
         model: InstancesModel = (
@@ -129,11 +128,11 @@ class Watch(View):
         )
         table = self.query_one(Table)
         table.model = model
-        table.look()
+        table.update()
         opens = f"{'6' if model is self._preparation else '7'} open"
         set_title(table, f"{model.title}, {model.of_all()}", "   ".join(filter(None, (model.spread(), opens))))
 
-    def _look_at_events(self) -> None:
+    def _update_events(self) -> None:
         recent = self.query_one("#recent", LinesView)
         if not recent.region.height:
             return
@@ -141,8 +140,8 @@ class Watch(View):
         first = max(0, self._events.count - recent.size.height)
         recent.show([self._events.one_line(self._events.key(at)) for at in reversed(range(first, self._events.count))])
 
-    def _look_at_subject(self) -> None:
-        """Where there is room, all that is known of what is under the cursor."""
+    def _update_details(self) -> None:
+        """Show the details of the item under the cursor, on a wide screen."""
         about = self.query_one("#about", LinesView)
         if not about.region.height:
             return
@@ -157,36 +156,34 @@ class Watch(View):
             key = subject.key if isinstance(subject.key, int) else model.row_of(subject.key)
             blocks = [] if key is None else list(model.details(key))
         set_title(about, "Details")
-        text = self._session.text
-        lines = block_lines(blocks, max(10, about.size.width - 1))
-        about.show([tuple(span._replace(text=text(span.text)) for span in each) for each in lines])
+        about.show(block_lines(blocks, max(10, about.size.width - 1)))
 
     def on_node_map_changed(self) -> None:
-        """Another node is under the cursor."""
-        self._look_at_subject()
+        """Show the details of the node under the cursor."""
+        self._update_details()
 
     def on_table_moved(self) -> None:
-        """Another row is under the cursor."""
-        self._look_at_subject()
+        """Show the details of the row under the cursor."""
+        self._update_details()
 
     def on_choices_moved(self) -> None:
-        """Another group is under the cursor."""
-        self._look_at_subject()
+        """Show the details of the group under the cursor."""
+        self._update_details()
 
     def on_descendant_focus(self) -> None:
-        """Another pane has the focus."""
-        self._look_at_subject()
+        """Show the details of what is under the cursor of the focused pane."""
+        self._update_details()
 
     def on_table_opened(self, message: Table.Opened) -> None:
-        """Open the blade of the list with the cursor on the same node."""
+        """Open the whole list with the cursor on the same node."""
         message.stop()
         name = "preparation" if message.table.model is self._preparation else "release"
         self.post_message(ShowView(name, message.key))
 
-    def show_all(self) -> bool:
-        """Dim nothing of the map any more; returns whether something was."""
+    def clear_filter(self) -> bool:
+        """Dim no nodes of the map any more; return whether some were dimmed."""
         return self._map.show_all()
 
     def focus_first(self) -> None:
-        """The map has the focus at first."""
+        """Focus the map."""
         self.query_one(NodeMap).focus()

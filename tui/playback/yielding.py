@@ -1,4 +1,4 @@
-"""Whoever has pressed a key comes first: work that is done in pieces leaves room for what the key does and shows."""
+"""Yielding to the event loop between slices of work, so that key presses are handled promptly."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ if TYPE_CHECKING:
 
     from textual.dom import DOMNode
 
-_WAY_S = 0.02  # within that most of what a key does has been done
-# Between two pieces: a sleep of zero would keep the loop from reading keys.
-_PAUSE_S = 0.001
+_KEY_S = 0.02  # most key presses are handled and drawn within this time
+_PAUSE_S = 0.001  # a sleep of zero would keep the loop from reading keys
 
 
-class Way:
-    """The pauses of work that is done in pieces, longer after a key."""
+class Yielder:
+    """Pauses between slices of work; the pause after a key press is longer."""
 
     def __init__(
         self,
@@ -29,25 +28,25 @@ class Way:
         self._sleep = sleep
         self._until_s = 0.0
 
-    def make(self) -> None:
-        """A key was pressed: what it does and shows comes before the next piece of anything."""
-        self._until_s = self._wall_s() + _WAY_S
+    def key_pressed(self) -> None:
+        """Hold off the next slice until the key has been handled and its effect drawn."""
+        self._until_s = self._wall_s() + _KEY_S
 
     async def pause(self, seconds: float = _PAUSE_S) -> None:
-        """Sleep, and longer where way is to be made; keys that follow one another fast do not hold work up."""
+        """Sleep, and once more after a key press. Keys in quick succession do not stop the work."""
         await self._sleep(seconds)
-        way_s = self._until_s - self._wall_s()
-        if way_s > 0:
-            await self._sleep(way_s)
+        remaining_s = self._until_s - self._wall_s()
+        if remaining_s > 0:
+            await self._sleep(remaining_s)
 
 
 @runtime_checkable
-class _HasWay(Protocol):
+class _HasYielder(Protocol):
     @property
-    def way(self) -> Way: ...
+    def yielder(self) -> Yielder: ...
 
 
-def way_of(node: DOMNode) -> Way:
-    """The way of the application in which this widget or screen is shown."""
-    assert isinstance(node.app, _HasWay)
-    return node.app.way
+def yielder_of(node: DOMNode) -> Yielder:
+    """Return the yielder of the application that shows this widget or screen."""
+    assert isinstance(node.app, _HasYielder)
+    return node.app.yielder

@@ -1,4 +1,4 @@
-"""Saves what was done by hand as a scenario file."""
+"""The recorder, which saves what was done by hand as a scenario file."""
 
 from __future__ import annotations
 
@@ -21,57 +21,57 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 class Recorder:
-    """Knows what has been saved of a simulation, and where."""
+    """Saves the commands given by hand, and remembers which of them are saved."""
 
     def __init__(self, simulation: Simulation, directory: Path | None = None) -> None:
-        """Files go to ``directory``, the current one unless another is named."""
+        """Files are written to ``directory``, by default the current one."""
         self._simulation = simulation
         self._directory = directory
         self._saved: list[tuple[int, Command]] = []
-        self.told: list[str] = []  # what has been said of sessions that were rescued
+        self.reports: list[str] = []  # one for each rescued session
 
     def proposal(self, directory: Path | None = None) -> Path:
-        """A name that no file has yet."""
+        """Return a file name that is not taken yet."""
         stem = _UNSAFE.sub("-", self._simulation.scenario.name).strip("-") or "scenario"
-        where = directory or self._directory or Path()
-        candidates = (where / f"{stem}-session{number or ''}.yaml" for number in range(10_000))
+        parent = directory or self._directory or Path()
+        candidates = (parent / f"{stem}-session{number or ''}.yaml" for number in range(10_000))
         return next(path for path in candidates if not path.exists())
 
     def save(self, path: Path) -> None:
-        """Write the session, the whole of it or nothing. Raises TargetError."""
+        """Write the whole session as a scenario. Raises TargetError, and then writes nothing."""
         with FileLines(path) as target:
             target.write(recorded(self._simulation).splitlines())
             target.keep()
         self._saved = given_by_hand(self._simulation)
 
-    def rescue(self) -> None:
-        """Save what has not been saved yet, wherever there is room; ``told`` says where, or why it was not possible."""
-        if self.is_unsaved:
-            self.told.append(self._rescued())
-            self._saved = given_by_hand(self._simulation)
+    def rescue(self) -> str:
+        """Save the session where there is room, unless it is saved already; return a report, empty if it was."""
+        if not self.is_unsaved:
+            return ""
+        self.reports.append(self._rescue())
+        self._saved = given_by_hand(self._simulation)
+        return self.reports[-1]
 
     @property
     def is_unsaved(self) -> bool:
-        """Whether something was done by hand since the session was saved."""
-        done = given_by_hand(self._simulation)
-        return bool(done) and done != self._saved
+        """True if a command was given by hand since the session was saved."""
+        commands = given_by_hand(self._simulation)
+        return bool(commands) and commands != self._saved
 
-    def _rescued(self) -> str:
-        refused = []
-        for directory in self._places():
+    def _rescue(self) -> str:
+        errors = []
+        for directory in self._directories():
             try:
                 path = self.proposal(directory)
                 self.save(path)
             except (OSError, TargetError) as error:
-                refused.append(str(error))
+                errors.append(str(error))
             else:
-                refused.append(f"What was done by hand is saved in {path}; batchdeck run {path} replays it.")
-                return "\n".join(refused)
-        refused.append(f"What was done by hand can be saved nowhere. Here it is:\n{recorded(self._simulation)}")
-        return "\n".join(refused)
+                return "\n".join((*errors, f"The session is saved in {path}; batchdeck run {path} replays it."))
+        return "\n".join((*errors, f"The session cannot be saved anywhere. This is it:\n{recorded(self._simulation)}"))
 
-    def _places(self) -> Iterator[Path]:
-        """Where a session may be kept: where it belongs, at home, among what is temporary."""
+    def _directories(self) -> Iterator[Path]:
+        """The directories to try: the recorder's own, the home directory, the one for temporary files."""
         yield self._directory or Path()
         with suppress(RuntimeError):
             yield Path.home()

@@ -1,234 +1,279 @@
-"""Playback: time goes by, stands still, is taken back."""
+"""Playback of the simulation on the main screen: play, pause, step, seek, search and branch."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, ClassVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from textual.binding import Binding
-
+from tui.dialogs.sheet import Sheet
 from tui.panes.timeline import Timeline
-from tui.playback.pacer import FASTEST, Pacer
+from tui.playback.pacer import Pacer
 from tui.viewmodels.frame.header import Transport
 from tui.viewmodels.frame.notices import Notices
-from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.styled import Role, Span, wrapped
+from tui.widgets.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from tui.screens.deck import Deck
+    from textual.screen import Screen
+
+    from tui.saving.recorder import Recorder
     from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import Line
 
-# While time goes by, a view is drawn anew when nine times what that took has passed: one part drawing in ten.
-_REST = 9
-_CALM_S = 10  # wall seconds without an event
+_IDLE_SHARE = 9  # a view is drawn again after nine times as long as drawing took: a tenth of the time is drawing
+_QUIET_S = 10  # wall seconds without an event that are worth a notification
 _BETWEEN_NOTICES_S = 1.0
+_SEARCH_SLICE_S = 0.02
+_EVENTS_BETWEEN_CLOCK_READS = 32
 
 
 class Playback:
-    """Play, step, back, speed, go to a time, branch."""
+    """Moves simulated time and has the screen updated. It plays, seeks or searches, one at a time."""
 
-    KEYS: ClassVar[tuple[Binding, ...]] = (
-        Binding("space", "time('play')", "run, pause", id="time.play"),
-        Binding("full_stop", "time('step')", "one event forward", id="time.step"),
-        Binding("comma", "time('back')", "one event back", id="time.back"),
-        Binding("right_square_bracket", "time('faster')", "faster", id="time.faster"),
-        Binding("left_square_bracket", "time('slower')", "slower", id="time.slower"),
-        Binding("equals_sign", "time('speed', 1)", "speed 1x", id="time.real"),
-        Binding("right_curly_bracket", "time('speed', 0)", "as fast as it can", id="time.max"),
-        Binding("t", "time('ask')", "go to a time", id="time.go"),
-        Binding("b", "time('branch')", "branch here", id="time.branch"),
-    )
-
-    def __init__(self, deck: Deck, session: Session) -> None:
-        """Of the session on this deck, standing still."""
-        self._deck = deck
+    def __init__(
+        self,
+        screen: Screen[None],
+        session: Session,
+        recorder: Recorder,
+        *,
+        update: Callable[[], None],
+        update_header: Callable[[], None],
+    ) -> None:
+        """``update`` brings the whole of ``screen`` up to date, ``update_header`` only the clock, tabs and hints."""
+        self._screen = screen
         self._session = session
-        self.pacer = Pacer(session.simulation, self._frame)
+        self._recorder = recorder
+        self._update = update
+        self._update_header = update_header
+        self.pacer = Pacer(session.simulation, self._on_frame)
         self._notices = Notices(session)
         self._next_notice_s = 0.0
-        self._next_look_s = 0.0
-        self._from_ms = 0  # where the way to another moment began
+        self._next_update_s = 0.0
+        self._seek_from_ms = 0
+        self._is_searching = False
 
-    def _frame(self) -> None:
-        """Time has gone by: draw, unless drawing takes too much of the time."""
-        if not self._deck.is_running:
+    @property
+    def transport(self) -> Transport:
+        """The state of playback, as the header shows it."""
+        return Transport(self.pacer.playing, self.pacer.speed, self._session.simulation.finished, self._seek_progress())
+
+    def _seek_progress(self) -> str | None:
+        to_ms, simulation = self.pacer.destination_ms, self._session.simulation
+        if to_ms is None:
+            return None
+        if to_ms == simulation.end_ms and simulation.scenario.until_ms is None:
+            return "SEEKING"  # the end of the run is not known in advance
+        return f"SEEKING {(self._session.now_ms - self._seek_from_ms) / max(1, to_ms - self._seek_from_ms):.0%}"
+
+    # -- playing -------------------------------------------------------------------------------------------------
+
+    def play(self) -> None:
+        """Play, or pause whatever is going on."""
+        if self.pacer.playing or self.pacer.is_seeking or self._is_searching:
+            self.pause()
             return
-        if self.pacer.is_on_the_way:
-            self._session.noted()
-            self._deck.look_at_header()
+        next_ms, speed = self._session.events.next_ms(), self.pacer.speed
+        if next_ms is not None and speed and next_ms - self._session.now_ms > _QUIET_S * 1000 * speed:
+            say(self._screen, f"No event before {self._session.clock(next_ms)}. . goes there.")
+        self._screen.run_worker(self._play(), group="time", exclusive=True)
+
+    async def _play(self) -> None:
+        self._notices.skip()
+        with self.guard():
+            await self.pacer.play()
+
+    def pause(self) -> None:
+        """Stop playing, seeking or searching after the present slice."""
+        self.pacer.stop()
+        self._is_searching = False
+
+    def step(self) -> None:
+        """Let one event happen."""
+        self.pause()
+        with self.guard():
+            if not self._session.simulation.step():
+                say(self._screen, "Nothing more can happen.")
+        self._update()
+
+    def finish_instant(self) -> None:
+        """Let everything happen that is due at this moment, else at the next one."""
+        simulation = self._session.simulation
+        self.pause()
+        with self.guard():
+            if not simulation.step():
+                say(self._screen, "Nothing more can happen.")
+            simulation.run_until(simulation.now_ms)
+        self._update()
+
+    def _on_frame(self) -> None:
+        """Update the screen after time has advanced, unless drawing takes too large a share of the time."""
+        if not self._screen.is_running:
             return
-        self._tell_news()
+        if not self.pacer.is_seeking:
+            self._notify_of_news()
         began_s = time.perf_counter()
-        if self.pacer.playing and began_s < self._next_look_s:
+        if self.pacer.is_seeking or (self.pacer.playing and began_s < self._next_update_s):
             self._session.noted()
-            self._deck.look_at_header()
+            self._update_header()
             return
-        self._deck.look()
+        self._update()
         ended_s = time.perf_counter()
-        self._next_look_s = ended_s + _REST * (ended_s - began_s)
+        self._next_update_s = ended_s + _IDLE_SHARE * (ended_s - began_s)
 
-    def _tell_news(self) -> None:
-        """Say what has failed and what has ended, at most once a second."""
+    def _notify_of_news(self) -> None:
+        """Notify of what has failed and what has ended, at most once a second."""
         wait_s = self._next_notice_s - time.perf_counter()
         if wait_s > 0:
-            if not self.pacer.playing:  # the last of it is told as well, once the second is over
-                self._deck.set_timer(wait_s, self._tell_news)
+            if not self.pacer.playing:  # the last news follow when the second is over
+                self._screen.set_timer(wait_s, self._notify_of_news)
             return
         self._next_notice_s = time.perf_counter() + _BETWEEN_NOTICES_S
         self._session.noted()
         notice = self._notices.take(self.pacer.speed)
         if notice is not None:
-            self._deck.say(notice.text, "warning" if notice.is_failure else "information")
+            say(self._screen, notice.text, "warning" if notice.is_failure else "information")
 
-    def play(self) -> None:
-        """Let time go by, or stop it."""
-        if self.pacer.playing or self.pacer.is_on_the_way or self._deck.search.stop():
-            self.pacer.stop()
-        else:
-            self._tell_of_calm()
-            self._deck.run_worker(self._play(), group="time", exclusive=True)
-
-    def _tell_of_calm(self) -> None:
-        """Say so where nothing will be seen to happen for a while."""
-        next_ms, speed = self._session.events.next_ms(), self.pacer.speed
-        if next_ms is not None and speed and next_ms - self._session.now_ms > _CALM_S * 1000 * speed:
-            self._deck.say(f"No event before {self._session.clock(next_ms)}. . goes there.")
-
-    async def _play(self) -> None:
-        self._notices.skip()
-        with self._deck.breakdown.guard():
-            await self.pacer.play()
-
-    def stand_still(self) -> None:
-        """Let time stand still after the present slice."""
-        self.pacer.stop()
-        self._deck.search.stop()
-
-    def step(self) -> None:
-        """One event forward."""
-        self.stand_still()
-        with self._deck.breakdown.guard():
-            if not self._session.simulation.step():
-                self._deck.say("Nothing more can happen.")
-        self._deck.look()
-
-    def back(self) -> None:
-        """To the moment of the event before."""
-        when_ms = self._session.events.previous_ms()
-        self.seek(0 if when_ms is None else when_ms)
-
-    # -- to another moment ---------------------------------------------------------------------------------------
+    # -- seeking -------------------------------------------------------------------------------------------------
 
     def seek(self, when_ms: int, then: Callable[[], None] | None = None) -> None:
-        """Look at a moment, in ms since the start, and ``then`` do something. A long way there can be left off."""
-        self.stand_still()
+        """Go to a moment, in ms after the start, and call ``then`` there. A long seek can be stopped."""
+        self.pause()
         self._session.noted()
-        self._deck.query_one(Timeline).follow()
-        self._session.marks.clear()  # what is marked may not be there at that moment
-        with self._deck.breakdown.guard():
+        self._screen.query_one(Timeline).follow()
+        self._session.marks.clear()  # the marked rows may not exist at that moment
+        with self.guard():
             when_ms = self._session.simulation.approach(when_ms)
-            self._from_ms = self._session.now_ms
-            if self.pacer.set_out(when_ms):
+            self._seek_from_ms = self._session.now_ms
+            if self.pacer.begin_seek(when_ms):
                 self._arrive(then)
             else:
-                self._deck.look()  # on a way back what was shown is gone by now
-                self._deck.run_worker(self._go_on(then), group="time", exclusive=True)
+                self._update()  # after a step back the rows shown so far do not exist any more
+                self._screen.run_worker(self._finish_seek(then), group="time", exclusive=True)
 
-    async def _go_on(self, then: Callable[[], None] | None) -> None:
-        with self._deck.breakdown.guard():
-            if await self.pacer.arrive():
+    async def _finish_seek(self, then: Callable[[], None] | None) -> None:
+        with self.guard():
+            if await self.pacer.finish_seek():
                 self._arrive(then)
             else:
-                self._deck.say("Stopped on the way.")
-                self._deck.look()
+                say(self._screen, "Stopped before the moment was reached.")
+                self._update()
 
     def _arrive(self, then: Callable[[], None] | None) -> None:
         if then is not None:
             then()
-        self._deck.look()
+        self._update()
 
-    def stop_on_the_way(self) -> bool:
-        """Stay where the way to another moment has come to; returns whether there was such a way."""
-        was_on_the_way = self.pacer.is_on_the_way
-        if was_on_the_way:
-            self.stand_still()
-        return was_on_the_way
+    def stop_seeking(self) -> bool:
+        """Stay at the present moment of a seek; return whether there was one."""
+        was_seeking = self.pacer.is_seeking
+        if was_seeking:
+            self.pause()
+        return was_seeking
 
-    @property
-    def way(self) -> str | None:
-        """What is said of the way to another moment, with how much of it is done if that is known; None without one."""
-        to_ms, simulation = self.pacer.destination_ms, self._session.simulation
-        if to_ms is None:
-            return None
-        if to_ms == simulation.end_ms and simulation.scenario.until_ms is None:
-            return "ON THE WAY"  # when nothing more can happen is not known before
-        done = (self._session.now_ms - self._from_ms) / max(1, to_ms - self._from_ms)
-        return f"ON THE WAY {done:.0%}"
+    def back(self) -> None:
+        """Go to the moment of the previous event."""
+        when_ms = self._session.events.previous_ms()
+        self.seek(0 if when_ms is None else when_ms)
 
-    @property
-    def transport(self) -> Transport:
-        """How time goes by."""
-        return Transport(self.pacer.playing, self.pacer.speed, self._session.simulation.finished, self.way)
-
-    # -- speed ---------------------------------------------------------------------------------------------------
-
-    def faster(self) -> None:
-        """The next speed up."""
-        self.pacer.faster()
-        self._deck.look_at_header()
-
-    def slower(self) -> None:
-        """The next speed down."""
-        self.pacer.slower()
-        self._deck.look_at_header()
-
-    def speed(self, speed: float) -> None:
-        """This speed; 0 is as fast as it can."""
-        self.pacer.speed = speed or None
-        self._deck.look_at_header()
-
-    def ask(self) -> None:
-        """Ask for a time."""
-        self._deck.ask("time", "go to: +5m, -30s, 10:42, PT5M, end, failure")
-
-    def go_to(self, text: str) -> None:
-        """The moment as it was typed."""
+    def seek_end(self) -> None:
+        """Go to the end of the run, or in the past to the newest moment."""
         simulation = self._session.simulation
-        if text.strip() == "end":
-            newest_ms = max(self._session.newest_ms, simulation.log.last_ms)
-            self.seek(newest_ms if self._session.is_past else simulation.end_ms, self._finish)
-            return
-        if text.strip() in ("failure", "next failure"):
-            self._deck.search.failure()
-            return
-        try:
-            self.seek(fmt.parse_moment(text, simulation.scenario.start, simulation.now_ms))
-        except ValueError as error:
-            self._deck.say(str(error), "error")
 
-    def _finish(self) -> None:
-        if self._session.simulation.finished:
-            self._session.simulation.finish()
+        def finish() -> None:
+            if simulation.finished:
+                simulation.finish()
 
-    def set_speed(self, text: str) -> None:
-        """The speed as it was typed."""
-        try:
-            speed = float(text.strip().lower().lstrip("x").replace("max", "0"))
-        except ValueError:
-            speed = -1
-        if 0 <= speed <= FASTEST:
-            self.speed(speed)
+        newest_ms = max(self._session.newest_ms, simulation.log.last_ms)
+        self.seek(newest_ms if self._session.is_past else simulation.end_ms, finish)
+
+    # -- searching -----------------------------------------------------------------------------------------------
+
+    def seek_failure(self, by: int) -> None:
+        """Go to the next failure, or with ``by`` -1 to the previous one."""
+        events, now_ms = self._session.events, self._session.now_ms
+        if by > 0:
+            self.search(events.is_failure, "No later failures.")
+            return
+        earlier = (events.when_ms(index) for index in reversed(events.failures()))
+        when_ms = next((when_ms for when_ms in earlier if when_ms < now_ms), None)
+        if when_ms is None:
+            say(self._screen, "No earlier failures.")
         else:
-            self._deck.say(f"{text!r} is no speed: a number, or max", "error")
+            self.seek(when_ms)
 
-    def branch(self) -> None:
-        """Make the moment that is looked at the present."""
-        self.stop_on_the_way()
-        if not self._session.is_past:
-            self._deck.say("This is the present; , goes back.")
-            return
-        self._deck.places.bookmarks.keep_run()
-        self._session.simulation.branch()
-        self._deck.say("Branched: time goes on from here. c compares with the run that was left.")
-        self._deck.look()
+    def search(self, is_match: Callable[[int], bool], otherwise: str) -> None:
+        """Let events happen until one matches, by its index in the log; say ``otherwise`` if none does."""
+        self.pause()
+        self._is_searching = True
+        self._screen.run_worker(self._search(is_match, otherwise), group="time", exclusive=True)
+
+    async def _search(self, is_match: Callable[[int], bool], otherwise: str) -> None:
+        with self.guard():
+            while self._is_searching:
+                has_more, is_found = self._search_slice(is_match)
+                if is_found:
+                    break
+                if not has_more:
+                    say(self._screen, otherwise)
+                    break
+                self._session.noted()
+                self._update_header()
+                await self.pacer.yielder.pause()
+        self._is_searching = False
+        self._update()
+
+    def _search_slice(self, is_match: Callable[[int], bool]) -> tuple[bool, bool]:
+        """Step for one slice of wall time; return whether more is due, and whether an event matched."""
+        simulation = self._session.simulation
+        stop_s = time.perf_counter() + _SEARCH_SLICE_S
+        while time.perf_counter() < stop_s:
+            for _ in range(_EVENTS_BETWEEN_CLOCK_READS):
+                before = len(simulation.log)
+                if not simulation.step():
+                    return False, False
+                if any(is_match(index) for index in range(before, len(simulation.log))):
+                    return True, True
+        return True, False
+
+    # -- errors of the engine ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Catch an error of the engine: save the session, go back to just before the error and report it."""
+        try:
+            yield
+        except Exception as error:
+            self._recover(error)
+
+    def _recover(self, error: Exception) -> None:
+        session, simulation = self._session, self._session.simulation
+        failed_ms = simulation.entry_ms
+        rescued = self._recorder.rescue() or "Everything done by hand has been saved already."
+        self.pause()
+        if not failed_ms:
+            raise error  # there is no moment before it
+        simulation.seek(failed_ms - 1)
+        simulation.branch()
+        self._update()
+        sentences = (
+            (f"{type(error).__name__}: {error}", Role.FAILED),
+            (f"It happened at {session.clock(failed_ms)}. The run is now just before that moment.", Role.PLAIN),
+            ("Earlier moments can still be inspected: , and t go back.", Role.PLAIN),
+            (rescued, Role.STRONG),
+            (
+                f"This is a defect of batchdeck. Scenario {simulation.scenario.name} with seed {simulation.seed} "
+                "reproduces it.",
+                Role.DIM,
+            ),
+        )
+
+        def lines(cells: int) -> list[Line]:
+            found: list[Line] = []
+            for text, role in sentences:
+                found += [*((Span(f" {each}", role),) for each in wrapped(session.text(text), cells - 1)), ()]
+            return found
+
+        self._screen.app.push_screen(Sheet("The engine cannot continue", lines))

@@ -1,4 +1,4 @@
-"""The file with the settings: TOML in the user's configuration directory, with the user's comments and order."""
+"""The settings file: TOML in the user's configuration directory. Comments and order are kept."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ import platformdirs
 
 from tui.saving.targets import FileLines, TargetError
 from tui.settings.options import OPTIONS
-from tui.settings.values import Settings, take
+from tui.settings.values import Settings, parse_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
 
 
 _HEADER = """\
-# How batchdeck's dashboard looks. What is changed there is written here when it is left; comments are kept.
-# Options of the command line win. Remove a line, or the file, to have the default again.
+# Settings of batchdeck's dashboard, written when it is left; comments are kept.
+# Options of the command line win. Remove a line, or the file, to restore the defaults.
 #
 """
-_OUTLINE = "# [views.tasks] and so on hold how a view was left; [keys] gives bindings other keys by their ids.\n"
+_OUTLINE = "# [views.tasks] and so on hold how a view was left; [keys] gives bindings other keys, by id.\n"
 
 Path_ = tuple[str, ...]
 _MISSING = object()
 
 
 class SettingsFile:
-    """Reads and writes the file. One that cannot be read is told of, and left as it is."""
+    """Reads and writes the settings file. A file that cannot be read is reported and never overwritten."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """``path`` None is the user's own file."""
+        """``path`` defaults to the file in the user's configuration directory."""
         self.path = path or Path(platformdirs.user_config_dir("batchdeck", appauthor=False)) / "settings.toml"
         self._can_write = True
         self._as_read: dict[Path_, object] = {}
 
     def read(self, view_names: tuple[str, ...]) -> tuple[Settings, list[str]]:
-        """The settings, and what is wrong with the file in words; defaults stand in for what is."""
-        wrong = []
+        """Return the settings and a list of problems. Defaults replace what is not valid."""
+        problems = []
         try:
             found = tomllib.loads(self.path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             found = {}
         except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
-            wrong = [f"{self.path}: {error}. The defaults are used, and the file is left as it is."]
+            problems = [f"{self.path}: {error}. The defaults are used, and the file is left as it is."]
             found, self._can_write = {}, False
-        settings, misunderstood = take(found, view_names)
+        settings, invalid = parse_settings(found, view_names)
         self._as_read = _flat(settings.as_remembered())
-        if misunderstood:
-            wrong.append("\n".join((f"{self.path}:", *misunderstood)))
-        return settings, wrong
+        if invalid:
+            problems.append("\n".join((f"{self.path}:", *invalid)))
+        return settings, problems
 
     def write(self, settings: Settings) -> bool:
-        """Write what has changed since it was read; returns whether anything has. Raises OSError, TargetError.
+        """Write what has changed since ``read``; return whether anything has. Raises OSError, TargetError.
 
-        What has changed in the file since then stays, for another dashboard may have written it.
+        Other changes of the file stay: another dashboard may have made them.
         """
         wanted = _flat(settings.as_remembered())
         paths = [
@@ -67,7 +67,7 @@ class SettingsFile:
             return False
         try:
             text = _changed(self._text(), {path: wanted.get(path, _MISSING) for path in paths})
-        except ValueError as error:  # somebody has written something else there since
+        except ValueError as error:  # the file has become invalid since it was read
             raise TargetError(self.path, str(error)) from None
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with FileLines(self.path) as target:
@@ -77,16 +77,16 @@ class SettingsFile:
         return True
 
     def _text(self) -> str:
-        """What is in the file now; what a new one begins with."""
+        """Return the text of the file, or the beginning of a new one."""
         try:
             return self.path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            said = (f"#   {option.name:<13} {option.choice}: {option.said}\n" for option in OPTIONS.values())
-            return f"{_HEADER}{''.join(said)}{_OUTLINE}\n"
+            options = (f"#   {option.name:<13} {option.choice}: {option.about}\n" for option in OPTIONS.values())
+            return f"{_HEADER}{''.join(options)}{_OUTLINE}\n"
 
 
 def _flat(nested: Mapping[str, Any], above: Path_ = ()) -> dict[Path_, object]:
-    """Each value by the names that lead to it."""
+    """Return each value by its path of names."""
     flat: dict[Path_, object] = {}
     for name, value in nested.items():
         flat |= _flat(value, (*above, name)) if isinstance(value, dict) else {(*above, name): value}
@@ -94,7 +94,7 @@ def _flat(nested: Mapping[str, Any], above: Path_ = ()) -> dict[Path_, object]:
 
 
 def _changed(text: str, changes: Mapping[Path_, object]) -> str:
-    """The text with other values, everything else as it was."""
+    """Return the text with the changed values."""
     import tomlkit
 
     document = tomlkit.parse(text)
@@ -124,9 +124,9 @@ def _table(document: MutableMapping[str, Any], path: Path_) -> MutableMapping[st
 
 
 def _insert(lines: list[str], table: Path_, line: str) -> None:
-    """Put a line after the last value of a table, ahead of comments that may belong to what follows.
+    """Insert a line after the last value of a table, ahead of comments that may belong to the next one.
 
-    TOML Kit would put it behind them.
+    TOML Kit would insert it after the comments.
     """
     headers = [(-1, ()), *((at, path) for at, each in enumerate(lines) if (path := _header(each)) is not None)]
     found = [number for number, (_, path) in enumerate(headers) if path == table]
@@ -142,7 +142,7 @@ def _insert(lines: list[str], table: Path_, line: str) -> None:
 
 
 def _header(line: str) -> Path_ | None:
-    """The table that begins with this line; None where none does."""
+    """Return the path of the table that begins with this line, None if none does."""
     if not line.lstrip().startswith("["):
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a user can choose for the whole dashboard: names, values, and what each is for."""
+"""The options of the dashboard: their names, values and defaults."""
 
 from __future__ import annotations
 
@@ -14,18 +14,15 @@ Value = str | float | bool
 
 
 class Option(NamedTuple):
-    """An option: what it is when nobody says otherwise, what it can be, and what it is for.
-
-    ``values`` are what it can be; where there are none, it is true or false, or any number from 0 on, by its default.
-    """
+    """An option. Without ``values`` it is true or false, or any number from 0 on, depending on its default."""
 
     name: str
     default: Value
-    said: str
+    about: str
     values: tuple[str, ...] = ()
 
     def takes(self, value: object) -> bool:
-        """Whether this can be its value."""
+        """Return True if this is a possible value."""
         if self.values:
             return value in self.values
         if isinstance(self.default, bool) or isinstance(value, bool):
@@ -34,7 +31,7 @@ class Option(NamedTuple):
 
     @property
     def choice(self) -> str:
-        """What can be written for it, in words."""
+        """The possible values in words."""
         if self.values:
             return ", ".join(self.values)
         return "true, false" if isinstance(self.default, bool) else "a number"
@@ -44,10 +41,10 @@ OPTIONS = {
     option.name: option
     for option in (
         Option("theme", DARK, "colours; ansi takes the terminal's own sixteen", THEME_NAMES),
-        Option("glyphs", "auto", "what is drawn with; auto asks the terminal", ("auto", "unicode", "ascii")),
+        Option("glyphs", "auto", "characters to draw with; auto asks the terminal", ("auto", "unicode", "ascii")),
         Option("time", "clock", "moments by the clock, since the start, or from now", ("clock", "elapsed", "relative")),
-        Option("speed", 60.0, "simulated seconds per real second at the start; 0 is as fast as it can"),
+        Option("speed", 60.0, "simulated seconds per real second at the start; 0 is as fast as possible"),
         Option("confirm_quit", True, "q asks before it leaves the dashboard"),
-        Option("introduction", True, "the five lines for newcomers are still to be shown"),
+        Option("introduction", True, "show the introduction for new users at the next start"),
     )
 }

@@ -53,7 +53,7 @@ class FileTree(ScrollView):
         super().__init__(id="file-tree")
         self.model = model
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Draw the rows as they are now, the cursor among those that are seen."""
         size = Size(self.size.width, len(self.model.rows))
         if self.virtual_size != size:
@@ -80,7 +80,7 @@ class FileTree(ScrollView):
 
     def _move_to(self, at: int) -> None:
         self.model.move_to(at)
-        self.look()
+        self.update()
         self.post_message(self.Moved())
 
     def action_cursor(self, by: int) -> None:

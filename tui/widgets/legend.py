@@ -35,7 +35,7 @@ class Legend(ScrollView):
     ]
 
     def __init__(self, model: NodeMapModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        """The legend of this map; empty until ``look``."""
+        """The legend of this map; empty until ``update``."""
         super().__init__(id=id)
         self._model = model
         self._entries: list[Entry] = []
@@ -60,7 +60,7 @@ class Legend(ScrollView):
         """The first of them."""
         return next(iter(self.subjects), None)
 
-    def look(self, most_lines: int) -> None:
+    def update(self, most_lines: int) -> None:
         """Bring the entries up to date, in at most so many lines."""
         entries = laid_out(self._model.counts(), self._model.session.glyphs, max(1, self.size.width))
         lines = entries[-1].line + 1 if entries else 0

@@ -1,88 +1,64 @@
-"""What panes ask for. Panes never touch the engine: they post one of these, and the screen does it."""
+"""Messages with which widgets and panes ask the main screen for something, and notifications to the user."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from textual.message import Message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textual.widget import Widget
+
     from tui.viewmodels.text.styled import ItemRef
     from tui.viewmodels.timeline.rows import There
 
 
+@dataclass
 class ShowView(Message):
-    """Show a view, with the cursor on a row where one is named."""
+    """Show a view, with the cursor on the row that has ``key`` if one is given."""
 
-    def __init__(self, name: str, key: int | None = None) -> None:
-        """The view's name, and the row's key in it."""
-        super().__init__()
-        self.name = name
-        self.key = key
+    view_name: str
+    key: int | None = None
 
 
+@dataclass
 class GoToFailure(Message):
-    """Go on to the next failure in time, or with ``by`` -1 back to the one before."""
+    """Go to the next failure in time, or with ``by`` -1 to the previous one."""
 
-    def __init__(self, by: int) -> None:
-        """In this direction."""
-        super().__init__()
-        self.by = by
+    by: int
 
 
-class GoTo(Message):
-    """Look at a moment, in ms since the start."""
+@dataclass
+class GoToTime(Message):
+    """Show the simulation at ``when_ms`` after the start."""
 
-    def __init__(self, when_ms: int) -> None:
-        """That moment."""
-        super().__init__()
-        self.when_ms = when_ms
+    when_ms: int
 
 
+@dataclass
 class OpenOneOf(Message):
-    """Open something; where there are several things to choose from, let one be picked."""
+    """Open the only choice, or let the user pick one of several."""
 
-    def __init__(self, choices: Sequence[There]) -> None:
-        """Those."""
-        super().__init__()
-        self.choices = choices
+    choices: Sequence[There]
 
 
+@dataclass
 class OpenSubject(Message):
-    """Go to a node, task, job or pool."""
+    """Open the detail page of a node, task, job or pool."""
 
-    def __init__(self, subject: ItemRef) -> None:
-        """Which one."""
-        super().__init__()
-        self.subject = subject
+    subject: ItemRef
 
 
-class Answered(Message):
-    """The prompt line was filled in."""
+@dataclass
+class OfferActions(Message):
+    """Offer the actions that are possible on ``subjects``, all of one kind."""
 
-    def __init__(self, purpose: str, text: str) -> None:
-        """What was asked for, and the answer."""
-        super().__init__()
-        self.purpose = purpose
-        self.text = text
+    subjects: Sequence[ItemRef]
 
 
-class Typed(Message):
-    """The text of the prompt line has changed."""
-
-    def __init__(self, purpose: str, text: str) -> None:
-        """What is asked for, and the text so far."""
-        super().__init__()
-        self.purpose = purpose
-        self.text = text
-
-
-class Dismissed(Message):
-    """The prompt line was left without an answer."""
-
-    def __init__(self, purpose: str) -> None:
-        """What was asked for."""
-        super().__init__()
-        self.purpose = purpose
+def say(widget: Widget, text: str, severity: Literal["information", "warning", "error"] = "information") -> None:
+    """Notify the user in a corner of the screen; an error stays longer."""
+    widget.notify(text, severity=severity, markup=False, timeout=10 if severity == "error" else None)

@@ -49,7 +49,7 @@ class NodeMap(ResizeFilter, ScrollView):
         """A lens is to be chosen."""
 
     def __init__(self, model: NodeMapModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        """A map of this model; empty until ``look``."""
+        """A map of this model; empty until ``update``."""
         super().__init__(id=id)
         self.model = model
         self.cursor = 0
@@ -75,9 +75,9 @@ class NodeMap(ResizeFilter, ScrollView):
 
     def on_mount(self) -> None:
         """A theme may have no colours for half cells."""
-        self.watch(self.app, "theme", self.look, init=False)
+        self.watch(self.app, "theme", self.update, init=False)
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Look at the model again and draw what has changed."""
         self.model.refresh()
         self.cursor = min(self.cursor, max(0, len(self.model.nodes) - 1))

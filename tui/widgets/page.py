@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
@@ -44,21 +45,17 @@ class PageView(LinesView):
         Binding("enter", "follow", "open what is marked", id="page.open"),
     ]
 
+    @dataclass
     class Followed(Message):
-        """A link is followed."""
+        """A link was followed, to an item or to an action of the main screen."""
 
-        def __init__(self, leads_to: ItemRef | str) -> None:
-            """To a subject, or to what an action of the deck does."""
-            super().__init__()
-            self.leads_to = leads_to
+        target: ItemRef | str
 
+    @dataclass
     class Turned(Message):
-        """The tab before or the next one is asked for."""
+        """The tab ``by`` positions to the right was asked for."""
 
-        def __init__(self, by: int) -> None:
-            """So many to the right."""
-            super().__init__()
-            self.by = by
+        by: int
 
     def __init__(self, mark: str, *, id: str | None = None, classes: str = "") -> None:  # noqa: A002  # Textual's own
         """Empty until ``show_page``; ``mark`` is drawn beside the link that Enter follows."""

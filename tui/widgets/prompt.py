@@ -1,4 +1,4 @@
-"""One line at the bottom: the hints, or something to be typed."""
+"""The line at the bottom of a screen: key hints, or a text to be typed."""
 
 from __future__ import annotations
 
@@ -11,101 +11,124 @@ from textual.widgets import Input
 from tui.viewmodels.frame.header import hints
 from tui.viewmodels.text.styled import Role, Span, common_beginning, cut, width
 from tui.widgets.lines import LinesView
-from tui.widgets.messages import Answered, Dismissed, Typed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
 
     from tui.viewmodels.text.styled import Line
 
 
-class _Entry(Input):
+class _PromptInput(Input):
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "leave", show=False, id="prompt.leave"),
+        Binding("escape", "cancel", "leave", show=False, id="prompt.leave"),
         Binding("tab", "complete", "take what is offered", show=False, id="prompt.complete"),
     ]
 
-    def action_dismiss(self) -> None:
-        self.query_ancestor(Prompt).leave()
+    def action_cancel(self) -> None:
+        self.query_ancestor(Prompt).cancel()
 
     def action_complete(self) -> None:
         self.query_ancestor(Prompt).complete()
 
 
 class Prompt(Vertical):
-    """Shows key hints until something is asked for; a line above what is typed says what can be."""
+    """Shows key hints until a text is asked for; an extra line above the input offers completions."""
 
     def __init__(self) -> None:
-        """The line with its hints."""
         super().__init__(id="prompt")
-        self.purpose = ""
+        self.is_asking = False
+        self._on_answer: Callable[[str], None] | None = None
+        self._on_typed: Callable[[str], None] | None = None
+        self._on_cancel: Callable[[], None] | None = None
         self._offered: Sequence[str] = ()
 
     def compose(self) -> ComposeResult:
-        """A label or hints, and the entry while something is asked."""
-        told = LinesView(id="told")
-        told.display = False
-        yield told
-        with Horizontal(id="asked"):
+        """Lay out the hints or label, the input beside it, and the line above both."""
+        offer = LinesView(id="offer")
+        offer.display = False
+        yield offer
+        with Horizontal(id="question"):
             yield LinesView(id="hints")
-            entry = _Entry(id="entry", compact=True, select_on_focus=False)
+            entry = _PromptInput(id="entry", compact=True, select_on_focus=False)
             entry.cursor_blink = False
             entry.display = False
             yield entry
 
     def show_hints(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Say which keys are of use now."""
-        if not self.purpose:
+        """Show keys and what they do, unless a text is being typed."""
+        if not self.is_asking:
             self.query_one("#hints", LinesView).show([hints(pairs, self.size.width)])
 
-    def ask(self, purpose: str, label: str, text: str = "") -> None:
-        """Ask for a text; it comes as messages with this purpose."""
-        self.purpose = purpose
-        said = (Span(f" {label} ", Role.KEY),)
+    def ask(
+        self,
+        label: str,
+        on_answer: Callable[[str], None],
+        *,
+        text: str = "",
+        on_typed: Callable[[str], None] | None = None,
+        on_cancel: Callable[[], None] | None = None,
+    ) -> None:
+        """Ask for a text.
+
+        Args:
+            label: Shown ahead of the input.
+            on_answer: Called with the text when Enter is pressed.
+            text: The text to begin with.
+            on_typed: Called with the text after each change.
+            on_cancel: Called when Escape is pressed.
+        """
+        self.is_asking = True
+        self._on_answer, self._on_typed, self._on_cancel = on_answer, on_typed, on_cancel
+        label_span = (Span(f" {label} ", Role.KEY),)
         lines = self.query_one("#hints", LinesView)
-        lines.styles.width = width(said)
-        lines.show([said])
+        lines.styles.width = width(label_span)
+        lines.show([label_span])
         entry = self.query_one(Input)
         entry.value = text
         entry.cursor_position = len(text)
         entry.display = True
         self.screen.set_focus(entry)  # at once: the next key may be there already
 
-    def tell(self, said: Line, offered: Sequence[str] = ()) -> None:
-        """Say something of what is typed, and offer what it may become; nothing takes no room."""
-        self._offered = offered
-        told = self.query_one("#told", LinesView)
-        told.display = bool(said)
-        told.show([cut(said, self.size.width)])
+    def offer(self, offer: Line, completions: Sequence[str] = ()) -> None:
+        """Show a line above the input and keep the completions for Tab. An empty line takes no room."""
+        self._offered = completions
+        lines = self.query_one("#offer", LinesView)
+        lines.display = bool(offer)
+        lines.show([cut(offer, self.size.width)])
 
     def complete(self) -> None:
-        """What is offered is typed, as far as all of it begins alike; then the first of it."""
+        """Complete the text to the common prefix of the completions, else to the first of them."""
         entry = self.query_one(Input)
-        begun = common_beginning(self._offered)
-        wanted = begun if len(begun) > len(entry.value) else next(iter(self._offered), entry.value)
-        entry.value = wanted
-        entry.cursor_position = len(wanted)
+        prefix = common_beginning(self._offered)
+        entry.value = prefix if len(prefix) > len(entry.value) else next(iter(self._offered), entry.value)
+        entry.cursor_position = len(entry.value)
 
-    def leave(self) -> None:
-        """Ask no more."""
-        self.post_message(Dismissed(self._close()))
+    def cancel(self) -> None:
+        """Close the input without an answer."""
+        on_cancel = self._on_cancel
+        self._close()
+        if on_cancel is not None:
+            on_cancel()
 
-    def _close(self) -> str:
-        purpose, self.purpose = self.purpose, ""
+    def _close(self) -> None:
+        self.is_asking = False
+        self._on_answer = self._on_typed = self._on_cancel = None
         self.query_one("#hints", LinesView).styles.width = "1fr"
-        self.tell(())
+        self.offer(())
         self.query_one(Input).display = False
-        return purpose
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Whoever asked may want to see the text grow."""
+        """Report the text so far."""
         event.stop()
-        if self.purpose:
-            self.post_message(Typed(self.purpose, event.value))
+        if self._on_typed is not None:
+            self._on_typed(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The answer."""
+        """Close the input and report the answer."""
         event.stop()
-        self.post_message(Answered(self._close(), event.value))
+        on_answer = self._on_answer
+        self._close()
+        if on_answer is not None:
+            on_answer(event.value)

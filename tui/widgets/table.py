@@ -10,7 +10,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.scroll_view import ScrollView
 
-from tui.playback.yielding import way_of
+from tui.playback.yielding import yielder_of
 from tui.viewmodels.text.styled import Role, Span, fit, heading, wrapped
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import GoToFailure
@@ -71,7 +71,7 @@ class Table(ResizeFilter, ScrollView):
         """Sort order or filter have changed."""
 
     def __init__(self, model: RowsModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        """A table of this model; empty until ``look``."""
+        """A table of this model; empty until ``update``."""
         super().__init__(id=id)
         self.model = model
         self._key: int | None = None
@@ -92,7 +92,7 @@ class Table(ResizeFilter, ScrollView):
         """What is acted on in the row under the cursor."""
         return None if self._key is None else self.model.subject_of(self._key)
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Look at the model again and draw what has changed."""
         self.model.refresh()
         if self.model.is_arranging:
@@ -106,7 +106,7 @@ class Table(ResizeFilter, ScrollView):
             if time.perf_counter() >= next_progress_s:
                 next_progress_s = time.perf_counter() + _PROGRESS_S
                 self.post_message(self.Moved(self))
-            await way_of(self).pause()
+            await yielder_of(self).pause()
         self._show_rows()
         self.post_message(self.Moved(self))
 

@@ -52,7 +52,7 @@ class TextView(ScrollView):
     def _text(self) -> TextModel:
         return self.model.text
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Draw what is seen now."""
         self._text.fit(self.size.width, self.size.height)
         self._rows = self.model.rows()
@@ -63,7 +63,7 @@ class TextView(ScrollView):
         return strip_of(self, self._rows[y] if y < len(self._rows) else ())
 
     def _moved(self) -> None:
-        self.look()
+        self.update()
         self.post_message(self.Moved())
 
     def action_scroll_by(self, rows: int) -> None:

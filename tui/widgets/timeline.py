@@ -9,12 +9,12 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.scroll_view import ScrollView
 
-from tui.playback.yielding import way_of
+from tui.playback.yielding import yielder_of
 from tui.viewmodels.text.styled import Role, Span, cut
 from tui.viewmodels.timeline.pool_band import BAND
 from tui.viewmodels.timeline.timeline import LABEL_CELLS
 from tui.widgets.lines import strip_of
-from tui.widgets.messages import GoTo, OpenOneOf
+from tui.widgets.messages import GoToTime, OpenOneOf
 from tui.widgets.redraw import ResizeFilter, set_line_count, set_title
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class TimelineGrid(ResizeFilter, ScrollView):
     ]
 
     def __init__(self, model: TimelineModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        """A grid of this model; empty until ``look``."""
+        """A grid of this model; empty until ``update``."""
         super().__init__(id=id)
         self.model = model
         self._at = 0
@@ -87,7 +87,7 @@ class TimelineGrid(ResizeFilter, ScrollView):
 
     # -- looking -------------------------------------------------------------------------------------------------
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Look at the model again and draw what has changed."""
         self._refresh()
         if not self.is_behind:
@@ -100,7 +100,7 @@ class TimelineGrid(ResizeFilter, ScrollView):
         """Whether there is more to be read or sorted before the rows that are seen show all that is recorded."""
         return self.model.is_behind(self._keys_seen)
 
-    def tell_progress(self, text: str) -> None:
+    def show_progress(self, text: str) -> None:
         """Say below the rows how far something is; an empty text when it is over."""
         set_title(self, self.model.session.text(self.model.title()), text)
 
@@ -111,7 +111,7 @@ class TimelineGrid(ResizeFilter, ScrollView):
             if time.perf_counter() >= next_progress_s:
                 self._show()
                 next_progress_s = time.perf_counter() + _PROGRESS_S
-            await way_of(self).pause()
+            await yielder_of(self).pause()
         self._refresh()
         self._show()
 
@@ -178,12 +178,12 @@ class TimelineGrid(ResizeFilter, ScrollView):
         """More or fewer columns fit."""
         if self.has_new_size(event):
             self._drawn = []
-            self.look()
+            self.update()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Other rows are seen."""
         super().watch_scroll_y(old_value, new_value)
-        self.look()
+        self.update()
 
     # -- moving --------------------------------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class TimelineGrid(ResizeFilter, ScrollView):
             self.scroll_to(y=self._at, animate=False, immediate=True)
         elif self._at >= top + self._rows_seen:
             self.scroll_to(y=self._at - self._rows_seen + 1, animate=False, immediate=True)
-        self.look()
+        self.update()
 
     def action_cursor(self, by: int) -> None:
         """Some rows up or down."""
@@ -214,17 +214,17 @@ class TimelineGrid(ResizeFilter, ScrollView):
     def action_move(self, columns: int) -> None:
         """Some columns earlier or later."""
         self.model.move(columns)
-        self.look()
+        self.update()
 
     def action_zoom(self, by: int) -> None:
         """Closer, or from farther away."""
         self.model.zoom(by)
-        self.look()
+        self.update()
 
     def action_fit(self) -> None:
         """The whole run."""
         self.model.fit()
-        self.look()
+        self.update()
 
     def action_rows(self) -> None:
         """Rows of the next kind."""
@@ -249,7 +249,7 @@ class TimelineGrid(ResizeFilter, ScrollView):
     def _look_at_first(self) -> None:
         """The rows are others, or stand in another order: the first ones matter."""
         self._key = None
-        self.look()
+        self.update()
         self.move_to(0)
 
     def action_go(self) -> None:
@@ -258,7 +258,7 @@ class TimelineGrid(ResizeFilter, ScrollView):
         if when_ms == self.model.session.now_ms:
             self.post_message(OpenOneOf(self.model.there(self._at)))
         elif when_ms is not None:
-            self.post_message(GoTo(when_ms))
+            self.post_message(GoToTime(when_ms))
 
     def on_click(self, event: events.Click) -> None:
         """A click puts the cursor on a row and a column, a second click goes to that moment."""

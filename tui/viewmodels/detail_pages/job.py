@@ -136,7 +136,7 @@ class JobThing(Thing):
         job = row_of_job(self.session.simulation, self.name)
         assert job is not None
         stays = [Stay(*each[:2], JOB[each.state]) for each in self.session.history(JobHistory, job).states()]
-        opens = link("Open the timeline", "go('show', 'timeline')", Role.KEY)
+        opens = link("Open the timeline", "show_view('timeline')", Role.KEY)
         return [
             line(opens, Span(" of the nodes on which it runs.", Role.DIM)),
             (),

@@ -50,7 +50,7 @@ def listing(model: RowsModel, view: str, cells: int) -> list[Line]:
         return [line(Span(each, Role.DIM)) for each in model.empty()]
     more = f", the first {_MOST_ROWS} of them here" if model.count > _MOST_ROWS else ""
     lines = [
-        line(link(f"{title}: all {model.count:,}", f"go('show', '{view}')", Role.KEY), Span(more, Role.DIM)),
+        line(link(f"{title}: all {model.count:,}", f"show_view('{view}')", Role.KEY), Span(more, Role.DIM)),
         model.summary(),
     ]
     shown = model.layout(cells)

@@ -150,7 +150,7 @@ class NodeThing(Thing):
     def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every tab
         if self.session.nodes().row(self._node).state is None:
             return [line(Span("The node has left its pool, and its files with it.", Role.DIM))]
-        opens = link("Open the files on this node", "tell('files')", Role.KEY)
+        opens = link("Open the files on this node", "files", Role.KEY)
         return [line(opens, Span(" as they are at this moment; f does so on every page.", Role.DIM))]
 
     def _history(self, cells: int) -> Sequence[Line]:

@@ -108,7 +108,7 @@ class PoolThing(Thing):
 
     def _scale(self, cells: int) -> Sequence[Line]:
         pool = self._row
-        opens = link("Evaluate formula", "do('scale')", Role.KEY)
+        opens = link("Evaluate formula", "scale", Role.KEY)
         if scale_page(self.session.simulation, self.name) is not None:
             return [
                 line(opens, Span(" opens the formula in an editor", Role.DIM)),

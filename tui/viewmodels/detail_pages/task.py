@@ -192,7 +192,7 @@ class TaskThing(Thing):
         node = self._row.node
         if node is None:
             return [line(Span("It has not come to a node yet, so it has no files.", Role.DIM))]
-        opens = link("Open the files on its node", "tell('files')", Role.KEY)
+        opens = link("Open the files on its node", "files", Role.KEY)
         return [line(opens, Span(" as they are at this moment; f does so on every page.", Role.DIM))]
 
 

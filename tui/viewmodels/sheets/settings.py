@@ -48,7 +48,7 @@ def entries(settings: Settings, keys: Iterable[tuple[str, str, str]]) -> list[En
 
 def _option(settings: Settings, name: str) -> Entry:
     option = OPTIONS[name]
-    said = f"{option.said} ({option.choice})"
+    said = f"{option.about} ({option.choice})"
     return Entry("option", name, _value(settings.value(name)), settings.source(name).value, said)
 
 

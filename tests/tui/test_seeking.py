@@ -15,15 +15,15 @@ from tui.playback.pacer import Pacer
 @pytest.mark.parametrize("view", "1356789")
 def test_on_a_long_way_back_another_size_is_drawn_of_what_is_there(dashboard_at, monkeypatch, view):
     app = dashboard_at(330)
-    stride, is_long = Pacer._stride, True
-    monkeypatch.setattr(Pacer, "_stride", lambda pacer, until_ms: not is_long and stride(pacer, until_ms))
+    run_slice, is_long = Pacer._seek_slice, True
+    monkeypatch.setattr(Pacer, "_seek_slice", lambda pacer, until_ms: not is_long and run_slice(pacer, until_ms))
 
     async def run():
         nonlocal is_long
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.press(view)
             await pilot.pause()
-            app.deck.playback.seek(20_000)
+            app.main_screen.playback.seek(20_000)
             await pilot.resize_terminal(100, 50)
             lines = text_of(app)
             is_long = False
@@ -32,7 +32,7 @@ def test_on_a_long_way_back_another_size_is_drawn_of_what_is_there(dashboard_at,
 
     lines = asyncio.run(run())
     assert len(lines) == 50
-    assert "ON THE WAY" in lines[0]
+    assert "SEEKING" in lines[0]
     assert app.session.now_ms == 20_000
 
 

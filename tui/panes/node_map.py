@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LOW = 10  # lines of the pane: with fewer, all but one line of the legend are the map's
 
 
-class MapPane(Vertical):
+class NodeMapPane(Vertical):
     """Where it is."""
 
     allow_maximize = True
@@ -49,11 +49,11 @@ class MapPane(Vertical):
         """Be as it was left."""
         self._model.recall(values)
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Bring everything up to date."""
-        self.query_one(NodeMap).look()
+        self.query_one(NodeMap).update()
         is_low = self.size.height < _LOW
-        self.query_one(Legend).look(1 if is_low else 2)
+        self.query_one(Legend).update(1 if is_low else 2)
         self._describe(is_low=is_low)
         set_title(self, self._model.title(self.size.width))
 
@@ -70,7 +70,7 @@ class MapPane(Vertical):
 
     def on_node_map_changed(self) -> None:
         """Something is to be drawn otherwise."""
-        self.look()
+        self.update()
 
     def on_node_map_lens_wanted(self) -> None:
         """Choose a lens."""
@@ -78,7 +78,7 @@ class MapPane(Vertical):
         def picked(number: int | None) -> None:
             if number is not None:
                 self._model.look_through(LENSES[number])
-                self.look()
+                self.update()
 
         picks = [Pick(str(number), lens.value) for number, lens in enumerate(LENSES, 1)]
         self.app.push_screen(Picker("Lens of the node map", picks, mark=self._model.session.glyphs.cursor), picked)

@@ -1,8 +1,8 @@
-"""A blade: counts, the list, details of the row under the cursor, and what the rows have in common."""
+"""The list page: counts, the list, details of the row under the cursor, and what the rows have in common."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual.containers import Horizontal
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from tui.viewmodels.lists.rows import RowsModel
 
 
-class Blade(ResizeFilter, View):
-    """One of the lists, full screen."""
+class ListPage(ResizeFilter, View):
+    """One of the lists as a view."""
 
-    hints: ClassVar[tuple[tuple[str, str], ...]] = (
+    hints = (
         ("table.open", "open"),
         ("list.filter", "filter"),
         ("table.sort", "sort"),
@@ -36,18 +36,26 @@ class Blade(ResizeFilter, View):
     )
 
     def __init__(self, model: RowsModel, *, id: str) -> None:  # noqa: A002  # Textual's own name
-        """The blade of a list."""
-        super().__init__(id=id, classes="blade")
+        super().__init__(id=id, classes="list-page")
         self.model = model
-        self.title = model.title
-        self.help_text = model.help_text
+        self.columns = model.columns
         self._table = Table(model)
         self._details = PageView(model.session.glyphs.cursor, classes="details")
         self._detailed: int | None = None  # the row whose details are shown
-        self._cursor = self._wanted = ""  # the id of the row under the cursor, and of the one that was when it was left
+        self._cursor_id = self._recalled_id = ""  # of the row under the cursor, now and when the list was left
+
+    @property
+    def title(self) -> str:
+        """The title of the list."""
+        return self.model.title
+
+    @property
+    def help_text(self) -> str:
+        """The text of the help."""
+        return self.model.help_text
 
     def compose(self) -> ComposeResult:
-        """Counts above, list and details side by side, the common part below."""
+        """Lay out the counts above, list and details side by side, the footing below."""
         yield LinesView(classes="summary")
         with Horizontal(classes="body"):
             yield self._table
@@ -55,19 +63,23 @@ class Blade(ResizeFilter, View):
         yield LinesView(classes="footing")
 
     def remembered(self) -> dict[str, Any]:
-        """What was chosen here, and where the cursor is."""
+        """Return the arrangement of the list, and the row under the cursor."""
         details = {"details": False} if self.has_class("-bare") else {}
-        cursor = self._cursor or self._wanted
+        cursor = self._cursor_id or self._recalled_id
         return {**self.model.remembered(), **details, **({"cursor": cursor} if cursor else {})}
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Be as it was left; the cursor goes to its row when rows are first seen."""
+        """Restore the arrangement; the cursor goes to its row when there are rows."""
         self.model.recall(values)
         self.set_class(not values.get("details", True), "-bare")
-        self._cursor, self._wanted = "", values.get("cursor", "")
+        self._cursor_id, self._recalled_id = "", values.get("cursor", "")
+
+    def clear_filter(self) -> bool:
+        """Show all rows; return whether some were hidden."""
+        return self.model.clear_filter()
 
     def on_mount(self) -> None:
-        """Headings that do not change."""
+        """Set the title that does not change."""
         self._details.border_title = "Details"
 
     @property
@@ -77,40 +89,39 @@ class Blade(ResizeFilter, View):
 
     @property
     def has_details(self) -> bool:
-        """Whether there is room for the details beside the list."""
+        """True if the details have room beside the list."""
         return self._details.display
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Bring every part up to date."""
-        self.table.look()
+        self.table.update()
         self._return_to_row()
         summary = self.model.summary()
         lines = self.query_one(".summary", LinesView)
         lines.display = bool(summary)
-        lines.show([(*_BLANK, *self._in_set(summary))])
-        self._look_at_row()
+        lines.show([(*_BLANK, *summary)])
+        self._update_row()
 
     def _return_to_row(self) -> None:
-        if not self._wanted or not self.model.count:
+        if not self._recalled_id or not self.model.count:
             return
-        at, self._wanted = self.model.place_of(self._wanted), ""
+        at, self._recalled_id = self.model.place_of(self._recalled_id), ""
         if at is not None:
             self.table.move_to(at)
 
-    def _look_at_row(self) -> None:
+    def _update_row(self) -> None:
         table = self.table
         shown = f" {self.model.count:,}" if self.model.count else ""
         set_title(table, f"{self.model.title}{shown}")
         key = table.key
         if key is not None and self.model.kind is not None:
-            self._cursor = self.model.identity_of(key)
+            self._cursor_id = self.model.identity_of(key)
         details = self._details
         if details.display:
             blocks = [] if key is None else self.model.details(key)
             cells = max(10, details.size.width - PageView.MARGIN - 1)
             details.subject = table.subject
-            lines = [self._in_set(each) for each in block_lines(blocks, cells)]
-            details.show_page(lines, is_new=key != self._detailed)
+            details.show_page(block_lines(blocks, cells), is_new=key != self._detailed)
             self._detailed = key
         footing = self.query_one(".footing", LinesView)
         cells = max(10, footing.size.width)
@@ -121,20 +132,17 @@ class Blade(ResizeFilter, View):
             between((*_BLANK, *sentence), self.model.arrangement() if not is_narrow or not sentence else (), cells)
         )
         footing.styles.height = len(lines)
-        footing.show([self._in_set(each) for each in lines])
-
-    def _in_set(self, spans: Line) -> Line:
-        return tuple(span._replace(text=self.model.session.text(span.text)) for span in spans)
+        footing.show(lines)
 
     def on_table_moved(self) -> None:
-        """Another row is under the cursor."""
-        self._look_at_row()
+        """Show the details of the row under the cursor."""
+        self._update_row()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Details may have come or gone."""
+        """Update: the details may have appeared or disappeared."""
         if self.has_new_size(event):
-            self.call_after_refresh(self.look)
+            self.call_after_refresh(self.update)
 
     def focus_first(self) -> None:
-        """The list has the focus."""
+        """Focus the list."""
         self.table.focus()

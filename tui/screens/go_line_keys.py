@@ -1,54 +1,50 @@
-"""The go line: a view, an id, or a verb with what it needs."""
+"""The go line: a view, an id, or a verb with its argument."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
 
 from engine.base import rulebook
 from tui.dialogs.rules import RuleSheet
-from tui.panes.blade import Blade
+from tui.screens.navigation_keys import NavigationKeys
 from tui.settings.nearest import nearest
 from tui.viewmodels.frame.go_line import VIEWS, asked_columns, completions, find, line_hint, not_found
 from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.session.focus import focus_on
+from tui.widgets.messages import say
 from tui.widgets.prompt import Prompt
 
-if TYPE_CHECKING:
-    from tui.screens.deck import Deck
-    from tui.viewmodels.session.session import Session
 
+class GoLineKeys(NavigationKeys):
+    """Asks for a line, completes it while it is typed, and carries it out."""
 
-class GoLine:
-    """Asks for a text and does what it says."""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("colon", "go_line", "go line: view, id, time, speed, columns", id="go.line"),
+    ]
 
-    def __init__(self, deck: Deck, session: Session) -> None:
-        """Of this deck."""
-        self._deck = deck
-        self._session = session
+    def action_go_line(self) -> None:
+        """Ask for a line."""
+        self.ask(":", self.go_to, on_typed=self._complete)
+        self._complete("")
 
-    def ask(self) -> None:
-        """Ask for it."""
-        self._deck.ask("line", ":")
-        self.offer("")
-
-    def offer(self, text: str) -> None:
-        """Show how the text may go on; Tab takes that."""
-        view = self._deck.view
-        columns = view.model.column_names if isinstance(view, Blade) else ()
-        offered = completions(self._session, text, columns)
-        self._deck.query_one(Prompt).tell(line_hint(text, offered), offered)
+    def _complete(self, text: str) -> None:
+        columns = self.list_page.model.column_names if self.list_page is not None else ()
+        offered = completions(self.session, text, columns)
+        self.query_one(Prompt).offer(line_hint(text, offered), offered)
 
     def go_to(self, text: str) -> None:
-        """Do what was typed."""
+        """Carry out a line."""
         text = text.strip()
         verb, _, rest = text.partition(" ")
         rest = rest.strip()
         if text.lower() in VIEWS:
-            self._deck.navigation.show(VIEWS[text.lower()])
+            self.show_view(VIEWS[text.lower()])
         elif verb == "time":
-            self._deck.playback.go_to(rest)
+            self.go_to_time(rest)
         elif verb == "speed":
-            self._deck.playback.set_speed(rest)
+            self.take_speed(rest)
         elif verb in ("only", "filter", "sort", "columns"):
             self._arrange(verb, rest)
         elif verb == "rule":
@@ -58,11 +54,11 @@ class GoLine:
 
     def _arrange(self, verb: str, rest: str) -> None:
         """Arrange the list that is shown."""
-        view = self._deck.view
-        if not isinstance(view, Blade):
-            self._deck.say(f"{verb} arranges a list: views 2 to 7, 9 and 0.", "warning")
+        page = self.list_page
+        if page is None:
+            say(self, f"{verb} arranges a list: views 2 to 7, 9 and 0.", "warning")
             return
-        model, wrong = view.model, ""
+        model, wrong = page.model, ""
         if verb == "only" and rest == "failed":
             model.only_failed = True
         elif verb == "filter":
@@ -79,26 +75,26 @@ class GoLine:
             wrong = rest
         known = [name.lower() for name in model.column_names if name] if verb in ("sort", "columns") else ["failed"]
         if wrong:
-            self._deck.say(f"{verb} {wrong!r} is not known{nearest(wrong.lower(), known)}.", "warning")
-        self._deck.look()
+            say(self, f"{verb} {wrong!r} is not known{nearest(wrong.lower(), known)}.", "warning")
+        self.update()
 
     def _go_to_id(self, identity: str) -> None:
-        found = find(self._session, identity)
+        found = find(self.session, identity)
         if found is None and rulebook.find(identity) is not None:
             self._show_rule(identity)
             return
         if found is None:
-            self._deck.say(not_found(self._session, identity), "warning")
+            say(self, not_found(self.session, identity), "warning")
             return
         subject = found.model.subject_of(found.key)
         if subject is not None:
-            focus_on(self._session, subject)
-        self._deck.navigation.show(found.view, found.key)
+            focus_on(self.session, subject)
+        self.show_view(found.view, found.key)
 
     def _show_rule(self, name: str) -> None:
         """Show a rule, or all rules of a chapter."""
         part = rulebook.find(name)
         if part is None:
-            self._deck.say(f"No rule is called {name!r}; the nearest is {rulebook.nearest(name)}.", "warning")
+            say(self, f"No rule is called {name!r}; the nearest is {rulebook.nearest(name)}.", "warning")
         else:
-            self._deck.app.push_screen(RuleSheet([part]))
+            self.app.push_screen(RuleSheet([part]))

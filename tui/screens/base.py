@@ -1,0 +1,206 @@
+"""The arrangement of the main screen: header, one view at a time, prompt; and access to what is under the cursor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+from textual.widgets import ContentSwitcher
+
+from tui.dialogs.modal import Modal
+from tui.dialogs.picker import Pick, Picker
+from tui.panes.attention import Attention
+from tui.panes.detail_page import DetailPage
+from tui.panes.header import Header
+from tui.panes.introduction import Introduction
+from tui.panes.list_page import ListPage
+from tui.panes.pinned import Pinned
+from tui.panes.timeline import Timeline
+from tui.panes.view import View
+from tui.panes.watch import Watch
+from tui.screens.playback import Playback
+from tui.settings.keymap import Keymap
+from tui.viewmodels.frame.header import of_use, too_small
+from tui.viewmodels.frame.tabs import TABS, Tab
+from tui.viewmodels.text.styled import ItemRef
+from tui.widgets.legend import Legend
+from tui.widgets.lines import LinesView
+from tui.widgets.messages import say
+from tui.widgets.node_map import NodeMap
+from tui.widgets.page import PageView
+from tui.widgets.prompt import Prompt
+from tui.widgets.table import Table
+from tui.widgets.timeline import TimelineGrid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import ComposeResult
+
+    from tui.saving.recorder import Recorder
+    from tui.settings.values import Settings
+    from tui.viewmodels.session.session import Session
+
+_DIGITS = "123456789"
+_WITH_SUBJECT = (NodeMap, Legend, PageView, Table, TimelineGrid, Attention, Pinned)
+
+
+class ViewScreen(Screen[None]):
+    """The views over one session. Subclasses add keys, each with its bindings and ``action_*`` methods."""
+
+    def __init__(self, session: Session, recorder: Recorder, settings: Settings) -> None:
+        super().__init__()
+        self.session = session
+        self.recorder = recorder
+        self.settings = settings
+        self.keymap = Keymap(settings.keys)
+        self.playback = Playback(self, session, recorder, update=self.update, update_header=self.update_header)
+        self._views: list[View] = [Watch(session), Timeline(session)]
+        self._views += [ListPage(tab.model(session), id=tab.name) for tab in TABS if tab.model is not None]
+        for view in self._views:
+            view.recall(settings.of(view.id or ""))
+
+    def compose(self) -> ComposeResult:
+        """Lay out header, views and prompt."""
+        yield Header(self.session, self._tabs())
+        yield LinesView(id="too-small")
+        with ContentSwitcher(initial="watch", id="views"):
+            yield from self._views
+            yield DetailPage(self.session)
+        yield Prompt()
+
+    def _tabs(self) -> list[Tab]:
+        """Return the tabs with the keys that open them."""
+        return [tab._replace(key=self.keymap.shown(f"view.{tab.name}")) for tab in TABS]
+
+    def use_keymap(self, keymap: Keymap) -> None:
+        """Show these keys in hints and tabs."""
+        self.keymap = keymap
+        self.query_one(Header).set_tabs(self._tabs())
+        self.update_header()
+
+    def introduce(self) -> None:
+        """Show the first keys to a new user."""
+        self.mount(Introduction(self.keymap))
+
+    def end_introduction(self) -> None:
+        """Remove the introduction, if it is shown."""
+        self.query(Introduction).remove()
+
+    # -- views ---------------------------------------------------------------------------------------------------
+
+    @property
+    def view(self) -> View:
+        """The view that is shown."""
+        shown = self.query_one(ContentSwitcher).visible_content
+        assert isinstance(shown, View)
+        return shown
+
+    @property
+    def list_page(self) -> ListPage | None:
+        """The list page that is shown; None while another kind of view is."""
+        view = self.view
+        return view if isinstance(view, ListPage) else None
+
+    def view_named(self, name: str) -> View:
+        """Return the view of this name."""
+        return next(view for view in self._views if view.id == name)
+
+    def reset_view(self, name: str) -> None:
+        """Forget the user's choices in a view."""
+        self.view_named(name).recall({})
+        self.update()
+
+    def remember_views(self) -> None:
+        """Store the user's choices in each view in the settings."""
+        for view in self._views:
+            self.settings.views[view.id or ""] = view.remembered()
+
+    # -- the cursor ----------------------------------------------------------------------------------------------
+
+    @property
+    def under_cursor(self) -> ItemRef | None:
+        """The subject under the cursor; None if nothing can be acted on there."""
+        focused = self.focused
+        return focused.subject if isinstance(focused, _WITH_SUBJECT) else None
+
+    @property
+    def group_under_cursor(self) -> Sequence[ItemRef]:
+        """All subjects under the cursor: an entry of the legend and of the attention pane stands for a group."""
+        if isinstance(self.focused, Attention | Legend):
+            return self.focused.subjects
+        return [self.under_cursor] if self.under_cursor is not None else []
+
+    @property
+    def subject(self) -> ItemRef | None:
+        """The subject under the cursor, else the job in focus."""
+        return self.under_cursor or (ItemRef("job", self.session.job_id) if self.session.job_id else None)
+
+    # -- updates -------------------------------------------------------------------------------------------------
+
+    def update(self) -> None:
+        """Bring everything on the screen up to date."""
+        self.session.noted()
+        self.update_header()
+        self.view.update()
+        if isinstance(self.app.screen, Modal):
+            self.app.screen.update()
+
+    def update_header(self) -> None:
+        """Bring clock, tabs and hints up to date."""
+        view = self.view
+        self.query_one(Header).show(view.tab, view.title, self.playback.transport)
+        self.query_one(Prompt).show_hints([(self.keymap.shown(identities), does) for identities, does in self.hints()])
+        self.query_one("#too-small", LinesView).show(too_small(self.size.width, self.size.height))
+
+    def hints(self) -> list[tuple[str, str]]:
+        """Return the ids of the bindings that are useful now, each with what it does in a word."""
+        is_past, is_low = self.session.is_past, self.has_class("-low")
+        return of_use(self.view.hints, self.playback.transport, is_past=is_past, is_low=is_low)
+
+    def ask(
+        self,
+        label: str,
+        on_answer: Callable[[str], None],
+        *,
+        text: str = "",
+        on_typed: Callable[[str], None] | None = None,
+        on_cancel: Callable[[], None] | None = None,
+    ) -> None:
+        """Ask for a text in the prompt; the view has the focus again before the answer is reported."""
+
+        def answered(answer: str) -> None:
+            self.view.focus_first()
+            self.update_header()
+            on_answer(answer)
+
+        def cancelled() -> None:
+            self.view.focus_first()
+            if on_cancel is not None:
+                on_cancel()
+            self.update()
+
+        self.query_one(Prompt).ask(label, answered, text=text, on_typed=on_typed, on_cancel=cancelled)
+
+    def pick(
+        self,
+        title: str,
+        texts: Sequence[str],
+        on_pick: Callable[[int], None],
+        if_empty: str,
+        *,
+        letters: Sequence[str] = _DIGITS,
+    ) -> None:
+        """Let the user pick one of several texts by its letter, and report its number; say ``if_empty`` without any."""
+        if not texts:
+            say(self, if_empty)
+            return
+
+        def picked(number: int | None) -> None:
+            if number is not None:
+                on_pick(number)
+
+        picks = [
+            Pick(letters[at] if at < len(letters) else "", self.session.text(text)) for at, text in enumerate(texts)
+        ]
+        self.app.push_screen(Picker(title, picks, mark=self.session.glyphs.cursor), picked)

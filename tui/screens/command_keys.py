@@ -1,0 +1,174 @@
+"""Keys that mark rows, give commands to the simulated service, and save these commands as a scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from engine.specs.commands import EvaluatePoolAutoScale
+from tui.dialogs.actions import ActionSheet
+from tui.dialogs.autoscale import Autoscale, FormulaEditor
+from tui.saving.targets import TargetError
+from tui.screens.time_keys import TimeKeys
+from tui.viewmodels.actions.menu import Action, actions_for
+from tui.viewmodels.actions.trial import refusal_lines
+from tui.viewmodels.events.event_list import what
+from tui.viewmodels.text.styled import ItemRef
+from tui.widgets.messages import OfferActions, say
+from tui.widgets.node_map import NodeMap
+from tui.widgets.table import Table
+from tui.widgets.timeline import TimelineGrid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+
+    from engine import BatchError
+    from engine.specs.commands import Command
+
+_MOST_MARKED = 10_000
+_RIGHT_BUTTON = 3
+
+
+class CommandKeys(TimeKeys):
+    """Marks, the dialog of actions, the commands confirmed there, and their record."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "act", "act on the row, or on what is marked", id="row.act"),
+        Binding("A", "act_on_job", "act on the job", id="job.act"),
+        Binding("m", "mark", "mark the row, or not", id="row.mark"),
+        Binding("M", "mark_all", "mark all rows shown", id="row.mark-all"),
+        Binding("u", "unmark", "mark nothing", id="row.unmark"),
+        Binding("S", "scale", "scale: the pool's formula", id="pool.scale"),
+        Binding("R", "save_session", "save the session as a scenario", id="session.save"),
+    ]
+
+    # -- marks ---------------------------------------------------------------------------------------------------
+
+    def action_mark(self) -> None:
+        """Mark the row under the cursor, or remove its mark, and go to the next row."""
+        group, marks = self.group_under_cursor, self.session.marks
+        if not group:
+            say(self, "There is nothing here to mark.")
+            return
+        if all(subject in marks for subject in group):
+            for subject in group:
+                del marks[subject]
+        else:
+            marks.update(dict.fromkeys(group))
+        if isinstance(self.focused, Table):
+            self.focused.action_cursor(1)
+        self.update()
+
+    def action_mark_all(self) -> None:
+        """Mark every row that is shown."""
+        if not isinstance(self.focused, Table):
+            say(self, "M marks all rows of a list: views 2 to 7.")
+            return
+        model = self.focused.model
+        if model.count > _MOST_MARKED:
+            say(self, f"{model.count:,} rows are too many to mark at once; / filters them.", "warning")
+            return
+        subjects = (model.subject_of(model.key(at)) for at in range(model.count))
+        self.session.marks.update((subject, None) for subject in subjects if subject is not None)
+        self.update()
+
+    def action_unmark(self) -> None:
+        """Remove all marks."""
+        self.session.marks.clear()
+        self.update()
+
+    # -- actions -------------------------------------------------------------------------------------------------
+
+    def action_act(self) -> None:
+        """Offer actions on the group under the cursor, else on the marked rows, else on the row under the cursor."""
+        group = self.group_under_cursor
+        if len(group) > 1:
+            self.offer_actions(group)
+            return
+        here = self.under_cursor
+        marked = [each for each in self.session.marks if here is None or each.kind == here.kind]
+        first = marked[0].kind if marked else None
+        subject = [] if self.subject is None else [self.subject]
+        self.offer_actions([each for each in marked if each.kind == first] or subject)
+
+    def on_click(self, event: events.Click) -> None:
+        """Offer actions on a row or node that is clicked with the right button."""
+        if event.button == _RIGHT_BUTTON and isinstance(event.widget, NodeMap | Table | TimelineGrid):
+            self.action_act()
+
+    def action_act_on_job(self) -> None:
+        """Offer actions on the job in focus."""
+        self.offer_actions([ItemRef("job", self.session.job_id)] if self.session.job_id else [])
+
+    def on_offer_actions(self, message: OfferActions) -> None:
+        """Offer actions on the subjects that a dialog was about."""
+        self.offer_actions(message.subjects)
+
+    def offer_actions(self, subjects: Sequence[ItemRef]) -> None:
+        """Open the dialog with the actions that are possible on these subjects, all of one kind."""
+        self.playback.pause()
+        actions = actions_for(self.session, subjects)
+        if not actions:
+            say(self, "There is nothing here to act on.")
+            return
+        kind = subjects[0].kind
+        marked = "marked " if subjects[0] in self.session.marks else ""
+        target = f"{len(subjects):,} {marked}{kind}s" if len(subjects) > 1 else f"this {kind}"
+        if kind == "job" and len(subjects) == 1:
+            target = f"job {subjects[0].key}"
+        self.app.push_screen(ActionSheet(self.session, f"Act on {target}", actions, self.action_branch), self._answered)
+
+    def _answered(self, answer: list[Command] | Action | None) -> None:
+        if isinstance(answer, Action):
+            self.app.push_screen(FormulaEditor(self.session, str(answer.bodies[0]["poolId"])), self._submit)
+        else:
+            self._submit(answer)
+
+    def action_scale(self) -> None:
+        """Show how the pool under the cursor, else the one in focus, scales itself."""
+        subject = self.subject
+        pool_id = str(subject.key) if subject is not None and subject.kind == "pool" else self.session.pool_id
+        self.playback.pause()
+        self.app.push_screen(Autoscale(self.session, pool_id, self._submit))
+
+    def _submit(self, commands: Sequence[Command] | None) -> None:
+        """Give confirmed commands to the service, and report its answers."""
+        if not commands:
+            return
+        with self.playback.guard():
+            errors = self.session.simulation.submit_all(commands)
+            pairs = list(zip(commands, errors, strict=True))
+            self._report(commands[0], len(pairs), [(command, error) for command, error in pairs if error is not None])
+        self.session.marks.clear()
+        self.update()
+
+    def _report(self, first: Command, count: int, refused: Sequence[tuple[Command, BatchError]]) -> None:
+        accepted = count - len(refused)
+        if accepted and isinstance(first, EvaluatePoolAutoScale):
+            log = self.session.events
+            say(self, f"{first.NAME} accepted, nothing changes. {what(log.row(log.count - 1))}")
+        elif accepted:
+            many = f"{accepted:,} × " if count > 1 else ""
+            say(self, f"{many}{first.NAME} accepted. R saves it as a scenario; , then b branches from just before it.")
+        if refused:
+            lines = refusal_lines(refused)
+            say(self, f"{first.NAME} {lines[0]}" if len(lines) == 1 else "\n".join((first.NAME, *lines)), "error")
+
+    # -- the record ----------------------------------------------------------------------------------------------
+
+    def action_save_session(self) -> None:
+        """Ask for a file to save what was done by hand as a scenario."""
+        self.ask("save the session as", self._save_session, text=str(self.recorder.proposal()))
+
+    def _save_session(self, name: str) -> None:
+        path = Path(name.strip())
+        try:
+            self.recorder.save(path)
+        except TargetError as error:
+            say(self, str(error), "error")
+        else:
+            say(self, f"saved {path}; batchdeck run {path} replays it")

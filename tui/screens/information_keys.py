@@ -1,0 +1,101 @@
+"""Keys that open dialogs with more information: reasons, files, help, a description of the screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from tui.dialogs.files import Files, FilesPlayback
+from tui.dialogs.help import HelpScreen
+from tui.dialogs.sheet import Sheet
+from tui.dialogs.why import Why, WhyActions
+from tui.panes.timeline import Timeline
+from tui.screens.time_keys import TimeKeys
+from tui.viewmodels.files.locations import files_of
+from tui.viewmodels.sheets.help import Page
+from tui.viewmodels.sheets.why import answers_to, expected_of
+from tui.viewmodels.text.styled import ItemRef, line, wrapped
+from tui.viewmodels.watch.screen_reader import describe
+from tui.widgets.messages import OfferActions, say
+from tui.widgets.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.explain.expected import Expected
+    from tui.panes.view import View
+
+
+class InformationKeys(TimeKeys):
+    """Why, files and help."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark,f1", "help", "help", id="help"),
+        Binding("w", "why", "why is it so?", id="row.why"),
+        Binding("f", "files", "files of the row", id="row.files"),
+    ]
+
+    def action_why(self) -> None:
+        """Explain the state of the subject under the cursor; if a pool has no nodes, that."""
+        view, subject, asked_as = self.view, self.subject, self.view.id or ""
+        if asked_as in ("nodes", "pools") and (subject is None or subject.kind == "job"):
+            subject = ItemRef("pool", self.session.pool_id)
+        when_ms = self.session.now_ms
+        if isinstance(view, Timeline):
+            subject, asked_as = view.asked or subject, view.asked_as
+            when_ms = when_ms if view.moment_ms is None else view.moment_ms
+        self.playback.pause()
+        answers = []
+        if subject is not None:
+            with self.session.at(when_ms):
+                answers = answers_to(self.session, *subject, asked_as)
+        if subject is None or not answers:
+            say(self, "There is nothing here to explain.")
+            return
+
+        def act() -> None:
+            """Go to the moment in question, and offer actions on the subject there."""
+            self.playback.seek(when_ms, offer)
+
+        def offer() -> None:
+            if self.session.is_past:
+                self.action_branch()
+            self.session.noted()
+            self.post_message(OfferActions([subject]))
+
+        def expect() -> Expected | None:
+            return expected_of(self.session, *subject) if when_ms == self.session.now_ms else None
+
+        self.app.push_screen(Why(self.session, answers, when_ms, WhyActions(self.playback.seek, act, expect)))
+
+    def action_files(self) -> None:
+        """Show the files of the subject under the cursor, on the node where they are."""
+        place = files_of(self.session, self.under_cursor)
+        if isinstance(self.focused, Table) and self.focused.key is not None:
+            place = self.focused.model.files_of(self.focused.key)
+        if isinstance(place, str):
+            say(self, place)
+        else:
+            playback = FilesPlayback(self.playback.play, self.playback.step, self.playback.back)
+            self.app.push_screen(Files(self.session, place, playback, self.keymap))
+
+    def action_help(self) -> None:
+        """Show the keys of the focused pane, and explain the view."""
+        self._open_help(self.view, [] if self.focused is None else self.keymap.keys_in(type(self.focused)))
+
+    def help_with(self, name: str) -> None:
+        """Explain a view."""
+        self._open_help(self.view_named(name), [])
+
+    def _open_help(self, view: View, here: Sequence[tuple[str, str]]) -> None:
+        everywhere = [pair for owner in (self, self.app) for pair in self.keymap.keys_in(type(owner))]
+        about = Page(view.title, view.help_text, view.columns)
+        self.app.push_screen(HelpScreen(about, here, everywhere, self.session.glyphs))
+
+    def describe(self) -> None:
+        """Describe the Watch view in sentences, for screen readers."""
+        sentences = [self.session.text(each) for each in describe(self.session, self.playback.transport)]
+        self.app.push_screen(
+            Sheet("Described", lambda cells: [line(each) for one in sentences for each in wrapped(one, cells)])
+        )

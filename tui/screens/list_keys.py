@@ -1,0 +1,213 @@
+"""Keys of the list pages: filter, columns, details, export, and what only the list of events has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from tui.dialogs.columns import ColumnChooser
+from tui.dialogs.sheet import details_sheet
+from tui.panes.detail_page import DetailPage
+from tui.panes.timeline import Timeline
+from tui.saving.targets import TargetError, write_new
+from tui.screens.drawing import TimelineDrawing
+from tui.screens.navigation_keys import NavigationKeys
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.lists.filters import filter_hint
+from tui.viewmodels.lists.instances import InstancesModel
+from tui.viewmodels.lists.rows import as_csv
+from tui.viewmodels.session.rest_body import as_json, wire_of
+from tui.viewmodels.text.styled import ItemRef
+from tui.widgets.messages import say
+from tui.widgets.prompt import Prompt
+from tui.widgets.table import Table
+
+if TYPE_CHECKING:
+    from tui.panes.list_page import ListPage
+    from tui.viewmodels.events.destinations import Place
+    from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.text.styled import Kind
+
+_MOST_EXPORTED = 100_000
+# Rows of these lists have a detail page; other events are shown in their list.
+_KINDS: dict[str, Kind] = {"tasks": "task", "nodes": "node", "jobs": "job", "pools": "pool"}
+
+
+class ListKeys(NavigationKeys):
+    """What can be done with any list, and with its rows as text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "ask_filter", "filter", id="list.filter"),
+        Binding("v", "toggle_all", "with nodes without a record", id="list.all"),
+        Binding("C", "choose_columns", "choose columns", id="list.columns"),
+        Binding("d", "toggle_details", "show or hide the details", id="list.details"),
+        Binding("e", "export", "export the rows: CSV, of the timeline SVG", id="list.export"),
+        Binding("y", "copy_id", "copy the id", id="row.copy"),
+        Binding("Y", "copy_json", "copy the row as JSON", id="row.copy-json"),
+        Binding("F", "follow", "follow the newest event", id="events.follow"),
+        Binding("x", "fold", "fold events that are alike", id="events.fold"),
+        Binding("X", "toggle_by_hand", "what was done by hand, in script form", id="events.by-hand"),
+    ]
+
+    # -- the list ------------------------------------------------------------------------------------------------
+
+    def on_table_arranged(self) -> None:
+        """Show the list with its new columns, order or filter."""
+        self.update()
+
+    def action_ask_filter(self) -> None:
+        """Ask which rows to show; the filter works while it is typed."""
+        page = self.list_page
+        if page is None:
+            return
+        model = page.model
+
+        def filter_by(text: str) -> None:
+            model.filter_text = text
+            self.update()
+            self.query_one(Prompt).offer(filter_hint(model.filter_text, model.column_names))
+
+        def clear() -> None:
+            model.filter_text = ""
+
+        def keep(_: str) -> None:
+            """Leave the filter as it was typed."""
+
+        self.ask("filter:", keep, text=model.filter_text, on_typed=filter_by, on_cancel=clear)
+        self.query_one(Prompt).offer(filter_hint(model.filter_text, model.column_names))
+
+    def action_toggle_all(self) -> None:
+        """Show the nodes without a record as well, or hide them."""
+        if self.list_page is not None:
+            self.list_page.model.with_all = not self.list_page.model.with_all
+            self.update()
+
+    def action_choose_columns(self) -> None:
+        """Let the user choose the columns of the list."""
+        if self.list_page is not None:
+            self.app.push_screen(ColumnChooser(self.list_page.model, self.update))
+
+    def action_toggle_details(self) -> None:
+        """Hide the details beside the list, or show them."""
+        if self.list_page is not None:
+            self.list_page.toggle_class("-bare")
+            self.call_after_refresh(self.update)
+
+    # -- rows ----------------------------------------------------------------------------------------------------
+
+    def on_table_opened(self, message: Table.Opened) -> None:
+        """Open a row: the moment of an event, a detail page, or the details in a sheet if there is no such page."""
+        model, page = message.table.model, self.list_page
+        is_bare = isinstance(model, InstancesModel) and page is not None and not page.has_details
+        if isinstance(model, EventsModel):
+            self._open_event(model, message.key)
+        elif is_bare or not self.open_row(model, message.key):
+            self._show_details(model, message.key)
+
+    def _show_details(self, model: RowsModel, key: int) -> None:
+        self.app.push_screen(details_sheet(model, key))
+
+    def _open_event(self, model: EventsModel, key: int) -> None:
+        """Go to the moment of an event, and there to what it is about."""
+        place = model.place(key)
+        if place is None:
+            self._show_details(model, key)
+        else:
+            self.playback.seek(self.session.events.when_ms(key), lambda: self._show_place(place))
+
+    def _show_place(self, place: Place) -> None:
+        self.session.noted()
+        if place.job_id is not None:
+            self.session.focus_job(place.job_id)
+        if place.pool_id is not None:
+            self.session.focus_pool(place.pool_id)
+        kind = _KINDS.get(place.view)
+        if kind is None or place.row is None:
+            self.show_row(place.view, place.row)
+        else:
+            self.open_subject(ItemRef(kind, place.row))
+
+    def action_copy_id(self) -> None:
+        """Copy the id of the row under the cursor, or of the subject that is shown."""
+        page, view = self.list_page, self.view
+        if page is not None and page.table.key is not None:
+            self._copy(page.model.identity_of(page.table.key))
+        elif isinstance(view, DetailPage) and view.thing is not None:
+            self._copy(view.thing.identity)
+
+    def action_copy_json(self) -> None:
+        """Copy the row under the cursor as the service would return it."""
+        page, subject = self.list_page, self.under_cursor
+        if page is not None:
+            body = None if page.table.key is None else page.model.wire(page.table.key)
+        else:
+            body = None if subject is None else wire_of(self.session, subject)
+        if body is None:
+            say(self, "There is nothing here to copy as JSON.")
+        else:
+            self._copy(as_json(body), f"copied {body.get('id') or body.get('nodeId') or 'it'} as JSON")
+
+    def _copy(self, text: str, notice: str = "") -> None:
+        self.app.copy_to_clipboard(text)
+        say(self, notice or f"copied {text}")
+
+    # -- events --------------------------------------------------------------------------------------------------
+
+    @property
+    def _events(self) -> EventsModel | None:
+        model = self.list_page.model if self.list_page is not None else None
+        return model if isinstance(model, EventsModel) else None
+
+    def action_follow(self) -> None:
+        """Keep the newest event in view, or stop following."""
+        if self.list_page is not None and self._events is not None:
+            self.list_page.table.follows = not self.list_page.table.follows
+            self.update()
+
+    def action_fold(self) -> None:
+        """Fold events that are alike into one row, or unfold them."""
+        if self._events is not None:
+            self._events.is_folded = not self._events.is_folded
+            self.update()
+
+    def action_toggle_by_hand(self) -> None:
+        """Show only the events of what was done by hand, or all again."""
+        self.show_view("events")
+        if self._events is not None:
+            self._events.is_by_hand = not self._events.is_by_hand
+            self.update()
+
+    # -- export --------------------------------------------------------------------------------------------------
+
+    def action_export(self) -> None:
+        """Ask for a file to write the rows to: CSV of a list, SVG of the timeline."""
+        page, view = self.list_page, self.view
+        if isinstance(view, Timeline):
+            drawing = TimelineDrawing(view.grid, self.session, self.playback)
+            if drawing.is_too_large:
+                say(
+                    self,
+                    f"{drawing.rows:,} rows are too many for a picture; ! leaves those that have failed.",
+                    "warning",
+                )
+            else:
+                self.ask(f"draw {drawing.rows:,} rows as SVG in", drawing.start, text="timeline.svg")
+        elif page is None:
+            say(self, "e exports a list or the timeline: views 2 to 0.")
+        elif page.model.count > _MOST_EXPORTED:
+            say(self, f"{page.model.count:,} rows are too many to write at once; / filters them.", "warning")
+        else:
+            noun = "row" if page.model.count == 1 else "rows"
+            label = f"write {page.model.count:,} {noun} as CSV to"
+            self.ask(label, lambda name: self._write_csv(page, name), text=f"{page.id}.csv")
+
+    def _write_csv(self, page: ListPage, name: str) -> None:
+        path = Path(name.strip())
+        try:
+            write_new(path, as_csv(page.model))
+        except TargetError as error:
+            say(self, f"{error}; e asks for another name.", "error")
+        else:
+            say(self, f"wrote {page.model.count:,} rows to {path}")

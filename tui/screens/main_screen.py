@@ -1,0 +1,49 @@
+"""The main screen: the views of one simulation, with all keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.screens.command_keys import CommandKeys
+from tui.screens.go_line_keys import GoLineKeys
+from tui.screens.information_keys import InformationKeys
+from tui.screens.list_keys import ListKeys
+
+if TYPE_CHECKING:
+    from tui.saving.recorder import Recorder
+    from tui.settings.values import Settings
+    from tui.viewmodels.session.session import Session
+
+
+class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
+    """One simulation on the screen."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (100, "-wide"), (160, "-broad")]  # noqa: RUF012  # as Textual declares it
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (16, "-low"), (24, "-short"), (36, "-tall")]  # noqa: RUF012  # as Textual declares it
+
+    def __init__(self, session: Session, recorder: Recorder, settings: Settings, *, at_ms: int, plays: bool) -> None:
+        """``at_ms`` is the moment to begin with; from there time advances at once if ``plays``."""
+        super().__init__(session, recorder, settings)
+        self._at_ms = at_ms
+        self._plays = plays
+
+    def on_mount(self) -> None:
+        """Focus the first pane, and go to the moment to begin with."""
+        self.view.focus_first()
+        self.call_after_refresh(self.update)
+        if self._at_ms:
+            self.call_after_refresh(self.playback.seek, self._at_ms, self.playback.play if self._plays else None)
+        elif self._plays:
+            self.call_after_refresh(self.playback.play)
+
+    def on_unmount(self) -> None:
+        """Stop playing when the dashboard is left."""
+        self.playback.pause()
+
+    def on_resize(self) -> None:
+        """Update everything for the new size."""
+        self.call_after_refresh(self.update)
+
+    def on_descendant_focus(self) -> None:
+        """Show the hints of the pane that has the focus now."""
+        self.update_header()

@@ -1,0 +1,309 @@
+"""Keys that show another view or page, and the way back through those visited."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import ContentSwitcher
+
+from engine.views.pages.jobs import job_ids, pool_ids
+from tui.dialogs.jump import Jump, JumpTarget
+from tui.dialogs.picker import Pick, Picker
+from tui.dialogs.sheet import details_sheet
+from tui.panes.detail_page import DetailPage
+from tui.panes.watch import Watch
+from tui.screens.time_keys import TimeKeys
+from tui.viewmodels.frame.tabs import TABS
+from tui.viewmodels.lists.instances import InstancesModel
+from tui.viewmodels.session.focus import focus_on
+from tui.viewmodels.session.links import links_of, links_of_hook
+from tui.viewmodels.session.visited import Place, Trail
+from tui.viewmodels.text.styled import ItemRef
+from tui.viewmodels.watch.pins import PINNED, toggle_pin
+from tui.widgets.messages import OpenOneOf, OpenSubject, ShowView, say
+from tui.widgets.page import PageView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tui.saving.recorder import Recorder
+    from tui.settings.values import Settings
+    from tui.viewmodels.lists.rows import RowsModel
+    from tui.viewmodels.session.links import Link
+    from tui.viewmodels.session.session import Session
+    from tui.viewmodels.text.styled import Kind
+
+_LISTS: dict[Kind, str] = {
+    "pool": "pools",
+    "job": "jobs",
+    "node": "nodes",
+    "task": "tasks",
+    "job schedule": "schedules",
+}
+
+
+class NavigationKeys(TimeKeys):
+    """Views by key, by name and by link, and back again."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(tab.key, f"show_view('{tab.name}')", tab.title, id=f"view.{tab.name}") for tab in TABS),
+        Binding("escape", "out", "out, back", id="go.out"),
+        Binding("q", "leave", "leave the page, or after a question the dashboard", id="quit.ask"),
+        Binding("ctrl+q", "quit", "quit", id="quit"),
+        Binding("minus", "previous", "the previous view, and back again", id="go.previous"),
+        Binding("less_than_sign", "visit(-1)", "back through the views visited", id="go.back"),
+        Binding("greater_than_sign", "visit(1)", "forward through the views visited", id="go.forward"),
+        Binding("z", "zoom", "maximise the pane, restore", id="pane.zoom"),
+        Binding("tab", "app.focus_next", "next pane", show=False, id="pane.next"),
+        Binding("shift+tab", "app.focus_previous", "previous pane", show=False, id="pane.before"),
+        Binding("apostrophe", "jump", "then a letter: a pane; then a digit: a bookmark", id="go.jump"),
+        Binding("g", "follow_link", "go to the pool, node, job or task of the row", id="row.links"),
+        Binding("p", "pin", "pin to the Watch view, or unpin", id="row.pin"),
+        Binding("J", "choose_job", "choose the job in focus", id="focus.job"),
+        Binding("P", "choose_pool", "choose the pool in focus", id="focus.pool"),
+    ]
+
+    def __init__(self, session: Session, recorder: Recorder, settings: Settings) -> None:
+        super().__init__(session, recorder, settings)
+        self._trail = Trail()
+        self._jumps_when_left: dict[str, int] = {}  # by view: how often time had jumped when it was left
+
+    # -- views ---------------------------------------------------------------------------------------------------
+
+    @property
+    def _here(self) -> Place:
+        view = self.view
+        if isinstance(view, DetailPage):
+            return Place(view.id or "", self.session.focus, view.subject, view.page)
+        return Place(view.id or "", self.session.focus)
+
+    def action_show_view(self, name: str) -> None:
+        """Show a view."""
+        self.show_view(name)
+
+    def on_show_view(self, message: ShowView) -> None:
+        """Show a view, with the cursor on a row if one is given."""
+        self.show_view(message.view_name, message.key)
+
+    def show_view(self, name: str, key: int | None = None) -> None:
+        """Show a view, with the cursor on the row with this key if one is given."""
+        here = self._here
+        if here.view != name:
+            self._trail.visit(here, Place(name, here.focus))
+            self._switch(name)
+            if key is None:
+                return  # it is updated as soon as it is laid out
+        self.update()
+        if key is not None and self.list_page is not None:
+            self.list_page.table.move_to_key(key)
+
+    def show_row(self, name: str, row: int | str | None) -> None:
+        """Show a list with the cursor on a row: a node or task by row number, anything else by id."""
+        self.show_view(name)
+        self.update()
+        page = self.list_page
+        if page is not None and row is not None:
+            key = row if isinstance(row, int) else page.model.row_of(row)
+            if key is not None:
+                page.table.move_to_key(key)
+
+    def _go_to_place(self, place: Place | None) -> None:
+        if place is None:
+            return
+        is_shown = self.view.id == place.view
+        self.session.focus = place.focus
+        if place.subject is not None:
+            self.query_one(DetailPage).open(place.subject, place.page)
+        self._switch(place.view)
+        if is_shown:
+            self.update()
+
+    def _switch(self, name: str) -> None:
+        if self.maximized is not None:
+            self.minimize()
+        jumps = self.session.simulation.jumps
+        self._jumps_when_left[self.view.id or ""] = jumps
+        self.query_one(ContentSwitcher).current = name
+        if self._jumps_when_left.get(name) != jumps:
+            self.view.update()  # it is drawn before it is shown, and its rows may not exist any more
+        self.view.focus_first()
+        self.update_header()
+
+    def action_visit(self, by: int) -> None:
+        """Go back or forward through the views visited."""
+        self._go_to_place(self._trail.step(self._here, by))
+
+    def action_previous(self) -> None:
+        """Go to the view that was left last."""
+        self._go_to_place(self._trail.previous(self._here))
+
+    # -- subjects ------------------------------------------------------------------------------------------------
+
+    def open_subject(self, subject: ItemRef, page: int = 0) -> None:
+        """Open the detail page of a subject; its job or pool gets the focus."""
+        here = self._here
+        focus_on(self.session, subject)
+        there = Place("detail", self.session.focus, subject, page)
+        if here != there:
+            self._trail.visit(here, there)
+        self._go_to_place(there)
+
+    def on_open_subject(self, message: OpenSubject) -> None:
+        """Open the detail page of a subject."""
+        self.open_subject(message.subject)
+
+    def open_row(self, model: RowsModel, key: int) -> bool:
+        """Open the detail page of a row, or watch the last job of a schedule; return False if there is none."""
+        subject = model.subject_of(key)
+        if subject is None:
+            return False
+        if subject.kind != "job schedule":
+            self.open_subject(subject)
+            return True
+        schedule = self.session.schedule(str(subject.key))
+        if schedule is None or not schedule.recent_job:
+            return False
+        focus_on(self.session, subject)
+        self.show_view("watch")
+        return True
+
+    def on_page_view_followed(self, message: PageView.Followed) -> None:
+        """Follow a link: to a detail page, or to an action on the subject that is shown."""
+        target = message.target
+        if not isinstance(target, str):
+            self.open_subject(target)
+            return
+        if self.subject is not None:
+            focus_on(self.session, self.subject)
+        self.call_later(self.run_action, target)
+
+    def on_open_one_of(self, message: OpenOneOf) -> None:
+        """Open a detail page or the details of a row; of several let the user pick one."""
+        choices = message.choices
+
+        def show(number: int) -> None:
+            _, subject, view = choices[number]
+            model = next((tab.model for tab in TABS if tab.name == view), None)
+            if model is None:
+                self.open_subject(subject)
+            else:
+                self.app.push_screen(details_sheet(model(self.session), int(subject.key)))
+
+        if len(choices) == 1:
+            show(0)
+        else:
+            self.pick("Open", [choice.text for choice in choices], show, "There was nothing here at this moment.")
+
+    def action_follow_link(self) -> None:
+        """Go to something that belongs to the row under the cursor."""
+        page, subject = self.list_page, self.subject
+        links: Sequence[Link] = []
+        if page is not None and isinstance(page.model, InstancesModel) and page.table.key is not None:
+            links = links_of_hook(self.session, page.table.key)
+        elif subject is not None:
+            links = links_of(self.session, subject)
+
+        def go(number: int) -> None:
+            linked = links[number].subject
+            if isinstance(self.view, DetailPage):
+                self.open_subject(linked)
+            else:
+                focus_on(self.session, linked)
+                self.show_row(_LISTS[linked.kind], linked.key)
+
+        letters = [link.letter for link in links]
+        self.pick("Go to", [link.text for link in links], go, "There is nothing here to go to.", letters=letters)
+
+    # -- the focus -----------------------------------------------------------------------------------------------
+
+    def action_choose_job(self) -> None:
+        """Let the user choose the job in focus."""
+        jobs = job_ids(self.session.simulation)
+        self.pick("Job in focus", jobs, lambda at: self._focus(ItemRef("job", jobs[at])), "There is no job yet.")
+
+    def action_choose_pool(self) -> None:
+        """Let the user choose the pool in focus."""
+        pools = pool_ids(self.session.simulation)
+        self.pick("Pool in focus", pools, lambda at: self._focus(ItemRef("pool", pools[at])), "There is no pool yet.")
+
+    def _focus(self, subject: ItemRef) -> None:
+        """Focus a job or pool; if the detail page of another one is open, open that of this one."""
+        focus_on(self.session, subject)
+        view = self.view
+        if isinstance(view, DetailPage) and view.subject is not None and view.subject.kind == subject.kind:
+            self.open_subject(subject)
+        self.update()
+
+    def action_pin(self) -> None:
+        """Pin the subject under the cursor to the Watch view, or unpin it."""
+        subject = self.subject
+        if subject is None or subject.kind not in PINNED:
+            say(self, "p pins a node, a job or a task: put the cursor on one.")
+            return
+        is_pinned = toggle_pin(self.session, subject)
+        if not isinstance(self.view, Watch):
+            say(self, "Pinned to the Watch view." if is_pinned else "Unpinned.")
+        self.update()
+
+    # -- panes, and the way out ----------------------------------------------------------------------------------
+
+    def action_zoom(self) -> None:
+        """Maximise the focused pane, or restore it."""
+        if self.maximized is not None:
+            self.minimize()
+        elif self.focused is not None:
+            self.maximize(self.focused)
+        self.call_after_refresh(self.update)
+
+    def action_jump(self) -> None:
+        """Go to a pane by its letter, or to a bookmark by its digit."""
+        moments_ms = self.bookmarks.moments_ms
+
+        def go(target: JumpTarget | None) -> None:
+            if target is not None and target.pane is not None:
+                self.set_focus(target.pane)
+            elif target is not None:
+                self.playback.seek(moments_ms[target.bookmark])
+
+        panes = [pane for pane in self.focus_chain if pane.region.area]
+        self.app.push_screen(Jump(panes, [self.session.clock(when_ms) for when_ms in moments_ms]), go)
+
+    def action_out(self) -> None:
+        """Stop a seek, else close notifications, a maximised pane, a filter, marks, or the view."""
+        if self.playback.stop_seeking():
+            return
+        if self.query("Toast"):
+            self.app.clear_notifications()
+        elif self.maximized is not None:
+            self.minimize()
+        elif self.view.clear_filter():
+            self.update()
+        elif self.session.marks:
+            self.session.marks.clear()
+            self.update()
+        else:
+            self.action_visit(-1)
+
+    def action_leave(self) -> None:
+        """Leave a detail page; from any other view the dashboard, by default after a question."""
+        if isinstance(self.view, DetailPage):
+            self.action_visit(-1)
+            return
+
+        def leave(number: int | None) -> None:
+            if number == 0:
+                self.app.exit()
+
+        if not self.settings.value("confirm_quit"):
+            leave(0)
+            return
+        self.playback.pause()
+        kept = "; what was done by hand is saved" if self.recorder.is_unsaved else ""
+        picks = [Pick("q", f"leave the dashboard{kept}"), Pick("n", "stay")]
+        self.app.push_screen(Picker("Leave?", picks, mark=self.session.glyphs.cursor), leave)
+
+    async def action_quit(self) -> None:
+        """Leave the dashboard."""
+        self.playback.pause()
+        self.app.exit()
