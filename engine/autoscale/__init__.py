@@ -1,7 +1,6 @@
-"""The autoscale formula language of the service: parse a formula once, evaluate it on samples (AS-1 ff.).
+"""The service's autoscale formula language: a formula is parsed once and evaluated on samples (AS-1).
 
-Pure: a formula is a function of its inputs. It knows no pool, no calendar and no file. Rule ids AS-n are those of
-the autoscale chapter of the specification.
+A formula is a pure function of its inputs. Nothing here depends on pools, the calendar or files.
 """
 
 from engine.autoscale.errors import NO_SAMPLES, FormulaError, RunError

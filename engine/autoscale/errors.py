@@ -1,4 +1,4 @@
-"""What can be wrong with a formula: its text when it arrives, or its evaluation when it runs (AS-72 to AS-75)."""
+"""Errors of formulas: in the text when it arrives, or in an evaluation (AS-72 to AS-75)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MESSAGES = {
 
 
 class FormulaError(ValueError):
-    """A formula that is refused on arrival (AS-2, AS-5, AS-72): the service's code, the place and the reason."""
+    """A formula that is refused on arrival: the service's code, position and reason (AS-2, AS-5, AS-72)."""
 
     def __init__(self, code: str, position: Position, reason: str) -> None:
-        """Refuse a formula with this code."""
+        """Create the refusal of a formula."""
         super().__init__(f"{position}: {reason}")
         self.code = code
         self.position = position
@@ -29,7 +29,7 @@ class FormulaError(ValueError):
 
 
 class RunError(NamedTuple):
-    """Why an evaluation failed, as ``autoScaleRun.error`` tells it (AS-67, AS-73, AS-74)."""
+    """The reason why an evaluation failed, as in ``autoScaleRun.error`` (AS-67, AS-73, AS-74)."""
 
     code: str
     position: Position
@@ -37,22 +37,22 @@ class RunError(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The service's sentence."""
+        """The service's message."""
         return _MESSAGES[self.code]
 
     def wire(self) -> dict[str, object]:
-        """As the service writes it."""
+        """Return the error as the service writes it."""
         values = [{"name": "Message", "value": f"{self.position}: {self.reason}"}]
         return {"code": self.code, "message": self.message, "values": values}
 
 
 class EvaluationError(Exception):
-    """An evaluation cannot go on. Raised where the place is not known; the evaluation adds it (AS-65, AS-74)."""
+    """A failure of an evaluation, which adds the position (AS-65, AS-74)."""
 
     code = EVALUATION
 
 
 class TooFewSamples(EvaluationError):
-    """AS-50. Unlike the others it points at the parenthesis of the call (AS-75)."""
+    """Too few samples (AS-50). The position is the parenthesis of the call (AS-75)."""
 
     code = NO_SAMPLES

@@ -1,4 +1,4 @@
-"""One evaluation of a formula: the value of each phrase of its parsed text (AS-26 to AS-40, AS-65)."""
+"""The evaluation of a parsed formula (AS-26 to AS-40, AS-65)."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Evaluation:
         raise _unknown("variable", name, [*self.variables, *METRICS, *CONSTANTS, *TARGETS, OPTION])
 
     def _wanted(self, name: str) -> tuple[float, Token | None]:
-        """AS-36, AS-37: the full name counts before the alias, and both before the target in force."""
+        """Return the value of a target: full name before alias, both before the target in force (AS-36, AS-37)."""
         full, alias = TARGETS[name]
         in_force = float(self.inputs.target(full)), self._token
         return self.assigned.get(full) or self.assigned.get(alias) or in_force

@@ -1,4 +1,4 @@
-"""A formula, ready to be evaluated, and what an evaluation comes to (AS-1 to AS-5, AS-65 to AS-70)."""
+"""Formulas and the results of their evaluation (AS-1 to AS-5, AS-65 to AS-70)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_STATEMENTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What an evaluation wants. After an error the targets are those in force, and nothing is to be applied (AS-66)."""
+    """The results of an evaluation. After an error they are the targets in force and are not applied (AS-66)."""
 
     target_dedicated: int
     target_low_priority: int
@@ -34,7 +34,7 @@ class Results:
 
     @property
     def items(self) -> tuple[tuple[str, str], ...]:
-        """The items of the results string, name and text: the service's three, then the user's (AS-68 to AS-70)."""
+        """The items of the results string: the service's three, then the user's (AS-68 to AS-70)."""
         return (
             (DEDICATED, str(self.target_dedicated)),
             (LOW_PRIORITY, str(self.target_low_priority)),
@@ -49,19 +49,19 @@ class Results:
 
 
 def joined(items: Sequence[tuple[str, str]]) -> str:
-    """Items as the service writes them in one string (AS-68)."""
+    """Join items as in the service's results string (AS-68)."""
     return ";".join(f"{name}={value}" for name, value in items)
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A formula whose text is in order."""
+    """A formula with valid syntax."""
 
     text: str
     statements: Sequence[Tree[Token]]
 
     def evaluate(self, inputs: Inputs) -> Results:
-        """The targets that the formula sets on these inputs, or the error that ended it (AS-65, AS-66)."""
+        """Return the targets that the formula sets on these inputs, or the error that ended it (AS-65, AS-66)."""
         evaluation = Evaluation(inputs)
         in_force = inputs.target(DEDICATED), inputs.target(LOW_PRIORITY)
         try:
@@ -75,7 +75,7 @@ class Formula:
         return Results(*targets, evaluation.option, evaluation.variables)
 
     def _run(self, evaluation: Evaluation) -> bool:
-        """Carry out the statements in order; returns whether ``stop()`` ended them (AS-62)."""
+        """Evaluate the statements in order; return whether ``stop()`` ended them (AS-62)."""
         try:
             for statement in self.statements:
                 evaluation.value(statement)
@@ -86,8 +86,8 @@ class Formula:
 
 @lru_cache(maxsize=256)
 def parse(text: str) -> Formula:
-    """The formula of a text; the last ones are remembered. Raises FormulaError (AS-2, AS-5, AS-72)."""
-    # A scenario without a formula does not pay for the parser.
+    """Parse a formula; the most recent ones are cached. Raises FormulaError (AS-2, AS-5, AS-72)."""
+    # The parser is imported only if there is a formula.
     from engine.autoscale.grammar import first_position, parse_statements
 
     if len(text) > MOST_CHARACTERS:

@@ -1,4 +1,4 @@
-"""The functions of the formula language."""
+"""The functions of the formula language (AS-56 to AS-63)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Function = Callable[[Inputs, Sequence[Value]], Value]
 
 
 class FormulaStopped(Exception):
-    """``stop()`` has been called (AS-62)."""
+    """The end of the formula by ``stop()`` (AS-62)."""
 
 
 def _sum(elements: Vector) -> float:
-    # One after the other: what `sum` does with floats differs between versions of Python.
+    # `sum` of floats differs between versions of Python.
     return functools.reduce(operator.add, elements, 0.0)
 
 
 def _std(elements: Vector) -> float:
-    """The sample standard deviation; NaN of a single element (AS-58)."""
+    """Return the sample standard deviation; NaN of a single element (AS-58)."""
     if len(elements) == 1:
         return math.nan
     mean = _sum(elements) / len(elements)
@@ -33,7 +33,7 @@ def _std(elements: Vector) -> float:
     return math.sqrt(squares / (len(elements) - 1))
 
 
-# AS-59: Python's `max` and `min` too keep the first element until a later one is strictly beyond it, also beside NaN.
+# Python's `max` and `min` keep the first element until a later one is strictly beyond it, also beside NaN (AS-59).
 _OF_SOME: dict[str, Callable[[Vector], float]] = {
     "avg": lambda elements: _sum(elements) / len(elements),
     "max": max,
@@ -49,7 +49,7 @@ _OF_ANY: dict[str, Callable[[Vector], float]] = {
 
 
 def _logarithm(of: Callable[[float], float]) -> Callable[[float], float]:
-    """AS-62: minus infinity of zero, NaN below."""
+    """Return the logarithm extended to minus infinity at zero and NaN below (AS-62)."""
 
     def logarithm(number: float) -> float:
         if number > 0:
@@ -60,7 +60,7 @@ def _logarithm(of: Callable[[float], float]) -> Callable[[float], float]:
 
 
 def _round(number: float) -> float:
-    """Halves away from zero (AS-56)."""
+    """Round halves away from zero (AS-56)."""
     whole = math.trunc(number)
     return float(whole + math.copysign(1, number)) if abs(number - whole) >= 0.5 else float(whole)
 
@@ -89,7 +89,7 @@ def _list_function(calculate: Callable[[Vector], float], *, needs_some: bool) ->
 
 def _each(name: str, calculate: Callable[[float], float]) -> Function:
     def function(_: Inputs, arguments: Sequence[Value]) -> Value:
-        """AS-57: one double gives a double, anything else a vector."""
+        """Return a double for one double, otherwise a vector (AS-57)."""
         if not arguments:
             raise EvaluationError(f"Wrong arguments of {name}: it takes a number or a list of numbers")
         if len(arguments) == 1 and type(arguments[0]) is float:
@@ -104,7 +104,7 @@ def _vec(_: Inputs, arguments: Sequence[Value]) -> Value:
 
 
 def _percentile(inputs: Inputs, arguments: Sequence[Value]) -> Value:
-    """By nearest rank (AS-61)."""
+    """Return the percentile by nearest rank (AS-61)."""
     elements, at = _vector_and_number("percentile", arguments)
     whole = inputs.dialect.whole_percentile
     if not 0 <= at <= whole:
@@ -116,7 +116,7 @@ def _percentile(inputs: Inputs, arguments: Sequence[Value]) -> Value:
 
 
 def _val(_: Inputs, arguments: Sequence[Value]) -> Value:
-    """AS-60."""
+    """Return the element at a position, or NaN outside (AS-60)."""
     elements, at = _vector_and_number("val", arguments)
     inside = -1 < at < len(elements)
     return elements[math.trunc(at)] if inside else math.nan
@@ -144,7 +144,7 @@ def _none(name: str, arguments: Sequence[Value]) -> None:
 
 
 def _time(inputs: Inputs, arguments: Sequence[Value]) -> Value:
-    """AS-63: without a text, or with an empty one, the instant of the evaluation."""
+    """Return the time of a string; without text, the time of the evaluation (AS-63)."""
     match arguments:
         case [] | [""]:
             return inputs.now

@@ -77,7 +77,7 @@ STRING: /"[^"\r\n]*"/
 DEPTH_LIMIT = 100
 """The most levels of calls, brackets and operators: an evaluation takes up to three Python frames for each."""
 
-# What an unexpected token could have been, for people; in this order.
+# Expected tokens as shown to people, in this order.
 _WORDS = {
     "NAME": "an expression",
     "PLUS": "an operator",
@@ -149,7 +149,7 @@ def _refused(error: UnexpectedInput, text: str) -> FormulaError:
     token = error.token
     wanted = " or ".join(word for terminal, word in _WORDS.items() if terminal in error.accepts)
     if token.type == "$END":
-        # The end has the place of the last token; what is missing is missing after it.
+        # The end has the position of the last token; something is missing after it.
         position = Position(token.end_line or 1, token.end_column or 1)
         return FormulaError(SYNTAX, position, f"Unexpected end of the formula; {wanted} is missing")
     at = token.start_pos or 0

@@ -1,4 +1,4 @@
-"""What an evaluation sees of the world: the instant, values of the moment, samples and chance."""
+"""The inputs of an evaluation: time, current values, samples and random numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.autoscale.values import TICKS_PER_MS, Timestamp
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The decisions with the least support, so that a correction is a change of one line."""
+    """The decisions with the weakest evidence, each a single value."""
 
     sunday: int = 0  # AS-20
     timestamp_minus_interval: bool = False  # AS-27, last paragraph
@@ -28,7 +28,7 @@ STANDARD = Dialect()
 
 
 class SampleSeries(NamedTuple):
-    """The samples of one metric, oldest first and none later than the instant: times in ms and values (AS-52)."""
+    """The samples of one metric: times in ms, oldest first and none in the future, and values (AS-52)."""
 
     times_ms: Sequence[int] = ()
     values: Sequence[float] = ()
@@ -42,8 +42,8 @@ def _no_chance() -> float:
 class Inputs:
     """The inputs of one evaluation at ``now_ms`` milliseconds after ``start`` (UTC).
 
-    ``variables`` are values of the moment by the service's names: the targets in force and the state of the pool
-    (AS-36, AS-46). ``samples`` are by the name of the metric. ``chance`` gives the next number of ``rand()`` (AS-62).
+    ``variables`` are current values by the service's names: the targets in force and the state of the pool (AS-36,
+    AS-46). ``samples`` are by metric name. ``chance`` returns the next number of ``rand()`` (AS-62).
     """
 
     start: datetime
@@ -55,13 +55,13 @@ class Inputs:
 
     @property
     def now(self) -> Timestamp:
-        """The instant of the evaluation."""
+        """The time of the evaluation."""
         return self.at(self.now_ms)
 
     def at(self, when_ms: int) -> Timestamp:
-        """The instant of a sample's time."""
+        """Return the time of a sample."""
         return Timestamp.of(self.start, when_ms * TICKS_PER_MS)
 
     def target(self, name: str) -> int:
-        """The pool's target in force; 0 if nothing is known of it (AS-36)."""
+        """Return the pool's target in force, or 0 if unknown (AS-36)."""
         return int(self.variables.get(name, 0))

@@ -8,16 +8,16 @@ DEDICATED = "$TargetDedicatedNodes"
 LOW_PRIORITY = "$TargetLowPriorityNodes"
 OPTION = "$NodeDeallocationOption"
 
-# AS-35, AS-37: by full name and by alias, both of these in the order in which they count.
+# Targets by full name and by alias, with both in order of precedence (AS-35, AS-37).
 TARGETS = {
     name: names for names in ((DEDICATED, "$TargetDedicated"), (LOW_PRIORITY, "$TargetLowPriority")) for name in names
 }
 
-# AS-40: names whose value is the name itself.
+# Names whose value is the name itself (AS-40).
 REQUEUE = "requeue"
 OPTIONS = (REQUEUE, "terminate", "taskcompletion", "retaineddata")
 
-# AS-46: metrics whose bare name gives the state of the pool at the instant.
+# Metrics whose bare name is the current state of the pool (AS-46).
 LIVE = (
     "$CurrentDedicatedNodes",
     "$CurrentLowPriorityNodes",
@@ -26,7 +26,7 @@ LIVE = (
     "$TaskSlotsPerNode",
 )
 
-# AS-41: each metric by its name, and the one alias.
+# Metrics by name, including the one alias (AS-41).
 METRICS = {name: name for name in LIVE} | {
     "$CurrentDedicated": "$CurrentDedicatedNodes",
     "$ActiveTasks": "$ActiveTasks",
@@ -50,7 +50,7 @@ METRICS = {name: name for name in LIVE} | {
 _SECOND = 10_000_000  # in ticks of 100 ns
 _DAY = 86_400 * _SECOND
 
-# AS-40, AS-43: what can be read and never assigned.
+# Read-only names (AS-40, AS-43).
 CONSTANTS: dict[str, Value] = {
     "TimeInterval_Zero": Interval(0),
     "TimeInterval_100ns": Interval(1),

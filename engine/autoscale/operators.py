@@ -1,4 +1,4 @@
-"""The operators: which types combine to what (AS-27 to AS-29)."""
+"""The operators and the types that they combine (AS-27 to AS-29)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Rule = Callable[..., Value]
 
 
 def _divide(dividend: float, divisor: float) -> float:
-    """IEEE division: by zero it is an infinity, or NaN (AS-29)."""
+    """Divide as IEEE 754: by zero the result is an infinity or NaN (AS-29)."""
     if divisor:
         return dividend / divisor
     if math.isnan(divisor) or math.isnan(dividend) or not dividend:
@@ -36,7 +36,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _element_wise(calculate: _Number) -> _Rule:
-    """AS-28: equal lengths pair up, one element goes with every other."""
+    """Return a rule for vectors: equal lengths pair up, and a single element combines with every other (AS-28)."""
 
     def rule(left: float | Vector, right: float | Vector) -> Vector:
         lefts = left if isinstance(left, tuple) else (left,)
@@ -83,7 +83,7 @@ for _sign, _holds in _COMPARISONS.items():
 
 
 def combine(sign: str, left: Value, right: Value, dialect: Dialect) -> Value:
-    """The value of ``left sign right``; vectors of one element are numbers where nothing else fits (AS-22)."""
+    """Return ``left sign right``. Vectors of one element are numbers if no other rule applies (AS-22)."""
     rule = _RULES.get((sign, type(left), type(right)))
     if rule is not None:
         return rule(left, right)
@@ -97,10 +97,10 @@ def combine(sign: str, left: Value, right: Value, dialect: Dialect) -> Value:
 
 
 def negate(value: Value) -> Value:
-    """Unary minus, of a number or an interval."""
+    """Return the negative of a number or interval."""
     return Interval(-value.ticks) if isinstance(value, Interval) else -to_number(value)
 
 
 def is_true(value: Value) -> bool:
-    """Whether a condition holds: any number but zero, NaN included (AS-17)."""
+    """Return whether a condition holds: any number but zero, including NaN (AS-17)."""
     return to_number(value) != 0

@@ -19,30 +19,30 @@ _NO_SAMPLES = SampleSeries()
 
 
 class Window(NamedTuple):
-    """The samples in a stretch of time, and how many there could be (AS-49)."""
+    """The samples in an interval, and the possible number of them (AS-49)."""
 
     values: Sequence[float]
     possible: int
 
     @property
     def percent(self) -> float:
-        """The part that is available, 0 to 100."""
+        """The available share in percent, 0 to 100."""
         return min(100.0, 100 * len(self.values) / self.possible)
 
 
 class Metric(NamedTuple):
-    """A sampled variable at the instant, by the name under which the formula knows it."""
+    """A sampled variable, by the name used in the formula."""
 
     name: str
     inputs: Inputs
 
     @property
     def series(self) -> SampleSeries:
-        """Its samples; none if it has never been sampled."""
+        """Its samples; empty if it has never been sampled."""
         return self.inputs.samples.get(METRICS[self.name], _NO_SAMPLES)
 
     def bare(self) -> float:
-        """Its value of the moment where the pool knows one, else the newest sample, else NaN (AS-46)."""
+        """Return the current value if known, otherwise the newest sample or NaN (AS-46)."""
         value = self.inputs.variables.get(METRICS[self.name])
         if value is not None:
             return float(value)
@@ -50,7 +50,7 @@ class Metric(NamedTuple):
         return float(values[-1]) if values else math.nan
 
     def window(self, start: Value, end: Value) -> Window:
-        """The samples after the earlier and up to the later of the two bounds (AS-45, AS-49)."""
+        """Return the samples after the earlier and up to the later of two bounds (AS-45, AS-49)."""
         first, last = sorted((self._ticks(start), self._ticks(end)))
         times_ms, values = self.series
         # t_ms * TICKS_PER_MS <= ticks exactly when t_ms <= ticks // TICKS_PER_MS.
@@ -58,11 +58,11 @@ class Metric(NamedTuple):
         return Window(values[inside], max(1, (last - first) // _PERIOD_TICKS))
 
     def in_order(self, values: Sequence[float]) -> Vector:
-        """Samples as a vector (AS-48)."""
+        """Return samples as a vector (AS-48)."""
         return tuple(map(float, values if self.inputs.dialect.oldest_first else reversed(values)))
 
     def _ticks(self, bound: Value) -> int:
-        """Ticks since the start of a bound: an interval is that long before now (AS-45)."""
+        """Return a bound in ticks since the start; an interval is relative to now (AS-45)."""
         if isinstance(bound, Timestamp):
             return bound.ticks - self.inputs.at(0).ticks
         assert isinstance(bound, Interval)
@@ -70,7 +70,7 @@ class Metric(NamedTuple):
 
 
 def _get_sample(metric: Metric, arguments: Sequence[Value]) -> Value:
-    """The overloads are told apart by the types of their arguments (AS-45)."""
+    """Call the overload that matches the types of the arguments (AS-45)."""
     match arguments:
         case [float(count)]:
             return _newest(metric, count)
@@ -88,15 +88,15 @@ def _get_sample(metric: Metric, arguments: Sequence[Value]) -> Value:
 
 
 def _newest(metric: Metric, count: float) -> Vector:
-    """AS-47."""
-    if not count > -1:  # NaN is not; what lies between is cut to 0
+    """Return the newest samples (AS-47)."""
+    if not count > -1:  # NaN is not, and fractions are truncated to 0
         raise EvaluationError(f"Wrong arguments of GetSample: a count of {whole_text(count)} samples")
     values = metric.series.values
     return metric.in_order(values[len(values) - math.trunc(min(count, len(values))) :])
 
 
 def _required(metric: Metric, start: Value, end: Value, percent: float) -> Vector:
-    """AS-50."""
+    """Return the samples of an interval; fail if too few are available (AS-50)."""
     window = metric.window(start, end)
     if window.percent < percent:
         wanted, received = whole_text(percent), whole_text(window.percent)
@@ -144,5 +144,5 @@ METHODS: dict[str, Callable[[Metric, Sequence[Value]], Value]] = {
 
 
 def call_method(metric: Metric, name: str, arguments: Sequence[Value]) -> Value:
-    """Call a method; vectors of one element stand for that element (AS-22)."""
+    """Call a method; a vector of one element stands for that element (AS-22)."""
     return METHODS[name](metric, [single(argument) for argument in arguments])

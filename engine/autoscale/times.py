@@ -28,7 +28,7 @@ MEMBERS = ("year", "month", "day", "weekday", "hour", "minute", "second")
 
 
 def parse_time(text: str) -> Timestamp:
-    """The instant of a W3C date-time or an RFC 1123 date (AS-63)."""
+    """Return the time of a W3C date-time or an RFC 1123 date (AS-63)."""
     found = _W3C.fullmatch(text) or _RFC_1123.fullmatch(text)
     if found is None:
         raise EvaluationError(f'"{text}" is no time such as 2026-03-11T10:00:00Z or Wed, 11 Mar 2026 10:00:00 GMT')
@@ -57,7 +57,7 @@ def _zone(text: str) -> timezone:
 
 
 def member(moment: Timestamp, name: str, dialect: Dialect) -> float:
-    """A part of the calendar; Monday is 1 (AS-20)."""
+    """Return a member of a timestamp; Monday is 1 (AS-20)."""
     if name not in MEMBERS:
         raise EvaluationError(f"Unknown member {name}; a timestamp has {', '.join(MEMBERS)}")
     if name != "weekday":

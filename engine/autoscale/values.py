@@ -1,4 +1,4 @@
-"""The values of the language (AS-16 to AS-25) and how results show them (AS-69).
+"""The values of the language (AS-16 to AS-25) and their text in results (AS-69).
 
 A double is a ``float``, a doubleVec a ``tuple`` of them, a string a ``str``; there is no boolean (AS-17).
 """
@@ -19,12 +19,12 @@ _TICKS_PER_SECOND = 10_000_000
 _FIRST = datetime(1, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _LAST_TICK = (datetime.max.replace(tzinfo=UTC) - _FIRST) // _MICROSECOND * 10 + 9
-_LONGEST = 2**63  # an interval is a signed number of 64 bits
+_LONGEST = 2**63  # an interval is a signed 64-bit number
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A UTC instant in ticks of 100 ns since the year 1 (AS-19)."""
+    """A UTC time in ticks of 100 ns since the year 1 (AS-19)."""
 
     ticks: int
 
@@ -34,22 +34,22 @@ class Timestamp:
 
     @classmethod
     def of(cls, moment: datetime, ticks: int = 0) -> Timestamp:
-        """The instant of ``moment``, and so many ticks later."""
+        """Return the timestamp of ``moment`` plus ``ticks``."""
         return cls((moment - _FIRST) // _MICROSECOND * 10 + ticks)
 
     @property
     def moment(self) -> datetime:
-        """The same instant, digits beyond the microsecond cut off."""
+        """The time as a datetime, truncated to microseconds."""
         return _FIRST + timedelta(microseconds=self.ticks // 10)
 
     def __str__(self) -> str:
-        """``2026-03-11T10:00:00.000Z`` (AS-69)."""
+        """Return ``2026-03-11T10:00:00.000Z`` (AS-69)."""
         return self.moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Interval:
-    """A signed duration in ticks of 100 ns, fractions of which are kept (AS-19)."""
+    """A signed duration in ticks of 100 ns, including fractions (AS-19)."""
 
     ticks: float
 
@@ -58,7 +58,7 @@ class Interval:
             raise EvaluationError("The time interval is too long, or not a number")
 
     def __str__(self) -> str:
-        """``[-][days.]hh:mm:ss[.fffffff]`` (AS-69)."""
+        """Return ``[-][days.]hh:mm:ss[.fffffff]`` (AS-69)."""
         ticks = round(self.ticks)
         seconds, fraction = divmod(abs(ticks), _TICKS_PER_SECOND)
         minutes, second = divmod(seconds, 60)
@@ -74,22 +74,22 @@ _TYPE_NAMES = {float: "double", tuple: "doubleVec", str: "string", Timestamp: "t
 
 
 def type_name(value: object) -> str:
-    """The name of a value's type in the language (AS-16)."""
+    """Return the name of a value's type in the language (AS-16)."""
     return _TYPE_NAMES.get(type(value), "value")
 
 
 def types_of(values: Iterable[object]) -> str:
-    """The types of arguments, ``double, string``."""
+    """Return the types of arguments as ``double, string``."""
     return ", ".join(map(type_name, values))
 
 
 def single(value: Value) -> Value:
-    """A vector of one element as that element, anything else as it is (AS-22)."""
+    """Return the element of a vector of one element, or any other value itself (AS-22)."""
     return value[0] if type(value) is tuple and len(value) == 1 else value
 
 
 def to_number(value: Value) -> float:
-    """The double that stands where one is required (AS-22)."""
+    """Return the value as a double (AS-22)."""
     value = single(value)
     if type(value) is float:
         return value
@@ -99,7 +99,7 @@ def to_number(value: Value) -> float:
 
 
 def to_vector(values: Iterable[Value]) -> Vector:
-    """Doubles and vectors one after the other: a doubleVecList, or one of both as a vector (AS-18, AS-23, AS-24)."""
+    """Return doubles and vectors concatenated to one vector (AS-18, AS-23, AS-24)."""
     elements: list[float] = []
     for value in values:
         if type(value) is float:
@@ -112,7 +112,7 @@ def to_vector(values: Iterable[Value]) -> Vector:
 
 
 def text_of(value: Value) -> str:
-    """A value as results show it (AS-69)."""
+    """Return the text of a value in results (AS-69)."""
     if type(value) is float:
         return _number_text(value)
     if type(value) is tuple:
@@ -126,5 +126,5 @@ def _number_text(value: float) -> str:
 
 
 def whole_text(value: float) -> str:
-    """To the nearest whole number, halves up (AS-73)."""
+    """Return the number rounded to a whole one, halves up (AS-73)."""
     return str(math.floor(value + 0.5)) if math.isfinite(value) else _number_text(value)

@@ -1,1 +1,1 @@
-"""What processes do, behind one protocol: today they are simulated from ``simulate`` and a small shell."""
+"""Executors of processes behind one protocol; the only one simulates them from ``simulate`` and a small shell."""

@@ -1,4 +1,4 @@
-"""The built-in commands of Windows' cmd that the small shell knows (TASK-4)."""
+"""The built-in commands of cmd on Windows (TASK-4)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 from collections.abc import Sequence
 
 from engine.base.paths import name_of, parent
-from engine.executors.commands import Builtin, Call, Exit, copy_into, has_wildcard, succeed
+from engine.executors.commands import WILDCARD, Builtin, Call, Exit, copy_into, succeed
 
 
 def _switches(args: Sequence[str]) -> tuple[set[str], list[str]]:
-    """The letters of the switches in lower case, and the operands."""
+    """Return the letters of the switches in lower case, and the operands."""
     letters = {argument[1:2].lower() for argument in args if argument.startswith("/")}
     return letters, [argument for argument in args if not argument.startswith("/")]
 
 
 def _cmd_echo(call: Call) -> int:
-    """One character after the name separates; all that follows is printed as it is."""
+    """Print what follows the name after one separating character, as written."""
     text = call.rest[1:]
     if not text and not call.rest.strip():
         call.say("ECHO is on.")
@@ -74,7 +74,7 @@ def _cmd_del(call: Call) -> int:
 
 
 def _sources(call: Call, path: str) -> list[str]:
-    return call.process.matches(path) if has_wildcard(path) else [path]
+    return call.process.matches(path) if WILDCARD.search(path) else [path]
 
 
 def _cmd_copy(call: Call) -> int:

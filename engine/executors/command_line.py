@@ -1,9 +1,9 @@
-"""What a command line says: which program, or which small script for a shell (TASK-4).
+"""Parsing of command lines: a program with arguments, or a small script for a shell (TASK-4).
 
 A command line does not run under a shell unless it starts one: ``cmd /c ...`` on Windows, ``sh -c "..."`` or
-``bash -c '...'`` on Linux. The script inside is read into lists of commands; what the small shell's grammar lacks
-(loops, substitutions, here-documents, groups) makes the whole script an unknown program. Nothing is expanded here,
-but for ``%NAME%``: cmd replaces that before it reads the line, so whoever reads the line gives the variables.
+``bash -c '...'`` on Linux. The script is parsed into lists of commands. A construct outside the small shell's grammar
+(loops, substitutions, here-documents, groups) makes the whole script an unknown program. Parsing expands only
+``%NAME%``, which cmd replaces before it reads a line, so callers pass the variables.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.base.terms import OsFamily
 
 
 class Shell(Enum):
-    """Who reads the command line."""
+    """The shell that interprets the command line."""
 
     NONE = "none"
     SH = "sh"
@@ -28,7 +28,7 @@ class Shell(Enum):
 
 
 class Quoting(Enum):
-    """What may still happen to a piece of a word: all expansions, variables only, or none."""
+    """The expansions that apply to a piece of a word: all, variables only, or none."""
 
     BARE = "bare"
     DOUBLE = "double"
@@ -37,7 +37,7 @@ class Quoting(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a word with its quoting; the quotes are gone."""
+    """A part of a word with its quoting, without the quotes."""
 
     text: str
     quoting: Quoting = Quoting.LITERAL
@@ -48,7 +48,7 @@ Word = tuple[Piece, ...]
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """``handle`` goes to a file, or where ``same_as`` goes."""
+    """A redirection of ``handle`` to a file, or to the stream of ``same_as``."""
 
     handle: int
     target: Word = ()
@@ -58,7 +58,7 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A simple command. ``rest`` is what follows the name exactly as written, which ``echo`` of cmd prints."""
+    """A simple command. ``rest`` is the text after the name as written, which ``echo`` of cmd prints."""
 
     words: tuple[Word, ...]
     redirects: tuple[Redirect, ...] = ()
@@ -67,7 +67,7 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The name as written, as far as it is known before expansion."""
+        """The name as written, before expansion."""
         return "".join(piece.text for piece in self.words[0]) if self.words else ""
 
 
@@ -83,9 +83,9 @@ class AndOr:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A command line taken apart. ``script`` is None where the small shell's grammar does not reach.
+    """A parsed command line. ``script`` is None if it is outside the small shell's grammar.
 
-    Without a shell the script is the one command with literal words. ``stop_at_error`` is ``sh -e``.
+    Without a shell the script is a single command with literal words. ``stop_at_error`` is ``sh -e``.
     """
 
     shell: Shell
@@ -93,14 +93,14 @@ class Program:
     stop_at_error: bool = False
 
     def commands(self) -> Iterator[Command]:
-        """Every simple command of the script, in order."""
+        """Yield every simple command of the script in order."""
         for chain in self.script or ():
             for _, pipeline in chain.parts:
                 yield from pipeline
 
 
 class _BeyondGrammarError(Exception):
-    """The small shell does not know this construct; the script is then taken as an unknown program."""
+    """A construct outside the grammar, which makes the script an unknown program."""
 
 
 _CMD_INVOCATION = re.compile(
@@ -111,9 +111,9 @@ _PERCENT = re.compile(r"%([^%=\s]+)%")
 
 
 def parse(command_line: str, os: OsFamily, variables: Mapping[str, str] | None = None) -> Program:
-    """The command line taken apart as the operating system and its shell would; never raises.
+    """Parse a command line as the operating system and its shell would; never raise.
 
-    ``variables`` replace ``%NAME%``, whose case does not matter, inside ``cmd /c``; without a value it stays as it is.
+    ``variables`` replace ``%NAME%`` inside ``cmd /c``, without regard to case; unknown ones stay as written.
     """
     if os is OsFamily.LINUX:
         return _parse_linux(command_line)
@@ -150,7 +150,7 @@ _WINDOWS_ARGUMENT = re.compile(r'(?:"[^"]*"?|[^\s"])+')
 
 
 def _split(command_line: str) -> list[str]:
-    """The arguments as an agent on Linux splits them; a line with an open quote is split at blanks only."""
+    """Return the arguments as on Linux; a line with an open quote is split at blanks only."""
     if not _QUOTES.search(command_line):
         return command_line.split()
     try:
@@ -160,7 +160,7 @@ def _split(command_line: str) -> list[str]:
 
 
 def _without_outer_quotes(script: str) -> str:
-    """Cmd drops a leading quote and the last one, and keeps what follows that."""
+    """Return the script without a leading quote and the last one, as cmd does."""
     stripped = script.strip()
     if not stripped.startswith('"'):
         return stripped
@@ -181,7 +181,7 @@ def _read(script: str, reader: type[_CommandLineReader]) -> tuple[AndOr, ...] | 
 
 
 class _CommandLineReader(ABC):
-    """The grammar both shells share: lists of and-or chains of pipelines of commands."""
+    """The grammar that both shells share: lists of and-or chains of pipelines of commands."""
 
     def __init__(self, script: str) -> None:
         self.script = script
@@ -189,11 +189,11 @@ class _CommandLineReader(ABC):
 
     @abstractmethod
     def command(self) -> Command | None:
-        """The next simple command; None where there is none."""
+        """Return the next simple command, or None."""
 
     @abstractmethod
     def operator(self) -> str:
-        """The operator after a command, "" at the end."""
+        """Return the operator after a command, "" at the end."""
 
     def chains(self) -> tuple[AndOr, ...]:
         found: list[AndOr] = []
@@ -249,7 +249,7 @@ _SH_KEYWORDS = frozenset({
 
 
 class _ShReader(_CommandLineReader):
-    """Reads the POSIX shell's words, quotes and redirections."""
+    """The words, quotes and redirections of the POSIX shell."""
 
     def __init__(self, script: str) -> None:
         super().__init__(script)
@@ -328,8 +328,7 @@ _CMD_TOKEN = re.compile(
     |(?P<quoted>"[^"]*"?)
     |(?P<operator>&&|\|\||[&|\n])
     |(?P<redirect>(?:(?:(?<=[\s"])|^)(?P<handle>[0-9]))?(?P<sign>>>|>|<)(?:&(?P<same>[12])|\s*(?P<target>(?:"[^"]*"?|[^\s"&|<>])+)))
-    |(?P<beyond>[<>])
-    |(?P<plain>[^\^"&|<>\n0-9]+|[0-9]+?)""",
+    |(?P<beyond>[<>]) |(?P<plain>[^\^"&|<>\n0-9]+|[0-9]+?)""",
     re.VERBOSE | re.DOTALL,
 )
 _CMD_NAME = re.compile(
@@ -340,7 +339,7 @@ _CMD_KEYWORDS = frozenset({"call", "for", "goto", "if", "rem", "start"})
 
 
 class _CmdReader(_CommandLineReader):
-    """Reads cmd's words: escapes with ``^``, double quotes only, redirections anywhere in the command."""
+    """The words of cmd: escapes with ``^``, double quotes only, redirections anywhere in the command."""
 
     def __init__(self, script: str) -> None:
         super().__init__(script)
@@ -375,7 +374,7 @@ def _cmd_redirect(token: re.Match[str]) -> Redirect:
 
 
 def _cmd_command(text: str, redirects: tuple[Redirect, ...]) -> Command | None:
-    """DECISION: blanks at the end, before ``>>`` or ``&``, are not part of the text; cmd itself would print them."""
+    """Return the command without trailing blanks, though cmd prints those before ``>>`` and ``&`` (decided here)."""
     text = text.lstrip(" \t,;=").rstrip()
     found = _CMD_NAME.match(text)
     if found is None:

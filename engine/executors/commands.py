@@ -1,7 +1,7 @@
-"""What a command of the small shell is: a function of a ``Call`` that returns its exit code (TASK-4).
+"""The interface of the small shell's commands: functions of a ``Call`` that return an exit code (TASK-4).
 
-The commands themselves are in ``sh_commands`` and ``cmd_commands``. Their messages and exit codes are those of the
-real ones where a person would look at them: ``rm`` of a missing file fails, ``del`` of one says so and succeeds.
+The commands are in ``sh_commands`` and ``cmd_commands``. Their messages and exit codes are the real ones where they
+are visible: ``rm`` of a missing file fails, while ``del`` reports it and succeeds.
 """
 
 from __future__ import annotations
@@ -10,55 +10,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from engine.base.paths import NodeRoot, is_managed, name_of, parent
 
-
-class FileView(Protocol):
-    """The files that a command line sees, by key (see ``engine.base.paths``)."""
-
-    def read(self, key: str) -> str | None:
-        """The text of a file; None if there is none."""
-
-    def write(self, key: str, text: str) -> None:
-        """Make or replace a file."""
-
-    def put(self, key: str, size: int) -> None:
-        """Make or replace a file of so many bytes whose text nobody knows."""
-
-    def copy_file(self, source: str, target: str) -> None:
-        """Make or replace a file that is like another one, which must exist."""
-
-    def append(self, key: str, text: str) -> None:
-        """Add to the end of a file, which is made if need be."""
-
-    def delete(self, key: str) -> bool:
-        """Delete a file, or a directory with all that is in it; False if there was neither."""
-
-    def exists(self, key: str) -> bool:
-        """Whether there is a file or a directory of that key."""
-
-    def is_dir(self, key: str) -> bool:
-        """Whether there is a directory of that key."""
-
-    def listdir(self, key: str) -> list[str]:
-        """The names in a directory, sorted."""
-
-    def mkdir(self, key: str) -> None:
-        """Make a directory and those above it."""
-
-
-class Denied(Exception):
-    """The process may not write there (FILE-12)."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
+if TYPE_CHECKING:
+    from engine.executors.files import NodeFiles
 
 
 class Exit(Exception):
-    """The script ends here with this exit code."""
+    """The end of the script with this exit code."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -67,13 +28,13 @@ class Exit(Exception):
 
 @dataclass(slots=True)
 class ShellProcess:
-    """The shell's process: where it is and what it remembers between commands.
+    """The state of the shell's process between commands.
 
-    ``after_unknown``: a program that the small shell does not know has run. What it may have written nobody knows, so
-    from then on a file or directory that is looked for and missing is taken to be its work.
+    ``after_unknown`` is set once an unknown program has run. Nobody knows what it has written, so from then on a
+    missing file or directory is assumed to exist.
     """
 
-    files: FileView
+    files: NodeFiles
     root: NodeRoot
     env: dict[str, str]
     cwd: str
@@ -82,11 +43,11 @@ class ShellProcess:
     after_unknown: bool = False
 
     def key(self, path: str) -> str:
-        """The key of a path as the process writes it."""
+        """Return the key of a path of the process."""
         return self.root.key(path, self.cwd)
 
     def matches(self, path: str) -> list[str]:
-        """The existing paths that a path with ``*``, ``?`` or ``[...]`` stands for, sorted, written as it is."""
+        """Return the existing paths that match a wildcard pattern, sorted and in the form of the pattern."""
         separator = "\\" if self.root.is_windows else "/"
         first, *parts = path.replace("/", separator).split(separator)
         found = self._named("", first)
@@ -95,19 +56,19 @@ class ShellProcess:
         return [match for match in found if self.files.exists(self.key(match))]
 
     def _named(self, directory: str, pattern: str) -> list[str]:
-        """The paths in a directory, as written, that have a name like this."""
-        if not has_wildcard(pattern):
+        """Return the paths in a directory whose names match."""
+        if not WILDCARD.search(pattern):
             return [directory + pattern]
         names = self.files.listdir(self.key(directory))
         hidden = pattern.startswith(".")
         return [directory + name for name in names if fnmatchcase(name, pattern) and name.startswith(".") <= hidden]
 
     def holds(self, key: str) -> bool:
-        """Whether a file may be made under this key: its directory exists, as all do outside the root directory."""
+        """Return whether a file can be created: its directory exists, or lies outside the root."""
         return self.files.is_dir(parent(key)) or not is_managed(key)
 
     def make_directory(self, key: str) -> bool:
-        """Make a directory and those above it; False if a file is in the way."""
+        """Create a directory and its parents; return False if a file is in the way."""
         above = key
         while not self.files.exists(above) and above != parent(above):
             above = parent(above)
@@ -117,12 +78,12 @@ class ShellProcess:
         return True
 
     def read(self, path: str) -> str | None:
-        """The text of a file, None if it is missing."""
+        """Return the text of a file, or None if it is missing."""
         text = self.files.read(self.key(path))
         return "" if text is None and self.after_unknown and not self.files.is_dir(self.key(path)) else text
 
     def enter(self, path: str) -> bool:
-        """Go to a directory; False if there is none."""
+        """Change to a directory; return False if there is none."""
         key = self.key(path)
         if (self.after_unknown or not is_managed(key)) and not self.files.exists(key):
             self.make_directory(key)
@@ -135,7 +96,7 @@ class ShellProcess:
 
 @dataclass(slots=True)
 class Call:
-    """One command of a script with its arguments and streams; ``rest`` is the unexpanded text after its name in cmd."""
+    """A command of a script with its arguments and streams; ``rest`` is the unexpanded text after its name in cmd."""
 
     process: ShellProcess
     name: str
@@ -150,28 +111,23 @@ class Call:
         self.out.append(text + "\n")
 
     def fail(self, text: str, code: int = 1) -> int:
-        """Write a line to standard error; returns the exit code."""
+        """Write a line to standard error and return the exit code."""
         self.err.append(text + "\n")
         return code
 
 
 Builtin = Callable[[Call], int]
 
-_WILDCARD = re.compile(r"[*?\[]")
-
-
-def has_wildcard(path: str) -> bool:
-    """Whether a path has characters that stand for others."""
-    return bool(_WILDCARD.search(path))
+WILDCARD = re.compile(r"[*?\[]")
 
 
 def succeed(_: Call) -> int:
-    """Nothing to do."""
+    """Do nothing."""
     return 0
 
 
 def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bool:
-    """Copy a file or tree to a key, into it if that is a directory; False if there is no source."""
+    """Copy a file or tree to a key, or into it if it is a directory; return False if there is no source."""
     process = call.process
     files, key = process.files, process.key(source)
     text = process.read(source)

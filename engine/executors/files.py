@@ -1,71 +1,99 @@
-"""The files on one node: text by key (see ``engine.base.paths``), and the directories that hold them (FILE).
+"""The files of one node: texts and directories by key (see ``engine.base.paths``, FILE).
 
-Of what was downloaded the size is known and the text is not: such a file reads as empty and takes its room all the
-same (VM-4).
+Of a downloaded file only the size is known: it reads as empty but takes its space (VM-4).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from engine.base.paths import TOP_DIRECTORIES, is_managed, parent
 
 
-class NodeFiles:
-    """A node's file system: files are text, directories exist once something was put into them or they were made.
+class Denied(Exception):
+    """The process may not write to this key (FILE-12)."""
 
-    A new node has the standard directories; of what lies outside the root it knows what was put there.
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+class NodeFiles:
+    """The file system of a node. A directory exists once it, or something in it, has been created.
+
+    A new node has the standard directories. Outside the root exists only what has been created there.
     """
 
-    __slots__ = ("_directories", "_sizes", "_texts", "used_bytes")
+    __slots__ = ("_directories", "_read_only", "_sizes", "_texts", "used_bytes")
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self._sizes: dict[str, int] = {}  # of files whose text is not known
-        self.used_bytes = 0  # all files together
+        self._sizes: dict[str, int] = {}  # of files without a known text
+        self.used_bytes = 0  # of all files
         self._directories: dict[str, None] = dict.fromkeys(TOP_DIRECTORIES)
+        self._read_only: tuple[str, ...] = ()
 
     def copy(self) -> NodeFiles:
-        """The same files, free to change on their own."""
+        """Return an independent copy."""
         twin = NodeFiles.__new__(NodeFiles)
         twin._texts = self._texts.copy()
         twin._sizes = self._sizes.copy()
         twin.used_bytes = self.used_bytes
         twin._directories = self._directories.copy()
+        twin._read_only = ()
         return twin
 
+    @contextmanager
+    def guarded(self, read_only: tuple[str, ...]) -> Iterator[None]:
+        """Raise Denied in the ``with`` block for changes of these directories and what is in them (FILE-12)."""
+        self._read_only = read_only
+        try:
+            yield
+        finally:
+            self._read_only = ()
+
+    def _check(self, key: str) -> None:
+        if self._read_only and any(key == place or key.startswith(f"{place}/") for place in self._read_only):
+            raise Denied(key)
+
     def read(self, key: str) -> str | None:
-        """The text of a file; None if there is none."""
+        """Return the text of a file, or None if there is none."""
         return self._texts.get(key)
 
     def write(self, key: str, text: str) -> None:
-        """Make or replace a file, and the directories above it."""
+        """Create or replace a file and create its parent directories."""
+        self._check(key)
         self._forget(key)
         self._make_directories(parent(key))
         self._texts[key] = text
         self.used_bytes += _length(text)
 
     def put(self, key: str, size: int) -> None:
-        """Make or replace a file of so many bytes whose text nobody knows, and the directories above it."""
+        """Create or replace a file of known size and unknown text, and create its parent directories."""
         self.write(key, "")
         if size:
             self._sizes[key] = size
             self.used_bytes += size
 
     def copy_file(self, source: str, target: str) -> None:
-        """Make or replace a file that is like another one, which must exist."""
+        """Copy a file, which must exist."""
         if source in self._sizes:
             self.put(target, self._sizes[source])
         else:
             self.write(target, self._texts[source])
 
     def append(self, key: str, text: str) -> None:
-        """Add text to the end of a file, which is made if need be."""
+        """Append text to a file; create it if necessary."""
         if key not in self._sizes:
             self.write(key, self._texts.get(key, "") + text)
         elif text:
             self.put(key, self._sizes[key] + _length(text))
 
     def delete(self, key: str) -> bool:
-        """Delete a file, or a directory with all that is in it; False if there was neither."""
+        """Delete a file, or a directory with its content; return False if there was neither."""
+        if self.exists(key):
+            self._check(key)
         if self._forget(key):
             return True
         if key not in self._directories:
@@ -79,7 +107,7 @@ class NodeFiles:
         return True
 
     def _forget(self, key: str) -> bool:
-        """Take a file away, not the directories above it; False if there is none."""
+        """Remove a file but not its parent directories; return False if there is none."""
         if key not in self._texts:
             return False
         self.used_bytes -= self.size(key)
@@ -88,34 +116,35 @@ class NodeFiles:
         return True
 
     def mkdir(self, key: str) -> None:
-        """Make a directory and those above it."""
+        """Create a directory and its parents."""
+        self._check(key)
         self._make_directories(key)
 
     def exists(self, key: str) -> bool:
-        """Whether there is a file or a directory of that key."""
+        """Return whether there is a file or directory."""
         return key in self._texts or self.is_dir(key)
 
     def is_dir(self, key: str) -> bool:
-        """Whether there is a directory of that key; the root always is."""
+        """Return whether there is a directory; the root always exists."""
         return not key or key in self._directories
 
     def listdir(self, key: str) -> list[str]:
-        """The names in a directory, sorted."""
+        """Return the names in a directory, sorted."""
         below = f"{key.rstrip('/')}/" if key else ""
         inside = [name[len(below) :] for kept in (self._texts, self._directories) for name in kept if _in(name, below)]
         return sorted({name.partition("/")[0] for name in inside})
 
     def walk(self, key: str = "") -> list[str]:
-        """The keys of all files and directories below a directory, sorted; from the root only what is managed."""
+        """Return the keys of everything below a directory, sorted; from the root only what the file API sees."""
         below = f"{key.rstrip('/')}/" if key else ""
         return sorted(name for kept in (self._texts, self._directories) for name in kept if _in(name, below))
 
     def size(self, key: str) -> int:
-        """The length of a file in bytes, of text in UTF-8; 0 for what is no file."""
+        """Return the size of a file in bytes, with text as UTF-8; 0 if there is none."""
         return self._sizes.get(key) or _length(self._texts.get(key, ""))
 
     def counted_bytes(self) -> int:
-        """The length of all files together in bytes, counted anew."""
+        """Return the total size of all files in bytes, counted anew."""
         return sum(map(self.size, self._texts))
 
     def _make_directories(self, key: str) -> None:

@@ -1,7 +1,7 @@
-"""How the engine asks what a process does: what it launches, and what comes of it.
+"""The protocol between the rules and an executor: launches, plans and outputs.
 
-A plan is a pure function of the launch. It is asked for when the process starts, to know when it will
-end, and again when it ends; so nothing about a running process has to be kept.
+A plan is a pure function of the launch. It is computed when the process starts, to schedule its end, and again when it
+ends, so no state of a running process is kept.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engine.base.paths import NodeRoot
-    from engine.executors.commands import FileView
+    from engine.executors.files import NodeFiles
     from engine.specs.common import CommandLine, ResourceFile
     from engine.specs.simulate import Distribution, ExitCodes, Simulate
 
 
 class Setup(NamedTuple):
-    """How long until everything a process needs is on its node, in ms, and why it never will be."""
+    """The time in ms until everything a process needs is on its node, or the reason why it cannot start."""
 
     delay_ms: int = 0
     failure: FailureInfo | None = None
@@ -33,14 +33,14 @@ READY = Setup()
 
 
 class Launch(NamedTuple):
-    """One start of a process. ``subject`` and ``attempt`` (from 1) are the key of its chances."""
+    """The start of a process. ``subject`` and ``attempt`` (from 1) are the key of its draws."""
 
     kind: TaskKind
     command_line: str
     simulate: Simulate | None
     subject: tuple[str, ...]
     attempt: int
-    node: int  # position in the pool's history: the key of `onNode`
+    node: int  # index in the pool, the key of `onNode`
     os: OsFamily
     started_ms: int
     directory: str
@@ -50,20 +50,20 @@ class Launch(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What will come of a launch: after ``total_ms`` it ends, stopped or never begun if there is a failure."""
+    """The outcome of a launch: it ends after ``total_ms``; with a failure it is stopped or never starts."""
 
     total_ms: int
-    exit_code: int | None  # None: the small shell decides
+    exit_code: int | None  # None: determined by the small shell
     failure: FailureInfo | None = None
-    ran: bool = True  # whether there was a process at all
+    ran: bool = True  # whether the process started
 
 
-# RETRY-8: what becomes of a process that runs longer than its maxWallClockTime.
+# The failure of a process that exceeds its maxWallClockTime (RETRY-8).
 TIME_LIMIT = ended("maximum execution time exceeded", ErrorCategory.SERVER_ERROR)
 
 
 class Output(NamedTuple):
-    """What a process has left when it ended."""
+    """The exit code and output of a process."""
 
     exit_code: int
     stdout: str
@@ -71,7 +71,7 @@ class Output(NamedTuple):
 
 
 class PlainProcess(NamedTuple):
-    """A process of which all starts are alike: it leaves no files, nothing can fail before it runs."""
+    """A process whose starts are all alike: it leaves no files and cannot fail before it runs."""
 
     overhead_ms: int  # TIME-10
     duration: Distribution
@@ -80,11 +80,11 @@ class PlainProcess(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """Whether chance has no say in any start."""
+        """Whether no start involves chance."""
         return self.duration.kind == "constant" and not isinstance(self.exit_code, tuple)
 
     def plan(self, seed: int, subject: tuple[str, ...], attempt: int) -> Plan:
-        """When and how this start of the process will end (RETRY-8)."""
+        """Return the plan of a start (RETRY-8)."""
         constant = self.duration.kind == "constant"
         chance = 0.0 if constant else draws.uniform(seed, "duration", *subject, attempt)
         total_ms = self.overhead_ms + draws.draw_ms(self.duration, chance)
@@ -104,22 +104,22 @@ class HookProcess(NamedTuple):
     spec: CommandLine
     wall_clock_ms: int | None
     plain: PlainProcess | None = None
-    fixed: Plan | None = None  # the plan of every start, where chance has no say
+    fixed: Plan | None = None  # the plan of every start, if no chance is involved
 
 
 class Executor(Protocol):
-    """Whoever runs processes: a simulation, or later real ones."""
+    """An executor of processes: a simulation, or later real ones."""
 
     def plan(self, launch: Launch) -> Plan:
-        """When and how the process will end."""
+        """Return the plan of a launch."""
         ...
 
     def finish(
-        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: FileView
+        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles
     ) -> Output:
-        """The process has ended by itself: its effects on the node's files, and its output."""
+        """Apply the effects of an ended process to the node's files and return its output."""
         ...
 
     def plain(self, launch: Launch) -> PlainProcess | None:
-        """What is the same for all starts of this process; None if they must be looked at one by one."""
+        """Return what all starts of this process share, or None if they differ."""
         ...

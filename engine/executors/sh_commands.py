@@ -1,4 +1,4 @@
-"""The commands of a Linux shell that the small shell knows, and which of them are programs of their own (TASK-4)."""
+"""The commands of the Linux shell, and those of them that are programs of their own (TASK-4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "0": "\0"}
 
 
 def _options(args: Sequence[str]) -> tuple[set[str], list[str]]:
-    """The letters of the options (of a long one its first) and the operands."""
+    """Return the letters of the options (of a long one the first letter) and the operands."""
     letters: set[str] = set()
     for index, argument in enumerate(args):
         if argument == "--":
@@ -234,7 +234,7 @@ def _test(call: Call) -> int:
 
 
 def _test_outcome(process: ShellProcess, words: list[str]) -> bool | None:
-    """What an expression says, None if it is none; a lone word is true unless empty."""
+    """Return the value of an expression, or None if it is not valid; a single word is true unless empty."""
     match words:
         case [] | [_]:
             return any(words)

@@ -1,4 +1,4 @@
-"""The simulated executor: does what ``simulate:`` says, and what the small shell understands (TASK-4)."""
+"""The simulated executor: behaves as ``simulate:`` says, and runs what the small shell understands (TASK-4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.base.paths import working_directory
 from engine.base.terms import OsFamily
 from engine.executors import small_shell
 from engine.executors.command_line import parse
-from engine.executors.commands import Denied
+from engine.executors.files import Denied
 from engine.executors.protocol import Executor, Launch, Output, PlainProcess, Plan
 from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
 from engine.specs.simulate import Distribution, Simulate
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engine.base.paths import NodeRoot
-    from engine.executors.commands import FileView
+    from engine.executors.files import NodeFiles
 
 _JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY)
 _NOTHING = Simulate()
@@ -31,16 +31,16 @@ _SPECIAL_DURATION = Distribution.constant(PREP_RELEASE_DURATION_MS)
 
 
 class LineFacts(NamedTuple):
-    """What can be told of a command line without running it."""
+    """Properties of a command line that are known without running it."""
 
     found: bool
-    understood_ms: int | None  # how long it takes if the small shell knows every command
-    leaves_nothing: bool  # one unknown program, nothing redirected
+    understood_ms: int | None  # the duration if the small shell knows every command
+    leaves_nothing: bool  # a single unknown program without redirections
 
 
 @lru_cache(maxsize=8192)
 def line_facts(command_line: str, os: OsFamily) -> LineFacts:
-    """Look at a command line once."""
+    """Return the properties of a command line, cached."""
     understood_ms = small_shell.duration_ms(command_line, os)
     commands = list(parse(command_line, os).commands())
     leaves_nothing = understood_ms is None and len(commands) <= 1 and not any(part.redirects for part in commands)
@@ -48,15 +48,15 @@ def line_facts(command_line: str, os: OsFamily) -> LineFacts:
 
 
 class SimulatedExecutor(Executor):
-    """Plans by keyed chance: the same seed, subject and attempt always have the same plan."""
+    """An executor with keyed draws: equal seed, subject and attempt give equal plans."""
 
     def __init__(self, seed: int, tasks: Simulate) -> None:
-        """Make the executor of a run; ``tasks`` are the defaults of job tasks."""
+        """Create the executor of a run; ``tasks`` are the defaults of job tasks."""
         self.seed = seed
         self._tasks = tasks
 
     def plan(self, launch: Launch) -> Plan:
-        """When and how the process will end (TIME-10, RETRY-8)."""
+        """Return when and how the process will end (TIME-10, RETRY-8)."""
         said = self._said(launch)
         overhead_ms, problem = self._before_the_process(launch, said)
         if problem is not None:
@@ -66,14 +66,14 @@ class SimulatedExecutor(Executor):
         return plan if said.exit_code is not None else plan._replace(exit_code=None)
 
     def finish(
-        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: FileView
+        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles
     ) -> Output:
-        """Run the line in the small shell: unknown programs do what ``simulate:`` says."""
+        """Run the line in the small shell, where unknown programs behave as ``simulate:`` says."""
         said = self._said(launch)
         simulated = small_shell.Simulated(plan.exit_code, said.stdout or "", said.stderr or "")
         result = small_shell.run(launch.command_line, root, environment, files, f"{launch.directory}/wd", simulated)
         for path, size in said.writes.items():
-            with suppress(Denied):  # a program that may not write there does not say so
+            with suppress(Denied):  # a program that may not write there is silent about it
                 files.put(root.key(path, working_directory(launch.directory)), size)
         understood = line_facts(launch.command_line, launch.os).understood_ms is not None
         stdout = said.stdout if understood and said.stdout is not None else result.stdout
@@ -81,7 +81,7 @@ class SimulatedExecutor(Executor):
         return Output(result.exit_code, stdout, stderr)
 
     def plain(self, launch: Launch) -> PlainProcess | None:
-        """What is the same for all starts of a process that leaves nothing behind."""
+        """Return what all starts of a process that leaves no files share, or None."""
         facts = line_facts(launch.command_line, launch.os)
         said = self._said(launch._replace(attempt=sys.maxsize, node=-1))
         differs = said.attempts or said.on_node or said.stdout or said.stderr or said.found is False or said.writes
@@ -90,7 +90,7 @@ class SimulatedExecutor(Executor):
         return PlainProcess(PROCESS_START_MS, _duration(launch, said), said.exit_code or 0, launch.wall_clock_ms)
 
     def _said(self, launch: Launch) -> Simulate:
-        """``simulate:`` of this launch: defaults, then plain values, then the node's, then the attempt's."""
+        """Return the merged ``simulate:`` of a launch: defaults, plain values, those of the node, of the attempt."""
         own = launch.simulate
         defaults = self._tasks if launch.kind in _JOB_TASKS else _NOTHING
         if own is None or not own.model_fields_set:
@@ -104,7 +104,7 @@ class SimulatedExecutor(Executor):
         return own
 
     def _before_the_process(self, launch: Launch, said: Simulate) -> tuple[int, FailureInfo | None]:
-        """How long until the process runs, and why it never will (RETRY-4)."""
+        """Return the time until the process runs, and the reason if it cannot (RETRY-4)."""
         overhead_ms = PROCESS_START_MS + launch.setup.delay_ms
         if launch.setup.failure is not None:
             return overhead_ms, launch.setup.failure
@@ -114,14 +114,14 @@ class SimulatedExecutor(Executor):
 
 
 def _duration(launch: Launch, said: Simulate) -> Distribution:
-    """How long the process is to take, from its launch to its own end."""
+    """Return the duration of the process from its launch to its own end."""
     if launch.kind not in _JOB_TASKS:
         return special_duration(launch.command_line, launch.os, said)
     return _known_duration(launch.command_line, launch.os, said) or _TASK_DURATION
 
 
 def special_duration(command_line: str, os: OsFamily, said: Simulate | None) -> Distribution:
-    """How long a start, preparation or release task is to take, given what is said of it."""
+    """Return the duration of a start, preparation or release task."""
     return _known_duration(command_line, os, said) or _SPECIAL_DURATION
 
 

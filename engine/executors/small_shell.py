@@ -1,9 +1,9 @@
 """The small shell: runs a command line on a node's simulated files (TASK-4, ENV-3).
 
-It knows the commands that samples are made of (``sh_commands``, ``cmd_commands``). Every other program is taken to
-exist and does what ``simulate:`` says, wherever in the line it stands: ``fetch-data > $AZ_BATCH_NODE_SHARED_DIR/x &&
-ls`` makes the file with the simulated output. A stated exit code is that of the whole command line. DECISION: lines
-end in a line feed on Windows too.
+It knows the commands that samples consist of (``sh_commands``, ``cmd_commands``). Every other program is assumed to
+exist and behaves as ``simulate:`` says, anywhere in the line: ``fetch-data > $AZ_BATCH_NODE_SHARED_DIR/x && ls``
+creates the file with the simulated output. A given exit code applies to the whole command line. Lines end in a line
+feed on Windows too (decided here).
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from engine.base.terms import OsFamily
 from engine.base.units import SECOND_MS
 from engine.executors.cmd_commands import CMD_COMMANDS
 from engine.executors.command_line import AndOr, Command, Piece, Pipeline, Program, Quoting, Shell, Word, parse
-from engine.executors.commands import Builtin, Call, Denied, Exit, FileView, ShellProcess, has_wildcard
+from engine.executors.commands import WILDCARD, Builtin, Call, Exit, ShellProcess
+from engine.executors.files import Denied, NodeFiles
 from engine.executors.sh_commands import LINUX_PROGRAMS, SH_COMMANDS
 
 UNDERSTOOD_MS = 1 * SECOND_MS
 
 # fmt: off
-# What only a shell can do: as the program itself it is not found (TASK-4).
+# Shell built-ins that are not found as programs (TASK-4).
 _NO_PROGRAM_ON_LINUX = frozenset({
     "alias", "bg", "bind", "break", "builtin", "cd", "command", "continue", "declare", "eval", "exec", "exit", "export",
     "fg", "getopts", "hash", "history", "jobs", "let", "local", "read", "readonly", "return", "set", "shift", "shopt",
@@ -42,12 +43,11 @@ _VARIABLE = re.compile(
     re.ASCII | re.DOTALL,
 )
 _BLANKS = re.compile(r"[ \t\n]+")
-_WILDCARD = re.compile(r"[*?\[]")
 _NULL_DEVICES = frozenset({"/dev/null", "nul", "nul:"})
 
 
 class Simulated(NamedTuple):
-    """What ``simulate:`` says of a command line; an exit code of None says nothing."""
+    """The ``simulate:`` values of a command line; an exit code of None leaves it to the shell."""
 
     exit_code: int | None = None
     stdout: str = ""
@@ -58,7 +58,7 @@ NOTHING_SAID = Simulated()
 
 
 class ShellResult(NamedTuple):
-    """How a command line ended; ``found`` is False if there is no such program (CommandProgramNotFound)."""
+    """The result of a command line; ``found`` is False if there is no such program (CommandProgramNotFound)."""
 
     exit_code: int
     stdout: str
@@ -67,13 +67,13 @@ class ShellResult(NamedTuple):
 
 
 def understands(command_line: str, os: OsFamily) -> bool:
-    """Whether the small shell knows every command in the line, so that nothing is left for ``simulate:`` to say."""
+    """Return whether the small shell knows every command in the line."""
     program = parse(command_line, os)
     return program.script is not None and all(_knows(program.shell, os, command) for command in program.commands())
 
 
 def is_found(command_line: str, os: OsFamily) -> bool:
-    """False if the line's program is a shell built-in that the operating system has no program for (TASK-4)."""
+    """Return whether the program exists; shell built-ins are no programs (TASK-4)."""
     program = parse(command_line, os)
     if program.shell is not Shell.NONE:
         return True
@@ -84,7 +84,7 @@ def is_found(command_line: str, os: OsFamily) -> bool:
 
 
 def duration_ms(command_line: str, os: OsFamily) -> int | None:
-    """How long a line takes that the small shell understands: the sum of its sleeps, else one second; None if not."""
+    """Return the sum of a known line's sleeps, or one second without any; None if a command is not known."""
     if not understands(command_line, os):
         return None
     slept_ms = sum(_sleep_ms(command) for command in parse(command_line, os).commands())
@@ -95,13 +95,13 @@ def run(
     command_line: str,
     root: NodeRoot,
     env: Mapping[str, str],
-    files: FileView,
+    files: NodeFiles,
     cwd: str,
     simulated: Simulated = NOTHING_SAID,
 ) -> ShellResult:
-    """Run the line in directory ``cwd`` (a key, made if need be) and change the files as it says; never raises.
+    """Run the line in directory ``cwd`` (a key, created if necessary) and change the files; never raise.
 
-    ``root`` tells the operating system and how keys and native paths correspond.
+    ``root`` determines the operating system and the native paths.
     """
     files.mkdir(cwd)
     if not is_found(command_line, root.os):
@@ -128,7 +128,7 @@ def _sleep_ms(command: Command) -> int:
 
 
 def _base_name(name: str) -> str:
-    """The command behind ``/bin/echo`` and ``timeout.exe``."""
+    """Return the command of ``/bin/echo`` and ``timeout.exe``."""
     for directory in ("/bin/", "/usr/bin/"):
         name = name.removeprefix(directory)
     return name.removesuffix(".exe")
@@ -148,7 +148,7 @@ def _knows(shell: Shell, os: OsFamily, command: Command) -> bool:
 
 
 class _Session:
-    """One run of a program: expansion, redirection and control flow around the commands."""
+    """A run of a program: expansion, redirection and control flow around its commands."""
 
     def __init__(self, program: Program, process: ShellProcess, simulated: Simulated) -> None:
         self.program = program
@@ -186,7 +186,7 @@ class _Session:
         return self._run_command(pipeline[-1], stdin, self.out)
 
     def _run_command(self, command: Command, stdin: str, out: list[str]) -> int:
-        """Run a command; one that writes where its user may not fails (FILE-12)."""
+        """Run a command; it fails if it writes where its user may not (FILE-12)."""
         try:
             return self._run_redirected(command, stdin, out)
         except Denied as denied:
@@ -196,7 +196,7 @@ class _Session:
             return 1
 
     def _run_redirected(self, command: Command, stdin: str, out: list[str]) -> int:
-        """Open the files of the redirections, run, and write to them what came out."""
+        """Open the files of the redirections, run the command, and write its output to them."""
         process = self.process
         streams: dict[int, list[str]] = {1: out, 2: self.err}
         written: list[tuple[str, list[str]]] = []
@@ -249,18 +249,18 @@ class _Session:
         return builtin(Call(process, _base_name(words[0]), words[1:], command.rest, stdin, out, err))
 
     def _unknown(self, out: list[str], err: list[str]) -> int:
-        """Any other program does what ``simulate:`` says (TASK-4)."""
+        """Behave as ``simulate:`` says (TASK-4)."""
         self.process.after_unknown = True
         out.append(self.simulated.stdout)
         err.append(self.simulated.stderr)
         return self.simulated.exit_code or 0
 
     def _text(self, word: Word) -> str:
-        """A word with its variables replaced, in one piece: the target of a redirection or an assignment."""
+        """Return a word with its variables replaced, without splitting."""
         return "".join(self._expanded(piece) for piece in word)
 
     def _fields(self, word: Word) -> list[str]:
-        """What becomes of a word: variables replaced, split at blanks where not quoted, wildcards resolved."""
+        """Return the fields of a word: variables replaced, split at unquoted blanks, wildcards expanded."""
         fields, patterns, quoted = [""], [""], set[int]()
         for piece in word:
             text = self._expanded(piece)
@@ -273,10 +273,10 @@ class _Session:
             else:
                 quoted.add(len(fields) - 1)
                 fields[-1] += text
-                patterns[-1] += _WILDCARD.sub(r"[\g<0>]", text)
+                patterns[-1] += WILDCARD.sub(r"[\g<0>]", text)
         found: list[str] = []
         for index, (text, pattern) in enumerate(zip(fields, patterns, strict=True)):
-            if matches := self.process.matches(pattern) if has_wildcard(pattern) else []:
+            if matches := self.process.matches(pattern) if WILDCARD.search(pattern) else []:
                 found += matches
             elif text or index in quoted:
                 found.append(text)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from engine.base.environment import MultiInstanceFacts, NodeFacts, TaskFacts, TaskKind, settings_of, variables
 from engine.base.paths import task_directory
 from engine.base.terms import OsFamily
-from engine.executors.access import GuardedFiles
 from engine.rules.decisions.packages import packages_of
 from engine.rules.processes import identities, setup
 from engine.specs.common import CertificateVisibility
@@ -74,8 +73,8 @@ def finish(
     environment = environment_of(world, node, launch, job, task_id, spec)
     files = world.disks.edit(node)
     read_only = identities.read_only_directories(world, node, job, launch.kind, spec.user_identity, launch.directory)
-    seen = GuardedFiles(files, read_only) if read_only else files
-    output = world.executor.finish(launch, plan, environment, world.root_of(world.pool_of(node)), seen)
+    with files.guarded(read_only):
+        output = world.executor.finish(launch, plan, environment, world.root_of(world.pool_of(node)), files)
     put = files.append if launch.kind is TaskKind.PRIMARY else files.write
     put(f"{launch.directory}/stdout.txt", output.stdout)
     put(f"{launch.directory}/stderr.txt", output.stderr)

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import working_directory
-from engine.executors.commands import has_wildcard
+from engine.executors.commands import WILDCARD
 from engine.rules.decisions import storage
 from engine.rules.processes import execution
 from engine.specs.common import OutputFileUploadCondition as When
@@ -57,7 +57,7 @@ def uploads_of(
 
     pattern = root.key(_VARIABLE.sub(value, file.file_pattern), directory)
     path = (file.destination.container.path or "").strip("/")
-    if not has_wildcard(pattern):
+    if not WILDCARD.search(pattern):
         name = path or pattern.removeprefix(f"{directory}/")
         return [Upload(pattern, name)] if files.read(pattern) is not None else []
     fixed = _fixed_part(pattern)
@@ -74,7 +74,7 @@ def _parts(path: str, root: NodeRoot) -> list[str]:
 def _fixed_part(pattern: str) -> str:
     """Return the directories before the first wildcard."""
     parts = pattern.split("/")
-    first = next(number for number, part in enumerate(parts) if has_wildcard(part))
+    first = next(number for number, part in enumerate(parts) if WILDCARD.search(part))
     return "/".join(parts[:first])
 
 
