@@ -88,7 +88,7 @@ def job_ending(world: World, ending: JobEnding) -> None:
         verdict = release_verdict(instances.mark[row], instances.release_state[row], node_state[node])
         if verdict is ReleaseVerdict.SKIP:
             continue
-        job.releases_open += 1
+        job.open_release()
         if verdict is ReleaseVerdict.RUN:
             start(world, job, node, row, rule="REL-3")
             continue
