@@ -13,7 +13,7 @@ from engine.base.paths import APPLICATIONS
 from engine.base.terms import InstanceState, JobScheduleState, JobState, NodeState, SubtaskState, TaskResult
 from engine.rules import os_upgrade
 from engine.rules.decisions import network, placement
-from engine.state.instances import Mark
+from engine.state.instances import PrepFlag
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 
 if TYPE_CHECKING:
@@ -126,15 +126,15 @@ def _instances(world: World, job: Job) -> None:
         return
     for row in instances.rows_of_job(job.row):
         node = instances.node[row]
-        mark = instances.mark[row]
+        flags = instances.flags[row]
         here = [task for task in nodes.preparing.get(node, ()) if tasks.profile_of(task).job == job.row]
         running = instances.prep_state[row] == InstanceState.RUNNING
-        waits_here = not mark & Mark.VALID or not all(tasks.profile_of(task).instances for task in here)
+        waits_here = not flags & PrepFlag.VALID or not all(tasks.profile_of(task).instances for task in here)
         if here and not running and waits_here:
             raise _broken(world, "PREP-6", f"tasks {here} wait on node {node} for a preparation that does not run")
-        if mark & Mark.VALID and mark & Mark.BARRED:
+        if flags & PrepFlag.VALID and flags & PrepFlag.INELIGIBLE:
             raise _broken(world, "PREP-9", f"job {job.id} is both prepared and barred on node {node}")
-        if prep.wait_for_success and not mark & Mark.VALID:
+        if prep.wait_for_success and not flags & PrepFlag.VALID:
             unprepared = [task for task in nodes.running[node] if tasks.profile_of(task).job == job.row]
             if unprepared:
                 raise _broken(world, "PREP-7", f"tasks {unprepared} run on node {node} without a valid preparation")
@@ -146,7 +146,7 @@ def _instances(world: World, job: Job) -> None:
         if instances.release_runs[row] and not ended:
             raise _broken(world, "REL-6", f"release of job {job.id} ran before the job's end")
         bit = 1 << nodes[node].position
-        if job.pool == nodes[node].pool and bool(job.ineligible & bit) != bool(mark & Mark.BARRED):
+        if job.pool == nodes[node].pool and bool(job.ineligible & bit) != bool(flags & PrepFlag.INELIGIBLE):
             raise _broken(world, "PREP-9", f"job {job.id} and node {node} differ on whether it is barred")
 
 

@@ -16,7 +16,7 @@ from engine.events.calendar import Due, DueKind
 from engine.rules import scheduling
 from engine.rules.tasks import attempts
 from engine.state.columns import PAGE_BITS
-from engine.state.instances import Mark
+from engine.state.instances import PrepFlag
 from engine.state.nodes import BUSY
 from engine.state.pools import ROW_BITS, ROW_MASK
 from engine.state.tasks import ACTIVE, COMPLETED, RUNNING
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 # A job's preparation is valid on the node; with a release task it also counts that a task has run there.
-_PREPARED = Mark.VALID
-_SETTLED = Mark.VALID | Mark.RAN
+_PREPARED = PrepFlag.VALID
+_SETTLED = PrepFlag.VALID | PrepFlag.RAN
 _JOB_ACTIVE, _POOL_ACTIVE = JobState.ACTIVE, PoolState.ACTIVE
 
 
@@ -40,7 +40,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
     is_open, free, ran, running = nodes.open, nodes.free, nodes.ran, nodes.running
     nodes_dirty = nodes.dirty[BUSY]
     jobs, pools, records = world.jobs.rows, world.pools.rows, nodes.records.rows
-    mark, instance_rows = instances.mark, instances.rows
+    flags, instance_rows = instances.flags, instances.rows
     entries = log.when
     when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     success, start = tasks.first_success, tasks.first_start
@@ -129,7 +129,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             rows = instance_rows.get(job.row)
             row = rows[node] if rows is not None and node < len(rows) else -1
             needed = _SETTLED if job.has_release else _PREPARED
-            if row < 0 or mark[row] & needed != needed:
+            if row < 0 or flags[row] & needed != needed:
                 pool.run_on(now_ms, -slots)
                 assign(world, task, node)
                 if care:

@@ -20,7 +20,7 @@ from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules.decisions.preparation import may_run
 from engine.rules.processes import disk_space, execution, launches, uploads
-from engine.state.instances import ENDED_WELL, Ending, Mark
+from engine.state.instances import ENDED_WELL, Ending, PrepFlag
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
 from engine.world.facts import GangAttemptEnded, TaskLeftNode
 
@@ -57,7 +57,9 @@ def node_prepared(world: World, prepared: NodePrepared) -> None:
     for task in world.preparing_tasks(prepared.job, prepared.node):
         profile = world.tasks.profile_of(task)
         nodes = world.nodes_of(task)
-        if profile.instances and all(instances.mark[instances.row(prepared.job, node)] & Mark.VALID for node in nodes):
+        if profile.instances and all(
+            instances.flags[instances.row(prepared.job, node)] & PrepFlag.VALID for node in nodes
+        ):
             _start(world, task, nodes, profile, rule="PREP-7")
 
 

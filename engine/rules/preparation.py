@@ -21,7 +21,7 @@ from engine.rules.decisions.preparation import (
 )
 from engine.rules.processes import disk_space, hooks
 from engine.state.disks import Disk
-from engine.state.instances import ENDED_WELL, Ending, Mark
+from engine.state.instances import ENDED_WELL, Ending, PrepFlag
 from engine.world.facts import NodePrepared, PreparationFailed
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ def _prepare(world: World, job: Job, row: int) -> None:
     instances = world.instances
     prep = job.spec.job_preparation_task
     assert prep is not None
-    mark = instances.mark[row]
-    verdict = prep_verdict(mark, instances.prep_state[row], prep)
+    flags = instances.flags[row]
+    verdict = prep_verdict(flags, instances.prep_state[row], prep)
     if verdict is PrepVerdict.PREPARE or verdict is PrepVerdict.PREPARE_AND_GO:
-        start(world, job, instances.node[row], row, start_rule(mark, instances.prep(row)))
+        start(world, job, instances.node[row], row, start_rule(flags, instances.prep(row)))
 
 
 def start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
@@ -99,7 +99,7 @@ def preparation_ended(world: World, due: Due) -> None:
 
 def _succeeded(world: World, job: Job, node: int, row: int) -> None:
     """Complete a preparation that exited 0: every task that waits for it on this node may start (PREP-7)."""
-    world.instances.prep_complete(world.now_ms, row, ENDED_WELL, rule="PREP-5", mark=Mark.VALID)
+    world.instances.prep_complete(world.now_ms, row, ENDED_WELL, rule="PREP-5", flags=PrepFlag.VALID)
     job.set_prepared(world.position_bit(job, node))
     world.emit(NodePrepared(job.row, node))
 
@@ -112,8 +112,8 @@ def _failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: s
     """
     prep = job.spec.job_preparation_task
     assert prep is not None
-    mark = Mark.BARRED if prep.wait_for_success else Mark.VALID
-    world.instances.prep_complete(world.now_ms, row, ending, rule, mark=mark)
+    flags = PrepFlag.INELIGIBLE if prep.wait_for_success else PrepFlag.VALID
+    world.instances.prep_complete(world.now_ms, row, ending, rule, flags=flags)
     if prep.wait_for_success:
         job.set_ineligible(world.position_bit(job, node))
         world.emit(PreparationFailed(job.row, node))
@@ -151,16 +151,16 @@ def void_after_interruption(world: World, interrupted: InstanceInterrupted) -> N
     assert prep is not None
     state = InstanceState.RUNNING if interrupted.was_preparing else instances.prep_state[row]
     if interrupted.disk is Disk.WIPED:
-        _void(world, job, row, Mark.VALID | Mark.BARRED | Mark.RAN | Mark.PREPARED_ONCE)
-    elif not stays_valid_after_reboot(instances.mark[row], state, prep):
-        _void(world, job, row, Mark.VALID)
+        _void(world, job, row, PrepFlag.VALID | PrepFlag.INELIGIBLE | PrepFlag.RAN | PrepFlag.PREPARED_ONCE)
+    elif not stays_valid_after_reboot(instances.flags[row], state, prep):
+        _void(world, job, row, PrepFlag.VALID)
 
 
-def _void(world: World, job: Job, row: int, mark: int) -> None:
+def _void(world: World, job: Job, row: int, flags: int) -> None:
     bit = world.position_bit(job, world.instances.node[row])
-    if mark & Mark.VALID:
+    if flags & PrepFlag.VALID:
         job.clear_prepared(bit)
-    if mark & Mark.BARRED and job.ineligible & bit:
+    if flags & PrepFlag.INELIGIBLE and job.ineligible & bit:
         job.clear_ineligible(bit)
         world.scheduler.let_job_take_turns(job)
-    world.instances.clear_mark(row, mark)
+    world.instances.clear_flags(row, flags)

@@ -17,7 +17,7 @@ from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT
 from engine.rules.processes import disk_space, hooks
 from engine.state.disks import Disk
-from engine.state.instances import ABSENT, Ending, Mark
+from engine.state.instances import ABSENT, Ending, PrepFlag
 from engine.world.facts import NodeDrained, ReleaseEnded
 
 if TYPE_CHECKING:
@@ -51,17 +51,17 @@ class ReleaseVerdict(Enum):
     SKIP = auto()
 
 
-def owes_release(mark: int) -> bool:
+def owes_release(flags: int) -> bool:
     """REL-3: a task of the job has run here since the last image, and its preparation ran and completed."""
-    return bool(mark & Mark.RAN) and bool(mark & Mark.PREPARED_ONCE)
+    return bool(flags & PrepFlag.RAN) and bool(flags & PrepFlag.PREPARED_ONCE)
 
 
-def release_verdict(mark: int, release_state: int, node_state: int) -> ReleaseVerdict:
+def release_verdict(flags: int, release_state: int, node_state: int) -> ReleaseVerdict:
     """Whether release runs on a node now, later or not at all.
 
     REL-3, REL-4, REL-5 only where it is owed. REL-12 never a second time. REL-13 by the node's state.
     """
-    if not owes_release(mark) or release_state != ABSENT:
+    if not owes_release(flags) or release_state != ABSENT:
         return ReleaseVerdict.SKIP
     if node_state in _READY:
         return ReleaseVerdict.RUN
@@ -85,14 +85,14 @@ def job_ending(world: World, ending: JobEnding) -> None:
         node = instances.node[row]
         if records[node].operation is not None and not world.nodes.busy(node):
             world.emit(NodeDrained(node))  # an operation that waited for the job's last task there comes first (REL-14)
-        verdict = release_verdict(instances.mark[row], instances.release_state[row], node_state[node])
+        verdict = release_verdict(instances.flags[row], instances.release_state[row], node_state[node])
         if verdict is ReleaseVerdict.SKIP:
             continue
         job.open_release()
         if verdict is ReleaseVerdict.RUN:
             start(world, job, node, row, rule="REL-3")
             continue
-        instances.set_mark(row, Mark.RELEASE_OWED)
+        instances.set_flags(row, PrepFlag.RELEASE_OWED)
         if verdict is ReleaseVerdict.WAIT_A_WHILE:
             wait_a_while(world, node, row)
 
@@ -102,8 +102,8 @@ def start(world: World, job: Job, node: int, row: int, rule: str) -> None:
     instances, now_ms = world.instances, world.now_ms
     hook = hooks.release_process(world, job)
     end_ms = hooks.start_hook(world, job, hook, node, instances.release_runs[row] + 1, now_ms)
-    if instances.mark[row] & Mark.RELEASE_OWED:
-        instances.clear_mark(row, Mark.RELEASE_OWED)
+    if instances.flags[row] & PrepFlag.RELEASE_OWED:
+        instances.clear_flags(row, PrepFlag.RELEASE_OWED)
     instances.release_start_run(now_ms, row, end_ms, rule)
     world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
 
@@ -140,7 +140,7 @@ def complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> Non
 def _owed_rows(world: World, node: int) -> list[int]:
     """Return the instances whose release waits for this node."""
     instances = world.instances
-    return [row for row in instances.rows_on(node) if instances.mark[row] & Mark.RELEASE_OWED]
+    return [row for row in instances.rows_on(node) if instances.flags[row] & PrepFlag.RELEASE_OWED]
 
 
 def node_usable(world: World, usable: NodeUsable) -> None:
@@ -150,7 +150,7 @@ def node_usable(world: World, usable: NodeUsable) -> None:
     instances = world.instances
     for row in _owed_rows(world, usable.node):
         job = world.jobs[instances.job[row]]
-        if owes_release(instances.mark[row]) and job.state is not None:
+        if owes_release(instances.flags[row]) and job.state is not None:
             start(world, job, usable.node, row, rule="REL-10" if instances.release_runs[row] else "REL-13")
         else:
             give_up(world, row)
@@ -180,7 +180,7 @@ def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None
     if interrupted.disk is Disk.KEPT:
         if is_running:
             instances.release_complete(world.now_ms, row, ending, rule="REL-10")
-            instances.set_mark(row, Mark.RELEASE_OWED)
+            instances.set_flags(row, PrepFlag.RELEASE_OWED)
     elif is_running:
         complete(world, world.jobs[instances.job[row]], row, ending, rule="REL-14")
     else:
@@ -203,6 +203,6 @@ def waited_long_enough(world: World, due: Due) -> None:
 def give_up(world: World, row: int) -> None:
     """A release that is owed will not run, without a record (REL-13)."""
     instances = world.instances
-    if instances.mark[row] & Mark.RELEASE_OWED:
-        instances.clear_mark(row, Mark.RELEASE_OWED)
+    if instances.flags[row] & PrepFlag.RELEASE_OWED:
+        instances.clear_flags(row, PrepFlag.RELEASE_OWED)
         world.emit(ReleaseEnded(instances.job[row]))

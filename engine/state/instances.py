@@ -22,12 +22,12 @@ _NO_ROWS = array("i")
 NEVER_MS = -1
 
 
-class Mark:
+class PrepFlag:
     """Bits that tell what the scheduler must know of a job on a node; plain integers, for they are looked at often."""
 
     VALID = 1  # a success that still counts: tasks may run (PREP-7)
     RAN = 2  # a task of the job reached `running` here since the last image (REL-3)
-    BARRED = 4  # preparation failed for good: no task of the job may come here (PREP-9)
+    INELIGIBLE = 4  # preparation failed for good: no task of the job may come here (PREP-9)
     PREPARED_ONCE = 8  # preparation ran and completed since the last image (REL-3)
     RELEASE_OWED = 16  # release must run, or run again, once the node is ready (REL-10, REL-13)
 
@@ -61,8 +61,8 @@ class InstanceView(NamedTuple):
         return TaskResult.FAILURE if self.failure or self.exit_code else TaskResult.SUCCESS
 
 
-# The groups of columns: whose instance it is, its marks, and the two processes, which run at other times.
-_WHOSE, _MARK, _PREP, _RELEASE = range(4)
+# The groups of columns: whose instance it is, its flags, and the two processes, which run at other times.
+_WHOSE, _FLAGS, _PREP, _RELEASE = range(4)
 _PREPARATION, _RELEASING = "JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged"
 _RUNNING, _COMPLETED = InstanceState.RUNNING, InstanceState.COMPLETED
 
@@ -74,7 +74,7 @@ class InstanceTable(PagedColumns[Ending]):
         "job": "i",
         "node": "i",
         "before": "i",  # the row of the same node that came to be before this one, or -1
-        "mark": "B",
+        "flags": "B",
         "prep_state": "B",
         "prep_first": TIME,  # the first start ever on this node, which orders the status (PREP-25)
         "prep_start": TIME,
@@ -88,14 +88,14 @@ class InstanceTable(PagedColumns[Ending]):
     }
     GROUPS = (
         ("job", "node", "before"),
-        ("mark",),
+        ("flags",),
         ("prep_state", "prep_first", "prep_start", "prep_end", "prep_retries", "prep_runs"),
         ("release_state", "release_start", "release_end", "release_runs"),
     )
     job: array[int]
     node: array[int]
     before: array[int]
-    mark: array[int]
+    flags: array[int]
     prep_state: array[int]
     prep_first: array[int]
     prep_start: array[int]
@@ -152,21 +152,21 @@ class InstanceTable(PagedColumns[Ending]):
         self._enter(row)
         return row
 
-    def set_mark(self, row: int, mark: int) -> None:
-        """Set one or several marks."""
-        self.mark[row] |= mark
-        self.touch(row, _MARK)
+    def set_flags(self, row: int, flags: int) -> None:
+        """Set one or several flags."""
+        self.flags[row] |= flags
+        self.touch(row, _FLAGS)
 
-    def clear_mark(self, row: int, mark: int) -> None:
-        """Take one or several marks away."""
-        self.mark[row] &= ~mark
-        self.touch(row, _MARK)
+    def clear_flags(self, row: int, flags: int) -> None:
+        """Take one or several flags away."""
+        self.flags[row] &= ~flags
+        self.touch(row, _FLAGS)
 
     def remember_run(self, job: int, node: int) -> None:
         """Remember that a task of the job has run on the node: half of what release asks (REL-3)."""
         row = self.row(job, node)
-        if row >= 0 and not self.mark[row] & Mark.RAN:
-            self.set_mark(row, Mark.RAN)
+        if row >= 0 and not self.flags[row] & PrepFlag.RAN:
+            self.set_flags(row, PrepFlag.RAN)
 
     # -- preparation ---------------------------------------------------------------------------------------------
 
@@ -184,16 +184,16 @@ class InstanceTable(PagedColumns[Ending]):
         self.dirty[_PREP][row >> PAGE_BITS] = 1
         self._log(now_ms, _PREPARATION, row, _RUNNING, run, None, rule)
 
-    def prep_complete(self, now_ms: int, row: int, ending: Ending, rule: str, mark: int = 0) -> None:
+    def prep_complete(self, now_ms: int, row: int, ending: Ending, rule: str, flags: int = 0) -> None:
         """The preparation is completed, well or not (PREP-5), which is all that release asks of it (REL-3).
 
-        ``mark`` is what it means for the job's tasks.
+        ``flags`` is what it means for the job's tasks.
         """
         self.prep_state[row] = _COMPLETED
         self.prep_end[row] = now_ms
-        self.mark[row] |= Mark.PREPARED_ONCE | mark
+        self.flags[row] |= PrepFlag.PREPARED_ONCE | flags
         page = row >> PAGE_BITS
-        self.dirty[_PREP][page] = self.dirty[_MARK][page] = 1
+        self.dirty[_PREP][page] = self.dirty[_FLAGS][page] = 1
         self._set_ending(2 * row, page, ending)
         self._log(now_ms, _PREPARATION, row, _COMPLETED, self.prep_runs[row], ending, rule)
 

@@ -19,7 +19,7 @@ from engine.state.columns import ColumnsCopy, time_limits
 from engine.state.dependencies import DependencyBook
 from engine.state.disks import Disks
 from engine.state.gangs import Gang, GangTable
-from engine.state.instances import Ending, InstanceTable, Mark
+from engine.state.instances import Ending, InstanceTable, PrepFlag
 from engine.state.job_schedules import JobSchedule, JobScheduleTable
 from engine.state.jobs import UNBOUND, Job, JobTable
 from engine.state.nodes import Node, NodeTable
@@ -174,9 +174,9 @@ class World:
         # What the job's preparation has come to on the pool's nodes before still holds (PREP-7, PREP-9).
         job.prepared = job.ineligible = 0
         for row in self.instances.rows_of_job(job.row):
-            bit, mark = self.position_bit(job, self.instances.node[row]), self.instances.mark[row]
-            job.prepared |= bit if mark & Mark.VALID else 0
-            job.ineligible |= bit if mark & Mark.BARRED else 0
+            bit, flags = self.position_bit(job, self.instances.node[row]), self.instances.flags[row]
+            job.prepared |= bit if flags & PrepFlag.VALID else 0
+            job.ineligible |= bit if flags & PrepFlag.INELIGIBLE else 0
         self.scheduler.let_job_take_turns(job)
 
     def unbind_job(self, job: Job) -> None:

@@ -7,7 +7,7 @@ import pytest
 from engine.base.terms import InstanceState, TaskResult
 from engine.rules.decisions.preparation import PrepVerdict, prep_retry_verdict, prep_verdict
 from engine.specs.job import JobPreparationTask, PreparationConstraints
-from engine.state.instances import ABSENT, Mark
+from engine.state.instances import ABSENT, PrepFlag
 from tests.builders import (
     READY_S,
     a_job,
@@ -57,11 +57,11 @@ def spec(retries=0, **more):
         (0, ABSENT, PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO),  # PREP-3
         (0, RUNNING, PrepVerdict.WAIT, PrepVerdict.GO),  # PREP-6, PREP-13
         (0, COMPLETED, PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO),  # PREP-15, PREP-16: voided
-        (Mark.VALID, COMPLETED, PrepVerdict.GO, PrepVerdict.GO),  # PREP-4
-        (Mark.VALID | Mark.RAN, COMPLETED, PrepVerdict.GO, PrepVerdict.GO),
-        (Mark.RAN | Mark.PREPARED_ONCE, COMPLETED, PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO),
-        (Mark.BARRED, COMPLETED, PrepVerdict.REFUSE, PrepVerdict.REFUSE),  # PREP-9
-        (Mark.BARRED | Mark.RAN, COMPLETED, PrepVerdict.REFUSE, PrepVerdict.REFUSE),
+        (PrepFlag.VALID, COMPLETED, PrepVerdict.GO, PrepVerdict.GO),  # PREP-4
+        (PrepFlag.VALID | PrepFlag.RAN, COMPLETED, PrepVerdict.GO, PrepVerdict.GO),
+        (PrepFlag.RAN | PrepFlag.PREPARED_ONCE, COMPLETED, PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO),
+        (PrepFlag.INELIGIBLE, COMPLETED, PrepVerdict.REFUSE, PrepVerdict.REFUSE),  # PREP-9
+        (PrepFlag.INELIGIBLE | PrepFlag.RAN, COMPLETED, PrepVerdict.REFUSE, PrepVerdict.REFUSE),
     ],
 )
 def test_prep_3_verdict_by_mark_and_record(mark, state, waits, does_not_wait):

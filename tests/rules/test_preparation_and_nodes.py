@@ -7,7 +7,7 @@ import pytest
 from engine.base.terms import ErrorCategory, InstanceState, TaskResult
 from engine.rules.decisions.preparation import stays_valid_after_reboot
 from engine.specs.job import JobPreparationTask
-from engine.state.instances import Mark
+from engine.state.instances import PrepFlag
 from tests.builders import (
     BOOT_S,
     READY_S,
@@ -60,12 +60,12 @@ def another_task(sim, task="t2"):
 @pytest.mark.parametrize(
     ("mark", "state", "rerun", "stays"),
     [
-        (Mark.VALID, COMPLETED, True, False),  # PREP-16
-        (Mark.VALID, COMPLETED, False, True),  # PREP-16
+        (PrepFlag.VALID, COMPLETED, True, False),  # PREP-16
+        (PrepFlag.VALID, COMPLETED, False, True),  # PREP-16
         (0, RUNNING, True, False),  # PREP-15
         (0, RUNNING, False, False),  # PREP-15
-        (Mark.BARRED, COMPLETED, True, True),  # PREP-17
-        (Mark.BARRED, COMPLETED, False, True),  # PREP-17
+        (PrepFlag.INELIGIBLE, COMPLETED, True, True),  # PREP-17
+        (PrepFlag.INELIGIBLE, COMPLETED, False, True),  # PREP-17
     ],
 )
 def test_prep_16_what_stays_valid_after_a_reboot(mark, state, rerun, stays):

@@ -8,7 +8,7 @@ from engine.base.terms import InstanceState, NodeState, TaskResult
 from engine.base.units import MINUTE_MS
 from engine.rules.release import ReleaseVerdict, owes_release, release_verdict
 from engine.specs.job import JobReleaseTask
-from engine.state.instances import ABSENT, Mark
+from engine.state.instances import ABSENT, PrepFlag
 from tests.builders import (
     READY_S,
     a_job,
@@ -35,7 +35,7 @@ from tests.builders import (
 )
 
 RUNNING, COMPLETED = InstanceState.RUNNING, InstanceState.COMPLETED
-OWES = Mark.RAN | Mark.PREPARED_ONCE
+OWES = PrepFlag.RAN | PrepFlag.PREPARED_ONCE
 TASKS_DONE_S = READY_S + 6 + 61  # a preparation of five seconds and a task of a minute, each with a second to start
 
 
@@ -57,12 +57,12 @@ def released(sim):
     ("mark", "owes"),
     [
         (0, False),
-        (Mark.RAN, False),
-        (Mark.PREPARED_ONCE, False),
-        (Mark.VALID | Mark.PREPARED_ONCE, False),  # REL-5
+        (PrepFlag.RAN, False),
+        (PrepFlag.PREPARED_ONCE, False),
+        (PrepFlag.VALID | PrepFlag.PREPARED_ONCE, False),  # REL-5
         (OWES, True),  # REL-3
-        (OWES | Mark.BARRED, True),  # a rerun that failed does not undo what ran before
-        (OWES | Mark.VALID, True),
+        (OWES | PrepFlag.INELIGIBLE, True),  # a rerun that failed does not undo what ran before
+        (OWES | PrepFlag.VALID, True),
     ],
 )
 def test_rel_3_owes_release(mark, owes):
@@ -87,7 +87,7 @@ def test_rel_3_owes_release(mark, owes):
 def test_rel_13_verdict_by_the_state_of_the_node(verdict, states):
     for name in states:
         assert release_verdict(OWES, ABSENT, NodeState[name]) is verdict
-        assert release_verdict(Mark.VALID, ABSENT, NodeState[name]) is ReleaseVerdict.SKIP
+        assert release_verdict(PrepFlag.VALID, ABSENT, NodeState[name]) is ReleaseVerdict.SKIP
         assert release_verdict(OWES, RUNNING, NodeState[name]) is ReleaseVerdict.SKIP
         assert release_verdict(OWES, COMPLETED, NodeState[name]) is ReleaseVerdict.SKIP  # REL-12
 

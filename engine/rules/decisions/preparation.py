@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import InstanceState, TaskResult
 from engine.rules.decisions.retries import may_retry
-from engine.state.instances import Mark
+from engine.state.instances import PrepFlag
 
 if TYPE_CHECKING:
     from engine.specs.job import JobPreparationTask
@@ -26,16 +26,16 @@ class PrepVerdict(Enum):
     REFUSE = auto()
 
 
-def prep_verdict(mark: int, state: int, prep: JobPreparationTask) -> PrepVerdict:
-    """Return what a task of this job must wait for on a node, given the node's marks and record.
+def prep_verdict(flags: int, state: int, prep: JobPreparationTask) -> PrepVerdict:
+    """Return what a task of this job must wait for on a node, given the node's flags and record.
 
     A preparation runs where no valid success is recorded (PREP-3); tasks wait for a running one (PREP-6), unless
     waitForSuccess is false (PREP-13). A final failure refuses the node (PREP-9). A reboot may have voided a success
-    (PREP-16): then the mark is gone.
+    (PREP-16): then the flag is gone.
     """
-    if mark & Mark.VALID:
+    if flags & PrepFlag.VALID:
         return PrepVerdict.GO
-    if mark & Mark.BARRED:
+    if flags & PrepFlag.INELIGIBLE:
         return PrepVerdict.REFUSE
     if state == InstanceState.RUNNING:
         return PrepVerdict.WAIT if prep.wait_for_success else PrepVerdict.GO
@@ -48,7 +48,7 @@ def may_run(world: World, job: Job, node: int) -> bool:
     if prep is None:
         return True
     row = instances.row(job.row, node)
-    return prep_verdict(instances.mark[row], instances.prep_state[row], prep) is PrepVerdict.GO
+    return prep_verdict(instances.flags[row], instances.prep_state[row], prep) is PrepVerdict.GO
 
 
 def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:
@@ -59,7 +59,7 @@ def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:
     return may_retry(prep.constraints.max_task_retry_count, retries)
 
 
-def stays_valid_after_reboot(mark: int, state: int, prep: JobPreparationTask) -> bool:
+def stays_valid_after_reboot(flags: int, state: int, prep: JobPreparationTask) -> bool:
     """Return whether the instance need not run again after a reboot.
 
     One that was running always runs again (PREP-15), a success unless the job says otherwise (PREP-16). A final failure
@@ -67,17 +67,17 @@ def stays_valid_after_reboot(mark: int, state: int, prep: JobPreparationTask) ->
     """
     if state == InstanceState.RUNNING:
         return False
-    return bool(mark & Mark.BARRED) or not prep.rerun_on_node_reboot_after_success
+    return bool(flags & PrepFlag.INELIGIBLE) or not prep.rerun_on_node_reboot_after_success
 
 
-def start_rule(mark: int, before: InstanceView | None) -> str:
-    """Return the rule by which the preparation starts for a task, given the node's marks and its last record.
+def start_rule(flags: int, before: InstanceView | None) -> str:
+    """Return the rule by which the preparation starts for a task, given the node's flags and its last record.
 
     There was none (PREP-3), the disk is new (PREP-18), a reboot has voided a success (PREP-16), or it was stopped
     (PREP-15).
     """
     if before is None:
         return "PREP-3"
-    if not mark & Mark.PREPARED_ONCE:
+    if not flags & PrepFlag.PREPARED_ONCE:
         return "PREP-18"
     return "PREP-16" if before.result is TaskResult.SUCCESS else "PREP-15"

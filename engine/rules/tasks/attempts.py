@@ -14,7 +14,7 @@ from engine.rules.decisions.preparation import may_run
 from engine.rules.decisions.tasks import exit_options, retry_verdict
 from engine.rules.processes import disk_space, execution, launches, uploads
 from engine.state.columns import PAGE_BITS
-from engine.state.instances import Mark
+from engine.state.instances import PrepFlag
 from engine.state.task_records import TaskExtra, TaskProfile
 from engine.state.tasks import NEVER_MS, PREPARING, RUNNING, TIME_LIMIT_CODE
 from engine.world.facts import PrimaryEnded, TaskCompleted, TaskLeftNode, TaskLimitChanged, TaskStopped
@@ -38,7 +38,7 @@ def task_assigned(world: World, assigned: TaskAssigned) -> None:
     task, node = assigned
     profile = world.tasks.profile_of(task)
     job = world.jobs.rows[profile.job]
-    if not job.has_prep or world.instances.mark[world.instances.row(job.row, node)] & Mark.VALID:
+    if not job.has_prep or world.instances.flags[world.instances.row(job.row, node)] & PrepFlag.VALID:
         _start(world, task, node, profile, "SCHED-7")
     elif may_run(world, job, node):
         _start(world, task, node, profile, "PREP-13")

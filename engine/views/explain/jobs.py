@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import InstanceState, JobState, OnAllTasksComplete
-from engine.state.instances import Mark
+from engine.state.instances import PrepFlag
 from engine.state.jobs import NO_SCHEDULE
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
@@ -170,7 +170,7 @@ def _ending(world: World, job: Job) -> Explanation:
         node = instances.node[row]
         if instances.release_state[row] == InstanceState.RUNNING:
             running.append((instances.release_end[row], node))
-        elif instances.mark[row] & Mark.RELEASE_OWED:
+        elif instances.flags[row] & PrepFlag.RELEASE_OWED:
             state = world.nodes.state_of(node)
             when_ms = agenda.release_timeouts.get(row, state_passes_ms(world, agenda, node))
             why = "gone" if state is None else state.wire, "REL-10" if instances.release_runs[row] else "REL-13"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import InstanceState
-from engine.state.instances import Mark
+from engine.state.instances import PrepFlag
 from engine.state.tasks import NEVER_MS
 from engine.views.explain.explanation import Check, Explanation, Next, moment, name_of
 
@@ -31,7 +31,7 @@ def why_preparing(world: World, task: int, gang: Gang) -> Explanation:
     tasks, instances = world.tasks, world.instances
     job = world.jobs[tasks.profile_of(task).job]
     rows = [instances.row(job.row, node) for node in gang.nodes]
-    prepared = [row for row in rows if instances.mark[row] & Mark.VALID]
+    prepared = [row for row in rows if instances.flags[row] & PrepFlag.VALID]
     running = [row for row in rows if instances.prep_state[row] == InstanceState.RUNNING]
     last = max(running, key=lambda row: (instances.prep_end[row], row))
     return Explanation(

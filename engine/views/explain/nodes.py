@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.failures import FAILURE_EXIT_CODE
 from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState
-from engine.state.instances import Mark
+from engine.state.instances import PrepFlag
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import STATE_REASONS, first_end, occupancy, room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
@@ -125,7 +125,7 @@ def _job_check(world: World, job: Job, node: int) -> Check:
     label = f"job {job.id}"
     row = world.instances.row(job.row, node)
     counts = f"{job.counts[0]} active, {job.busy} preparing or running"
-    if row >= 0 and world.instances.mark[row] & Mark.BARRED:
+    if row >= 0 and world.instances.flags[row] & PrepFlag.INELIGIBLE:
         return Check(label, False, "barred: preparation failed here, until it is reimaged", "PREP-9")
     if job.state is not JobState.ACTIVE:
         return Check(label, False, "deleted" if job.state is None else job.state.wire, "SCHED-7")
@@ -152,7 +152,7 @@ def _owed(world: World, node: int) -> list[Note]:
             notes.append(Note(f"Preparation of job {job.id} is running here; it takes no slot.", "PREP-21"))
         if world.instances.release_state[row] == InstanceState.RUNNING:
             notes.append(Note(f"Release of job {job.id} is running here; it takes no slot.", "REL-11"))
-        elif world.instances.mark[row] & Mark.RELEASE_OWED:
+        elif world.instances.flags[row] & PrepFlag.RELEASE_OWED:
             notes.append(Note(f"Release of job {job.id} runs when the node is ready.", "REL-13"))
     return notes
 

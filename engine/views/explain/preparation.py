@@ -8,7 +8,7 @@ from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, JobState, TaskResult
 from engine.rules.decisions.preparation import PrepVerdict, prep_verdict, start_rule
 from engine.rules.processes.setup import setup_of
-from engine.state.instances import Mark
+from engine.state.instances import PrepFlag
 from engine.views.explain.candidates import room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, moment, name_of, some
 from engine.views.pages.provisioning import ready_ms
@@ -51,25 +51,25 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
     view = world.instances.prep(row) if row >= 0 else None
     if view is None:
         return _never_ran(world, job, node)
-    mark = world.instances.mark[row]
+    flags = world.instances.flags[row]
     is_running = view.state is InstanceState.RUNNING
-    verdict = prep_verdict(mark, view.state, prep)
+    verdict = prep_verdict(flags, view.state, prep)
     checks = [_outcome(world, view)]
     if job.state not in _OVER:
-        comes, rule = verdict is not PrepVerdict.REFUSE, _rule_of(verdict, mark, view)
+        comes, rule = verdict is not PrepVerdict.REFUSE, _rule_of(verdict, flags, view)
         checks.append(Check("next task of the job", comes, _VERDICTS[verdict], rule))
     ending = Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-5") if is_running else None
     return Explanation(
         world.scenario.start,
-        _question(job, where, view, mark),
+        _question(job, where, view, flags),
         tuple(checks),
         next_change=ending,
         notes=(
             *_start_notes(world, job, node, view),
             *(_delivery_notes(world, node, task_directory(job.id, prep.id), view) if is_running else ()),
-            *_state_notes(world, job, node, prep, mark, view),
+            *_state_notes(world, job, node, prep, flags, view),
         ),
-        nothing="PREP-9" if mark & Mark.BARRED else "",
+        nothing="PREP-9" if flags & PrepFlag.INELIGIBLE else "",
     )
 
 
@@ -83,8 +83,8 @@ def _delivery_notes(world: World, node: int, directory: str, view: InstanceView)
     return [Note(f"It downloads first: all is on the node at {moment(world, when_ms)}.", "TASK-6")]
 
 
-def _question(job: Job, where: str, view: InstanceView, mark: int) -> str:
-    if mark & Mark.BARRED:
+def _question(job: Job, where: str, view: InstanceView, flags: int) -> str:
+    if flags & PrepFlag.INELIGIBLE:
         return f"Why is {where} barred from job {job.id}?"
     again = " again" if view.runs - view.retry_count > 1 else ""
     verb = (
@@ -105,11 +105,11 @@ def _outcome(world: World, view: InstanceView) -> Check:
     return Check("preparation", succeeded, f"{word}{code} at {moment(world, view.end_ms)}{cause}", "PREP-5")
 
 
-def _rule_of(verdict: PrepVerdict, mark: int, view: InstanceView) -> str:
+def _rule_of(verdict: PrepVerdict, flags: int, view: InstanceView) -> str:
     if verdict in (PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO):
-        return start_rule(mark, view)
+        return start_rule(flags, view)
     if verdict is PrepVerdict.GO:
-        return "PREP-7" if mark & Mark.VALID and view.result is TaskResult.SUCCESS else "PREP-13"
+        return "PREP-7" if flags & PrepFlag.VALID and view.result is TaskResult.SUCCESS else "PREP-13"
     return "PREP-6" if verdict is PrepVerdict.WAIT else "PREP-9"
 
 
@@ -131,9 +131,9 @@ def _rule_of_start(world: World, job: Job, node: int, start_ms: int) -> str:
 
 
 def _state_notes(
-    world: World, job: Job, node: int, prep: JobPreparationTask, mark: int, view: InstanceView
+    world: World, job: Job, node: int, prep: JobPreparationTask, flags: int, view: InstanceView
 ) -> list[Note]:
-    if mark & Mark.BARRED:
+    if flags & PrepFlag.INELIGIBLE:
         most = prep.constraints.max_task_retry_count
         return [
             Note(f"{view.retry_count} of {most} retries were used; then the failure is final.", "PREP-12"),
@@ -147,7 +147,7 @@ def _state_notes(
         return [Note(f"{some(waiting, 'task')} of the job {'wait' if waiting > 1 else 'waits'} for it here.", "PREP-6")]
     if view.result is TaskResult.FAILURE and not prep.wait_for_success:
         return [Note("The failure has no influence: the job does not wait for success.", "PREP-13")]
-    if mark & Mark.VALID and not prep.rerun_on_node_reboot_after_success:
+    if flags & PrepFlag.VALID and not prep.rerun_on_node_reboot_after_success:
         return [Note("It stays valid after a reboot, as the job says.", "PREP-16")]
     return []
 

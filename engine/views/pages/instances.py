@@ -12,7 +12,7 @@ from engine.base.terms import InstanceState, JobState, NodeState, SchedulingStat
 from engine.rules.release import owes_release
 from engine.specs.job import JobPreparationTask
 from engine.state.columns import PAGE_BITS
-from engine.state.instances import ABSENT, InstanceTable, InstanceView, Mark
+from engine.state.instances import ABSENT, InstanceTable, InstanceView, PrepFlag
 from engine.state.nodes import GONE
 from engine.views.pages.bulk import places, side_by_side, values
 
@@ -85,54 +85,54 @@ class HookFailure(NamedTuple):
     is_ineligible: bool
 
 
-def prep_status(state: int, mark: int, *, retries: int, has_failed: bool, is_gone: bool, is_over: bool) -> HookStatus:
-    """Return the status of the preparation on a node from its record and marks; ``is_over``: the job has ended."""
+def prep_status(state: int, flags: int, *, retries: int, has_failed: bool, is_gone: bool, is_over: bool) -> HookStatus:
+    """Return the status of the preparation on a node from its record and flags; ``is_over``: the job has ended."""
     if state == ABSENT:
         return HookStatus.NOT_NEEDED
     if is_gone:
         return HookStatus.GONE
     if state == InstanceState.RUNNING:
         return HookStatus.RETRYING if retries else HookStatus.RUNNING
-    if not mark & (Mark.VALID | Mark.BARRED) and not is_over:
+    if not flags & (PrepFlag.VALID | PrepFlag.INELIGIBLE) and not is_over:
         return HookStatus.SUPERSEDED
     return HookStatus.FAILED if has_failed else HookStatus.SUCCEEDED
 
 
 def release_status(
-    state: int, mark: int, *, has_failed: bool, is_gone: bool, is_over: bool, is_ending: bool
+    state: int, flags: int, *, has_failed: bool, is_gone: bool, is_over: bool, is_ending: bool
 ) -> HookStatus:
     """Return the status of release on a node; ``is_ending``: the job is waiting for its release tasks (REL-6)."""
-    if state != ABSENT and not mark & Mark.RELEASE_OWED:
+    if state != ABSENT and not flags & PrepFlag.RELEASE_OWED:
         if is_gone:
             return HookStatus.GONE
         if state == InstanceState.RUNNING:
             return HookStatus.RUNNING
         return HookStatus.FAILED if has_failed else HookStatus.SUCCEEDED
-    if is_ending and mark & Mark.RELEASE_OWED:
+    if is_ending and flags & PrepFlag.RELEASE_OWED:
         return HookStatus.WILL_RUN
     if not is_over:
-        return HookStatus.WILL_RUN if owes_release(mark) and not is_gone else HookStatus.NOT_NEEDED
+        return HookStatus.WILL_RUN if owes_release(flags) and not is_gone else HookStatus.NOT_NEEDED
     return HookStatus.SKIPPED
 
 
-_MARK_BITS = 5
+_FLAG_BITS = 5
 # Beside the two bits of release's state: no preparation has ever run there.
 _UNPREPARED = bytes(state == ABSENT for state in range(256))
 
 
 @cache
 def _tables(hook: Hook, job: JobState | None, *, has_release: bool) -> dict[tuple[bool, bool], bytes]:
-    """Return the status for each combination of states and marks in a byte, by failure and by departure."""
+    """Return the status for each combination of states and flags in a byte, by failure and by departure."""
     is_over, is_ending = job in _OVER, job in (JobState.TERMINATING, JobState.DELETING)
 
     def status(packed: int, has_failed: bool, is_gone: bool) -> HookStatus:
-        state, mark = packed >> _MARK_BITS, packed & ((1 << _MARK_BITS) - 1)
+        state, flags = packed >> _FLAG_BITS, packed & ((1 << _FLAG_BITS) - 1)
         if hook is Hook.PREPARATION:
-            return prep_status(state, mark, retries=0, has_failed=has_failed, is_gone=is_gone, is_over=is_over)
+            return prep_status(state, flags, retries=0, has_failed=has_failed, is_gone=is_gone, is_over=is_over)
         if not has_release or state >> 2:
             return HookStatus.NOT_NEEDED
         return release_status(
-            state & 3, mark, has_failed=has_failed, is_gone=is_gone, is_over=is_over, is_ending=is_ending
+            state & 3, flags, has_failed=has_failed, is_gone=is_gone, is_over=is_over, is_ending=is_ending
         )
 
     kinds = [(has_failed, is_gone) for has_failed in (False, True) for is_gone in (False, True)]
@@ -191,7 +191,7 @@ class InstancePage:
         states = bytes(values(instances.prep_state, rows))
         if self.hook is Hook.RELEASE:
             states = side_by_side(states.translate(_UNPREPARED), bytes(values(instances.release_state, rows)), 2)
-        packed = side_by_side(states, bytes(values(instances.mark, rows)), _MARK_BITS)
+        packed = side_by_side(states, bytes(values(instances.flags, rows)), _FLAG_BITS)
         tables = _tables(self.hook, job.state, has_release=job.has_release)
         codes = bytearray(packed.translate(tables[False, False]))
         for at in self._gone_places():
@@ -254,7 +254,7 @@ class InstancePage:
         for at in places(self.codes(), HookStatus.FAILED.value):
             row = self._rows[at]
             ending = instances.sparse[row >> PAGE_BITS][2 * row + is_release]
-            is_ineligible = bool(instances.mark[row] & Mark.BARRED)
+            is_ineligible = bool(instances.flags[row] & PrepFlag.INELIGIBLE)
             found.append(HookFailure(instances.node[row], ending.exit_code, ending.failure, ends[row], is_ineligible))
         return found
 
@@ -267,12 +267,12 @@ class InstancePage:
     def _status(self, job: Job, row: int) -> HookStatus:
         world = self._simulation.world
         instances = world.instances
-        mark = instances.mark[row]
+        flags = instances.flags[row]
         is_gone = world.nodes.state[instances.node[row]] == GONE
         if self.hook is Hook.PREPARATION:
             return prep_status(
                 instances.prep_state[row],
-                mark,
+                flags,
                 retries=instances.prep_retries[row],
                 has_failed=_has_failed(instances, row, 2 * row),
                 is_gone=is_gone,
@@ -282,7 +282,7 @@ class InstancePage:
             return HookStatus.NOT_NEEDED
         return release_status(
             instances.release_state[row],
-            mark,
+            flags,
             has_failed=_has_failed(instances, row, 2 * row + 1),
             is_gone=is_gone,
             is_over=job.state in _OVER,
@@ -369,7 +369,9 @@ class InstancePage:
         job = self._job
         task = self.definition()
         instance = world.instances.row(job.row, node) if job is not None else -1
-        is_ineligible = instance >= 0 and bool(world.instances.mark[instance] & Mark.BARRED) and record.gone_ms is None
+        is_ineligible = (
+            instance >= 0 and bool(world.instances.flags[instance] & PrepFlag.INELIGIBLE) and record.gone_ms is None
+        )
         return InstanceRow(
             node=node,
             node_id=record.id,

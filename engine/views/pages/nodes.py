@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import NodeState, SchedulingState
-from engine.state.instances import Mark
+from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
 from engine.views.pages.bulk import places, side_by_side, values
 from engine.views.pages.instances import Hook, HookStatus, InstancePage
@@ -262,8 +262,8 @@ class NodePage:
             row = world.instances.row(job.row, node)
             if row < 0:
                 continue
-            mark = world.instances.mark[row]
+            flags = world.instances.flags[row]
             prep = InstancePage(self._simulation, job.id, Hook.PREPARATION).status_of(node)
             release = InstancePage(self._simulation, job.id, Hook.RELEASE).status_of(node)
-            found.append(JobOnNode(job.id, prep, release, bool(mark & Mark.BARRED)))
+            found.append(JobOnNode(job.id, prep, release, bool(flags & PrepFlag.INELIGIBLE)))
         return found
