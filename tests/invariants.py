@@ -1,6 +1,6 @@
-"""What must always be true of a world between two instants; whoever finds it is not has found a mistake of ours.
+"""Invariants of a world between two instants. A violation is a mistake of the engine.
 
-Slow on purpose: everything is counted again from the rows. Used by tests after every step and by nobody else.
+Everything is counted again from the rows, which is slow; tests do it after every step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 
-# In which state the subtasks are by the state of their task; in any other they are completed.
+# The state of subtasks by the state of their task; for any other state they are completed.
 _SUBTASKS = {PREPARING: SubtaskState.PREPARING, RUNNING: SubtaskState.RUNNING}
 
 
@@ -43,7 +43,7 @@ def check(world: World) -> None:
         _addresses(world, pool)
         _disks(world, pool)
         if not pool.pass_due:
-            _nobody_waits_beside_room(world, pool)
+            _no_task_waits_beside_room(world, pool)
 
 
 def _broken(world: World, rule: str, what: str) -> BrokenInvariant:
@@ -57,7 +57,7 @@ def _rows(world: World, job: Job) -> list[int]:
 
 
 def _counters(world: World, job: Job) -> None:
-    """Every counter equals a recount; what is ready is queued, and nothing else."""
+    """Check that counters equal a recount, and that exactly the ready tasks are queued."""
     tasks = world.tasks
     rows = _rows(world, job)
     states = Counter(tasks.state[row] for row in rows)
@@ -81,7 +81,7 @@ def _counters(world: World, job: Job) -> None:
 
 
 def _gangs(world: World, job: Job) -> None:
-    """A multi-instance task is on all of its nodes or on none, and each subtask is where its task is (MI-3, MI-6)."""
+    """Check that a multi-instance task is on all its nodes or on none, and its subtasks with it (MI-3, MI-6)."""
     tasks, nodes = world.tasks, world.nodes
     for row in _rows(world, job):
         gang = world.gangs.find(row)
@@ -102,7 +102,7 @@ def _gangs(world: World, job: Job) -> None:
 
 
 def _copied(world: World, job: Job) -> None:
-    """What a checkpoint does not keep of a task (state/past.py) follows from the log, or is as it was added."""
+    """Check that what a checkpoint leaves out of a task (``state/past.py``) follows from the log."""
     tasks, log = world.tasks, world.log
     for row in _rows(world, job):
         entry = tasks.start_entry[row]
@@ -119,7 +119,7 @@ def _copied(world: World, job: Job) -> None:
 
 
 def _instances(world: World, job: Job) -> None:
-    """At most one instance for a job and node, nobody waits for nothing, nobody runs unprepared (PREP-4, PREP-7)."""
+    """Check that tasks wait only for a running preparation, and run only after a valid one (PREP-6, PREP-7)."""
     instances, tasks, nodes = world.instances, world.tasks, world.nodes
     prep = job.spec.job_preparation_task
     if prep is None:
@@ -151,7 +151,7 @@ def _instances(world: World, job: Job) -> None:
 
 
 def _active_job(world: World, schedule: JobSchedule) -> None:
-    """JS-3, JS-8: at most one job of a schedule is active, the last one; none is when the schedule is over."""
+    """Check that at most the last job of a schedule is active, and none when it is over (JS-3, JS-8)."""
     active = [job.row for job in world.jobs_under(schedule) if job.end_ms is None]
     if schedule.state is not JobScheduleState.DELETING and active not in ([], [schedule.recent_job]):
         raise _broken(world, "JS-3", f"jobs {active} of schedule {schedule.id} are active")
@@ -160,7 +160,7 @@ def _active_job(world: World, schedule: JobSchedule) -> None:
 
 
 def _bound_jobs(world: World, pool: Pool) -> None:
-    """JOB-26: the table knows which jobs are bound to the pool."""
+    """Check that the table knows the jobs bound to the pool (JOB-26)."""
     known = [job.row for job in world.jobs_of(pool)]
     bound = [job.row for job in world.jobs.present() if job.pool == pool.row]
     if known != bound:
@@ -168,7 +168,7 @@ def _bound_jobs(world: World, pool: Pool) -> None:
 
 
 def _slots(world: World, pool: Pool) -> None:
-    """SCHED-10, NODE-9: slots add up; a node's state says whether it has tasks; nodes out of service have none."""
+    """Check that slots add up, and that exactly the nodes in the right states have tasks (SCHED-10, NODE-9)."""
     nodes, tasks = world.nodes, world.tasks
     for node in pool.nodes:
         state = nodes.state_of(node)
@@ -186,7 +186,7 @@ def _slots(world: World, pool: Pool) -> None:
 
 
 def _disks(world: World, pool: Pool) -> None:
-    """VM-4, APP-2: what is in use adds up; a package that is said to be on a node lies there."""
+    """Check that used bytes add up, and that packages said to be on a node are there (VM-4, APP-2)."""
     for node in pool.nodes:
         files, record = world.disks[node], world.nodes[node]
         if files.used_bytes != files.counted_bytes():
@@ -198,7 +198,7 @@ def _disks(world: World, pool: Pool) -> None:
 
 
 def _buckets(world: World, pool: Pool) -> None:
-    """SCHED-8: exactly the eligible nodes stand in the buckets, each by its free slots."""
+    """Check that exactly the eligible nodes are in the buckets, each by its free slots (SCHED-8, SCHED-9)."""
     nodes = world.nodes
     expected = [0] * (pool.slots + 1)
     for node in pool.nodes:
@@ -211,16 +211,16 @@ def _buckets(world: World, pool: Pool) -> None:
 
 
 def _addresses(world: World, pool: Pool) -> None:
-    """NET-3: a subnet has not more nodes than addresses; POOL-22: an upgrade under way has a node to wait for."""
+    """Check that a subnet has enough addresses (NET-3), and that an upgrade waits for a node (POOL-22)."""
     free = network.free_addresses(world, pool)
     if free is not None and free < 0:
         raise _broken(world, "NET-3", f"the subnet of pool {pool.id} has {free} addresses left")
     if pool.upgrade and not any(os_upgrade.is_under_way(world, node) for node in pool.upgrade[0]):
-        raise _broken(world, "POOL-22", f"the upgrade of pool {pool.id} waits for nobody: {pool.upgrade}")
+        raise _broken(world, "POOL-22", f"the upgrade of pool {pool.id} waits for no node: {pool.upgrade}")
 
 
-def _nobody_waits_beside_room(world: World, pool: Pool) -> None:
-    """SCHED-7, SCHED-8: no ready task and no eligible node with room face each other after a pass."""
+def _no_task_waits_beside_room(world: World, pool: Pool) -> None:
+    """Check that after a pass no ready task waits while an eligible node has room for it (SCHED-7, SCHED-8)."""
     for job in world.jobs_of(pool):
         if not pool.may_take_turns(job):
             continue

@@ -1,5 +1,6 @@
-"""What the service does: one module a chapter of the behavioural specification, rules cited by id.
+"""The behaviour of the service: one module for each chapter of ``RULES.md``, citing its rules by id.
 
-A decision is a pure function that returns a verdict; the action after it is a few lines. Rules touch the
-world through its tables, calendar and log, and know neither files nor screens nor the wall clock.
+A chapter decides with pure functions, changes the world through its tables, and emits facts. Other chapters react to
+facts as ``reactions`` lists; no chapter imports another one. What several chapters need is below them: pure
+``decisions``, and the ``processes`` on nodes.
 """

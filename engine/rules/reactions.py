@@ -1,6 +1,6 @@
-"""What follows from what: the table of reactions to facts, and the table of due entries.
+"""Reactions to facts, and handlers of due entries: the two tables that connect the chapters.
 
-This is the only module that knows the actions of several chapters. A chapter that has changed something emits a fact
+No other module knows the actions of several chapters. A chapter that has changed something emits a fact
 (``engine.world.facts``); the handlers listed here run at once, in this order, each for the rules named beside it.
 """
 

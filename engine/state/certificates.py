@@ -1,4 +1,4 @@
-"""The certificates of the account (chapter 23): their states change only here."""
+"""The certificates of the account (CERT)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 class Use(NamedTuple):
-    """Who keeps a certificate from being deleted (CERT-4): the ids of pools that refer to it, and of nodes."""
+    """The ids of pools that refer to a certificate, and of nodes that have it: it cannot be deleted (CERT-4)."""
 
     pools: tuple[str, ...]
     nodes: tuple[str, ...]
 
 
 class CertificateRecord(Record):
-    """A certificate as it is getting on."""
+    """A certificate and its state."""
 
     __slots__ = ("previous", "previous_since_ms", "row", "since_ms", "spec", "state", "use")
 
     def __init__(self, row: int, spec: Certificate, state: CertificateState | None, now_ms: int) -> None:
-        """A certificate that nobody has tried to delete."""
+        """Describe a certificate that no command has tried to delete."""
         self.row = row
         self.spec = spec
         self.state = state
@@ -41,7 +41,7 @@ class CertificateTable(Records[CertificateRecord]):
     """All certificates, deleted ones included; ``account`` is the account with those that can be referred to."""
 
     def __init__(self, log: EventLog, account: Account) -> None:
-        """Begin with the certificates of the account, which are there before the run begins."""
+        """Make a table of the account's certificates, which exist before the run begins."""
         super().__init__()
         self.log = log
         self.account = account
@@ -49,11 +49,11 @@ class CertificateTable(Records[CertificateRecord]):
             self.add(CertificateRecord(len(self), spec, CertificateState.ACTIVE, 0))
 
     def present(self) -> Iterator[CertificateRecord]:
-        """All certificates that have not been deleted."""
+        """Return all certificates that have not been deleted."""
         return (record for record in self.rows if record.state is not None)
 
     def find(self, thumbprint: str) -> CertificateRecord | None:
-        """The certificate with this thumbprint, in whatever case; None where there is none."""
+        """Return the certificate with this thumbprint, in any case; None if there is none."""
         wanted = thumbprint.lower()
         return next((record for record in self.present() if record.spec.thumbprint.lower() == wanted), None)
 
@@ -63,7 +63,7 @@ class CertificateTable(Records[CertificateRecord]):
         self.set_state(now_ms, row, CertificateState.ACTIVE)
 
     def set_state(self, now_ms: int, row: int, new: CertificateState | None, use: Use | None = None) -> None:
-        """Change the state (CERT-4) and log it. The move must be a legal one."""
+        """Change the state by a legal move (CERT-4), and log it."""
         record = self.edit(row)
         old = record.state
         rule = rule_of_move(CERTIFICATE, old, new, "certificate", record.spec.thumbprint)
@@ -71,14 +71,14 @@ class CertificateTable(Records[CertificateRecord]):
         record.state, record.since_ms, record.use = new, now_ms, use
         move = (("thumbprint", record.spec.thumbprint), ("from", old), ("to", new))
         self.log.append(now_ms, self.log.shape("CertificateStateChanged", LogSubject.RUN, *move, ("rule", rule)))
-        self._look()
+        self._update_account()
 
     def restore(self, copy: list[CertificateRecord]) -> None:
-        """Make the certificates as they were when ``copy`` was taken."""
+        """Restore the certificates from a copy."""
         super().restore(copy)
-        self._look()
+        self._update_account()
 
-    def _look(self) -> None:
-        """Only active certificates can be referred to (CERT-4)."""
+    def _update_account(self) -> None:
+        """Let the account refer to active certificates only (CERT-4)."""
         usable = tuple(record.spec for record in self.rows if record.state is CertificateState.ACTIVE)
         self.account = self.account.model_copy(update={"certificates": usable})

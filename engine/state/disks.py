@@ -1,4 +1,4 @@
-"""The file systems of the nodes, made when the first file is written (FILE)."""
+"""The file systems of the nodes (FILE). Each is made when the first file is written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.executors.files import NodeFiles
 
 
 class Disk(Enum):
-    """What becomes of a node's disk when something is done to the node (NOP-12)."""
+    """The effect of an operation or fault on a node's disk (NOP-12)."""
 
     KEPT = auto()
     WIPED = auto()
@@ -18,7 +18,7 @@ _EMPTY = NodeFiles()
 
 
 class Disks:
-    """Files by node. Reading an untouched node shows the standard directories only."""
+    """Files by node. A node on which nothing was written has the standard directories only."""
 
     def __init__(self) -> None:
         """Make disks without files."""
@@ -27,11 +27,11 @@ class Disks:
         self._edited: set[int] = set()
 
     def __getitem__(self, node: int) -> NodeFiles:
-        """The node's files, to be read only."""
+        """Return the node's files, to be read only."""
         return self._files.get(node, _EMPTY)
 
     def edit(self, node: int) -> NodeFiles:
-        """The node's files, to be changed."""
+        """Return the node's files, to be changed."""
         self._edited.add(node)
         files = self._files.get(node)
         if files is None:
@@ -39,11 +39,11 @@ class Disks:
         return files
 
     def nodes(self) -> list[int]:
-        """The nodes on which something was written."""
+        """Return the nodes on which something was written."""
         return list(self._files)
 
     def wipe(self, node: int) -> None:
-        """Everything on the node is lost (FILE-9)."""
+        """Delete everything on the node (FILE-9)."""
         if self._files.pop(node, None) is not None:
             self._edited.add(node)
 
@@ -54,7 +54,7 @@ class Disks:
                 self.edit(node).delete(directory)
 
     def copy(self) -> dict[int, NodeFiles]:
-        """The disks as they are now, at the cost of those changed since the last copy."""
+        """Return a copy of the disks, at the cost of those changed since the last copy."""
         saved = self._saved.copy()
         for node in self._edited:
             files = self._files.get(node)
@@ -67,7 +67,7 @@ class Disks:
         return saved
 
     def restore(self, copy: dict[int, NodeFiles]) -> None:
-        """Make the disks as they were when ``copy`` was taken."""
+        """Restore the disks from a copy."""
         current = {
             node: files
             for node, files in self._files.items()

@@ -1,4 +1,4 @@
-"""Records that have an id: pools, jobs and job schedules. What is deleted keeps its row and gives up its id."""
+"""Records with an id: pools, jobs and job schedules. A deleted one keeps its row and gives up its id."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ class NamedRecords(Records[N], Generic[N]):
         self._by_id: dict[str, int] = {}
 
     def find(self, name: str) -> N | None:
-        """The record of this id, compared without regard to case (GEN-1); None where there is none."""
+        """Return the record of this id, in any case (GEN-1); None if there is none."""
         row = self._by_id.get(name.lower())
         return self.rows[row] if row is not None else None
 
     def present(self) -> Iterator[N]:
-        """All that have not been deleted."""
+        """Return the records that have not been deleted."""
         return (record for record in self.rows if record.state is not None)
 
     def add(self, record: N) -> int:
-        """Append a record, which is found by its id from now on; returns its row number."""
+        """Append a record, which can be found by its id from now on; return its row."""
         self._by_id[record.id.lower()] = record.row
         return super().add(record)
 
     def give_up_id(self, record: N) -> None:
-        """The record is gone: another one may have its id."""
+        """Free the id of a record that is gone."""
         del self._by_id[record.id.lower()]
 
     def restore(self, copy: list[N]) -> None:
-        """Make the records as they were when ``copy`` was taken."""
+        """Restore the records from a copy."""
         super().restore(copy)
         self._by_id = {record.id.lower(): record.row for record in self.present()}

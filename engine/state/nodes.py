@@ -1,4 +1,4 @@
-"""Compute nodes: what changes with every task in columns, the rest in records; state changes only here."""
+"""Compute nodes: columns for what changes with every task, records for the rest."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ UNBILLED = (NodeState.PREEMPTED, NodeState.DEALLOCATED)
 
 
 class NodeError(NamedTuple):
-    """ERR-N: why a node is unusable."""
+    """A reason for which a node is unusable (ERR-N)."""
 
     code: str
     message: str
     details: tuple[tuple[str, str], ...] = ()
 
     def wire(self) -> dict[str, object]:
-        """As the service writes it."""
+        """Return the error as the service writes it."""
         body: dict[str, object] = {"code": self.code, "message": self.message}
         if self.details:
             body["errorDetails"] = [{"name": name, "value": value} for name, value in self.details]
@@ -45,7 +45,7 @@ class NodeError(NamedTuple):
 
 
 class StartTaskRecord(NamedTuple):
-    """START-7: how the start task of the present boot is getting on."""
+    """The progress of the start task since the present boot (START-7)."""
 
     running: bool
     start_ms: int
@@ -57,7 +57,7 @@ class StartTaskRecord(NamedTuple):
 
     @property
     def result(self) -> TaskResult | None:
-        """Success or failure once completed."""
+        """The result of a completed start task; None while it runs."""
         if self.running:
             return None
         return TaskResult.FAILURE if self.failure or self.exit_code else TaskResult.SUCCESS
@@ -119,7 +119,7 @@ class Node(Record):
     )
 
     def __init__(self, pool: int, position: int, node_id: str, *, dedicated: bool, now_ms: int, ip: int) -> None:
-        """A node that has just been allocated."""
+        """Describe a node that has just been allocated."""
         self.pool = pool
         self.position = position  # in the pool, over all nodes it ever had
         self.id = node_id
@@ -135,34 +135,33 @@ class Node(Record):
         self.errors: tuple[NodeError, ...] = ()
         self.operation: PendingOperation | None = None
         self.token = 0  # calendar entries of the node with another token are void
-        self.lost_state = NodeState.IDLE  # what `unknown` goes back to
+        self.lost_state = NodeState.IDLE  # the state before `unknown`
         self.lost_ms: int | None = None  # since when the node is unknown or unusable, both together
-        self.recover_ms: int | None = None  # when an unusable node is expected back (NODE-14)
+        self.recover_ms: int | None = None  # when an unusable or unknown node will be back (NODE-14)
         self.recovering = False  # the present boot is an attempt to recover it
-        self.evicted_ms: int | None = None  # when the VM will be taken back, once that is known (SPOT-7)
+        self.evicted_ms: int | None = None  # when the VM will be taken back, if that was announced (SPOT-7)
         self.has_vm = True  # a preempted node has none, and gets none while it leaves the pool (SPOT-3)
         self.billed_since_ms: int | None = now_ms
         self.billed_ms = 0
         self.gone_ms: int | None = None
         self.users: dict[str, tuple[bool, int]] = {}  # NOP-9: name -> admin, expiry
-        # As of the present boot (POOL-15): what the pool asks for, and whether it has been dealt with (START-3).
+        # As of the present boot (POOL-15): what the pool asks for, and whether its setup has begun (START-3).
         self.packages: tuple[InstalledPackage, ...] = ()
         self.certificates: tuple[CertificateReference, ...] = ()
         self.is_set_up = False
-        # When each package and image of the present disk was there or will be, and what came before each process, by
-        # its directory.
+        # Arrival of each package and image on the present disk; setup of each process, by its directory.
         self.arrivals: dict[str, int] = {}
         self.setups: dict[str, Setup] = {}
-        self.disk_since_ms = now_ms  # when the disk was last wiped: what was written before is lost (FILE-9)
+        self.disk_since_ms = now_ms  # when the disk was last wiped (FILE-9)
 
     @property
     def is_to_leave(self) -> bool:
-        """Whether the node leaves its pool as soon as its tasks are done (RSZ-5)."""
+        """True if the node leaves its pool as soon as its tasks are done (RSZ-5)."""
         return self.operation is not None and self.operation.name is Operation.REMOVE
 
     @property
     def awaits_upgrade(self) -> bool:
-        """Whether the node's operating system is upgraded as soon as the node is up (POOL-22)."""
+        """True if the node's operating system is upgraded as soon as the node is up (POOL-22)."""
         return self.operation is not None and self.operation.name is Operation.UPGRADE
 
     @property
@@ -171,7 +170,7 @@ class Node(Record):
         return ".".join(str(byte) for byte in (_FIRST_ADDRESS + self.ip).to_bytes(4, "big"))
 
 
-# The groups of a node's columns: what changes with every task, and what does not.
+# The groups of a node's columns: those that change with every task, and the others.
 BUSY, CALM = range(2)
 
 
@@ -181,18 +180,18 @@ class NodeTable(PagedColumns[None]):
     TYPES = {"state": "B", "open": "B", "free": "i", "since": TIME, "ran": "i", "failed": "i"}  # noqa: RUF012
     GROUPS = (("free", "ran", "failed"), ("state", "open", "since"))
     state: array[int]
-    open: array[int]  # new tasks may come (SCHED-8): the node stands in its pool's buckets
+    open: array[int]  # 1 if the node is eligible for new tasks (SCHED-8) and stands in its pool's buckets
     free: array[int]  # task slots not taken
     since: array[int]  # when the present state began
     ran: array[int]  # NODE-5: totalTasksRun
-    failed: array[int]  # of these, not ended well: the rest is totalTasksSucceeded
+    failed: array[int]  # of these, failed: the others are totalTasksSucceeded
 
     def __init__(self, log: EventLog, time_code: str) -> None:
         """Make a table without nodes."""
         super().__init__(time_code)
         self.log = log
         self.records: Records[Node] = Records()
-        # The tasks in state running, and those in state preparing, of each node; kept beside the columns of the tasks.
+        # The running tasks of each node, and the preparing ones; they follow from the columns of the tasks.
         self.running: list[set[int]] = []
         self.preparing: dict[int, set[int]] = {}
 
@@ -200,11 +199,11 @@ class NodeTable(PagedColumns[None]):
         return self.records.rows[node]
 
     def edit(self, node: int) -> Node:
-        """The node's record, to be changed."""
+        """Return the node's record, to be changed."""
         return self.records.edit(node)
 
     def add(self, record: Node, slots: int) -> int:
-        """A new node in state ``creating``, which is logged; returns its row."""
+        """Add a node in state ``creating``, log it, and return its row."""
         self.state.append(CREATING)
         self.open.append(0)
         self.free.append(slots)
@@ -221,12 +220,12 @@ class NodeTable(PagedColumns[None]):
         return node
 
     def state_of(self, node: int) -> NodeState | None:
-        """The node's state; None when it has left the pool."""
+        """Return the node's state; None if it has left the pool."""
         state = self.state[node]
         return None if state == GONE else NodeState(state)
 
     def set_state(self, now_ms: int, node: int, new: NodeState | None) -> None:
-        """Change the state (NODE-9), keep the bill (ACC-10), log it. The move must be a legal one."""
+        """Change the state by a legal move (NODE-9), keep the bill (ACC-10), and log it."""
         old = self.state_of(node)
         rule = rule_of_move(NODE, old, new, "node", self[node].id)
         self.state[node] = GONE if new is None else new
@@ -248,20 +247,20 @@ class NodeTable(PagedColumns[None]):
         record.billed_since_ms = now_ms if billed else None
 
     def billed_ms(self, node: int, now_ms: int) -> int:
-        """How long the node's VM has been paid for (ACC-10)."""
+        """Return how long the node's VM has been billed (ACC-10)."""
         return sum(self.billed_in_all_ms((node,), now_ms))
 
     def billed_in_all_ms(self, nodes: Iterable[int], now_ms: int) -> tuple[int, int]:
-        """The sum of ``billed_ms`` over the dedicated ones of these nodes, and over the Spot ones."""
+        """Return the sums of ``billed_ms`` over the dedicated nodes among these, and over the Spot nodes."""
         records, in_all_ms = self.records.rows, [0, 0]
-        for node in nodes:  # a dashboard shows it of ten thousand nodes ten times a second: no call for each
+        for node in nodes:  # inlined: the dashboard asks for ten thousand nodes ten times a second
             record = records[node]
             since_ms = record.billed_since_ms
             in_all_ms[record.dedicated] += record.billed_ms + (0 if since_ms is None else now_ms - since_ms)
         return in_all_ms[True], in_all_ms[False]
 
     def set_scheduling(self, now_ms: int, node: int, new: SchedulingState, rule: str = "NOP-6") -> None:
-        """Change ``schedulingState`` (NODE-7)."""
+        """Change ``schedulingState`` (NODE-7), and log it."""
         record = self.edit(node)
         shape = self.log.shape(
             "NodeSchedulingStateChanged", LogSubject.NODE, ("from", record.scheduling), ("to", new), ("rule", rule)
@@ -394,7 +393,7 @@ class NodeTable(PagedColumns[None]):
             self.edit(node).start_task = None
 
     def set_start_task(self, now_ms: int, node: int, task: StartTaskRecord, attempt: int, rule: str) -> None:
-        """Record how the start task is getting on (START-7), and log it."""
+        """Record a start or an end of the start task (START-7), and log it."""
         self.edit(node).start_task = task
         ending = () if task.running else _ending(task.exit_code, task.result, task.failure)
         shape = self.log.shape(
@@ -408,7 +407,7 @@ class NodeTable(PagedColumns[None]):
         self.log.append(now_ms, shape, -1, node)
 
     def tasks_on(self, node: int) -> Sequence[int]:
-        """Running and preparing tasks of the node in creation order."""
+        """Return the running and preparing tasks of the node in creation order."""
         return sorted(self.running[node] | self.preparing.get(node, set()))
 
     def free_slots(self, node: int, slots: int) -> None:
@@ -443,16 +442,16 @@ class NodeTable(PagedColumns[None]):
         self.touch(node, BUSY)
 
     def forget_tasks(self, node: int) -> None:
-        """Another VM takes the node's place: what is counted of tasks begins anew (NODE-10)."""
+        """Count the tasks of the node anew, since another VM takes its place (NODE-10)."""
         self.ran[node] = self.failed[node] = 0
         self.touch(node, BUSY)
 
     def succeeded(self, node: int) -> int:
-        """How many tasks have ended well there (NODE-5)."""
+        """Return how many tasks have succeeded on the node (NODE-5)."""
         return self.ran[node] - self.failed[node]
 
     def busy(self, node: int) -> bool:
-        """Whether a job's task runs or prepares there (NODE-9)."""
+        """Return whether a job's task runs or prepares on the node (NODE-9)."""
         return bool(self.running[node]) or bool(self.preparing.get(node))
 
     def settle(self, now_ms: int, node: int) -> None:
@@ -467,7 +466,7 @@ class NodeTable(PagedColumns[None]):
             self.set_state(now_ms, node, NodeState.RUNNING if busy else NodeState.IDLE)
 
     def restore(self, copy: ColumnsCopy[None]) -> None:
-        """Make the columns as they were; the caller restores ``records`` and then ``running`` and ``preparing``."""
+        """Restore the columns; the caller restores ``records`` and then ``running`` and ``preparing``."""
         super().restore(copy)
         del self.running[self.length :]
         self.running.extend(set() for _ in range(self.length - len(self.running)))
@@ -479,7 +478,7 @@ class NodeTable(PagedColumns[None]):
 def _ending(
     exit_code: int | None, result: TaskResult | None, failure: FailureInfo | None
 ) -> tuple[tuple[str, object], ...]:
-    """The fields of an event that tells how a process ended."""
+    """Return the fields of an event about the end of a process."""
     return (
         *((("exitCode", exit_code),) if exit_code is not None else ()),
         ("result", result),

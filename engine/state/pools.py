@@ -1,4 +1,4 @@
-"""Pools: records with their nodes and the index of free slots; a pool's states change only here."""
+"""Pools: records with their nodes, the index of free slots, and the turns of their jobs."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _TURN_BITS = 40
 
 
 class ResizeError(NamedTuple):
-    """ERR-R: why a resize fell short."""
+    """A reason for which a resize fell short (ERR-R)."""
 
     code: str
     message: str
     values: tuple[tuple[str, str], ...] = ()
 
     def wire(self) -> dict[str, object]:
-        """As the service writes it."""
+        """Return the error as the service writes it."""
         body: dict[str, object] = {"code": self.code, "message": self.message}
         if self.values:
             body["values"] = [{"name": name, "value": value} for name, value in self.values]
@@ -41,7 +41,7 @@ class ResizeError(NamedTuple):
 
 
 class AutoScaleRun(NamedTuple):
-    """An evaluation of a formula (AS-67): the targets that it set or would set, and the nodes that there were."""
+    """An evaluation of a formula (AS-67), with its targets and the nodes at that moment."""
 
     when_ms: int
     items: tuple[tuple[str, str], ...]  # of the results string
@@ -58,14 +58,14 @@ class AutoScaleRun(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """When a pool takes its next sample, and what its ``busy_slot_ms`` was at the last one (AS-52, AS-53)."""
+    """The moment of a pool's next sample, and its ``busy_slot_ms`` at the last one (AS-52, AS-53)."""
 
     next_ms: int
     busy_slot_ms: int
 
 
 class Scaling(NamedTuple):
-    """How a pool scales itself (AS-83): when it is evaluated and sampled next, and its last evaluations in order."""
+    """The autoscale settings of a pool (AS-83), its next evaluation and sample, and its last evaluations in order."""
 
     formula: str
     interval_ms: int
@@ -80,7 +80,7 @@ class Scaling(NamedTuple):
 
 
 class Pool(Named):
-    """A pool (POOL-1). What scheduling asks for often stands beside ``spec``, which holds the body as it is now."""
+    """A pool (POOL-1). ``spec`` is the body as it is now; what scheduling asks for often is kept beside it."""
 
     __slots__ = (
         "addresses",
@@ -139,7 +139,7 @@ class Pool(Named):
     )
 
     def __init__(self, row: int, spec: PoolSpec, size: VmSize, os: OsFamily, now_ms: int) -> None:
-        """A pool that has just been created, without nodes."""
+        """Describe a pool that has just been created, without nodes."""
         self.row = row
         self.spec = spec
         self.id: str = spec.id
@@ -156,31 +156,31 @@ class Pool(Named):
         self.packages = spec.application_package_references
         self.certificates = spec.certificate_references
         self.metadata = spec.metadata
-        self.auto_job = self.auto_schedule = -1  # the job, or the job schedule, this auto pool belongs to
+        self.auto_job = self.auto_schedule = -1  # the job or job schedule of an auto pool
         self.auto_scale = spec.enable_auto_scale
         self.target_dedicated = spec.target_dedicated_nodes or 0
         self.target_spot = spec.target_low_priority_nodes or 0
         # Resizing (RSZ).
         self.token = 0  # entries of an earlier resize are void
-        self.requested = 0  # nodes ever asked for: keys of the draws
-        self.pending: dict[int, bool] = {}  # nodes asked for and not there yet, by number: whether dedicated
-        self.wanted: tuple[tuple[bool, int], ...] = ()  # to be asked for in this instant: whether dedicated, how many
+        self.requested = 0  # number of nodes ever requested: keys of the draws
+        self.pending: dict[int, bool] = {}  # requested nodes by number: whether dedicated
+        self.wanted: tuple[tuple[bool, int], ...] = ()  # nodes to request in this instant: whether dedicated, how many
         self.victims: set[int] = set()  # nodes that are to leave
-        self.drain_option = "invalid"  # EVT-3: how nodes leave, `invalid` for growth (RSZ-15)
+        self.drain_option = "invalid"  # EVT-3: the deallocation option, `invalid` for growth (RSZ-15)
         self.resize_started_ms = 0
         self.resize_errors: tuple[ResizeError, ...] = ()
         self.gathered_errors: tuple[ResizeError, ...] = ()  # of the resize under way
         self.short_since_ms: int | None = None  # since when Spot nodes are missing (SPOT-5)
         self.refill_at_ms: int | None = None  # the next attempt to get them
-        # Autoscale: how, since when it was last asked for, and samples as the time and the values of each.
+        # Autoscale: its settings, when it was last enabled or changed, and samples, each as its time and its values.
         self.scaling: Scaling | None = None
         self.scaling_asked_ms: int | None = None
         self.samples: list[tuple[float, ...]] = []
-        # Nodes by position, over all the pool ever had, and the addresses in use (NODE-4).
+        # All nodes that the pool ever had, by position, and addresses (NODE-4).
         self.nodes: list[int] = []
-        self.addresses = 0  # ever used at once
-        self.free_addresses: list[int] = []  # given back, as a heap
-        # Scheduling: eligible nodes by free slots, as bits by position; jobs that have something to place.
+        self.addresses = 0  # number of addresses ever used
+        self.free_addresses: list[int] = []  # addresses given back, as a heap
+        # Scheduling: eligible nodes by free slots, as bits by position; keys of the jobs that take turns, as a heap.
         self.buckets: list[int] = [0] * (self.slots + 1)
         self.dedicated_bits = 0
         self.turns: list[int] = []
@@ -188,8 +188,8 @@ class Pool(Named):
         self.pass_due = False
         self.has_preemptible = False  # a job here has allowed preemption (SCHED-16)
         self.fills_at_once = not self.hosts_gangs
-        self.unsettled: list[int] = []  # nodes whose state must be looked at after the pass that is due
-        # The time that slots have run tasks: up to the last change, and how many do since then.
+        self.unsettled: list[int] = []  # nodes to settle after the pass that is due
+        # Slots that run tasks: their time up to the last change, and their number since then.
         self.busy_slot_ms = 0
         self.busy_slots = 0
         self.busy_since_ms = now_ms
@@ -204,26 +204,26 @@ class Pool(Named):
         self.auto_schedule = schedule
 
     def run_on(self, now_ms: int, slots: int) -> None:
-        """``slots`` more run a task from now on, or fewer if negative."""
+        """Count ``slots`` more slots that run a task from now on, or fewer if negative."""
         self.busy_slot_ms += self.busy_slots * (now_ms - self.busy_since_ms)
         self.busy_slots += slots
         self.busy_since_ms = now_ms
 
     def busy_slot_ms_at(self, now_ms: int) -> int:
-        """How long slots have run tasks, all together, in ms."""
+        """Return how long slots have run tasks, all together, in ms."""
         return self.busy_slot_ms + self.busy_slots * (now_ms - self.busy_since_ms)
 
     @property
     def hosts_gangs(self) -> bool:
-        """MI-2: whether multi-instance tasks can run here."""
+        """True if multi-instance tasks can run in the pool (MI-2)."""
         return self.spec.enable_inter_node_communication and self.slots == 1
 
     def choose_filling(self) -> None:
-        """Slots that come free are filled at once, or by a pass where one node is not all that matters (SCHED-15)."""
+        """Decide whether free slots are filled at once, or by a pass if more than one node matters (SCHED-15)."""
         self.fills_at_once = not (self.has_preemptible or self.hosts_gangs)
 
     def allow_preemption(self) -> None:
-        """There are tasks here that may displace others (SCHED-16, JM-6)."""
+        """Note that the pool has tasks that may displace others (SCHED-16, JM-6)."""
         self.has_preemptible = True
         self.choose_filling()
 
@@ -235,7 +235,7 @@ class Pool(Named):
         return ((1000 - job.priority) << (_TURN_BITS + ROW_BITS)) | (served << ROW_BITS) | job.row
 
     def may_take_turns(self, job: Job) -> bool:
-        """Whether the job has something that could be placed if there were room (SCHED-7)."""
+        """Return whether the job has a task that could be placed if there were room (SCHED-7)."""
         return (
             job.ready_count > 0
             and job.state is JobState.ACTIVE
@@ -460,7 +460,7 @@ class Pool(Named):
 
     @property
     def targets_met(self) -> bool:
-        """Whether nothing is wanted or pending and nobody is to leave."""
+        """True if no node is wanted, requested, or to leave."""
         return not self.wanted and not self.pending and not self.victims
 
 
@@ -474,7 +474,7 @@ class PoolTable(NamedRecords[Pool]):
         self.set_allocation(now_ms, pool.row, allocation)
 
     def set_state(self, now_ms: int, row: int, new: PoolState | None) -> None:
-        """Change the state (POOL-7) and log it. The move must be a legal one."""
+        """Change the state by a legal move (POOL-7), and log it."""
         pool = self.edit(row)
         rule = rule_of_move(POOL, pool.state, new, "pool", pool.id)
         shape = self.log.shape("PoolStateChanged", LogSubject.POOL, ("from", pool.state), ("to", new), ("rule", rule))
@@ -486,7 +486,7 @@ class PoolTable(NamedRecords[Pool]):
         self.log.append(now_ms, shape, row)
 
     def set_allocation(self, now_ms: int, row: int, new: AllocationState) -> None:
-        """Change the allocation state (POOL-7) and log it. The move must be a legal one."""
+        """Change the allocation state by a legal move (POOL-7), and log it."""
         pool = self.edit(row)
         rule = rule_of_move(ALLOCATION, pool.allocation, new, "pool", pool.id)
         move = (("from", pool.allocation), ("to", new))
@@ -496,11 +496,11 @@ class PoolTable(NamedRecords[Pool]):
         self.log.append(now_ms, shape, row)
 
     def copy(self) -> list[Pool]:
-        """The pools as they are now. Free slots change with every task, so every living pool counts as changed."""
+        """Return a copy of the pools. Free slots change with every task, so every present pool counts as changed."""
         self._edited.update(pool.row for pool in self.rows if pool.state is not None)
         return super().copy()
 
     def restore(self, copy: list[Pool]) -> None:
-        """Make the pools as they were when ``copy`` was taken."""
+        """Restore the pools from a copy."""
         self._edited.update(pool.row for pool in self.rows if pool.state is not None)
         super().restore(copy)

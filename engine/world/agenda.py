@@ -1,4 +1,4 @@
-"""What is due, read from the calendar by whose it is. Entries that are no longer wanted are left out."""
+"""The agenda: entries of the calendar by the node, job or pool that they are about, without void ones."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _IN_TABLES = frozenset({DueKind.PREPARATION_ENDED, DueKind.RELEASE_ENDED, DueKin
 
 
 class Agenda:
-    """When what will happen by itself; all moments in ms since the scenario's start.
+    """Moments of what will happen by itself, in ms since the scenario's start.
 
-    The ends of tasks, preparation, release and start tasks stand in their tables.
+    The ends of tasks, preparation, release and start tasks are in their tables.
     """
 
     def __init__(self, world: World) -> None:
         """Read the calendar once, at the cost of its entries."""
-        self.node_steps: dict[int, int] = {}  # node -> when its state passes
-        self.job_steps: dict[int, int] = {}  # job -> when its intermediate state may end (TIME-19)
-        self.job_timeouts: dict[int, int] = {}  # job -> when its time is over (JOB-9)
-        self.resize_timeouts: dict[int, int] = {}  # pool -> when its resize is given up (RSZ-3)
-        self.allocations: dict[int, dict[int, int]] = defaultdict(dict)  # pool -> when each node asked for comes
-        self.release_timeouts: dict[int, int] = {}  # instance -> when its node has been out of reach for too long
-        self.tasks_seen: dict[int, int] = {}  # first task of a block -> when the scheduler sees the block (TIME-9)
+        self.node_steps: dict[int, int] = {}  # node -> end of its state
+        self.job_steps: dict[int, int] = {}  # job -> earliest end of its intermediate state (TIME-19)
+        self.job_timeouts: dict[int, int] = {}  # job -> end of its wall clock time (JOB-9)
+        self.resize_timeouts: dict[int, int] = {}  # pool -> timeout of its resize (RSZ-3)
+        self.allocations: dict[int, dict[int, int]] = defaultdict(dict)  # pool -> arrival of each requested node
+        self.release_timeouts: dict[int, int] = {}  # instance -> end of the wait for its unreachable node
+        self.tasks_seen: dict[int, int] = {}  # first task of a block -> when the scheduler sees it (TIME-9)
         nodes = world.nodes.records.rows
         for when_ms, kind, key, token in world.calendar.pending():
             if kind in _IN_TABLES:
@@ -54,7 +54,7 @@ class Agenda:
 
 
 def ends_in_order(world: World) -> Iterator[tuple[int, int]]:
-    """When each running task ends, and which it is, the earliest first; costs what is taken of it."""
+    """Yield the end of each running task, and the task, the earliest first."""
     tasks = world.tasks
     for when_ms, kind, task, _ in world.calendar.upcoming():
         if kind is DueKind.TASK_ENDED and tasks.state[task] == RUNNING and tasks.ended[task] == when_ms:

@@ -119,7 +119,7 @@ class Scheduler:
     # -- nodes ---------------------------------------------------------------------------------------------------
 
     def is_eligible(self, node: int) -> bool:
-        """Whether new tasks may come to the node, room and jobs aside (SCHED-8, JM-5)."""
+        """Return whether new tasks may come to the node, room and jobs aside (SCHED-8, JM-5)."""
         nodes, profile_of = self._nodes, self._tasks.profile_of
         record = nodes[node]
         return (

@@ -1,4 +1,4 @@
-"""The world: what a rule may touch. Tables, calendar, log, chances and the executor, and nothing else."""
+"""The world: everything that a rule may use, namely tables, calendar, log, executor and random draws."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 
 class Fault(NamedTuple):
-    """What the faults of the scenario have set, beyond single nodes."""
+    """The limits and outages that faults of the scenario have set."""
 
-    capacity: tuple[tuple[str, int, str], ...] = ()  # vmSize in lower case, nodes that can still be had, why not more
+    capacity: tuple[tuple[str, int, str], ...] = ()  # vmSize in lower case, number of nodes left, error code
     outages: tuple[tuple[int, int | None], ...] = ()
 
 
 class WorldCopy(NamedTuple):
-    """Everything that can change, as it was at ``now_ms``."""
+    """A copy of everything that can change, taken at ``now_ms``."""
 
     now_ms: int
     log_length: int
@@ -74,7 +74,7 @@ class World:
         self.seed = seed
         self.options = scenario.options
         self.calendar = Calendar()
-        # What takes longer than any run may as well end at the latest moment that the tables can hold.
+        # A process that outlasts the run ends at the latest moment that the tables can hold.
         time_code, self.latest_ms = time_limits(end_ms)
         self.longest_ms = self.latest_ms - end_ms
         self.log = EventLog(scenario.start, time_code)
@@ -91,17 +91,17 @@ class World:
         self.scheduler = Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks)
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
         self.executor = SimulatedExecutor(seed, scenario.simulate.tasks)
-        # What has been found out about preparation and release tasks, by job; forgotten when a row may mean another.
+        # Processes of preparation and release tasks, by job; cleared when a row may mean another job.
         self.prep_hooks: dict[int, HookProcess] = {}
         self.release_hooks: dict[int, HookProcess] = {}
-        # Plans of later attempts of running tasks, by task, with the attempt and profile they are for: asked for twice.
+        # Plans of later attempts of running tasks, by task, with their attempt and profile: each is used twice.
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
         self.faults = Fault()
-        # Who reacts to which kind of fact, in order: see ``engine.rules.reactions``.
+        # Handlers of each kind of fact, in order: see ``engine.rules.reactions``.
         self.reactions: Mapping[type[Fact], Sequence[Callable[[World, Any], None]]] = {}
 
     def emit(self, fact: Fact) -> None:
-        """Let the chapters that react to this kind of fact do so at once, in the order of the table of reactions."""
+        """Run the handlers of this kind of fact, at once and in the order of the table of reactions."""
         for react in self.reactions[type(fact)]:
             react(self, fact)
 
@@ -112,11 +112,11 @@ class World:
 
     @property
     def account(self) -> Account:
-        """The account, with the certificates that can be referred to now."""
+        """The account, with its active certificates."""
         return self.certificates.account
 
     def node_ms(self, node_pool: Pool, step: str, *key: str | int) -> int:
-        """How long a step in a node's life takes, drawn for this key (TIME); ``simulate.nodes`` wins."""
+        """Return how long a step in a node's life takes, drawn for this key (TIME); ``simulate.nodes`` wins."""
         said = getattr(self.scenario.simulate.nodes, step, None)
         distribution = said if said is not None else getattr(NODE_TIMINGS[node_pool.os], step)
         return draws.draw_ms(distribution, draws.uniform(self.seed, step, node_pool.id.lower(), *key))
@@ -146,15 +146,15 @@ class World:
         self.faults = self.faults._replace(outages=(*self.faults.outages, (self.now_ms, until_ms)))
 
     def root_of(self, pool: Pool) -> NodeRoot:
-        """The root directory of the pool's nodes (FILE-1)."""
+        """Return the root directory of the pool's nodes (FILE-1)."""
         return NodeRoot.of(pool.os, has_temp_disk=pool.size.temp_disk_gib > 0)
 
     def pool_of(self, node: int) -> Pool:
-        """The pool a node belongs, or belonged, to."""
+        """Return the pool of a node, also after the node has left it."""
         return self.pools.rows[self.nodes[node].pool]
 
     def nodes_of(self, task: int) -> tuple[int, ...]:
-        """The nodes that a running or preparing task has, first the one where its primary is (MI-3)."""
+        """Return the nodes of a running or preparing task, that of its primary first (MI-3)."""
         gang = self.gangs.find(task)
         return (self.tasks.node[task],) if gang is None else gang.nodes
 
@@ -193,11 +193,11 @@ class World:
         return sorted(task for task in self.nodes.preparing.get(node, ()) if profiles[profile[task]].job == job)
 
     def jobs_of(self, pool: Pool) -> list[Job]:
-        """The jobs bound to a pool, oldest first; any number may share it (JOB-26)."""
+        """Return the jobs bound to a pool, oldest first; any number may share it (JOB-26)."""
         return self.jobs.bound_to(pool.row)
 
     def jobs_under(self, schedule: JobSchedule) -> Iterator[Job]:
-        """The jobs that a job schedule has made, oldest first (JS-8)."""
+        """Return the jobs that a job schedule has made, oldest first (JS-8)."""
         return (job for job in self.jobs.present() if job.schedule == schedule.row)
 
     def dependency_book(self, job: int) -> DependencyBook:
@@ -208,12 +208,12 @@ class World:
         return book
 
     def forget_future(self) -> None:
-        """What is shown is all that has been recorded."""
+        """Forget what was recorded after the present moment."""
         self.log.forget_future()
         self._task_past.forget_latest()
 
     def copy(self) -> WorldCopy:
-        """Everything as it is now."""
+        """Return a copy of everything."""
         return WorldCopy(
             self.now_ms,
             len(self.log),
@@ -234,7 +234,7 @@ class World:
         )
 
     def restore(self, copy: WorldCopy) -> None:
-        """Make everything as it was when ``copy`` was taken; what was recorded after it is kept aside."""
+        """Restore everything from a copy; the log keeps what was recorded after it aside."""
         if not self.log.has_future:
             self._task_past.remember_latest()
         self.log.move_to(copy.log_length)
@@ -259,13 +259,13 @@ class World:
             for job in self.jobs.present()
             if job.spec.uses_task_dependencies
         }
-        inputs = (DueKind.FAULT, DueKind.COMMAND)  # the journal enters those again
+        inputs = (DueKind.FAULT, DueKind.COMMAND)  # the journal enters them again
         fields = iter(copy.pending)
         others = (Pending(*due) for due in zip(fields, map(DueKind, fields), fields, fields, strict=True))
         self.calendar.restore(copy.now_ms, self._ends(running), (due for due in others if due.kind not in inputs))
 
     def _find_tasks_on_nodes(self) -> list[int]:
-        """Note on the nodes what runs or prepares there, as the tasks say; returns the running tasks."""
+        """Rebuild the nodes' sets of running and preparing tasks from the tasks; return the running tasks."""
         tasks, nodes = self.tasks, self.nodes
         running = tasks.rows_in(RUNNING)
         for task in running:
@@ -282,9 +282,9 @@ class World:
         return running
 
     def _ends(self, running: list[int]) -> Iterator[tuple[int, int, int, int]]:
-        """When each of the running tasks will end, what orders them within a millisecond, the task, and its token."""
+        """Yield for each running task its end, its order within a millisecond, the task, and its token."""
         tasks = self.tasks
-        if self.gangs.tasks():  # what is due of these stands in the calendar
+        if self.gangs.tasks():  # their entries are among the others
             running = [task for task in running if task not in self.gangs]
         hot = [profile.hot for profile in tasks.profiles]
         profiles = map(tasks.profile.__getitem__, running)

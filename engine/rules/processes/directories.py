@@ -39,7 +39,7 @@ class FileEntry(NamedTuple):
 
     @property
     def is_directory(self) -> bool:
-        """Whether it is a directory."""
+        """True for a directory."""
         return self.text is None
 
 
