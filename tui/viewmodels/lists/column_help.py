@@ -53,7 +53,7 @@ _SAID = {
     "Resize errors": "why the pool has not got the nodes that are wanted",
     "Result": "success or failure, once it is completed",
     "Retries": "how often it was run again because it failed",
-    "Rule": "the rule of the behaviour that decided; the README of the engine says where it is",
+    "Rule": "the rule of the service behind the event; K shows what it says",
     "Running tasks": "task slots in use, of all slots of the node",
     "Runs": "how often it was started on this node; more than once after a retry, a reboot or a reimage",
     "Scheduling policy": "whether tasks are packed on few nodes or spread over many",
