@@ -106,7 +106,7 @@ class Account(Spec):
             hint = f"; did you mean {near[0]!r}?" if near else ""
             return f"the account has no application {reference.application_id!r}{hint}"
         if version is None and application.default_version is None:
-            return f"{application.id} has no default version, so one must be given"
+            return f"{application.id} has no default version, so one has to be named"
         if version is not None and version not in application.versions:
             return f"{application.id} has no version {version!r}; it has {', '.join(application.versions) or 'none'}"
         return Package(application, version or application.default_version or "")

@@ -50,7 +50,7 @@ def test_app_7_and_acc_5_an_account_has_limits():
     [
         ({"applicationId": "pricr"}, "the account has no application 'pricr'; did you mean 'pricer'?"),
         ({"applicationId": "x"}, "the account has no application 'x'"),
-        ({"applicationId": "pricer"}, "pricer has no default version, so one must be given"),
+        ({"applicationId": "pricer"}, "pricer has no default version, so one has to be named"),
         ({"applicationId": "Pricer", "version": "3"}, "pricer has no version '3'; it has 1, 2"),
         ({"applicationId": "empty", "version": "3"}, "empty has no version '3'; it has none"),
     ],
