@@ -44,7 +44,7 @@ def test_a_failed_start_task_is_listed():
     run_to(sim, seconds=READY_S + 20)
     model, lines = listed(sim)
     at = lines.index("! 4 nodes: start task failed since 08:00:56")
-    assert lines[at + 1] == "  no tasks come here: reboot or reimage"
+    assert lines[at + 1] == "  it gets no tasks: reboot or reimage"
     assert any("none runs" in each for each in lines)
     number = next(number for number, concern in enumerate(model.concerns) if concern.kind == "node")
     assert model.subjects(number) == [ItemRef("node", node) for node in range(4)]

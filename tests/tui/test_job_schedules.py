@@ -91,7 +91,7 @@ def test_a_schedule_that_is_gone_offers_nothing(session_at):
 def test_w_is_about_the_schedule_under_the_cursor(session_at):
     session = session_at(60 * HOUR_S, OVERRUN)
     (answer,) = answers_to(session, "job schedule", "nightly-risk", "schedules")
-    assert answer.question == "Why does job schedule nightly-risk make no job now?"
+    assert answer.question == "Why does job schedule nightly-risk create no job now?"
 
 
 def test_it_is_disabled_by_keys_and_enter_goes_to_its_job(dashboard_at):

@@ -24,7 +24,7 @@ LATER_S = 330
         (["3", "w"], "Why is n0 of pool shared running?"),
         (["4", "w"], "Why has job risk not ended?"),
         (["5", "w"], "Why did task deal-1 of job risk fail?"),
-        (["6", "w"], "Why is n1 barred from job risk?"),
+        (["6", "w"], "Why is n1 ineligible for job risk?"),
         (["9", "w"], "Why does pool shared have the nodes that it has?"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
@@ -34,7 +34,7 @@ def test_each_view_asks_its_question(dashboard_at, keys, question):
 
 
 def test_where_a_pool_has_no_nodes_it_says_why(dashboard_at):
-    assert contains(after(dashboard_at(5), "3", "w"), "Why is pool shared resizing?", "asked for, not there yet")
+    assert contains(after(dashboard_at(5), "3", "w"), "Why is pool shared resizing?", "requested, not allocated yet")
 
 
 def test_enter_goes_to_the_next_event(dashboard_at):
@@ -52,7 +52,7 @@ def test_y_copies_the_text_and_w_closes(dashboard_at):
         depths.append(len(app.screen_stack))
 
     drive(app, "6", "w", "y", look, "w", look)
-    assert app.clipboard.startswith("Why is n1 barred from job risk?\n✗ preparation")
+    assert app.clipboard.startswith("Why is n1 ineligible for job risk?\n✗ preparation")
     assert depths == [2, 1]
 
 

@@ -25,13 +25,13 @@ def test_as_84_the_first_evaluation_without_samples():
     sim = scaled("$TargetDedicatedNodes = 2")
     run_to(sim, seconds=15)
     assert why_targets_says(sim) == [
-        "Why does autoscale want 2 dedicated nodes in p?",
+        "Why does autoscale set 2 dedicated nodes for p?",
         "✓ pool state  active [AS-89]",
         "✓ evaluation  every PT5M, next at 08:05:00 [AS-83]",
         "✓ last one    at 08:00:00 [AS-67]",
         "✗ samples     none yet; the first at 08:00:30 [AS-52]",
-        "✓ targets     2 dedicated nodes, the first that it has set [AS-84]",
-        "Nodes that must go leave with requeue. [AS-40]",
+        "✓ targets     2 dedicated nodes, its first targets [AS-84]",
+        "Nodes leave with deallocation option requeue. [AS-40]",
         "Next: the pool's formula is evaluated at 08:05:00 [AS-84]",
     ]
 
@@ -42,11 +42,11 @@ def test_as_80_a_target_that_stays_and_one_that_changes():
     assert why_targets_says(sim)[4:7] == [
         "✓ samples     12 of each metric, one every 30 s since 08:00:30 [AS-52]",
         "✓ targets     2 dedicated nodes and 1 Spot node as before, so no resize began [AS-80]",
-        "It came to n = 2. [AS-68]",
+        "Its variables: n = 2. [AS-68]",
     ]
     run_to(sim, minutes=11)
     assert why_targets_says(sim)[5] == (
-        "✓ targets     1 dedicated node, before it 2 dedicated nodes and 1 Spot node [AS-80]"
+        "✓ targets     1 dedicated node, previously 2 dedicated nodes and 1 Spot node [AS-80]"
     )
 
 
@@ -62,8 +62,8 @@ def test_as_65_a_formula_that_fails_and_what_would_help():
         "$PendingTasks wanted 70%, received 8% [AS-65]"
     )
     assert said[5:8] == [
-        "✗ targets     left at no dedicated node [AS-80]",
-        "GetSample over a time needs 70 % of its samples if it does not say otherwise. [AS-51]",
+        "✗ targets     left at no dedicated nodes [AS-80]",
+        "By default GetSample over a time needs 70 % of its samples. [AS-51]",
         "2 of the last 2 evaluations failed. [AS-65]",
     ]
 
@@ -121,7 +121,7 @@ def test_as_84_a_task_without_a_node_and_its_job_wait_for_the_next_evaluation():
     run_to(sim, minutes=1)
     assert why_job_says(sim)[-1] == "Next: the pool's formula is evaluated at 08:05:00 [AS-84]"
     assert why_task_says(sim)[-3:] == [
-        "✗ a node with 1 free slot  0 of 0 qualify [SCHED-8]",
+        "✗ a node with 1 free slot  0 of 0 eligible [SCHED-8]",
         "It has been active since 08:00:00. [TASK-7]",
         "Next: the pool's formula is evaluated at 08:05:00 [AS-84]",
     ]

@@ -15,7 +15,7 @@ def test_js_2_before_the_first():
     sim = simulation(jobSchedules=[a_schedule(**window)])
     run_to(sim, minutes=5)
     assert why_schedule_says(sim) == [
-        "Why does job schedule s make no job now?",
+        "Why does job schedule s create no job now?",
         "✗ an occurrence is due  the next one at 09:00:00 [JS-4]",
         "✓ no active job         the one before has ended [JS-3]",
         "✓ quota                 1 of 300 active jobs and schedules [ACC-9]",
@@ -28,9 +28,9 @@ def test_js_3_an_occurrence_waits_for_the_job_before():
     sim = simulation(jobSchedules=[a_schedule(minutes=80, recurrenceInterval="PT1H", startWindow="PT30M")])
     run_to(sim, minutes=65)
     assert why_schedule_says(sim) == [
-        "Why does job schedule s make no job now?",
+        "Why does job schedule s create no job now?",
         "✓ an occurrence is due  since 09:00:00, until 09:30:00 [JS-3]",
-        "✗ no active job         s:job-1 is active since 08:00:00 [JS-3]",
+        "✗ no active job         s:job-1 has been active since 08:00:00 [JS-3]",
         "✓ quota                 2 of 300 active jobs and schedules [ACC-9]",
         "Next: task boss of job s:job-1 ends on n0 at 09:20:51 [TASK-7]",
     ]
@@ -41,13 +41,13 @@ def test_js_3_what_has_been_missed():
     run_to(sim, minutes=95)
     assert why_schedule_says(sim)[1:] == [
         "✗ an occurrence is due  the next one at 10:00:00 [JS-13]",
-        "✗ no active job         s:job-1 is active since 08:00:00 [JS-3]",
+        "✗ no active job         s:job-1 has been active since 08:00:00 [JS-3]",
         "✓ quota                 2 of 300 active jobs and schedules [ACC-9]",
-        "1 occurrence so far made no job: its time was over. [JS-3]",
+        "1 occurrence created no job before its start window ended. [JS-3]",
         "Next: the next job is due at 10:00:00 [JS-13]",
     ]
     run_to(sim, minutes=215)
-    assert "3 occurrences so far made no job: their time was over. [JS-3]" in why_schedule_says(sim)
+    assert "3 occurrences created no job before their start window ended. [JS-3]" in why_schedule_says(sim)
 
 
 def test_acc_9_short_of_quota():
@@ -55,7 +55,7 @@ def test_acc_9_short_of_quota():
     sim = simulation(a_job(), account=account, jobSchedules=[a_schedule()])
     run_to(sim, minutes=5)
     assert why_schedule_says(sim) == [
-        "Why does job schedule s make no job now?",
+        "Why does job schedule s create no job now?",
         "✓ an occurrence is due  since 08:00:00 [JS-3]",
         "✓ no active job         the one before has ended [JS-3]",
         "✗ quota                 2 of 2 active jobs and schedules [ACC-9]",
@@ -65,15 +65,15 @@ def test_acc_9_short_of_quota():
 def test_js_12_nobody_ends_its_jobs():
     sim = simulation(jobSchedules=[a_schedule(job={"poolInfo": {"poolId": "p"}}, recurrenceInterval="PT1H")])
     run_to(sim, minutes=5)
-    assert "Nothing in it ends its jobs: somebody must, or the first blocks the rest. [JS-12]" in why_schedule_says(sim)
-    assert "Until it has ended, job schedule s makes no other. [JS-3]" in why_job_says(sim, "s:job-1")
+    assert "Nothing ends its jobs. Until one ends, no other is created. [JS-12]" in why_schedule_says(sim)
+    assert "Job schedule s creates no other job until it ends. [JS-3]" in why_job_says(sim, "s:job-1")
 
 
 def test_jm_3_a_schedule_without_a_job_manager_is_taken_with_a_warning():
     job = {"poolInfo": {"poolId": "p"}, "onAllTasksComplete": "terminatejob"}
     sim = simulation(jobSchedules=[a_schedule(job=job, recurrenceInterval="PT1H")])
     run_to(sim, minutes=5)
-    told = "Its jobs have no job manager task: without tasks each is over at once. [JM-3]"
+    told = "Its jobs have no job manager task: without tasks each ends at once. [JM-3]"
     assert told in why_schedule_says(sim)
 
 
@@ -85,9 +85,9 @@ def test_js_13_disabled():
     assert why_schedule_says(sim) == [
         "Why is job schedule s disabled?",
         "✓ disabled  since 08:05:00 [JS-6]",
-        "No job is created until it is enabled. What is due meanwhile is skipped. [JS-13]",
-        "If it is enabled by then, the next job comes at 09:00:00. [JS-7]",
-        "s:job-1 goes on. [JS-6]",
+        "No job is created until it is enabled. Occurrences until then are skipped. [JS-13]",
+        "If enabled by then, it creates the next job at 09:00:00. [JS-7]",
+        "Job s:job-1 continues. [JS-6]",
     ]
 
 
@@ -100,14 +100,14 @@ def test_js_8_terminating_deleting_and_gone():
     run(sim, seconds=10)
     assert why_schedule_says(sim) == [
         "Why is job schedule s still terminating?",
-        "✓ shortest time in this state  over [TIME-19]",
-        "✗ its job has ended            1 job left, s:job-1 first [JS-8]",
+        "✓ minimum time in this state  over [TIME-19]",
+        "✗ its job has ended           1 job left, s:job-1 first [JS-8]",
         "Next: release ends on n0 at 08:06:01 [REL-6]",
     ]
     run(sim, minutes=2)
     assert why_schedule_says(sim) == [
         "Why has job schedule s ended?",
-        "✓ ended  at 08:06:01, after 1 job [JS-7]",
+        "✓ ended  at 08:06:01, with 1 job created [JS-7]",
         "It was terminated. [JS-8]",
     ]
     do(sim, "deleteJobSchedule", jobScheduleId="s")
@@ -126,6 +126,6 @@ def test_js_4_and_5_completed():
         run_to_end(sim)
         told.append(why_schedule_says(sim)[2])
     assert told == [
-        "It was for one job, which has ended. [JS-4]",
+        "It was for one job, and that has ended. [JS-4]",
         "No job is created after 09:30:00, and none is left. [JS-5]",
     ]

@@ -25,8 +25,8 @@ def test_job_7_all_tasks_are_completed_and_the_job_goes_on():
         "✗ onAllTasksComplete     noaction [JOB-7]",
         "✓ tasks                  1 of 1 completed [JOB-7]",
         "✓ nodes that take tasks  1 of 1 in pool p [SCHED-8]",
-        "Nothing ends it but a user, or its time limit. [JOB-7]",
-        "Next: the job's time is over at 08:10:00 [JOB-9]",
+        "Only a user or its time limit ends it. [JOB-7]",
+        "Next: the job's time limit is reached at 08:10:00 [JOB-9]",
     ]
 
 
@@ -38,9 +38,9 @@ def test_prep_11_barred_everywhere():
         "✓ onAllTasksComplete     terminatejob [JOB-7]",
         "✗ tasks                  0 of 1 completed; 1 active, 0 preparing, 0 running [JOB-7]",
         "✓ nodes that take tasks  1 of 1 in pool p [SCHED-8]",
-        "✗ barred nodes           1 of 1: preparation failed there for good [PREP-11]",
-        "     1 node barred: preparation failed there, until it is reimaged [PREP-9]",
-        "Next: nothing by itself, somebody has to act [JOB-8]",
+        "✗ ineligible nodes       1 of 1: preparation failed there for good [PREP-11]",
+        "     1 node ineligible until reimaged: preparation failed there [PREP-9]",
+        "Next: nothing by itself, a user has to act [JOB-8]",
     ]
 
 
@@ -53,7 +53,7 @@ def test_job_8_what_can_never_run():
     run_to(sim, minutes=3)
     assert why_job_says(sim)[4:6] == [
         "✗ dependencies           1 task waiting for others [JOB-8]",
-        "✗ size                   1 task larger than a node, never to run [SCHED-10]",
+        "✗ size                   1 task too large for any node [SCHED-10]",
     ]
 
 
@@ -63,8 +63,8 @@ def test_disabling_disabled():
     do(sim, "disableJob", jobId="j", disableTasks="wait")
     assert why_job_says(sim) == [
         "Why is job j disabling?",
-        "✗ shortest time in this state  not over yet [TIME-19]",
-        "✗ tasks on nodes               1 preparing or running [JOB-11]",
+        "✗ minimum time in this state  not over yet [TIME-19]",
+        "✗ tasks on nodes              1 preparing or running [JOB-11]",
         "Next: the job can be disabled at 08:01:02 [TIME-19]",
     ]
     run(sim, seconds=3)
@@ -72,8 +72,8 @@ def test_disabling_disabled():
     run(sim, minutes=1)
     assert why_job_says(sim) == [
         "Why is job j disabled?",
-        "Nothing of it runs until it is enabled. [JOB-12]",
-        "Next: nothing by itself, somebody has to act [JOB-12]",
+        "None of its tasks runs until it is enabled. [JOB-12]",
+        "Next: nothing by itself, a user has to act [JOB-12]",
     ]
 
 
@@ -86,28 +86,28 @@ def test_which_release_tasks_hold_a_job():
     run(sim, seconds=5)
     assert why_job_says(sim) == [
         "Why is job j still terminating?",
-        "✓ running tasks                ended [JOB-15]",
-        "✓ shortest time in this state  over [TIME-19]",
-        "✗ release tasks                4 open [REL-6]",
+        "✓ running tasks               ended [JOB-15]",
+        "✓ minimum time in this state  over [TIME-19]",
+        "✗ release tasks               4 open [REL-6]",
         "     2 release tasks running; soonest n0 at 08:01:31 [REL-6]",
         "     1 release task waiting for a node that is rebooting; soonest n1 at 08:02:10 [REL-13]",
         "     1 release task waiting for a node that is unusable; soonest n2 at 08:16:10 [REL-13]",
-        "It was ended: UserTerminate. [JOB-10]",
-        "It is held by n0, n1, n2, n3. [REL-6]",
-        "The last release task that runs now ends on n3 at 08:01:31. [REL-6]",
+        "Terminate reason: UserTerminate. [JOB-10]",
+        "It waits for n0, n1, n2, n3. [REL-6]",
+        "The last running release task ends on n3 at 08:01:31. [REL-6]",
         "Next: release ends on n0 at 08:01:31 [REL-6]",
     ]
     assert why_node_says(sim)[-2:] == [
-        "Release of job j is running here; it takes no slot. [REL-11]",
+        "Release of job j is running here; it uses no slot. [REL-11]",
         "Next: release of job j ends at 08:01:31 [REL-7]",
     ]
     run(sim, minutes=5)
-    assert why_job_says(sim)[-1] == "Next: n2 is given up at 08:16:10 [REL-13]"
+    assert why_job_says(sim)[-1] == "Next: the wait for n2 ends at 08:16:10 [REL-13]"
     run_to_end(sim)
     assert why_job_says(sim) == [
         "Why has job j ended?",
         "✓ ended  UserTerminate at 08:16:10 [JOB-10]",
-        "What is active stays so for ever. [JOB-15]",
+        "Tasks that are active stay active. [JOB-15]",
     ]
 
 
@@ -115,5 +115,5 @@ def test_job_18_forced():
     sim = simulation(a_job(prep=a_line(1), release=a_line(20)))
     run_to(sim, seconds=70)
     do(sim, "terminateJob", jobId="j", force=True)
-    assert why_job_says(sim)[3] == "✓ release tasks                1 open, not waited for: forced [JOB-18]"
+    assert why_job_says(sim)[3] == "✓ release tasks               1 open, not waited for: forced [JOB-18]"
     assert why_job_says(sim)[-1] == "Next: the job can be completed at 08:01:12 [TIME-19]"

@@ -11,8 +11,8 @@ def test_a_node_for_each_reason():
         "Why is n0 of pool p idle?",
         "✓ state       idle since 08:01:01 [NODE-8]",
         "✓ scheduling  enabled [NODE-7]",
-        "✓ slots       1 of 1 free; no task running [SCHED-10]",
-        "✗ job j       barred: preparation failed here, until it is reimaged [PREP-9]",
+        "✓ slots       1 of 1 free; no tasks running [SCHED-10]",
+        "✗ job j       ineligible until reimaged: preparation failed here [PREP-9]",
     ]
     assert why_node_says(sim, 1) == [
         "Why is n1 of pool p rebooting?",
@@ -24,16 +24,16 @@ def test_a_node_for_each_reason():
         "Why is n2 of pool p offline?",
         "✗ state       offline since 08:01:10 [NODE-8]",
         "✗ scheduling  disabled [NODE-7]",
-        "Enable its scheduling to let tasks come. [NOP-6]",
-        "Next: nothing by itself, somebody has to act [NOP-6]",
+        "Enable its scheduling to assign tasks to it. [NOP-6]",
+        "Next: nothing by itself, a user has to act [NOP-6]",
     ]
     assert why_node_says(sim, 3) == [
         "Why is n3 of pool p unusable?",
         "✗ state       unusable since 08:01:10 [NODE-8]",
         "✓ scheduling  enabled [NODE-7]",
         "✗ error       DiskFull: The node has not enough free disk space. [NODE-12]",
-        "Delete jobs or tasks whose directories are on it, then reboot it; or reimage it. [NODE-15]",
-        "Next: nothing by itself, somebody has to act [NODE-13]",
+        "Delete jobs or tasks with files on it, then reboot it; or reimage it. [NODE-15]",
+        "Next: nothing by itself, a user has to act [NODE-13]",
     ]
     assert why_node_says(sim, 4)[-1] == "Next: n4 is no longer unknown at 08:03:10 [NODE-9]"
     assert why_node_says(sim, 5) == [
@@ -42,7 +42,7 @@ def test_a_node_for_each_reason():
         "✓ scheduling  enabled [NODE-7]",
         "✗ operation   reboot when its tasks have ended [NOP-3]",
         "✗ slots       0 of 1 free; 1 task running [SCHED-10]",
-        "✗ job j       7 tasks waiting, each for 1 or more slots [SCHED-10]",
+        "✗ job j       7 tasks waiting, each needs 1 or more slots [SCHED-10]",
         "Next: a task ends on n5 at 08:02:02 [TASK-7]",
     ]
 
@@ -55,8 +55,8 @@ def test_spot_7_a_node_whose_vm_will_be_taken_back():
         "Why is n0 of pool p idle?",
         "✓ state       idle since 08:00:50 [NODE-8]",
         "✓ scheduling  enabled [NODE-7]",
-        "✗ eviction    its VM is taken back at 08:01:40 [SPOT-7]",
-        "✓ slots       1 of 1 free; no task running [SCHED-10]",
+        "✗ eviction    its VM is reclaimed at 08:01:40 [SPOT-7]",
+        "✓ slots       1 of 1 free; no tasks running [SCHED-10]",
         "No job uses the pool. [NODE-9]",
         "Next: n0 is preempted at 08:01:40 [SPOT-3]",
     ]
@@ -70,7 +70,7 @@ def test_an_idle_node_by_job():
         "Why is n1 of pool p idle?",
         "✓ state       idle since 08:00:50 [NODE-8]",
         "✓ scheduling  enabled [NODE-7]",
-        "✓ slots       1 of 1 free; no task running [SCHED-10]",
+        "✓ slots       1 of 1 free; no tasks running [SCHED-10]",
         "✗ job j       at its limit of 1 parallel task [JOB-2]",
         "✗ job k       no task waits: 0 active, 0 preparing or running [SCHED-7]",
         "Next: task t1 of job j ends on n0 at 08:01:51 [TASK-7]",
@@ -81,7 +81,7 @@ def test_the_start_task():
     sim = simulation(pool=a_pool(startTask=a_line(20, exit_code=2, maxTaskRetryCount=1)))
     run_to(sim, seconds=60)
     assert why_node_says(sim)[-2:] == [
-        "✗ start task  running since 08:00:50, retried 0 times [START-4]",
+        "✗ start task  running since 08:00:50, retry count 0 [START-4]",
         "Next: n0 is no longer waitingforstarttask at 08:01:11 [START-4]",
     ]
     run_to(sim, minutes=3)
@@ -89,9 +89,9 @@ def test_the_start_task():
         "Why is n0 of pool p starttaskfailed?",
         "✗ state       starttaskfailed since 08:01:32 [NODE-8]",
         "✓ scheduling  enabled [NODE-7]",
-        "✗ start task  failed with exit code 2, retried 1 times [START-4]",
+        "✗ start task  failed with exit code 2, retry count 1 [START-4]",
         "Reboot, reimage or remove it. [START-6]",
-        "Next: nothing by itself, somebody has to act [START-6]",
+        "Next: nothing by itself, a user has to act [START-6]",
     ]
 
 
@@ -105,14 +105,14 @@ def test_a_node_that_is_gone():
 
 def test_prep_9_barred():
     assert why_preparation_says(broken_pool(), 0) == [
-        "Why is n0 barred from job j?",
+        "Why is n0 ineligible for job j?",
         "✗ preparation           failed with exit code 3 at 08:01:01, FailureExitCode [PREP-5]",
-        "✗ next task of the job  does not come here [PREP-9]",
-        "A task of the job was assigned to the node, where it had not run before. [PREP-3]",
+        "✗ next task of the job  is not assigned here [PREP-9]",
+        "The job's first task on the node was assigned. [PREP-3]",
         "0 of 0 retries were used; then the failure is final. [PREP-12]",
-        "No task of the job comes here until the node is reimaged or replaced. [PREP-9]",
+        "The job gets no task here until the node is reimaged. [PREP-9]",
         "A reboot does not help. [PREP-17]",
-        "Next: nothing by itself, somebody has to act [PREP-9]",
+        "Next: nothing by itself, a user has to act [PREP-9]",
     ]
 
 
@@ -128,7 +128,7 @@ def test_prep_16_again_after_a_reboot():
         "Why is preparation of job j running again on n1?",
         "✗ preparation           running since 08:02:20, run 2 [PREP-5]",
         "✓ next task of the job  waits for the preparation [PREP-6]",
-        "The node was rebooted after a success, and the job asks for another run then. [PREP-16]",
+        "The node rebooted after a success, and the job requires another run. [PREP-16]",
         "1 task of the job waits for it here. [PREP-6]",
         "Next: preparation ends on n1 at 08:02:31 [PREP-5]",
     ]
@@ -146,8 +146,8 @@ def test_prep_16_not_again_if_the_job_says_so():
     do(sim, "rebootNode", poolId="p", nodeId=node(sim).id)
     assert why_preparation_says(sim)[2:] == [
         "✓ next task of the job  runs at once [PREP-7]",
-        "A task of the job was assigned to the node, where it had not run before. [PREP-3]",
-        "It stays valid after a reboot, as the job says. [PREP-16]",
+        "The job's first task on the node was assigned. [PREP-3]",
+        "By the job's settings it stays valid after a reboot. [PREP-16]",
     ]
 
 
@@ -159,8 +159,8 @@ def test_prep_13_a_failure_without_influence():
     assert why_preparation_says(sim)[1:] == [
         "✗ preparation           failed with exit code 1 at 08:01:01, FailureExitCode [PREP-5]",
         "✓ next task of the job  runs at once [PREP-13]",
-        "A task of the job was assigned to the node, where it had not run before. [PREP-3]",
-        "The failure has no influence: the job does not wait for success. [PREP-13]",
+        "The job's first task on the node was assigned. [PREP-3]",
+        "The failure has no effect: the job does not wait for success. [PREP-13]",
     ]
 
 
@@ -174,7 +174,7 @@ def test_prep_3_it_has_not_run_here():
         "✗ node takes tasks          starting, scheduling enabled [SCHED-8]",
         "✓ free slots                1 of 1 [SCHED-10]",
         "✓ waiting tasks of the job  1 [PREP-3]",
-        "It runs only where a task of the job has been assigned. [PREP-3]",
+        "It runs only where a task of the job is assigned. [PREP-3]",
         "Next: n1 is no longer starting at 08:00:50 [NODE-9]",
     ]
     run_to(sim, seconds=60)

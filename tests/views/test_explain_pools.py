@@ -22,14 +22,14 @@ def test_rsz_5_a_node_that_waits_for_its_tasks():
         "✗ allocation state  resizing since 08:01:10 [RSZ-2]",
         "✗ dedicated nodes   2 of 1 [RSZ-2]",
         "     1 node to leave when its tasks have ended (taskcompletion); soonest n0 at 08:01:51 [RSZ-5]",
-        "No other resize is taken until it is steady. [RSZ-1]",
+        "No other resize is accepted until it is steady. [RSZ-1]",
         "Next: the last task on n0 ends at 08:01:51 [RSZ-5]",
     ]
     run_to(sim, seconds=115)
     assert why_pool_says(sim)[4:] == [
         "     1 node leaving the pool; soonest n0 at 08:02:11 [RSZ-7]",
-        "No other resize is taken until it is steady. [RSZ-1]",
-        "Next: n0 has left at 08:02:11 [RSZ-7]",
+        "No other resize is accepted until it is steady. [RSZ-1]",
+        "Next: n0 leaves the pool at 08:02:11 [RSZ-7]",
     ]
     run_to(sim, minutes=4)
     assert why_pool_says(sim) == [
@@ -50,15 +50,15 @@ def test_acc_8_quota():
         "✗ allocation state  resizing since 08:01:00 [RSZ-2]",
         "✗ dedicated nodes   1 of 5 [RSZ-2]",
         "✗ resize error      AccountCoreQuotaReached: 2 of 6 dedicated cores are in use [RSZ-12]",
-        "     2 dedicated nodes asked for, not there yet; soonest one at 08:01:10 [RSZ-2]",
-        "No other resize is taken until it is steady. [RSZ-1]",
-        "Next: a dedicated node comes at 08:01:10 [RSZ-2]",
+        "     2 dedicated nodes requested, not allocated yet; soonest one at 08:01:10 [RSZ-2]",
+        "No other resize is accepted until it is steady. [RSZ-1]",
+        "Next: a dedicated node is allocated at 08:01:10 [RSZ-2]",
     ]
     run(sim, minutes=1)
     assert why_pool_says(sim)[-3:] == [
-        "0 of 2 dedicated nodes could be had now: AccountCoreQuotaReached: 6 of 6 dedicated cores are in use. [ACC-8]",
-        "A steady pool is not topped up by itself: resize it again. [RSZ-14]",
-        "Next: nothing by itself, somebody has to act [RSZ-14]",
+        "0 of 2 dedicated nodes available now: AccountCoreQuotaReached: 6 of 6 dedicated cores are in use. [ACC-8]",
+        "A steady pool does not refill itself: resize it again. [RSZ-14]",
+        "Next: nothing by itself, a user has to act [RSZ-14]",
     ]
 
 
@@ -72,11 +72,11 @@ def test_rsz_10_deletion():
         "✓ allocation state  steady since 08:00:10 [RSZ-2]",
         "✗ dedicated nodes   1 of 0 [RSZ-2]",
         "     1 node leaving the pool; soonest n0 at 08:01:20 [RSZ-7]",
-        "It disappears with its last node. [RSZ-10]",
-        "Next: n0 has left at 08:01:20 [RSZ-7]",
+        "Its deletion ends with its last node. [RSZ-10]",
+        "Next: n0 leaves the pool at 08:01:20 [RSZ-7]",
     ]
     run(sim, minutes=1)
-    assert why_pool_says(sim) == ["Where is pool p?", "It was deleted; it was gone at 08:01:20. [RSZ-10]"]
+    assert why_pool_says(sim) == ["Where is pool p?", "It has been deleted, at 08:01:20. [RSZ-10]"]
 
 
 def test_spot_5_a_preempted_node_is_sought():
@@ -89,8 +89,8 @@ def test_spot_5_a_preempted_node_is_sought():
         "✓ allocation state  steady since 08:00:10 [RSZ-2]",
         "✗ Spot nodes        1 of 2 [RSZ-2]",
         "     1 Spot node preempted; soonest n0 at 08:06:40 [SPOT-3]",
-        "1 of 1 Spot node could be had now. [ACC-8]",
-        "Next: Batch tries to get Spot nodes at 08:06:40 [SPOT-5]",
+        "1 of 1 Spot node available now. [ACC-8]",
+        "Next: Batch tries to allocate Spot nodes at 08:06:40 [SPOT-5]",
     ]
 
 
@@ -104,9 +104,9 @@ def test_net_3_a_subnet_that_is_full():
         "✓ allocation state  steady since 08:00:10 [RSZ-2]",
         "✗ dedicated nodes   1 of 3 [RSZ-2]",
         "✗ resize error      AllocationFailed: the subnet has not enough free addresses [RSZ-12]",
-        "0 of 2 dedicated nodes could be had now: AllocationFailed: the subnet has not enough free addresses. [ACC-8]",
-        "A steady pool is not topped up by itself: resize it again. [RSZ-14]",
-        "Next: nothing by itself, somebody has to act [RSZ-14]",
+        "0 of 2 dedicated nodes available now: AllocationFailed: the subnet has not enough free addresses. [ACC-8]",
+        "A steady pool does not refill itself: resize it again. [RSZ-14]",
+        "Next: nothing by itself, a user has to act [RSZ-14]",
     ]
 
 
@@ -125,8 +125,8 @@ def test_net_4_what_the_service_cannot_see_is_said():
         "Next: n0 is no longer unusable at 08:30:20 [NODE-13]",
     ]
     run_to(sim, minutes=60)
-    last = "Batch could not recover it and leaves it alone: the pool needs another subnet. [NODE-14]"
-    assert why_node_says(sim)[-2:] == [last, "Next: nothing by itself, somebody has to act [NODE-13]"]
+    last = "Batch could not recover it: the pool needs another subnet. [NODE-14]"
+    assert why_node_says(sim)[-2:] == [last, "Next: nothing by itself, a user has to act [NODE-13]"]
 
 
 def test_looking_changes_nothing_and_does_not_look_at_all_tasks():

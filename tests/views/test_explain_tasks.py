@@ -27,19 +27,19 @@ def test_every_node_by_its_reason():
         "✓ dependencies             none [DEP-4]",
         "✓ job parallel limit       not set [SCHED-7]",
         "✗ turn in the job          t1 is first of 7 [SCHED-6]",
-        "✗ a node with 1 free slot  0 of 6 qualify [SCHED-8]",
-        "     1 node barred: preparation failed there, until it is reimaged [PREP-9]",
+        "✗ a node with 1 free slot  0 of 6 eligible [SCHED-8]",
+        "     1 node ineligible until reimaged: preparation failed there [PREP-9]",
         "     1 node rebooting; soonest n1 at 08:02:10 [NOP-3]",
         "     1 node scheduling disabled [NOP-6]",
         "     1 node unusable: no recovery is expected [NODE-13]",
         "     1 node out of contact; soonest n4 at 08:03:10 [NODE-9]",
-        "     1 node taking no new tasks, to reboot when its tasks have ended [NOP-3]",
+        "     1 node taking no new tasks: reboot follows when its tasks have ended [NOP-3]",
         "It has been active since 08:00:00. [TASK-7]",
         "Next: n1 is no longer rebooting at 08:02:10 [NOP-3]",
     ]
 
 
-def test_the_nodes_that_qualify_are_those_among_which_the_scheduler_chooses():
+def test_the_nodes_that_eligible_are_those_among_which_the_scheduler_chooses():
     sim = broken_pool()
     world = sim.world
     job, task = world.jobs.find("j"), task_row(sim, "t9")
@@ -60,7 +60,7 @@ def test_a_full_node_and_one_that_prepares():
     run_to(sim, seconds=52)
     assert why_task_says(sim, "t2")[5:] == [
         "✓ turn in the job          first of 5 [SCHED-6]",
-        "✗ a node with 1 free slot  0 of 4 qualify [SCHED-8]",
+        "✗ a node with 1 free slot  0 of 4 eligible [SCHED-8]",
         "     3 nodes without a free slot: other jobs use them; soonest n0 at 08:01:51 [SCHED-10]",
         "     1 node preparing for this job; soonest n3 at 08:01:01 [PREP-6]",
         "It has been active since 08:00:00. [TASK-7]",
@@ -84,7 +84,7 @@ def test_nobody_has_seen_it_yet():
         "✗ known to the scheduler   at 08:00:01 [TIME-9]",
         "✓ dependencies             none [DEP-4]",
         "✓ job parallel limit       not set [SCHED-7]",
-        "✗ a node with 1 free slot  0 of 0 qualify [SCHED-8]",
+        "✗ a node with 1 free slot  0 of 0 eligible [SCHED-8]",
         "It has been active since 08:00:00. [TASK-7]",
         "Next: the scheduler sees the task at 08:00:01 [TIME-9]",
     ]
@@ -94,8 +94,8 @@ def test_a_job_of_higher_priority_and_a_pool_that_grows():
     sim = simulation(a_job(), a_job("k", priority=10))
     run_to(sim, seconds=5)
     assert why_task_says(sim)[-2:] == [
-        "1 job of higher priority on the pool: first k. [SCHED-2]",
-        "Next: a new node comes to pool p at 08:00:10 [RSZ-2]",
+        "1 job with higher priority in the pool, first k. [SCHED-2]",
+        "Next: a new node joins pool p at 08:00:10 [RSZ-2]",
     ]
 
 
@@ -105,7 +105,7 @@ def test_dependencies():
     sim = simulation(a_job(tasks=tasks, usesTaskDependencies=True), pool=a_pool(nodes=2))
     run_to(sim, seconds=55)
     lines = why_task_says(sim, "c")
-    waits = "waits for a (running), b (running), zz (does not exist), 3 numbers of its ranges [DEP-5]"
+    waits = "waits for a (running), b (running), zz (does not exist), 3 ids in its ranges [DEP-5]"
     assert lines[3] == f"✗ dependencies             {waits}"
     assert lines[-1] == "Next: task a of job j ends on n0 at 08:01:51 [TASK-7]"
     run_to(sim, minutes=5)
@@ -113,11 +113,11 @@ def test_dependencies():
         "Why is task c of job j waiting?",
         "✓ job state                active [SCHED-7]",
         "✓ job pool                 p, allocation state steady [SCHED-7]",
-        "✗ dependencies             waits for b (failed), zz (does not exist), 2 numbers of its ranges [DEP-5]",
+        "✗ dependencies             waits for b (failed), zz (does not exist), 2 ids in its ranges [DEP-5]",
         "✓ job parallel limit       not set [SCHED-7]",
-        "✓ a node with 1 free slot  2 of 2 qualify [SCHED-8]",
+        "✓ a node with 1 free slot  2 of 2 eligible [SCHED-8]",
         "It has been active since 08:00:00. [TASK-7]",
-        "Next: nothing by itself, somebody has to act [DEP-5]",
+        "Next: nothing by itself, a user has to act [DEP-5]",
     ]
     assert why_task_says(sim, "b") == [
         "Why did task b of job j fail?",
@@ -134,7 +134,7 @@ def test_the_parallel_limit_of_the_job():
     assert why_task_says(sim, "t2")[4:] == [
         "✗ job parallel limit       1 of 1 preparing or running [SCHED-7]",
         "✓ turn in the job          first of 2 [SCHED-6]",
-        "✓ a node with 1 free slot  1 of 2 qualify [SCHED-8]",
+        "✓ a node with 1 free slot  1 of 2 eligible [SCHED-8]",
         "     1 node without a free slot; soonest n0 at 08:01:51 [SCHED-10]",
         "It has been active since 08:00:00. [TASK-7]",
         "Next: task t1 of job j ends on n0 at 08:01:51 [TASK-7]",
@@ -146,7 +146,7 @@ def test_several_slots_come_free_when_enough_tasks_have_ended():
     sim = simulation(a_job(tasks=tasks), pool=a_pool(taskSlotsPerNode=2))
     run_to(sim, seconds=55)
     assert why_task_says(sim, "big")[-4:] == [
-        "✗ a node with 2 free slots  0 of 1 qualify [SCHED-8]",
+        "✗ a node with 2 free slots  0 of 1 eligible [SCHED-8]",
         "     1 node with fewer than 2 free slots; soonest n0 at 08:02:21 [SCHED-10]",
         "It has been active since 08:00:00. [TASK-7]",
         "Next: task s2 of job j ends on n0 at 08:02:21 [SCHED-15]",
@@ -168,14 +168,14 @@ def test_no_pool_and_a_job_that_is_not_active():
         "✓ job parallel limit  not set [SCHED-7]",
         "✓ turn in the job     first of 1 [SCHED-6]",
         "It has been active since 08:00:00. [TASK-7]",
-        "Next: nothing by itself, somebody has to act [POOL-18]",
+        "Next: nothing by itself, a user has to act [POOL-18]",
     ]
     do(sim, "disableJob", jobId="j", disableTasks="requeue")
     run(sim, seconds=3)
     lines = why_task_says(sim)
     assert (lines[1], lines[-2]) == (
         "✗ job state           disabled [SCHED-7]",
-        "Enable the job to let its tasks run. [JOB-12]",
+        "Enable the job to run its tasks. [JOB-12]",
     )
     do(sim, "enableJob", jobId="j")
     assert why_task_says(sim)[-1] == "Next: job j is active again at 08:00:08 [TIME-19]"
@@ -184,9 +184,9 @@ def test_no_pool_and_a_job_that_is_not_active():
     lines = why_task_says(sim)
     assert lines[1:3] == [
         "✗ job state           completed [SCHED-7]",
-        "✗ job pool            left when the job ended [JOB-15]",
+        "✗ job pool            none since the job ended [JOB-15]",
     ]
-    assert lines[-1] == "Tasks that are active when their job ends stay so for ever. [JOB-15]"
+    assert lines[-1] == "Tasks that are active when their job ends stay active. [JOB-15]"
 
 
 def test_a_task_that_runs_again():

@@ -162,7 +162,7 @@ def test_pool_15_a_node_is_behind_until_it_boots():
     assert not is_behind(sim.world, node_row(sim))  # the same version, only named
     do(sim, "updatePool", poolId="p", applicationPackageReferences=[PRICER | {"version": "1"}])
     assert is_behind(sim.world, node_row(sim))
-    assert "1 node of it booted before" in said(why_pool(sim.world, sim.world.pools.find("p")))
+    assert "1 node must reboot to get" in said(why_pool(sim.world, sim.world.pools.find("p")))
     assert "APP-5" in said(why_node(sim.world, node_row(sim)))
 
 
@@ -215,7 +215,7 @@ def test_app_4_and_file_13_an_unusable_node_says_what_is_missing_and_what_to_do(
     sim = Simulation(scenario(pool=a_pool(**reference), account=ACCOUNT, simulate=simulate))
     run_to_end(sim)
     text = said(why_node(sim.world, node_row(sim)))
-    assert f"A reboot tries again, once it can be had. [{rule}]" in text
+    assert f"Reboot the node when it is available again. [{rule}]" in text
     assert storage in text
 
 
@@ -232,7 +232,7 @@ def test_task_7_a_running_task_says_until_when_it_waits_for_what_it_needs():
     sim = a_run(a_job(tasks=[a_task(resourceFiles=[BLOB])]))
     run_to(sim, seconds=READY_S + 5)
     text = said(why_task(sim.world, task_row(sim), sim.now_ms))
-    assert "is brought to the node until 08:01:10 [TASK-7]" in text
+    assert "downloading until 08:01:10 [TASK-7]" in text
     assert "Next: its command starts at 08:01:10 [TASK-7]" in text
     run_to(sim, seconds=READY_S + 25)
     assert "Next: it ends at" in said(why_task(sim.world, task_row(sim), sim.now_ms))
@@ -241,18 +241,18 @@ def test_task_7_a_running_task_says_until_when_it_waits_for_what_it_needs():
 def test_prep_6_a_preparing_task_says_that_preparation_downloads():
     sim = a_run(a_job(prep=a_line(5, resourceFiles=[BLOB])))
     run_to(sim, seconds=READY_S + 5)
-    assert "is brought to the node until 08:01:10 [TASK-7]" in said(why_task(sim.world, task_row(sim), sim.now_ms))
+    assert "downloading until 08:01:10 [TASK-7]" in said(why_task(sim.world, task_row(sim), sim.now_ms))
 
 
 def test_prep_12_preparation_says_that_it_downloads_or_cannot():
     sim = a_run(a_job(prep=a_line(5, resourceFiles=[BLOB])))
     run_to(sim, seconds=READY_S + 5)
     text = said(why_preparation(sim.world, sim.world.jobs.find("j"), node_row(sim)))
-    assert "It downloads first: all is on the node at 08:01:10. [TASK-6]" in text
+    assert "It downloads first, until 08:01:10. [TASK-6]" in text
     sim = a_run(a_job(prep=a_line(5, userIdentity={"username": "bob"})))
     run_to(sim, seconds=READY_S)
     text = said(why_preparation(sim.world, sim.world.jobs.find("j"), node_row(sim)))
-    assert "Something that it needs cannot be had. [PREP-12]" in text
+    assert "Something that it needs is not available. [PREP-12]" in text
 
 
 @pytest.mark.parametrize(
@@ -267,6 +267,6 @@ def test_app_4_user_2_and_cont_1_a_task_that_cannot_start_says_why(task, rule):
     sim = a_run(a_job(tasks=[a_task(**task)]))
     run_to(sim, seconds=READY_S)
     assert f"[{rule}]" in said(why_task(sim.world, task_row(sim), sim.now_ms))
-    assert "cannot be had" in said(why_task(sim.world, task_row(sim), sim.now_ms))
+    assert "not available" in said(why_task(sim.world, task_row(sim), sim.now_ms))
     run_to_end(sim)
     assert f"[{rule}]" in said(why_task(sim.world, task_row(sim), sim.now_ms))

@@ -12,7 +12,7 @@ from engine.views.explain.questions import explain
 from tests.builders import a_job, a_line, a_pool, a_task, do, node_row, run, run_to, simulation, some_tasks, task_row
 
 RULE = re.compile(r"\[[A-Z]+-\d+\]$")
-NOTHING = "Next: nothing by itself, somebody has to act"
+NOTHING = "Next: nothing by itself, a user has to act"
 FORMULA = "$TargetDedicatedNodes = 2;"
 
 
@@ -45,7 +45,7 @@ def test_why_is_this_task_waiting():
     sim = simulation(a_job(tasks=2), a_job("k", tasks=1), pool=a_pool(nodes=2))
     run_to(sim, seconds=60)
     lines = of_task(sim, "t2")["Why is task t2 of job j waiting?"]
-    assert "✗ a node with 1 free slot  0 of 2 qualify [SCHED-8]" in lines
+    assert "✗ a node with 1 free slot  0 of 2 eligible [SCHED-8]" in lines
     assert "     1 node without a free slot: other jobs use them; soonest n1 at 08:01:51 [SCHED-10]" in lines
     assert "     1 node without a free slot; soonest n0 at 08:01:51 [SCHED-10]" in lines
     assert "It has been active since 08:00:00. [TASK-7]" in lines
@@ -58,7 +58,7 @@ def test_why_did_it_go_to_this_node():
     first = of_task(sim, "t1")["Why did task t1 of job j go to n0?"]
     assert first[:2] == [
         "✓ slots     it takes 1 of 2 [SCHED-10]",
-        "✗ prepared  not yet: the task waits for it there [PREP-6]",
+        "✗ prepared  not yet: the task waits there [PREP-6]",
     ]
     assert first[-1] == "Next: preparation ends on n0 at 08:01:01 [PREP-7]"
     run_to(sim, seconds=70)
@@ -67,7 +67,7 @@ def test_why_did_it_go_to_this_node():
     run_to(sim, seconds=150)
     later = of_task(sim, "t3")["Why did task t3 of job j go to n0?"]
     assert later[1] == "✓ prepared  since 08:01:01 [SCHED-9]"
-    assert later[2].startswith("Spread: the node with the most free slots")
+    assert later[2].startswith("Spread prefers most free slots")
     assert later[-1].startswith("Next: it ends at ")
 
 
@@ -81,7 +81,7 @@ def test_why_did_it_go_to_the_node_that_it_asked_for():
     assert "✓ affinity  this node [SCHED-13]" in of_task(sim, "a")["Why did task a of job j go to n1?"]
     elsewhere = of_task(sim, "b")["Why did task b of job j go to n0?"]
     assert "✗ affinity  another node, which had no room [SCHED-13]" in elsewhere
-    assert elsewhere[-2].startswith("Pack: ")
+    assert elsewhere[-2].startswith("Pack prefers ")
 
 
 def test_why_did_it_fail_and_why_is_it_retried():
@@ -104,7 +104,7 @@ def test_who_makes_a_task_run_again():
     do(sim, "failNode", poolId="p", node=1, state="unusable", **{"for": "PT1M"})
     requeued, lost = (of_task(sim, task)[f"Why does task {task} of job j run again?"] for task in ("t1", "t2"))
     assert requeued[0] == "✓ requeues  1 by commands on its node, pool or job, the last at 08:01:00 [RETRY-6]"
-    assert lost[0] == "✓ service retries  1 by the service, whose node or VM was lost [RETRY-7]"
+    assert lost[0] == "✓ service retries  1 by the service after it lost a node or VM [RETRY-7]"
     assert requeued[-1] == "Next: n0 is no longer rebooting at 08:02:00 [NOP-3]"
 
 
@@ -116,7 +116,7 @@ def test_why_is_this_node_idle_not_used_unusable():
     idle = of_node(sim, 0)
     assert list(idle) == ["Why is n0 of pool p running?"]
     unused = of_node(sim, 1)["Why is n1 of pool p offline?"]
-    assert unused[-2:] == ["Enable its scheduling to let tasks come. [NOP-6]", f"{NOTHING} [NOP-6]"]
+    assert unused[-2:] == ["Enable its scheduling to assign tasks to it. [NOP-6]", f"{NOTHING} [NOP-6]"]
     broken = of_node(sim, 2)["Why is n2 of pool p unusable?"]
     assert any("DiskFull" in line and line.endswith("[NODE-12]") for line in broken)
     assert broken[-1] == f"{NOTHING} [NODE-13]"
@@ -133,7 +133,7 @@ def test_why_did_preparation_run_again_here():
     do(sim, "rebootNode", poolId="p", node=0)
     run(sim, seconds=75)
     lines = of_node(sim)["Why is preparation of job j running again on n0?"]
-    assert "The node was rebooted after a success, and the job asks for another run then. [PREP-16]" in lines
+    assert "The node rebooted after a success, and the job requires another run. [PREP-16]" in lines
     assert lines[-1].startswith("Next: preparation ends on n0 at 08:02:3")
     do(sim, "reimageNode", poolId="p", node=0)
     run(sim, seconds=155)
@@ -147,14 +147,14 @@ def test_why_is_preparation_not_running_here():
     do(sim, "rebootNode", poolId="p", node=1)
     lines = of_node(sim, 1)["Why has preparation of job j not run on n1?"]
     assert "✗ node takes tasks          rebooting, scheduling enabled [SCHED-8]" in lines
-    assert "It runs only where a task of the job has been assigned. [PREP-3]" in lines
+    assert "It runs only where a task of the job is assigned. [PREP-3]" in lines
     assert lines[-1] == "Next: n1 is no longer rebooting at 08:02:10 [NODE-9]"
 
 
 def test_why_is_this_node_barred():
     sim = simulation(a_job(prep=a_line(10, exit_code=3)))
     run_to(sim, minutes=2)
-    lines = of_node(sim)["Why is n0 barred from job j?"]
+    lines = of_node(sim)["Why is n0 ineligible for job j?"]
     assert "✗ preparation           failed with exit code 3 at 08:01:01, FailureExitCode [PREP-5]" in lines
     assert "A reboot does not help. [PREP-17]" in lines
     assert lines[-1] == f"{NOTHING} [PREP-9]"
@@ -165,7 +165,7 @@ def test_why_has_the_job_not_started_not_ended():
     run_to(sim, seconds=5)
     lines = of_job(sim)["Why has job j not started?"]
     assert "✗ nodes that take tasks  0 of 0 in pool p [SCHED-8]" in lines
-    assert lines[-1] == "Next: a new node comes to pool p at 08:00:10 [RSZ-2]"
+    assert lines[-1] == "Next: a new node joins pool p at 08:00:10 [RSZ-2]"
     run_to(sim, seconds=60)
     lines = of_job(sim)["Why has job j not ended?"]
     assert lines[-1] == "Next: task t1 of job j ends on n0 at 08:01:51 [TASK-7]"
@@ -178,7 +178,7 @@ def test_which_release_tasks_hold_a_job_that_is_terminating():
     run(sim, seconds=5)
     lines = of_job(sim)["Why is job j still terminating?"]
     assert "     2 release tasks running; soonest n0 at 08:02:51 [REL-6]" in lines
-    assert "It is held by n0, n1. [REL-6]" in lines
+    assert "It waits for n0, n1. [REL-6]" in lines
     assert lines[-1] == "Next: release ends on n0 at 08:02:51 [REL-6]"
 
 
@@ -187,8 +187,8 @@ def test_why_is_the_pool_resizing_or_not():
     run_to(sim, seconds=70)
     do(sim, "resizePool", poolId="p", targetDedicatedNodes=2)
     lines = of_pool(sim)["Why is pool p resizing?"]
-    assert "     1 dedicated node asked for, not there yet; soonest one at 08:01:20 [RSZ-2]" in lines
-    assert lines[-1] == "Next: a dedicated node comes at 08:01:20 [RSZ-2]"
+    assert "     1 dedicated node requested, not allocated yet; soonest one at 08:01:20 [RSZ-2]" in lines
+    assert lines[-1] == "Next: a dedicated node is allocated at 08:01:20 [RSZ-2]"
     short = simulation(pool=a_pool(nodes=3), account={"quotas": {"dedicatedCores": 4}})
     run_to(short, seconds=70)
     lines = of_pool(short)["Why is pool p below its target?"]
@@ -200,7 +200,7 @@ def test_why_did_autoscale_choose_this_target():
     pool = {"id": "p", "vmSize": "standard_d2s_v3", "enableAutoScale": True, "autoScaleFormula": FORMULA}
     sim = simulation(pool=pool)
     run_to(sim, seconds=5)
-    lines = of_pool(sim)["Why does autoscale want 2 dedicated nodes in p?"]
+    lines = of_pool(sim)["Why does autoscale set 2 dedicated nodes for p?"]
     assert any(line.startswith("✓ targets") and line.endswith("[AS-84]") for line in lines)
     assert lines[-1] == "Next: the pool's formula is evaluated at 08:15:00 [AS-84]"
 
@@ -255,7 +255,7 @@ def test_when_what_is_waited_for_comes_about(kind, key, said):
 def test_what_never_comes_about_and_what_is_not_waited_for():
     sim = simulation(a_job(prep=a_line(10, exit_code=1)))
     run_to(sim, minutes=2)
-    assert expected(sim, "task", 0).text == "it stays so to the end of the run"
+    assert expected(sim, "task", 0).text == "no change until the end of the run"
     assert expected(sim, "node", node_row(sim)) is None
     assert expected(sim, "job schedule", "s") is None
     run_to(sim, minutes=3)
@@ -266,4 +266,4 @@ def test_what_never_comes_about_and_what_is_not_waited_for():
 def test_what_lies_too_far_off_is_not_looked_for():
     sim = simulation(a_job(tasks=[*some_tasks(4_000, 60), a_task("last")]))
     run_to(sim, seconds=60)
-    assert expected(sim, "task", task_row(sim, "last")).text == "it is still so"
+    assert expected(sim, "task", task_row(sim, "last")).text == "no change until then"

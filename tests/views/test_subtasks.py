@@ -115,12 +115,12 @@ def test_mi_3_it_waits_for_enough_free_nodes_at_once():
     run_to(sim, seconds=READY_S + 1)
     assert why_task_says(sim, "mpi")[4:] == [
         "✓ job parallel limit    not set [SCHED-7]",
-        "✓ several instances     p has inter-node communication, and 1 task slot per node [MI-2]",
+        "✓ multi-instance        p has inter-node communication, and 1 task slot per node [MI-2]",
         "✓ turn in the job       first of 1 [SCHED-6]",
-        "✗ 3 free nodes at once  2 of 4 qualify [MI-3]",
+        "✗ 3 free nodes at once  2 of 4 eligible [MI-3]",
         "     2 nodes without a free slot; soonest n0 at 08:02:31 [SCHED-10]",
         "It has been active since 08:00:00. [TASK-7]",
-        "No node is held back for it: one that comes free may go to another task. [MI-3]",
+        "Batch reserves no node for it: other tasks may come first. [MI-3]",
         "Next: task t1 of job j ends on n0 at 08:02:31 [SCHED-15]",
     ]
 
@@ -129,15 +129,15 @@ def test_mi_3_it_waits_for_enough_free_nodes_at_once():
     ("pool", "value"),
     [
         (a_pool(nodes=4), "p has no inter-node communication: it never runs there"),
-        (mpi_pool(taskSlotsPerNode=2), "p has 2 task slots per node, should have 1: it never runs there"),
+        (mpi_pool(taskSlotsPerNode=2), "p has 2 task slots per node instead of 1: it never runs there"),
     ],
 )
 def test_mi_2_it_waits_in_vain(pool, value):
     sim = simulation(a_job(tasks=[together()]), pool=pool)
     run_to(sim, seconds=READY_S + 1)
     said = why_task_says(sim, "mpi")
-    assert f"✗ several instances     {value} [MI-2]" in said
-    assert said[-1] == "Next: nothing by itself, somebody has to act [MI-2]"
+    assert f"✗ multi-instance        {value} [MI-2]" in said
+    assert said[-1] == "Next: nothing by itself, a user has to act [MI-2]"
 
 
 def test_prep_6_it_waits_for_the_last_of_its_nodes():
@@ -157,9 +157,9 @@ def test_mi_4_and_mi_5_how_far_it_has_come():
     sim = simulation(a_job(tasks=[together(coordinate=coordinate)]), pool=mpi_pool(3))
     run_to(sim, seconds=READY_S + 15)
     assert why_task_says(sim, "mpi")[1:] == [
-        "✓ nodes                 n0, n1, n2 since 08:00:50, the first is the master [MI-3]",
+        "✓ nodes                 n0, n1, n2 since 08:00:50, the first is the primary [MI-3]",
         "✗ coordination command  returned on 2 of 3 nodes [MI-5]",
-        "✗ application command   not begun [MI-4]",
+        "✗ application command   not started [MI-4]",
         "Next: the coordination command returns on n2 at 08:01:21 [MI-4]",
     ]
     run(sim, seconds=20)

@@ -34,8 +34,8 @@ class Durations:
         """Begin with no page."""
         self._simulation = simulation
         self._known: tuple[int, InstancePage | None] = (-1, None)
-        self._counted = b""  # a 1 for each of the page's instances that is among the durations
-        self._starts: Sequence[int] = ()  # of all of them
+        self._counted = b""  # a byte for each instance of the page, 1 if it is among the durations
+        self._starts: Sequence[int] = ()  # of all instances of the page
         self._sorted_ms: list[int] = []
 
     def spread(self, page: InstancePage) -> Spread | None:

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.tasks import TaskPage
 
-_UNENDING = (JobState.DISABLING, JobState.DISABLED)  # no task starts, so that nothing is known of the end
+_UNENDING = (JobState.DISABLING, JobState.DISABLED)  # no task starts, so the end is unknown
 
 
 class Forecast(NamedTuple):
     """Estimated ends in ms since the start; None where there is nothing to estimate, or too little to do it from."""
 
-    prepared_ms: int | None = None  # no estimate: the last preparation ended then, and no other is expected
+    prepared_ms: int | None = None  # not estimated: the end of the last preparation, if no other is expected
     preparation_ms: int | None = None  # the last of those that run now
-    more_preparations: bool = False  # other nodes are likely to be asked later
+    more_preparations: bool = False  # other nodes are likely to prepare later
     tasks_ms: int | None = None
     job_ms: int | None = None
     stays_active: bool = False  # no end of its tasks ends the job (JOB-7)
@@ -126,7 +126,7 @@ class Forecaster:
         began_ms = self._began_ms()
         if began_ms is None:
             return None
-        # Those that run are on average half done.
+        # Running tasks are on average half done.
         elapsed_ms = self._simulation.now_ms - began_ms
         return self._simulation.now_ms + round(elapsed_ms * (waiting + running / 2) / (done + running / 2))
 

@@ -22,8 +22,8 @@ def why_counts(world: World, job: Job, following: Next | None) -> Explanation | 
         world.scenario.start,
         f"Why do the approximate task counts of job {job.id} differ from the exact ones?",
         (
-            Check("running, approximate", False, f"{running + preparing}", "TASK-16"),
-            Check("running, exact", True, f"{running}, and {preparing} preparing", "TASK-16"),
+            Check("running, approximate", False, f"{running + preparing:,}", "TASK-16"),
+            Check("running, exact", True, f"{running:,}, and {preparing:,} preparing", "TASK-16"),
         ),
         next_change=following,
         notes=(Note(f"The service counts {some(preparing, 'preparing task')} as running.", "TASK-16"),),

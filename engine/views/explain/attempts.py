@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 _FILLS = {
-    "spread": "Spread: the node with the most free slots, then a prepared one, a dedicated one, the first listed.",
-    "pack": "Pack: the node with the fewest free slots, then a prepared one, a dedicated one, the first listed.",
+    "spread": "Spread prefers most free slots, then prepared, dedicated and earlier nodes.",
+    "pack": "Pack prefers fewest free slots, then prepared, dedicated and earlier nodes.",
 }
 
 
@@ -45,9 +45,9 @@ def _wishes(world: World, task: int, profile: TaskProfile, node: int) -> list[Ch
     """Return the preference of the task for a node."""
     extra, wishes = world.tasks.extra(task), []
     if extra.node_retries:
-        wishes.append(Check("tried again", True, "the service tries it on the same node first", "RETRY-7"))
+        wishes.append(Check("service retry", True, "retried on the same node first", "RETRY-7"))
     elif extra.retry_count:
-        wishes.append(Check("retried", True, "a retry prefers the node that it had", "RETRY-5"))
+        wishes.append(Check("retried", True, "a retry prefers the node of the last attempt", "RETRY-5"))
     if profile.affinity is not None:
         is_there = world.nodes[node].id == profile.affinity.removeprefix("TVM:")
         value = "this node" if is_there else "another node, which had no room"
@@ -62,7 +62,7 @@ def _preparation(world: World, job: Job, task: int, node: int) -> list[Check]:
         return []
     tasks, ended_ms = world.tasks, world.instances.prep_end[row]
     if tasks.state_of(task) is TaskState.PREPARING:
-        return [Check("prepared", False, "not yet: the task waits for it there", "PREP-6")]
+        return [Check("prepared", False, "not yet: the task waits there", "PREP-6")]
     if tasks.started[task] == ended_ms:
         return [Check("prepared", False, "the task waited there until it was", "PREP-7")]
     if not 0 <= ended_ms < tasks.started[task]:
@@ -83,7 +83,9 @@ def why_again(world: World, task: int, following: Next | None) -> Explanation | 
         f"Why {'did' if is_over else 'does'} task {tasks.task_id(task)} of job {job.id} run again?",
         tuple(_repeats(world, job, profile, extra)),
         next_change=following,
-        notes=(Note(f"It was started {some(extra.attempts, 'time')} so far.", "TASK-7"),) if extra.attempts else (),
+        notes=(Note(f"It has been started {some(extra.attempts, 'time')} so far.", "TASK-7"),)
+        if extra.attempts
+        else (),
     )
 
 
@@ -92,13 +94,13 @@ def _repeats(world: World, job: Job, profile: TaskProfile, extra: TaskExtra) -> 
     if extra.retry_count:
         most = job.max_retries if profile.max_retries is None else profile.max_retries
         at = "" if extra.last_retry_ms is None else f", the last at {moment(world, extra.last_retry_ms)}"
-        limit = "no limit" if most < 0 else str(most)
-        checks.append(Check("retries", True, f"{extra.retry_count} of {limit} used after failures{at}", "RETRY-3"))
+        limit = "no limit" if most < 0 else f"{most:,}"
+        checks.append(Check("retries", True, f"{extra.retry_count:,} of {limit} used after failures{at}", "RETRY-3"))
     if extra.requeue_count:
         at = "" if extra.last_requeue_ms is None else f", the last at {moment(world, extra.last_requeue_ms)}"
-        value = f"{extra.requeue_count} by commands on its node, pool or job{at}"
+        value = f"{extra.requeue_count:,} by commands on its node, pool or job{at}"
         checks.append(Check("requeues", True, value, "RETRY-6"))
     if extra.system_retries:
-        value = f"{extra.system_retries} by the service, whose node or VM was lost"
+        value = f"{extra.system_retries:,} by the service after it lost a node or VM"
         checks.append(Check("service retries", True, value, "RETRY-7"))
     return checks

@@ -44,7 +44,7 @@ def next_evaluation(pool: Pool | None) -> Next | None:
 def _question(pool: Pool, run: AutoScaleRun) -> str:
     if run.error is not None:
         return f"Why did autoscale leave the targets of {pool.id} as they are?"
-    return f"Why does autoscale want {_wanted(run)} in {pool.id}?"
+    return f"Why does autoscale set {_wanted(run)} for {pool.id}?"
 
 
 def _wanted(run: AutoScaleRun) -> str:
@@ -73,22 +73,22 @@ def _targets(scaling: Scaling) -> str:
     if run.error is not None:
         return f"left at {_wanted(run)}"
     if len(scaling.runs) == 1:
-        return f"{_wanted(run)}, the first that it has set"
+        return f"{_wanted(run)}, its first targets"
     before = scaling.runs[-2]
     if (before.target_dedicated, before.target_spot) == new:
         return f"{_wanted(run)} as before, so no resize began"
-    return f"{_wanted(run)}, before it {_wanted(before)}"
+    return f"{_wanted(run)}, previously {_wanted(before)}"
 
 
 def _notes(scaling: Scaling, run: AutoScaleRun) -> list[Note]:
     """Return the formula's own variables, and what would help where it failed."""
     own = run.items[_SERVICE_ITEMS:]
-    notes = [Note(f"It came to {', '.join(f'{name} = {text}' for name, text in own)}.", "AS-68")] if own else []
+    notes = [Note(f"Its variables: {', '.join(f'{name} = {text}' for name, text in own)}.", "AS-68")] if own else []
     if run.error is None:
         option = run.items[_SERVICE_ITEMS - 1][1]
-        return [*notes, Note(f"Nodes that must go leave with {option}.", "AS-40")]
+        return [*notes, Note(f"Nodes leave with deallocation option {option}.", "AS-40")]
     if run.error.code == NO_SAMPLES:
-        help_text = "GetSample over a time needs 70 % of its samples if it does not say otherwise."
+        help_text = "By default GetSample over a time needs 70 % of its samples."
         notes.append(Note(help_text, "AS-51"))
     failed, count = sum(each.error is not None for each in scaling.runs), len(scaling.runs)
     said = f"{failed} of the last {count} evaluations failed." if count > 1 else "It was the first evaluation."

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 _N = NodeState
 _READY = (_N.IDLE, _N.RUNNING)
 
-# What is said of a node that is not up, and the rule behind it.
+# The words for a node that takes no tasks in this state, and the rule.
 STATE_REASONS: dict[int, tuple[str, str]] = {
     _N.CREATING: ("being created", "NODE-9"),
     _N.STARTING: ("starting", "NODE-9"),
     _N.WAITING_FOR_START_TASK: ("waiting for the start task", "START-4"),
-    _N.START_TASK_FAILED: ("start task failed: of no use until rebooted, reimaged or removed", "START-6"),
+    _N.START_TASK_FAILED: ("with a failed start task: reboot, reimage or remove", "START-6"),
     _N.REBOOTING: ("rebooting", "NOP-3"),
     _N.REIMAGING: ("being reimaged", "NOP-4"),
     _N.UPGRADING_OS: ("upgrading the operating system", "POOL-22"),
@@ -38,16 +38,16 @@ STATE_REASONS: dict[int, tuple[str, str]] = {
     _N.UNKNOWN: ("out of contact", "NODE-9"),
     _N.OFFLINE: ("scheduling disabled", "NOP-6"),
     _N.LEAVING_POOL: ("leaving the pool", "RSZ-7"),
-    _N.PREEMPTED: ("preempted: waits for Spot capacity", "SPOT-3"),
+    _N.PREEMPTED: ("preempted, waiting for Spot capacity", "SPOT-3"),
     _N.DEALLOCATING: ("being deallocated", "NOP-8"),
-    _N.DEALLOCATED: ("deallocated: until somebody starts it", "NOP-8"),
+    _N.DEALLOCATED: ("deallocated until started", "NOP-8"),
 }
 
 
 _Why = tuple[str, str]  # the reason and its rule
-_BARRED: _Why = ("barred: preparation failed there, until it is reimaged", "PREP-9")
+_INELIGIBLE: _Why = ("ineligible until reimaged: preparation failed there", "PREP-9")
 _CUT_OFF: _Why = ("cut off from Batch by closed ports in their subnet", "NET-4")
-_SPOT: _Why = ("of Spot kind, the task asks for a dedicated one", "SPOT-6")
+_SPOT: _Why = ("of Spot kind, but the task needs a dedicated node", "SPOT-6")
 _PREPARES: _Why = ("preparing for this job", "PREP-6")
 
 
@@ -76,7 +76,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
                 why, when_ms = _closed(world, agenda, node)
                 closed.setdefault(why, []).append((when_ms, node))
         elif job.ineligible and job.ineligible >> nodes[node].position & 1:
-            closed.setdefault(_BARRED, []).append((None, node))
+            closed.setdefault(_INELIGIBLE, []).append((None, node))
         elif profile.dedicated_only and not nodes[node].dedicated:
             closed.setdefault(_SPOT, []).append((None, node))
         elif frees[node] >= slots:
@@ -96,7 +96,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     ordered = sorted(closed, key=lambda why: -len(closed[why]))
     reasons = tuple(_reason(world, len(closed[why]), why, firsts[why]) for why in ordered)
     changes = {why: _change(world, first, why[1]) for why, first in firsts.items() if first is not None}
-    # That a preparation ends gives no room to others, but if nothing else happens it is what there is to wait for.
+    # The end of a preparation frees no slots; it counts only if nothing else is to happen.
     preparing = changes.pop(_PREPARES, None)
     return Fit(present, fitting, reasons, earliest([*changes.values(), _growth(agenda, pool)]) or preparing)
 
@@ -179,10 +179,10 @@ def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
         return STATE_REASONS[_N.OFFLINE], None
     if record.operation is not None:
         return (
-            f"taking no new tasks, to {record.operation.name} when its tasks have ended",
+            f"taking no new tasks: {record.operation.name} follows when its tasks have ended",
             record.operation.rule,
         ), None
-    return ("given to one task alone", "JM-5"), room_ms(world, node, 1)
+    return ("used by one exclusive task", "JM-5"), room_ms(world, node, 1)
 
 
 def state_passes_ms(world: World, agenda: Agenda, node: int) -> int | None:
@@ -217,7 +217,7 @@ def _growth(agenda: Agenda, pool: Pool) -> Next | None:
     arrivals = agenda.allocations.get(pool.row, {})
     if not arrivals:
         return None
-    return Next(f"a new node comes to pool {pool.id}", min(arrivals.values()), "RSZ-2")
+    return Next(f"a new node joins pool {pool.id}", min(arrivals.values()), "RSZ-2")
 
 
 def first_end(world: World, nodes: Iterable[int], job: Job) -> Next | None:

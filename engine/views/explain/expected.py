@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.world.world import World
 
-# So many entries of the log are played at most.
+# The most entries of the log that are played.
 MOST_ENTRIES = 5_000
 _SLICE = 256
 _USEFUL = (NodeState.IDLE, NodeState.RUNNING)
@@ -35,7 +35,7 @@ class _Wait(NamedTuple):
     event: str
     row_a: int | None
     row_b: int | None
-    meaning: Callable[[Hashable, int], str]  # of the new state, and of row_b
+    meaning: Callable[[Hashable, int], str]  # its arguments are the new state and row_b
 
 
 def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | None:
@@ -56,7 +56,7 @@ def expected(simulation: Simulation, kind: str, key: int | str) -> Expected | No
             if found is not None:
                 return found
             at = len(log)
-        return Expected("it is still so" if has_more else "it stays so to the end of the run", log.last_ms)
+        return Expected("no change until then" if has_more else "no change until the end of the run", log.last_ms)
 
 
 def _first(simulation: Simulation, wait: _Wait, start: int) -> Expected | None:
@@ -92,7 +92,7 @@ def _of_task(world: World, task: int) -> _Wait | None:
         if new is TaskState.RUNNING:
             return f"it starts on {name_of(world, node)}"
         if new is TaskState.COMPLETED:
-            return "it is completed without having run"
+            return "it is completed without running"
         return "it is deleted" if new is None else ""
 
     return _Wait("TaskStateChanged", task, None, meaning)
@@ -103,7 +103,7 @@ def _of_node(world: World, node: int) -> _Wait | None:
         return None
 
     def meaning(new: Hashable, _: int) -> str:
-        return "it has left" if new is None else f"it is {plain(new)}" if new in _USEFUL else ""
+        return "it has left the pool" if new is None else f"it is {plain(new)}" if new in _USEFUL else ""
 
     return _Wait("NodeStateChanged", None, node, meaning)
 
@@ -113,7 +113,7 @@ def _of_job(world: World, job_id: str) -> _Wait | None:
     if job is None or job.end_ms is not None:
         return None
     return _Wait(
-        "JobStateChanged", job.row, None, lambda new, _: "it is gone" if new is None else f"it is {plain(new)}"
+        "JobStateChanged", job.row, None, lambda new, _: "it is deleted" if new is None else f"it is {plain(new)}"
     )
 
 

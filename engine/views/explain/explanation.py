@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 
-# What is said where nothing that is due can change the answer.
-NOTHING = "nothing by itself, somebody has to act"
+# The words for an answer that nothing due can change.
+NOTHING = "nothing by itself, a user has to act"
 
 
 class Check(NamedTuple):
@@ -62,7 +62,7 @@ class Explanation:
     candidates: tuple[Reason, ...] = ()
     next_change: Next | None = None
     notes: tuple[Note, ...] = ()
-    nothing: str = ""  # the rule by which nothing that is due changes the answer; empty where something can, or has to
+    nothing: str = ""  # the rule by which nothing due changes the answer; empty where something can
 
     def lines(self) -> list[str]:
         """Return the answer as plain text, each sentence with its rule."""
@@ -82,7 +82,7 @@ class Explanation:
         soonest = ""
         if reason.soonest_ms is not None:
             soonest = f"; soonest {reason.soonest_on} at {format_time(self.start, reason.soonest_ms)}"
-        return f"{reason.size:>6} {reason.text}{soonest} [{reason.rule}]"
+        return f"{reason.size:>6,} {reason.text}{soonest} [{reason.rule}]"
 
 
 def earliest(events: Iterable[Next | None]) -> Next | None:
@@ -101,5 +101,5 @@ def moment(world: World, ms: int) -> str:
 
 
 def some(count: int, noun: str) -> str:
-    """Return a count with its noun: ``1 task``, ``2,000 tasks``, ``no task``."""
-    return f"{count or 'no'} {noun}{'s' if count > 1 else ''}"
+    """Return a count with its noun: ``1 task``, ``2,000 tasks``, ``no tasks``."""
+    return f"{f'{count:,}' if count else 'no'} {noun}{'' if count == 1 else 's'}"

@@ -40,7 +40,7 @@ def _active(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
     changes = [_next_run(world, schedule, now_ms), None if job is None else why_job(world, job).next_change]
     return Explanation(
         world.scenario.start,
-        f"Why does job schedule {schedule.id} make no job now?",
+        f"Why does job schedule {schedule.id} create no job now?",
         (_due(world, schedule, now_ms), _no_active_job(world, job), _quota(world)),
         next_change=earliest(changes),
         notes=(*_missed(world, schedule, now_ms), *_unattended(schedule), *_last(world, schedule)),
@@ -54,7 +54,7 @@ def _due(world: World, schedule: JobSchedule, now_ms: int) -> Check:
     label = "an occurrence is due"
     if occurrence is None:
         when_ms = occurrences.next_due_ms(timing, schedule.turn, now_ms)
-        value = "no more" if when_ms is None else f"the next one at {moment(world, when_ms)}"
+        value = "none left" if when_ms is None else f"the next one at {moment(world, when_ms)}"
         return Check(label, False, value, "JS-4" if timing.interval_ms is None else "JS-13")
     closes_ms = timing.closes_ms(occurrence)
     until = "" if closes_ms is None else f", until {moment(world, closes_ms)}"
@@ -64,13 +64,15 @@ def _due(world: World, schedule: JobSchedule, now_ms: int) -> Check:
 def _no_active_job(world: World, job: Job | None) -> Check:
     if job is None or job.state is None:
         return Check("no active job", True, "the one before has ended", "JS-3")
-    return Check("no active job", False, f"{job.id} is {job.state.wire} since {moment(world, job.since_ms)}", "JS-3")
+    return Check(
+        "no active job", False, f"{job.id} has been {job.state.wire} since {moment(world, job.since_ms)}", "JS-3"
+    )
 
 
 def _quota(world: World) -> Check:
     """Check the quota; a schedule short of it tries each minute once there may be room (ACC-9)."""
     used, limit = quotas.active_jobs_and_schedules(world), world.account.quotas.active_jobs_and_schedules
-    return Check("quota", quotas.has_unit(world), f"{used} of {limit} active jobs and schedules", "ACC-9")
+    return Check("quota", quotas.has_unit(world), f"{used:,} of {limit:,} active jobs and schedules", "ACC-9")
 
 
 def _next_run(world: World, schedule: JobSchedule, now_ms: int) -> Next | None:
@@ -80,7 +82,7 @@ def _next_run(world: World, schedule: JobSchedule, now_ms: int) -> Next | None:
 
 def _missed(world: World, schedule: JobSchedule, now_ms: int) -> list[Note]:
     count = job_schedules.missed(world, schedule, now_ms)
-    text = f"{some(count, 'occurrence')} so far made no job: {'its' if count == 1 else 'their'} time was over."
+    text = f"{some(count, 'occurrence')} created no job before {'its' if count == 1 else 'their'} start window ended."
     return [Note(text, "JS-3")] if count else []
 
 
@@ -90,10 +92,10 @@ def _unattended(schedule: JobSchedule) -> list[Note]:
     manager = job.job_manager_task
     ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     if manager is None and ends_itself:
-        return [Note("Its jobs have no job manager task: without tasks each is over at once.", "JM-3")]
+        return [Note("Its jobs have no job manager task: without tasks each ends at once.", "JM-3")]
     if ends_itself or (manager is not None and manager.kill_job_on_completion):
         return []
-    return [Note("Nothing in it ends its jobs: somebody must, or the first blocks the rest.", "JS-12")]
+    return [Note("Nothing ends its jobs. Until one ends, no other is created.", "JS-12")]
 
 
 def _last(world: World, schedule: JobSchedule) -> list[Note]:
@@ -102,13 +104,13 @@ def _last(world: World, schedule: JobSchedule) -> list[Note]:
 
 
 def _disabled(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
-    notes = [Note("No job is created until it is enabled. What is due meanwhile is skipped.", "JS-13")]
+    notes = [Note("No job is created until it is enabled. Occurrences until then are skipped.", "JS-13")]
     run = _next_run(world, schedule, now_ms)
     if run is not None:
-        notes.append(Note(f"If it is enabled by then, the next job comes at {moment(world, run.when_ms)}.", "JS-7"))
+        notes.append(Note(f"If enabled by then, it creates the next job at {moment(world, run.when_ms)}.", "JS-7"))
     job = active_job(world, schedule)
     if job is not None:
-        notes.append(Note(f"{job.id} goes on.", "JS-6"))
+        notes.append(Note(f"Job {job.id} continues.", "JS-6"))
     question = f"Why is job schedule {schedule.id} disabled?"
     since = Check("disabled", True, f"since {moment(world, schedule.since_ms)}", "JS-6")
     notes += _missed(world, schedule, now_ms)
@@ -123,12 +125,12 @@ def _ending(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
     left = list(world.jobs_under(schedule)) if is_deleting else [active] if active is not None else []
     value = f"{some(len(left), 'job')} left" + (f", {left[0].id} first" if left else "")
     checks = (
-        Check("shortest time in this state", waited, "over" if waited else "not over yet", "TIME-19"),
-        Check("jobs are gone" if is_deleting else "its job has ended", not left, value, "JS-8"),
+        Check("minimum time in this state", waited, "over" if waited else "not over yet", "TIME-19"),
+        Check("jobs are deleted" if is_deleting else "its job has ended", not left, value, "JS-8"),
     )
     changes = [why_job(world, job).next_change for job in left[:1]]
     if not left and not waited:
-        target = "gone" if is_deleting else "completed"
+        target = "deleted" if is_deleting else "completed"
         changes.append(Next(f"the job schedule can be {target}", schedule.waits_until_ms, "TIME-19"))
     question = f"Why is job schedule {schedule.id} still {schedule.state.wire}?"
     return Explanation(world.scenario.start, question, checks, next_change=earliest(changes))
@@ -141,12 +143,20 @@ def _completed(world: World, schedule: JobSchedule) -> Explanation:
     if schedule.previous[0] is _S.TERMINATING:
         note = Note("It was terminated.", "JS-8")
     elif timing.interval_ms is None:
-        note = Note("It was for one job, which has ended." if schedule.jobs_made else "Its only time was over.", "JS-4")
+        note = Note(
+            "It was for one job, and that has ended." if schedule.jobs_made else "Its only occurrence was missed.",
+            "JS-4",
+        )
     else:
         assert timing.last_ms is not None
         note = Note(f"No job is created after {moment(world, timing.last_ms)}, and none is left.", "JS-5")
     checks = (
-        Check("ended", True, f"at {moment(world, schedule.end_ms)}, after {some(schedule.jobs_made, 'job')}", "JS-7"),
+        Check(
+            "ended",
+            True,
+            f"at {moment(world, schedule.end_ms)}, with {some(schedule.jobs_made, 'job')} created",
+            "JS-7",
+        ),
     )
     notes = (note, *_missed(world, schedule, schedule.end_ms))
     return Explanation(world.scenario.start, f"Why has job schedule {schedule.id} ended?", checks, notes=notes)

@@ -45,7 +45,7 @@ def _active(world: World, job: Job) -> Explanation:
     begun = job.busy or job.counts[COMPLETED]
     ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     left = job.total - job.counts[COMPLETED]
-    progress = f"{job.counts[COMPLETED]} of {job.total} completed"
+    progress = f"{job.counts[COMPLETED]:,} of {job.total:,} completed"
     checks = [
         Check("onAllTasksComplete", ends_itself, job.on_all_tasks_complete.value, "JOB-7"),
         Check("tasks", not left, f"{progress}; {_counts(job)}" if left else progress, "JOB-7"),
@@ -61,13 +61,13 @@ def _active(world: World, job: Job) -> Explanation:
         next_evaluation(world.pools[job.pool]) if fit is not None else None,
         _first_preparation(world, job),
         *(Next("the scheduler sees new tasks", when_ms, "TIME-9") for when_ms in seen if when_ms is not None),
-        Next("the job's time is over", timeout_ms, "JOB-9") if timeout_ms is not None else None,
+        Next("the job's time limit is reached", timeout_ms, "JOB-9") if timeout_ms is not None else None,
     ]
     verb = "ended" if begun else "started"
-    notes = [] if ends_itself else [Note("Nothing ends it but a user, or its time limit.", "JOB-7")]
+    notes = [] if ends_itself else [Note("Only a user or its time limit ends it.", "JOB-7")]
     if job.schedule != NO_SCHEDULE:
         schedule_id = world.job_schedules[job.schedule].id
-        notes.append(Note(f"Until it has ended, job schedule {schedule_id} makes no other.", "JS-3"))
+        notes.append(Note(f"Job schedule {schedule_id} creates no other job until it ends.", "JS-3"))
     following = earliest(changes)
     is_stuck = following is None and (not ends_itself or left > 0)
     return Explanation(
@@ -101,7 +101,7 @@ def _first_preparation(world: World, job: Job) -> Next | None:
 
 
 def _counts(job: Job) -> str:
-    return f"{job.counts[ACTIVE]} active, {job.counts[PREPARING]} preparing, {job.counts[RUNNING]} running"
+    return f"{job.counts[ACTIVE]:,} active, {job.counts[PREPARING]:,} preparing, {job.counts[RUNNING]:,} running"
 
 
 def _pool(world: World, job: Job) -> Check:
@@ -110,7 +110,7 @@ def _pool(world: World, job: Job) -> Check:
     pool = world.pools[job.pool]
     ready = sum(bits.bit_count() for bits in pool.buckets)
     present = sum(world.nodes.state[node] != GONE for node in pool.nodes)
-    return Check("nodes that take tasks", ready > 0, f"{ready} of {present} in pool {pool.id}", "SCHED-8")
+    return Check("nodes that take tasks", ready > 0, f"{ready:,} of {present:,} in pool {pool.id}", "SCHED-8")
 
 
 def _obstacles(world: World, job: Job) -> list[Check]:
@@ -123,14 +123,16 @@ def _obstacles(world: World, job: Job) -> list[Check]:
         pool = world.pools[job.pool]
         too_large = sum(queue.size for slots, queue in job.ready.items() if slots > pool.slots)
         if too_large:
-            value = f"{some(too_large, 'task')} larger than a node, never to run"
+            value = f"{some(too_large, 'task')} too large for any node"
             checks.append(Check("size", False, value, "SCHED-10"))
         if job.ineligible:
             here = [node for node in pool.nodes if world.nodes.state[node] != GONE]
-            barred = sum(job.ineligible >> world.nodes[node].position & 1 for node in here)
-            value = f"{barred} of {len(here)}: preparation failed there for good"
+            ineligible = sum(job.ineligible >> world.nodes[node].position & 1 for node in here)
+            value = f"{ineligible:,} of {len(here):,}: preparation failed there for good"
             checks.append(
-                Check("barred nodes", barred < len(here), value, "PREP-11" if barred == len(here) else "PREP-9")
+                Check(
+                    "ineligible nodes", ineligible < len(here), value, "PREP-9" if ineligible < len(here) else "PREP-11"
+                )
             )
     return checks
 
@@ -144,14 +146,14 @@ def _suspended(world: World, job: Job) -> Explanation:
     step_ms = agenda.job_steps.get(job.row)
     change = None
     if job.state is _J.DISABLED:
-        notes.append(Note("Nothing of it runs until it is enabled.", "JOB-12"))
+        notes.append(Note("None of its tasks runs until it is enabled.", "JOB-12"))
     else:
         waited = step_ms is None
-        checks.append(Check("shortest time in this state", waited, "over" if waited else "not over yet", "TIME-19"))
+        checks.append(Check("minimum time in this state", waited, "over" if waited else "not over yet", "TIME-19"))
         target = "disabled" if job.state is _J.DISABLING else "active"
         change = Next(f"the job can be {target}", step_ms, "TIME-19") if step_ms is not None else None
     if job.state is _J.DISABLING:
-        checks.append(Check("tasks on nodes", not job.busy, f"{job.busy} preparing or running", "JOB-11"))
+        checks.append(Check("tasks on nodes", not job.busy, f"{job.busy:,} preparing or running", "JOB-11"))
         change = earliest([change, first_end(world, nodes, job)])
     question = f"Why is job {job.id} {job.state.wire}?"
     nothing = "JOB-12" if job.state is _J.DISABLED else ""
@@ -176,24 +178,24 @@ def _ending(world: World, job: Job) -> Explanation:
             why = "gone" if state is None else state.wire, "REL-10" if instances.release_runs[row] else "REL-13"
             waiting.setdefault(why, []).append((when_ms, node))
     holds = bool(job.releases_open) and not job.forced
-    value = f"{job.releases_open} open" + (", not waited for: forced" if job.forced and job.releases_open else "")
+    value = f"{job.releases_open:,} open" + (", not waited for: forced" if job.forced and job.releases_open else "")
     step_ms = agenda.job_steps.get(job.row)
     checks = (
-        Check("running tasks", not job.busy, "ended" if not job.busy else str(job.busy), "JOB-15"),
-        Check("shortest time in this state", step_ms is None, "over" if step_ms is None else "not over yet", "TIME-19"),
+        Check("running tasks", not job.busy, "ended" if not job.busy else f"{job.busy:,}", "JOB-15"),
+        Check("minimum time in this state", step_ms is None, "over" if step_ms is None else "not over yet", "TIME-19"),
         Check("release tasks", not holds, value, "JOB-18" if job.forced else "REL-6"),
     )
-    notes = [Note(f"It was ended: {job.terminate_reason}.", "JOB-10")] if job.terminate_reason else []
+    notes = [Note(f"Terminate reason: {job.terminate_reason}.", "JOB-10")] if job.terminate_reason else []
     held_by = sorted([node for _, node in running] + [node for owed in waiting.values() for _, node in owed])
     if held_by and holds:
         named = ", ".join(name_of(world, node) for node in held_by[:_MOST_NAMED])
-        more = f" and {len(held_by) - _MOST_NAMED} more" if len(held_by) > _MOST_NAMED else ""
-        notes.append(Note(f"It is held by {named}{more}.", "REL-6"))
+        more = f" and {len(held_by) - _MOST_NAMED:,} more" if len(held_by) > _MOST_NAMED else ""
+        notes.append(Note(f"It waits for {named}{more}.", "REL-6"))
     if running:
         last_ms, last = max(running)
         notes.append(
             Note(
-                f"The last release task that runs now ends on {name_of(world, last)} at {moment(world, last_ms)}.",
+                f"The last running release task ends on {name_of(world, last)} at {moment(world, last_ms)}.",
                 "REL-6",
             )
         )
@@ -228,20 +230,22 @@ def _release_changes(world: World, running: list[tuple[int, int]], waiting: _Wai
     for (state, rule), owed in waiting.items():
         for when_ms, node in owed:
             if when_ms is not None:
-                what = "is given up" if state in ("unknown", "unusable") else f"is no longer {state}"
-                changes.append(Next(f"{name_of(world, node)} {what}", when_ms, rule))
+                where = name_of(world, node)
+                is_lost = state in ("unknown", "unusable")
+                what = f"the wait for {where} ends" if is_lost else f"{where} is no longer {state}"
+                changes.append(Next(what, when_ms, rule))
     return changes
 
 
 def _step(job: Job, step_ms: int | None) -> Next | None:
-    target = "completed" if job.state is _J.TERMINATING else "gone"
+    target = "completed" if job.state is _J.TERMINATING else "deleted"
     return None if step_ms is None else Next(f"the job can be {target}", step_ms, "TIME-19")
 
 
 def _completed(world: World, job: Job) -> Explanation:
     assert job.end_ms is not None
     checks = (Check("ended", True, f"{job.terminate_reason} at {moment(world, job.end_ms)}", "JOB-10"),)
-    notes = [Note("What is active stays so for ever.", "JOB-15")] if job.counts[ACTIVE] else []
+    notes = [Note("Tasks that are active stay active.", "JOB-15")] if job.counts[ACTIVE] else []
     if job.scheduling_error is not None:
         _, code, message = job.scheduling_error
         notes.append(Note(f"{code}: {message}", "JOB-20"))

@@ -20,10 +20,10 @@ def pool_check(pool: Pool) -> Check:
     if not pool.spec.enable_inter_node_communication:
         value = f"{pool.id} has no inter-node communication: it never runs there"
     elif pool.slots > 1:
-        value = f"{pool.id} has {pool.slots} task slots per node, should have 1: it never runs there"
+        value = f"{pool.id} has {pool.slots} task slots per node instead of 1: it never runs there"
     else:
         value = f"{pool.id} has inter-node communication, and 1 task slot per node"
-    return Check("several instances", pool.hosts_gangs, value, "MI-2")
+    return Check("multi-instance", pool.hosts_gangs, value, "MI-2")
 
 
 def why_preparing(world: World, task: int, gang: Gang) -> Explanation:
@@ -55,12 +55,12 @@ def running_checks(world: World, task: int, gang: Gang) -> tuple[Check, ...]:
     returned = sum(gang.has_returned(subtask) for subtask in range(len(gang.nodes)))
     begun = gang.application_ms != NEVER_MS
     return (
-        Check("nodes", True, f"{_names(world, gang.nodes)} since {since}, the first is the master", "MI-3"),
+        Check("nodes", True, f"{_names(world, gang.nodes)} since {since}, the first is the primary", "MI-3"),
         Check("coordination command", begun, f"returned on {returned} of {len(gang.nodes)} nodes", "MI-5"),
         Check(
             "application command",
             begun,
-            f"on the primary since {moment(world, gang.application_ms)}" if begun else "not begun",
+            f"on the primary since {moment(world, gang.application_ms)}" if begun else "not started",
             "MI-4",
         ),
     )

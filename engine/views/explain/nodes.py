@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 _N = NodeState
 _READY = (_N.IDLE, _N.RUNNING)
-_MOST_JOBS = 8  # so many jobs of the pool are spoken of
+_MOST_JOBS = 8  # jobs of the pool that are explained at most
 
-# What would help a node that does not come back by itself.
+# Remedies for a node that does not come back by itself.
 _REMEDIES = {
     _N.START_TASK_FAILED: Note("Reboot, reimage or remove it.", "START-6"),
-    _N.OFFLINE: Note("Enable its scheduling to let tasks come.", "NOP-6"),
+    _N.OFFLINE: Note("Enable its scheduling to assign tasks to it.", "NOP-6"),
     _N.DEALLOCATED: Note("Start it to use it again.", "NOP-8"),
     _N.PREEMPTED: Note("Batch looks for capacity every five minutes.", "SPOT-5"),
 }
 
-# Without a moment at which they pass, these last until somebody acts.
+# States that last until a user acts, unless the moment of their end is known.
 _STUCK = (_N.START_TASK_FAILED, _N.UNUSABLE, _N.UNKNOWN, _N.OFFLINE, _N.DEALLOCATED)
 
-_TRY_AGAIN = "A reboot tries again, once it can be had."
+_TRY_AGAIN = "Reboot the node when it is available again."
 _REMEDIES_BY_CODE = {
     "ApplicationPackageError": Note(_TRY_AGAIN, "APP-4"),
     "ContainerInvalidImage": Note(_TRY_AGAIN, "CONT-2"),
     "ContainerInvalidRegistry": Note(_TRY_AGAIN, "CONT-2"),
     "MountConfigurationError": Note(_TRY_AGAIN, "FILE-13"),
-    "DiskFull": Note("Delete jobs or tasks whose directories are on it, then reboot it; or reimage it.", "NODE-15"),
+    "DiskFull": Note("Delete jobs or tasks with files on it, then reboot it; or reimage it.", "NODE-15"),
 }
 
 
@@ -61,13 +61,13 @@ def why_node(world: World, node: int) -> Explanation:
         if not jobs:
             notes.append(Note("No job uses the pool.", "NODE-9"))
         if len(jobs) > _MOST_JOBS:
-            notes.append(Note(f"{some(len(jobs) - _MOST_JOBS, 'more job')} on the pool.", "SCHED-4"))
+            notes.append(Note(f"{some(len(jobs) - _MOST_JOBS, 'more job')} in the pool.", "SCHED-4"))
     elif state in _REMEDIES:
         notes.append(_REMEDIES[state])
     elif state is _N.UNUSABLE:
         notes.append(_remedy_of_unusable(world.nodes[node]))
     if is_behind(world, node):
-        notes.append(Note("Its pool asks for other packages or certificates since: it gets them at its boot.", "APP-5"))
+        notes.append(Note("The pool's packages or certificates have changed: a reboot applies them.", "APP-5"))
     following = _next(world, node, state)
     return Explanation(
         world.scenario.start,
@@ -84,7 +84,7 @@ def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
     enabled = record.scheduling is SchedulingState.ENABLED
     checks = [Check("scheduling", enabled, record.scheduling.wire, "NODE-7")]
     if record.evicted_ms is not None:
-        checks.append(Check("eviction", False, f"its VM is taken back at {moment(world, record.evicted_ms)}", "SPOT-7"))
+        checks.append(Check("eviction", False, f"its VM is reclaimed at {moment(world, record.evicted_ms)}", "SPOT-7"))
     if record.operation is not None:
         until = "it is up" if record.awaits_upgrade else "its tasks have ended"
         value = f"{record.operation.name} when {until}"
@@ -101,7 +101,7 @@ def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
         code = "" if task.exit_code is None else f" with exit code {task.exit_code}"
         running = f"running since {moment(world, task.start_ms)}"
         value = running if task.running else f"failed{code}{cause}"
-        checks.append(Check("start task", False, f"{value}, retried {task.retry_count} times", "START-4"))
+        checks.append(Check("start task", False, f"{value}, retry count {task.retry_count:,}", "START-4"))
     if state in _READY:
         free = world.nodes.free[node]
         value = f"{free} of {world.pool_of(node).slots} free; {occupancy(world, node)}"
@@ -124,9 +124,9 @@ def _job_check(world: World, job: Job, node: int) -> Check:
     """Check why no more tasks of the job are on the node."""
     label = f"job {job.id}"
     row = world.instances.row(job.row, node)
-    counts = f"{job.counts[0]} active, {job.busy} preparing or running"
+    counts = f"{job.counts[0]:,} active, {job.busy:,} preparing or running"
     if row >= 0 and world.instances.flags[row] & PrepFlag.INELIGIBLE:
-        return Check(label, False, "barred: preparation failed here, until it is reimaged", "PREP-9")
+        return Check(label, False, "ineligible until reimaged: preparation failed here", "PREP-9")
     if job.state is not JobState.ACTIVE:
         return Check(label, False, "deleted" if job.state is None else job.state.wire, "SCHED-7")
     if not job.counts[0]:
@@ -138,7 +138,7 @@ def _job_check(world: World, job: Job, node: int) -> Check:
     smallest = min(slots for slots, queue in job.ready.items() if queue.size)
     if smallest > world.nodes.free[node]:
         return Check(
-            label, False, f"{some(job.ready_count, 'task')} waiting, each for {smallest} or more slots", "SCHED-10"
+            label, False, f"{some(job.ready_count, 'task')} waiting, each needs {smallest} or more slots", "SCHED-10"
         )
     return Check(label, True, f"{some(job.ready_count, 'task')} waiting", "SCHED-7")
 
@@ -149,9 +149,9 @@ def _owed(world: World, node: int) -> list[Note]:
     for row in world.instances.rows_on(node):
         job = world.jobs[world.instances.job[row]]
         if world.instances.prep_state[row] == InstanceState.RUNNING:
-            notes.append(Note(f"Preparation of job {job.id} is running here; it takes no slot.", "PREP-21"))
+            notes.append(Note(f"Preparation of job {job.id} is running here; it uses no slot.", "PREP-21"))
         if world.instances.release_state[row] == InstanceState.RUNNING:
-            notes.append(Note(f"Release of job {job.id} is running here; it takes no slot.", "REL-11"))
+            notes.append(Note(f"Release of job {job.id} is running here; it uses no slot.", "REL-11"))
         elif world.instances.flags[row] & PrepFlag.RELEASE_OWED:
             notes.append(Note(f"Release of job {job.id} runs when the node is ready.", "REL-13"))
     return notes
@@ -161,8 +161,8 @@ def _remedy_of_unusable(record: Node) -> Note:
     if record.recover_ms is not None:
         return Note("Batch recovers it by itself.", "NODE-14")
     if not record.errors:
-        return Note("Batch could not recover it and leaves it alone: the pool needs another subnet.", "NODE-14")
-    known = Note("Batch knows the cause and does not recover it: reboot, reimage or remove it.", "NODE-11")
+        return Note("Batch could not recover it: the pool needs another subnet.", "NODE-14")
+    known = Note("Batch does not recover it: reboot, reimage or remove it.", "NODE-11")
     return _REMEDIES_BY_CODE.get(record.errors[0].code, known)
 
 

@@ -23,23 +23,23 @@ _KINDS = ((True, "dedicated"), (False, "Spot"))
 def why_pool(world: World, pool: Pool) -> Explanation:
     """Explain the pool's nodes, what it waits for, and what it lacks."""
     if pool.state is None:
-        note = Note(f"It was deleted; it was gone at {moment(world, pool.since_ms)}.", "RSZ-10")
+        note = Note(f"It has been deleted, at {moment(world, pool.since_ms)}.", "RSZ-10")
         return Explanation(world.scenario.start, f"Where is pool {pool.id}?", notes=(note,))
     assert pool.allocation is not None
     agenda = Agenda(world)
     current = dict(zip((True, False), membership.current_counts(world, pool), strict=True))
     target = {True: pool.target_dedicated, False: pool.target_spot}
     if pool.state is PoolState.DELETING:
-        target = dict.fromkeys(target, 0)  # RSZ-10
+        target = dict.fromkeys(target, 0)  # all nodes leave (RSZ-10)
     preempted = membership.preempted_nodes(world, pool) if pool.target_spot else []
-    current[False] -= len(preempted)  # they are counted, but there is no VM (SPOT-3)
+    current[False] -= len(preempted)  # they count as current, but have no VM (SPOT-3)
     short = {dedicated: target[dedicated] - current[dedicated] for dedicated, _ in _KINDS}
     checks = [
         Check("pool state", pool.state is PoolState.ACTIVE, pool.state.wire, "POOL-7"),
         Check("allocation state", pool.allocation is AllocationState.STEADY, _allocation(world, pool), "RSZ-2"),
     ]
     checks += [
-        Check(f"{kind} nodes", not short[dedicated], f"{current[dedicated]} of {target[dedicated]}", "RSZ-2")
+        Check(f"{kind} nodes", not short[dedicated], f"{current[dedicated]:,} of {target[dedicated]:,}", "RSZ-2")
         for dedicated, kind in _KINDS
         if current[dedicated] or target[dedicated]
     ]
@@ -52,7 +52,7 @@ def why_pool(world: World, pool: Pool) -> Explanation:
     reasons, changes = _reasons(world, agenda, pool, preempted)
     timeout_ms = agenda.resize_timeouts.get(pool.row)
     if timeout_ms is not None and pool.allocation is AllocationState.RESIZING:
-        changes.append(Next("the resize is given up", timeout_ms, "RSZ-3"))
+        changes.append(Next("the resize times out", timeout_ms, "RSZ-3"))
     following = earliest((*changes, next_evaluation(pool)))
     is_short = pool.allocation is AllocationState.STEADY and any(missing > 0 for missing in short.values())
     return Explanation(
@@ -115,14 +115,14 @@ def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> 
         times = sorted(when_ms for number, when_ms in arrivals.items() if pool.pending[number] is dedicated)
         if times:
             noun = "node" if len(times) == 1 else "nodes"
-            reasons.append(Reason(len(times), f"{kind} {noun} asked for, not there yet", times[0], "RSZ-2", "one"))
-            changes.append(Next(f"a {kind} node comes", times[0], "RSZ-2"))
+            reasons.append(Reason(len(times), f"{kind} {noun} requested, not allocated yet", times[0], "RSZ-2", "one"))
+            changes.append(Next(f"a {kind} node is allocated", times[0], "RSZ-2"))
     if preempted:
         noun = "node" if len(preempted) == 1 else "nodes"
         first = name_of(world, preempted[0])
         reasons.append(Reason(len(preempted), f"Spot {noun} preempted", pool.refill_at_ms, "SPOT-3", first))
     if pool.refill_at_ms is not None:
-        changes.append(Next("Batch tries to get Spot nodes", pool.refill_at_ms, "SPOT-5"))
+        changes.append(Next("Batch tries to allocate Spot nodes", pool.refill_at_ms, "SPOT-5"))
     leaving, draining = [], []
     for node in sorted(pool.victims):
         if world.nodes.state[node] == NodeState.LEAVING_POOL:
@@ -133,7 +133,7 @@ def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> 
         when_ms, node = min(leaving)
         noun = "node" if len(leaving) == 1 else "nodes"
         reasons.append(Reason(len(leaving), f"{noun} leaving the pool", when_ms, "RSZ-7", name_of(world, node)))
-        changes.append(Next(f"{name_of(world, node)} has left", when_ms, "RSZ-7"))
+        changes.append(Next(f"{name_of(world, node)} leaves the pool", when_ms, "RSZ-7"))
     if draining:
         noun, verb = ("node", "its") if len(draining) == 1 else ("nodes", "their")
         text = f"{noun} to leave when {verb} tasks have ended ({pool.drain_option})"
@@ -151,23 +151,23 @@ def _notes(world: World, pool: Pool, short: dict[bool, int]) -> list[Note]:
     """Return notes on what prevents more nodes, and who has to act."""
     notes = []
     if pool.state is PoolState.DELETING:
-        return [Note("It disappears with its last node.", "RSZ-10")]
+        return [Note("Its deletion ends with its last node.", "RSZ-10")]
     behind = sum(is_behind(world, node) for node in membership.present_nodes(world, pool))
     if behind:
-        text = f"{some(behind, 'node')} of it booted before its packages or certificates changed: until the next boot."
+        text = f"{some(behind, 'node')} must reboot to get changed packages or certificates."
         notes.append(Note(text, "POOL-15"))
     if pool.allocation is not AllocationState.STEADY:
-        return [*notes, Note("No other resize is taken until it is steady.", "RSZ-1")]
+        return [*notes, Note("No other resize is accepted until it is steady.", "RSZ-1")]
     for dedicated, kind in _KINDS:
         if short[dedicated] <= 0:
             continue
         count, errors = quotas.granted(world, pool, short[dedicated], dedicated=dedicated)
         why = "".join(f": {_error_text(error.code, error.message, error.values)}" for error in errors)
-        notes.append(Note(f"{count} of {some(short[dedicated], f'{kind} node')} could be had now{why}.", "ACC-8"))
+        notes.append(Note(f"{count:,} of {some(short[dedicated], f'{kind} node')} available now{why}.", "ACC-8"))
     if short[True] > 0 and pool.scaling is None:
-        notes.append(Note("A steady pool is not topped up by itself: resize it again.", "RSZ-14"))
+        notes.append(Note("A steady pool does not refill itself: resize it again.", "RSZ-14"))
     elif short[True] > 0:
-        notes.append(Note("A steady pool is topped up when its formula comes to another target.", "AS-80"))
+        notes.append(Note("A steady pool is refilled when its formula sets another target.", "AS-80"))
     if pool.scaling is not None:
         notes.append(Note("Its targets come from its autoscale formula.", "RSZ-1"))
     return notes

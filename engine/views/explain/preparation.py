@@ -11,21 +11,23 @@ from engine.rules.processes.setup import setup_of
 from engine.state.instances import PrepFlag
 from engine.views.explain.candidates import room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, moment, name_of, some
+from engine.views.log.reader import matching
 from engine.views.pages.provisioning import ready_ms
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
+    from engine.events.log import Shape
     from engine.specs.job import JobPreparationTask
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.world.world import World
 
-# Why a run began, by the rule that the log names.
+# The reason of a run, by the rule that the log names.
 _STARTS = {
-    "PREP-3": "A task of the job was assigned to the node, where it had not run before.",
-    "PREP-12": "The attempt before it exited nonzero and was retried.",
-    "PREP-15": "The run before it was stopped before it had completed.",
-    "PREP-16": "The node was rebooted after a success, and the job asks for another run then.",
+    "PREP-3": "The job's first task on the node was assigned.",
+    "PREP-12": "The previous attempt exited nonzero and was retried.",
+    "PREP-15": "The previous run was interrupted.",
+    "PREP-16": "The node rebooted after a success, and the job requires another run.",
     "PREP-18": "The node has a new disk.",
 }
 _VERDICTS = {
@@ -33,9 +35,9 @@ _VERDICTS = {
     PrepVerdict.PREPARE: "starts the preparation and waits for it",
     PrepVerdict.PREPARE_AND_GO: "starts the preparation and runs beside it",
     PrepVerdict.WAIT: "waits for the preparation",
-    PrepVerdict.REFUSE: "does not come here",
+    PrepVerdict.REFUSE: "is not assigned here",
 }
-# No task of such a job starts any more.
+# States of a job whose tasks no longer start.
 _OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
 
 
@@ -76,16 +78,16 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
 def _delivery_notes(world: World, node: int, directory: str, view: InstanceView) -> list[Note]:
     """Note when all that the running instance needs is on the node, if it has to wait for that."""
     if setup_of(world, node, directory).failure is not None:
-        return [Note("Something that it needs cannot be had.", "PREP-12")]
+        return [Note("Something that it needs is not available.", "PREP-12")]
     when_ms = ready_ms(world, node, directory, view.start_ms)
     if when_ms == view.start_ms:
         return []
-    return [Note(f"It downloads first: all is on the node at {moment(world, when_ms)}.", "TASK-6")]
+    return [Note(f"It downloads first, until {moment(world, when_ms)}.", "TASK-6")]
 
 
 def _question(job: Job, where: str, view: InstanceView, flags: int) -> str:
     if flags & PrepFlag.INELIGIBLE:
-        return f"Why is {where} barred from job {job.id}?"
+        return f"Why is {where} ineligible for job {job.id}?"
     again = " again" if view.runs - view.retry_count > 1 else ""
     verb = (
         "is preparation of job {} running" if view.state is InstanceState.RUNNING else "did preparation of job {} run"
@@ -121,13 +123,14 @@ def _start_notes(world: World, job: Job, node: int, view: InstanceView) -> list[
 def _rule_of_start(world: World, job: Job, node: int, start_ms: int) -> str:
     """Return the rule that the log names for the start of a run; reads the entries of that moment only."""
     log = world.log
-    for index in range(log.index_at(start_ms - 1), log.index_at(start_ms)):
-        shape = log.shapes[log.shape_of[index]]
-        if shape.event == "JobPreparationTaskStateChanged" and (log.row_a[index], log.row_b[index]) == (job.row, node):
-            fields = dict(shape.fields)
-            if fields["to"] is InstanceState.RUNNING:
-                return str(fields["rule"])
+    for at in matching(log, _is_start, log.index_at(start_ms - 1), log.index_at(start_ms)):
+        if (log.row_a[at], log.row_b[at]) == (job.row, node):
+            return str(dict(log.shapes[log.shape_of[at]].fields)["rule"])
     return ""
+
+
+def _is_start(shape: Shape) -> bool:
+    return shape.event == "JobPreparationTaskStateChanged" and ("to", InstanceState.RUNNING) in shape.fields
 
 
 def _state_notes(
@@ -137,7 +140,7 @@ def _state_notes(
         most = prep.constraints.max_task_retry_count
         return [
             Note(f"{view.retry_count} of {most} retries were used; then the failure is final.", "PREP-12"),
-            Note("No task of the job comes here until the node is reimaged or replaced.", "PREP-9"),
+            Note("The job gets no task here until the node is reimaged.", "PREP-9"),
             Note("A reboot does not help.", "PREP-17"),
         ]
     if view.state is InstanceState.RUNNING:
@@ -146,9 +149,9 @@ def _state_notes(
             return [Note("Tasks do not wait for it.", "PREP-13")]
         return [Note(f"{some(waiting, 'task')} of the job {'wait' if waiting > 1 else 'waits'} for it here.", "PREP-6")]
     if view.result is TaskResult.FAILURE and not prep.wait_for_success:
-        return [Note("The failure has no influence: the job does not wait for success.", "PREP-13")]
+        return [Note("The failure has no effect: the job does not wait for success.", "PREP-13")]
     if flags & PrepFlag.VALID and not prep.rerun_on_node_reboot_after_success:
-        return [Note("It stays valid after a reboot, as the job says.", "PREP-16")]
+        return [Note("By the job's settings it stays valid after a reboot.", "PREP-16")]
     return []
 
 
@@ -181,5 +184,5 @@ def _never_ran(world: World, job: Job, node: int) -> Explanation:
         f"Why has preparation of job {job.id} not run on {where}?",
         tuple(checks),
         next_change=Next(what, when_ms, "NODE-9" if not can_take else "SCHED-15") if when_ms is not None else None,
-        notes=(Note("It runs only where a task of the job has been assigned.", "PREP-3"),),
+        notes=(Note("It runs only where a task of the job is assigned.", "PREP-3"),),
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.state.task_records import TaskProfile
     from engine.world.world import World
 
-# Failures before the process, and the chapters that they belong to.
+# Failures before the process starts, with the rule of each.
 _RULES = {
     "ApplicationPackageError": "APP-4",
     "CommandLaunchFailed": "USER-2",
@@ -33,7 +33,7 @@ _RULES = {
     "DiskFull": "VM-4",
 }
 
-_MOST_IDS = 3  # of the tasks that a task waits for, so many are named
+_MOST_IDS = 3  # tasks that a task waits for, named at most
 
 
 def why_task(world: World, task: int, now_ms: int) -> Explanation:
@@ -100,7 +100,7 @@ class _Waiting:
         pool = self.pool
         if pool is None:
             ended = self.job.state is JobState.COMPLETED
-            value = "left when the job ended" if ended else f"{self.job.pool_id} does not exist"
+            value = "none since the job ended" if ended else f"{self.job.pool_id} does not exist"
             return Check("job pool", False, value, "JOB-15" if ended else "POOL-18")
         allocation = "" if pool.allocation is None else f", allocation state {pool.allocation.wire}"
         if pool.state is not PoolState.ACTIVE:
@@ -125,7 +125,7 @@ class _Waiting:
         for_ever = any(state in ("failed", "does not exist") for state in parents.values())
         named = [f"{task_id} ({state})" for task_id, state in parents.items()]
         more = [f"{len(ids) - _MOST_IDS} more"] if len(ids) > _MOST_IDS else []
-        ranged = [f"{some(numbers, 'number')} of its ranges"] if numbers else []
+        ranged = [f"{some(numbers, 'id')} in its ranges"] if numbers else []
         value = "waits for " + ", ".join([*named, *more, *ranged])
         return Check("dependencies", False, value, "DEP-5" if for_ever else "DEP-4")
 
@@ -140,7 +140,7 @@ class _Waiting:
         job = self.job
         if job.max_parallel < 0:
             return Check("job parallel limit", True, "not set", "SCHED-7")
-        value = f"{job.busy} of {job.max_parallel} preparing or running"
+        value = f"{job.busy:,} of {job.max_parallel:,} preparing or running"
         return Check("job parallel limit", job.busy < job.max_parallel, value, "SCHED-7")
 
     def _size(self) -> Check | None:
@@ -158,19 +158,19 @@ class _Waiting:
             return None
         head = queue.head()
         if head == self.task:
-            return Check("turn in the job", True, f"first of {queue.size}", "SCHED-6")
-        value = f"{self.world.tasks.task_id(head)} is first of {queue.size}"
+            return Check("turn in the job", True, f"first of {queue.size:,}", "SCHED-6")
+        value = f"{self.world.tasks.task_id(head)} is first of {queue.size:,}"
         return Check("turn in the job", False, value, "SCHED-6")
 
     def _room(self, fit: Fit | None) -> Check | None:
         if fit is None:
             return None
-        value = f"{fit.fitting} of {fit.present} qualify"
+        value = f"{fit.fitting:,} of {fit.present:,} eligible"
         instances = self.profile.instances
         if instances:
             return Check(f"{some(instances, 'free node')} at once", fit.fitting >= instances, value, "MI-3")
         slots = self.profile.required_slots
-        label = "a node to itself" if self.profile.exclusive else f"a node with {some(slots, 'free slot')}"
+        label = "an empty node" if self.profile.exclusive else f"a node with {some(slots, 'free slot')}"
         return Check(label, fit.fitting > 0, value, "SCHED-8")
 
     def _next(self, checks: tuple[Check, ...], fit: Fit | None) -> Next | None:
@@ -186,7 +186,7 @@ class _Waiting:
             return Next("the scheduler sees the task", when_ms, "TIME-9")
         if deciding in ("dependencies", "job parallel limit") and self.pool is not None:
             return first_end(self.world, self.pool.nodes, job)
-        if deciding in ("", "job pool", "size", "several instances") or fit is None:
+        if deciding in ("", "job pool", "size", "multi-instance") or fit is None:
             return None
         return earliest((fit.next_change, next_evaluation(self.pool)))
 
@@ -199,20 +199,20 @@ class _Waiting:
         if all(check.ok for check in checks):
             notes.append(Note("It starts at the end of this instant.", "SCHED-15"))
         if self.job.state in (JobState.TERMINATING, JobState.COMPLETED):
-            notes.append(Note("Tasks that are active when their job ends stay so for ever.", "JOB-15"))
+            notes.append(Note("Tasks that are active when their job ends stay active.", "JOB-15"))
         if self.job.state is JobState.DISABLED:
-            notes.append(Note("Enable the job to let its tasks run.", "JOB-12"))
+            notes.append(Note("Enable the job to run its tasks.", "JOB-12"))
         if self.profile.instances > 1 and self.pool is not None and self.pool.hosts_gangs:
-            notes.append(Note("No node is held back for it: one that comes free may go to another task.", "MI-3"))
+            notes.append(Note("Batch reserves no node for it: other tasks may come first.", "MI-3"))
         node = placement.preferred_node(world, self.task, self.profile) if self.pool is not None else -1
         if node >= 0:
             rule = "RETRY-5" if extra.awaits_retry else "RETRY-7" if extra.node_retries else "SCHED-13"
-            notes.append(Note(f"It would like {name_of(world, node)} best, if that has room.", rule))
+            notes.append(Note(f"It prefers {name_of(world, node)} if that has free slots.", rule))
         if self.pool is not None:
             ahead = [job for job in world.jobs_of(self.pool) if job.in_turn and job.priority > self.job.priority]
             if ahead:
                 notes.append(
-                    Note(f"{some(len(ahead), 'job')} of higher priority on the pool: first {ahead[0].id}.", "SCHED-2")
+                    Note(f"{some(len(ahead), 'job')} with higher priority in the pool, first {ahead[0].id}.", "SCHED-2")
                 )
         return notes
 
@@ -275,10 +275,10 @@ def _set_up(world: World, node: int, directory: str, started_ms: int, now_ms: in
     setup, until_ms = setup_of(world, node, directory), ready_ms(world, node, directory, started_ms)
     if setup.failure is not None:
         rule = _RULES.get(setup.failure.code, "TASK-6")
-        return [Check("what it needs", False, f"cannot be had: {setup.failure.code}", rule)]
+        return [Check("what it needs", False, f"not available: {setup.failure.code}", rule)]
     if until_ms <= now_ms:
         return []
-    return [Check("what it needs", False, f"is brought to the node until {moment(world, until_ms)}", "TASK-7")]
+    return [Check("what it needs", False, f"downloading until {moment(world, until_ms)}", "TASK-7")]
 
 
 def _completed(world: World, task: int) -> Explanation:
@@ -301,7 +301,7 @@ def _completed(world: World, task: int) -> Explanation:
             notes.append(Note(f"Cause: {details}.", "RETRY-1"))
         if extra.failure.code == "FailureExitCode":
             most = job.max_retries if profile.max_retries is None else profile.max_retries
-            checks.append(Check("retries left", False, f"{extra.retry_count} of {most} used", "RETRY-3"))
+            checks.append(Check("retries left", False, f"{extra.retry_count:,} of {most:,} used", "RETRY-3"))
         else:
             notes.append(Note("A failure of this kind is not retried.", "RETRY-4"))
     return Explanation(

@@ -23,7 +23,7 @@ def job_waits_for(job: JobRow, pool: PoolRow | None) -> str:
         case JobState.DISABLING:
             return f"{some(busy, 'task')} to stop"
         case JobState.DISABLED:
-            return "somebody to enable it"
+            return "a user to enable it"
         case JobState.TERMINATING | JobState.DELETING:
             release = job.phases.release
             nodes = release[HookStatus.RUNNING] + release[HookStatus.WILL_RUN]
@@ -38,9 +38,9 @@ def _active(job: JobRow, pool: PoolRow | None, busy: int) -> str:
     if tasks.active:
         if pool is None:
             return f"pool {job.pool_id}"
-        return "room for its tasks" if pool.nodes else "nodes"
+        return "free slots for its tasks" if pool.nodes else "nodes"
     ends_itself = job.on_all_tasks_complete == "terminatejob"
-    return "its first task" if not tasks.total else "" if ends_itself else "more tasks, or its end by hand"
+    return "its first task" if not tasks.total else "" if ends_itself else "more tasks, or its termination"
 
 
 def task_waits_for(simulation: Simulation, task: int) -> str:
@@ -66,7 +66,7 @@ def task_waits_for(simulation: Simulation, task: int) -> str:
         more = len(ids) - 1 + numbers if ids else 0
         return (f"{ids[0]} and {more:,} more" if more else ids[0]) if ids else some(numbers, "task")
     if 0 <= job.max_parallel <= job.busy:
-        return f"its job's limit of {job.max_parallel}"
+        return f"its job's limit of {job.max_parallel:,}"
     if profile.instances:
         return f"{profile.instances} nodes at once"
     return f"{some(profile.required_slots, 'free slot')}"

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 class Activity(Enum):
     """The activity of a node."""
 
-    ABSENT = auto()  # not in its pool yet, or no more
+    ABSENT = auto()  # not in its pool yet, or no longer
     CHANGING = auto()  # neither idle nor running: its state says what
     IDLE = auto()
-    INELIGIBLE = auto()  # idle, and a job may not come here before a reimage (PREP-9)
+    INELIGIBLE = auto()  # idle, and gets no tasks of some job before a reimage (PREP-9)
     PREPARING = auto()
-    RETRYING = auto()  # preparation, not its first try (PREP-12)
+    RETRYING = auto()  # preparation, not the first attempt (PREP-12)
     WORKING = auto()
     RELEASING = auto()
     FAILED = auto()  # lasts no time: preparation, release or start task failed, or the node did
@@ -39,7 +39,7 @@ class Stretch(NamedTuple):
 _NOWHERE = Stretch(0, Activity.ABSENT, None)
 READY = (NodeState.IDLE, NodeState.RUNNING)
 _BROKEN = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN, NodeState.PREEMPTED)
-# What always shows, however short it was, and which of them first.
+# Activities that are drawn however short they were, the most important first.
 _ALWAYS_SHOWN = (Activity.FAILED, Activity.RETRYING, Activity.PREPARING)
 
 
@@ -63,10 +63,10 @@ class Meaning(NamedTuple):
     state: NodeState | JobState | None = None
     has_failed: bool = False
     is_final_failure: bool = False  # of preparation: the node is ineligible for the job (PREP-9)
-    is_task: bool = False  # and no subtask (MI-7)
+    is_task: bool = False  # rather than a subtask (MI-7)
     hook: Hook | None = None
     is_begin: bool = False  # of preparation or release
-    stops_hooks: bool = False  # whatever of preparation and release ran on the node runs no more
+    stops_hooks: bool = False  # interrupts preparation and release on the node
 
 
 _HOOKS = {
@@ -118,7 +118,7 @@ class Lane:
         if meaning.step is Step.TASK_BEGINS:
             self._tasks += 1
             self.task_begins.append(when_ms)
-            if self._tasks > 1:  # it goes on working
+            if self._tasks > 1:  # the node was working already
                 return
         elif meaning.step is Step.TASK_ENDS:
             self._tasks -= 1

@@ -71,15 +71,15 @@ class Lanes:
         self._meanings: list[Meaning | None] = []  # by shape
         self._kinds = b""
         self._cuts = Cuts(simulation.log)
-        self.version = 0  # raised when something that was read is no more
+        self.version = 0  # raised when a branch has cut off what was read
         self._begin()
 
     def _begin(self) -> None:
         self._entries: list[array[int]] = []  # node -> numbers of its entries
         self._lanes: dict[int, Lane] = {}
         self._jobs: dict[int, array[int]] = {}  # job -> numbers of its entries
-        # Which preparation or release it is: by ``_hook_row``, and the node.
-        self._hooks: dict[tuple[int, int], array[int]] = {}  # -> numbers of its entries
+        # By preparation or release (see ``_hook_row``) and node.
+        self._hooks: dict[tuple[int, int], array[int]] = {}  # numbers of its entries
         self._running_hooks: dict[int, dict[int, None]] = {}  # node -> those that run there
         self._ineligible_for: dict[int, list[int]] = {}  # job -> nodes
         self._read = 0
@@ -133,7 +133,7 @@ class Lanes:
 
     def _take(self, when: array[int], shape_of: array[int], rows: array[int], nodes: array[int]) -> None:
         kinds, entries, totals = self._kinds, self._entries, self.totals
-        # Nearly always a task ends and another one takes its place at once: that changes no total.
+        # Usually a task ends and the next one starts at once, which changes no total.
         ended_ms = ended_on = -1
         for number, when_ms, shape, row, node in zip(count(self._read), when, shape_of, rows, nodes):
             kind = kinds[shape]

@@ -21,7 +21,7 @@ class LaneTotals:
         """Begin with nothing read."""
         self._pools = array("i")  # by node
         self._working: list[int] = []  # tasks and subtasks that run, by node
-        self.failures: dict[int, int] = {}  # by node: how often it, or preparation or release there, has failed
+        self.failures: dict[int, int] = {}  # by node: failures of it, and of preparation or release there
         self.retries: dict[int, int] = {}  # by node
         self._busy_since = array("q")
         self._busy = array("q")

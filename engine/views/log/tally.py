@@ -98,7 +98,7 @@ def _of_node_of(shape: Shape) -> Measure | None:
 def first_difference(one: LogColumns, other: LogColumns) -> int | None:
     """Return the first entry in which two logs differ; None where one is the beginning of the other."""
     both = min(len(one.when), len(other.when))
-    low, high = 0, both  # entries are equal up to somewhere, and then never compared again
+    low, high = 0, both  # the logs are equal up to ``low``, and differ before ``high``
     if all(a[:both] == b[:both] for a, b in zip(one, other, strict=True)):
         return None
     while high - low > 1:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.views.pages.tasks import TaskPage
 
 _BAD_STATES = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN, NodeState.PREEMPTED)
-_MOST_TASKS = 2000  # looked at for their exit codes; there may be a million
+_MOST_TASKS = 2000  # read for their exit codes; there may be a million
 
 
 class Concern(NamedTuple):
@@ -26,11 +26,11 @@ class Concern(NamedTuple):
 
     kind: str  # preparation, release, node, task, pool, job
     text: str
-    effect: str  # what that holds up, and what would help; empty where nothing is to be said
-    since_ms: int  # when the newest of them came to it
+    effect: str  # its consequence and remedy; may be empty
+    since_ms: int  # the newest occurrence
     nodes: tuple[int, ...] = ()
     tasks: tuple[int, ...] = ()
-    pool_id: str = ""  # of a trouble of a pool
+    pool_id: str = ""  # set where the kind is pool
 
     @property
     def size(self) -> int:
@@ -61,7 +61,7 @@ def _job(simulation: Simulation, preparation: InstancePage) -> list[Concern]:
         return []
     waiting = f"{job.counts[ACTIVE]:,} {'task waits' if job.counts[ACTIVE] == 1 else 'tasks wait'}"
     if job.state is JobState.DISABLED:
-        return [Concern("job", f"the job is disabled, {waiting}", "enable it, and its tasks run", job.since_ms)]
+        return [Concern("job", f"the job is disabled, {waiting}", "enable it to run its tasks", job.since_ms)]
     if job.state is not JobState.ACTIVE:
         return []
     if job.pool < 0 or world.pools[job.pool].state is not PoolState.ACTIVE:
@@ -77,12 +77,12 @@ def _job(simulation: Simulation, preparation: InstancePage) -> list[Concern]:
             return [Concern("job", "preparation failed on every node", effect, since_ms, present)]
     if pool.allocation is not AllocationState.STEADY or any(states.count(state) for state in COMING_UP):
         return []
-    text, effect = f"{waiting}, none runs", "no node takes one now: w tells why"
+    text, effect = f"{waiting}, none runs", "no node is eligible now: w explains"
     if is_empty:
         text = f"{waiting}: pool {pool.id} has no nodes"
-        effect = "its formula wants none" if pool.auto_scale else "resize it, or let a formula do so"
+        effect = "its formula sets no targets" if pool.auto_scale else "resize it or switch on autoscale"
     elif not job.ready_count:
-        text, effect = f"{waiting}, none is ready", "they depend on others, or are to be tried again"
+        text, effect = f"{waiting}, none is ready", "they depend on others or wait for a retry"
     return [Concern("job", text, effect, max(job.since_ms, pool.allocation_since_ms))]
 
 
@@ -98,11 +98,9 @@ def _hooks(page: InstancePage) -> list[Concern]:
         since[cause] = max(since.get(cause, 0), failed.end_ms)
         is_ineligible = is_ineligible or failed.is_ineligible
     is_over = page.job_state not in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
-    effect = (
-        "barred from this job until reimaged (PREP-9)" if is_ineligible else "the job completes all the same (REL-7)"
-    )
+    effect = "ineligible for this job until reimaged (PREP-9)" if is_ineligible else "the job still completes (REL-7)"
     if hook is Hook.PREPARATION and not is_ineligible:
-        effect = "no influence on scheduling (PREP-13)"
+        effect = "no effect on scheduling (PREP-13)"
     if hook is Hook.PREPARATION and is_over:
         effect = ""
     return [
@@ -132,10 +130,10 @@ _NODE_TEXTS = {
     NodeState.PREEMPTED: "preempted",
 }
 _NODE_EFFECTS = {
-    NodeState.UNUSABLE: "no tasks come here: reboot, reimage or remove",
-    NodeState.START_TASK_FAILED: "no tasks come here: reboot or reimage",
-    NodeState.UNKNOWN: "its tasks wait until contact is back",
-    NodeState.PREEMPTED: "Spot capacity is refilled when there is some",
+    NodeState.UNUSABLE: "it gets no tasks: reboot, reimage or remove",
+    NodeState.START_TASK_FAILED: "it gets no tasks: reboot or reimage",
+    NodeState.UNKNOWN: "its tasks wait until contact is restored",
+    NodeState.PREEMPTED: "Batch refills Spot nodes when there is capacity",
 }
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engine.specs.job import JobReleaseTask
     from engine.state.jobs import Job
 
-_SAMPLED = 400  # nodes whose durations are looked at
+_SAMPLED = 400  # nodes whose durations are read
 _OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
 
 
@@ -46,7 +46,7 @@ class HookStatus(Enum):
     SUCCEEDED = auto()
     GONE = auto()  # the record is kept, the node has left its pool
     WILL_RUN = auto()  # release only: owed, at the end of the job or once the node is ready
-    SKIPPED = auto()  # release only: the job has ended and nothing was owed here any more
+    SKIPPED = auto()  # release only: the job has ended and no release was due here
     NOT_NEEDED = auto()  # no record, and none is due
 
 
@@ -71,7 +71,7 @@ class InstanceRow(NamedTuple):
     max_retries: int | None  # -1 is no limit; None: a release task is not retried (REL-8)
     runs: int
     failure: FailureInfo | None
-    is_ineligible: bool  # PREP-9: no task of the job comes here until the node is reimaged
+    is_ineligible: bool  # the node gets no task of the job until it is reimaged (PREP-9)
     root_directory: str  # below the node's root, with forward slashes
 
 
@@ -116,7 +116,7 @@ def release_status(
 
 
 _FLAG_BITS = 5
-# Beside the two bits of release's state: no preparation has ever run there.
+# The bit above the two bits of release's state: no preparation has ever run there.
 _UNPREPARED = bytes(state == ABSENT for state in range(256))
 
 

@@ -28,9 +28,9 @@ class JobScheduleRow(NamedTuple):
     recent_job_state: JobState | None
     has_active_job: bool
     jobs_made: int
-    jobs_left: int  # of those, not deleted
-    missed: int  # occurrences that have made no job
-    pool_id: str  # of the pool that its jobs share (AUTO-2); empty where there is none
+    jobs_left: int  # those not deleted
+    missed: int  # occurrences that created no job
+    pool_id: str  # the pool that its jobs share (AUTO-2); empty where there is none
     spec: JobScheduleSpec
 
 

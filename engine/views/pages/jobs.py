@@ -50,10 +50,10 @@ class NetworkRow(NamedTuple):
 
     subnet_id: str | None  # None outside any VNet
     communication: str  # the mode in force (NET-7)
-    closed_ports: tuple[int, ...]  # needed, and not let through (NET-4)
-    free_addresses: int | None  # None: as many as are wanted
-    load_balancers: int  # network security groups and public addresses as many (NET-8)
-    between_nodes: str | None  # the ports on which nodes reach one another (POOL-12); None: none are opened
+    closed_ports: tuple[int, ...]  # needed, but blocked (NET-4)
+    free_addresses: int | None  # None: no limit
+    load_balancers: int  # as many as network security groups and public addresses (NET-8)
+    between_nodes: str | None  # ports between the nodes (POOL-12); None: none are open
 
 
 class PoolRow(NamedTuple):
@@ -77,8 +77,8 @@ class PoolRow(NamedTuple):
     resize_errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, values
     jobs: tuple[str, ...]
     start_task: StartTask | None
-    is_upgrading: bool  # nodes get another version of their operating system (POOL-22)
-    network: NetworkRow | None  # None where the pool's body says nothing of it
+    is_upgrading: bool  # an OS upgrade is under way (POOL-22)
+    network: NetworkRow | None  # None where the pool has no network settings
     spec: PoolSpec
 
     @property

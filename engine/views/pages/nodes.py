@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.state.nodes import Node, StartTaskRecord
 
-# A status of preparation above one of release in a byte.
+# A byte holds the status of preparation above that of release.
 _STATUS_BITS = 4
 _NO_HOOKS = HookStatus.NOT_NEEDED.value << _STATUS_BITS | HookStatus.NOT_NEEDED.value
 
@@ -88,7 +88,7 @@ class NodeRow(NamedTuple):
     start_task: StartTaskRecord | None
     errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, details
     pending_operation: str | None
-    users: tuple[str, ...]  # who may log in (NOP-9)
+    users: tuple[str, ...]  # users for remote login (NOP-9)
     prep: HookStatus
     release: HookStatus
 

@@ -39,7 +39,7 @@ class TaskCounts(NamedTuple):
     running: int
     succeeded: int
     failed: int
-    oldest_wait_ms: int | None  # how long the task that waits first in line has been active
+    oldest_wait_ms: int | None  # how long the first task in the queue has been active
 
     @property
     def total(self) -> int:

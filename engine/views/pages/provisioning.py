@@ -39,12 +39,12 @@ class LoginUser(NamedTuple):
 class NodeContents(NamedTuple):
     """The contents of a node beside its tasks."""
 
-    login_address: str  # where users log in (NOP-10), or why nobody can
+    login_address: str  # for remote login (NOP-10), or why there is none
     supplies: tuple[InstalledItem, ...]
     certificates: tuple[str, ...]
     accounts: tuple[str, ...]  # user accounts of the pool (USER-2)
     logins: tuple[LoginUser, ...]
-    is_behind: bool  # the pool asks for other packages or certificates since (POOL-15)
+    is_behind: bool  # the pool's packages or certificates have changed since (POOL-15)
     used_bytes: int
     capacity_bytes: int
 
@@ -56,7 +56,7 @@ class Needs(NamedTuple):
     image: str | None
     files: tuple[str, ...]
     user: str | None
-    ready_ms: int | None  # when all is there, while the process waits for it
+    ready_ms: int | None  # when all is there; None if no process waits
 
 
 def packages_and_images(world: World, node: int) -> tuple[InstalledItem, ...]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
 
-_MOST_CHANGES = 50_000  # with more entries of the log than that it is cheaper to look at all tasks
+_MOST_CHANGES = 50_000  # with more new log entries it is cheaper to read all tasks
 
 
 class RunningTasks:
@@ -25,7 +25,7 @@ class RunningTasks:
         """Begin without tasks; ``update`` finds them."""
         self._simulation = simulation
         self._updated_at: tuple[int, int, Sequence[range]] = (-1, 0, ())
-        self.newest_first: list[int] = []  # those that started in the same moment as they were added
+        self.newest_first: list[int] = []  # in the order of their addition where they started together
 
     def update(self, ranges: Sequence[range]) -> None:
         """Bring the order up to date for the tasks of these ranges."""
@@ -37,7 +37,7 @@ class RunningTasks:
             runs = (places(state[rows.start : rows.stop].tobytes(), RUNNING) for rows in ranges)
             self.newest_first = self._sorted(rows[at] for rows, found in zip(ranges, runs, strict=True) for at in found)
             return
-        # Whatever number an entry names may be a task; those of which it is not true lose nothing by being looked at.
+        # Every row number of an entry is taken for a task: checking one that is not costs little.
         changed = set(log.row_a[since:])
         new = [task for rows in ranges for task in changed if task in rows and state[task] == RUNNING]
         stay = [task for task in self.newest_first if task not in changed]

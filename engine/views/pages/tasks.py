@@ -51,8 +51,8 @@ class TaskRow(NamedTuple):
     required_slots: int
     failure: FailureInfo | None
     command_line: str
-    instances: int  # 0 where it is no multi-instance task
-    is_blocked: bool  # something it depends on is not satisfied yet (DEP-4)
+    instances: int  # 0 for a task on one node
+    is_blocked: bool  # a dependency is not satisfied yet (DEP-4)
     awaits_retry: bool
 
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 NODE_AGENT_VERSION = "1.12.2"
 
-# NODE-4: nodes behind one public address, and the port of the first of them.
+# Nodes behind one public address, and the port of the first of them (NODE-4).
 _NODES_PER_ADDRESS = 100
 _FIRST_PORT = 50_000
 _SSH, _RDP = 22, 3389
-# Addresses set aside for documentation: nobody answers there.
+# Addresses reserved for documentation, where no host answers.
 _PUBLIC_NETWORK = "203.0.113"
 
 
@@ -162,7 +162,7 @@ def _endpoints(world: World, pool: Pool, position: int) -> dict[str, list[dict[s
     if addresses is not None and addresses.provision is IpAddressProvisioning.NO_PUBLIC_IP_ADDRESSES:
         return {"inboundEndpoints": []}
     opened = network.endpoint_configuration.inbound_nat_pools if network.endpoint_configuration is not None else ()
-    # No two nodes behind an address share a port.
+    # Nodes behind one address have different ports.
     ranges = (nat.frontend_port_range_end - nat.frontend_port_range_start + 1 for nat in opened)
     group, index = divmod(position, min(_NODES_PER_ADDRESS, *ranges) if opened else _NODES_PER_ADDRESS)
     windows = world.root_of(pool).is_windows

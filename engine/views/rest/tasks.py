@@ -145,7 +145,7 @@ class _Bodies:
         self._job = job
         self._url = f"{job_url(world, job.id)}/tasks/"
         self._constraints: dict[int, Body] = {}
-        self._nodes: dict[int, tuple[Body, str, str]] = {}  # what is said of a node, and of the job's directory there
+        self._nodes: dict[int, tuple[Body, str, str]] = {}  # the parts that name a node, and the job's directory there
 
     def body(self, task: int, block: _Block, last: Transitions) -> Body:
         world = self._world
@@ -201,7 +201,7 @@ class _Block:
         source = self._source = block.source
         self.rows = range(block.first, block.first + source.count)
         created = utc(world, block.created_ms)
-        # GEN-6, and as the service does it: a task is not modified by running.
+        # Running does not modify a task (GEN-6).
         self.creation = {"eTag": etag(world, block.created_ms), "creationTime": created, "lastModified": created}
         self._sweep: TaskFactory | None = None
         self._shared: Body = {}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 
-# Enough for any currency and share, and the same digits everywhere.
+# Enough digits for any currency or share.
 _DIGITS = 6
 
 

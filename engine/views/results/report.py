@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.world.world import World
 
-# The state of what has been deleted.
+# The state of a deleted resource.
 GONE = "deleted"
 
 
@@ -33,12 +33,12 @@ class JobResult:
     """A job of the run. Numbers are of tasks, and of nodes for preparations and releases."""
 
     job_id: str
-    state: str  # as the service spells it, ``deleted`` when it is gone
-    reason: str | None  # why it ended
+    state: str  # as the service spells it, or ``deleted``
+    reason: str | None  # terminate reason
     total: int
     succeeded: int
     failed: int
-    active: int  # not completed; none in a job that is gone
+    active: int  # not completed; 0 in a deleted job
     preparations: int
     failed_preparations: int
     releases: int
@@ -50,9 +50,9 @@ class JobScheduleResult:
     """A job schedule of the run."""
 
     schedule_id: str
-    state: str  # as the service spells it, ``deleted`` when it is gone
-    jobs: int  # that it has made
-    missed: int  # occurrences that have made none (JS-3)
+    state: str  # as the service spells it, or ``deleted``
+    jobs: int  # created by it
+    missed: int  # occurrences that created none (JS-3)
     recent_job: str  # the id of the last job; empty without one
     next_run_ms: int | None
 
@@ -63,7 +63,7 @@ class PoolResult:
 
     pool_id: str
     vm_size: str
-    state: str  # and the allocation state, as the service spells them; ``deleted`` when it is gone
+    state: str  # with the allocation state, as the service spells them, or ``deleted``
     nodes: int
     node_hours: float
     cost_usd: float
@@ -76,9 +76,9 @@ class RefusedRow:
 
     at_ms: int
     command: str
-    subject: str  # the ids it is about, as far as it names any
+    subject: str  # the ids that it names
     code: str
-    announced: bool  # whether the scenario said so
+    announced: bool  # the scenario expected it
 
 
 @dataclass(frozen=True, slots=True)

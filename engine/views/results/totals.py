@@ -25,7 +25,7 @@ class TaskTotals:
     total: int  # ever added
     succeeded: int
     failed: int
-    active: int  # there and not completed: queued, preparing or running
+    active: int  # neither completed nor deleted: queued, preparing or running
 
     @property
     def completed(self) -> int:
