@@ -130,7 +130,7 @@ def _message(error: ErrorDetails) -> str:
     kind, given, context = error["type"], error["input"], error.get("ctx", {})
     if kind == "value_error":
         return str(context["error"])
-    if kind == "enum":
+    if kind in ("enum", "literal_error"):
         words = _EXPECTED.findall(str(context["expected"]))
         return f"{shown(given)} does not exist here" + one_of(given if isinstance(given, str) else "", words)
     if kind in ("greater_than_equal", "less_than_equal"):

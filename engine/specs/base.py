@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, get_args
 
 from pydantic import (
     AliasChoices,
@@ -51,6 +51,19 @@ class _QuoteIt:
             custom_error_type="text_type",
             custom_error_message="must be text; put a number, a date, true or false in quotes to make it text",
         )
+
+
+class AnyCase:
+    """An annotation of a Literal whose values are compared without regard to case (GEN-5)."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        spelling = {value.lower(): value for value in get_args(source)}
+
+        def spelled(value: object) -> object:
+            return spelling.get(value.lower(), value) if isinstance(value, str) else value
+
+        return core_schema.no_info_before_validator_function(spelled, handler(source))
 
 
 Text = Annotated[str, _QuoteIt]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AliasChoices, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
 from engine.base.terms import WireOption
-from engine.specs.base import Bool, Secret, Spec, Text
+from engine.specs.base import AnyCase, Bool, Secret, Spec, Text
 from engine.specs.simulate import OptionalSimulate
+
+# Options that have no effect on a simulation (CONT-1, CERT-1).
+ContainerHostDataPath = Annotated[Literal["Shared", "Startup", "VfsMounts", "Task", "JobPrep", "Applications"], AnyCase]
+CertificateStoreLocation = Annotated[Literal["currentuser", "localmachine"], AnyCase]
 
 
 class AutoUserScope(WireOption):
@@ -39,24 +43,6 @@ class ContainerWorkingDirectory(WireOption):
 
     TASK_WORKING_DIRECTORY = "taskWorkingDirectory"
     CONTAINER_IMAGE_DEFAULT = "containerImageDefault"
-
-
-class ContainerHostDataPath(WireOption):
-    """A directory of the node that a container can mount (CONT-1)."""
-
-    SHARED = "Shared"
-    STARTUP = "Startup"
-    VFS_MOUNTS = "VfsMounts"
-    TASK = "Task"
-    JOB_PREP = "JobPrep"
-    APPLICATIONS = "Applications"
-
-
-class CertificateStoreLocation(WireOption):
-    """The store of a certificate on Windows (CERT-1)."""
-
-    CURRENT_USER = "currentuser"
-    LOCAL_MACHINE = "localmachine"
 
 
 class CertificateVisibility(WireOption):
@@ -188,7 +174,7 @@ class CertificateReference(Spec):
 
     thumbprint: Text
     thumbprint_algorithm: Text = "sha1"
-    store_location: CertificateStoreLocation = CertificateStoreLocation.CURRENT_USER
+    store_location: CertificateStoreLocation = "currentuser"
     store_name: Text = "My"
     visibility: tuple[CertificateVisibility, ...] = tuple(CertificateVisibility)
 

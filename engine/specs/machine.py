@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field
 
 from engine.base.terms import WireOption
-from engine.specs.base import Bool, Int, OptionalDuration, Secret, Spec, Text
+from engine.specs.base import AnyCase, Bool, Int, OptionalDuration, Secret, Spec, Text
 from engine.specs.common import ContainerRegistry, IdentityReference
 
-
-class CachingType(WireOption):
-    """The caching of a disk (POOL-4)."""
-
-    NONE = "none"
-    READ_ONLY = "readonly"
-    READ_WRITE = "readwrite"
-
-
-class StorageAccountType(WireOption):
-    """The storage of a disk (POOL-4)."""
-
-    STANDARD_LRS = "standard_lrs"
-    PREMIUM_LRS = "premium_lrs"
-    STANDARD_SSD_LRS = "standardssd_lrs"
-
-
-class SecurityEncryptionType(WireOption):
-    """The encryption of a confidential VM's disk (POOL-4)."""
-
-    DISK_WITH_VM_GUEST_STATE = "DiskWithVMGuestState"
-    NON_PERSISTED_TPM = "NonPersistedTPM"
-    VM_GUEST_STATE_ONLY = "VMGuestStateOnly"
-
-
-class ContainerType(WireOption):
-    """The container technology (POOL-4)."""
-
-    DOCKER_COMPATIBLE = "dockerCompatible"
-    CRI_COMPATIBLE = "criCompatible"
-
-
-class DiskEncryptionTarget(WireOption):
-    """A disk to encrypt (POOL-4)."""
-
-    OS_DISK = "osdisk"
-    TEMPORARY_DISK = "temporarydisk"
+# Options of a machine that have no effect on a simulation (POOL-4, POOL-23).
+CachingType = Annotated[Literal["none", "readonly", "readwrite"], AnyCase]
+StorageAccountType = Annotated[Literal["standard_lrs", "premium_lrs", "standardssd_lrs"], AnyCase]
+SecurityEncryptionType = Annotated[Literal["DiskWithVMGuestState", "NonPersistedTPM", "VMGuestStateOnly"], AnyCase]
+ContainerType = Annotated[Literal["dockerCompatible", "criCompatible"], AnyCase]
+DiskEncryptionTarget = Annotated[Literal["osdisk", "temporarydisk"], AnyCase]
+DiffDiskPlacement = Annotated[Literal["cachedisk"], AnyCase]
+HostEndpointMode = Annotated[Literal["Audit", "Enforce"], AnyCase]
+SecurityType = Annotated[Literal["trustedLaunch", "confidentialvm"], AnyCase]
+UpgradeMode = Annotated[Literal["automatic", "manual", "rolling"], AnyCase]
 
 
 class NodePlacementPolicy(WireOption):
@@ -54,34 +27,6 @@ class NodePlacementPolicy(WireOption):
 
     REGIONAL = "regional"
     ZONAL = "zonal"
-
-
-class DiffDiskPlacement(WireOption):
-    """The placement of an ephemeral OS disk (POOL-4)."""
-
-    CACHE_DISK = "cachedisk"
-
-
-class HostEndpointMode(WireOption):
-    """The access mode of a host endpoint (POOL-4)."""
-
-    AUDIT = "Audit"
-    ENFORCE = "Enforce"
-
-
-class SecurityType(WireOption):
-    """The security type of the VM (POOL-4)."""
-
-    TRUSTED_LAUNCH = "trustedLaunch"
-    CONFIDENTIAL_VM = "confidentialvm"
-
-
-class UpgradeMode(WireOption):
-    """The mode of OS upgrades (POOL-23)."""
-
-    AUTOMATIC = "automatic"
-    MANUAL = "manual"
-    ROLLING = "rolling"
 
 
 class ImageReference(Spec):
@@ -128,7 +73,7 @@ class DataDisk(Spec):
 
     lun: Int
     disk_size_gb: Int
-    caching: CachingType = CachingType.READ_WRITE
+    caching: CachingType = "readwrite"
     managed_disk: ManagedDisk | None = None
     storage_account_type: StorageAccountType | None = None
 
@@ -136,7 +81,7 @@ class DataDisk(Spec):
 class ContainerConfiguration(Spec):
     """The configuration that makes a container pool (CONT-1)."""
 
-    type: ContainerType = ContainerType.DOCKER_COMPATIBLE
+    type: ContainerType = "dockerCompatible"
     container_image_names: tuple[Text, ...] = ()
     container_registries: tuple[ContainerRegistry, ...] = ()
 

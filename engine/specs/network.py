@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 from engine.base.terms import WireOption
-from engine.specs.base import Bool, Int, Spec, Text
+from engine.specs.base import AnyCase, Bool, Int, Spec, Text
 
-
-class DynamicVNetAssignmentScope(WireOption):
-    """The scope of a dynamic VNet (NET-1)."""
-
-    NONE = "none"
-    JOB = "job"
-
-
-class InboundEndpointProtocol(WireOption):
-    """The protocol of an inbound endpoint (NET-1)."""
-
-    TCP = "tcp"
-    UDP = "udp"
-
-
-class NetworkSecurityGroupRuleAccess(WireOption):
-    """The effect of a network security group rule (NET-1)."""
-
-    ALLOW = "allow"
-    DENY = "deny"
+# Options of a network that have no effect on a simulation (NET-1).
+DynamicVNetAssignmentScope = Annotated[Literal["none", "job"], AnyCase]
+InboundEndpointProtocol = Annotated[Literal["tcp", "udp"], AnyCase]
+NetworkSecurityGroupRuleAccess = Annotated[Literal["allow", "deny"], AnyCase]
+IpFamily = Annotated[Literal["IPv4", "IPv6"], AnyCase]
 
 
 class IpAddressProvisioning(WireOption):
@@ -33,13 +20,6 @@ class IpAddressProvisioning(WireOption):
     BATCH_MANAGED = "batchmanaged"
     USER_MANAGED = "usermanaged"
     NO_PUBLIC_IP_ADDRESSES = "nopublicipaddresses"
-
-
-class IpFamily(WireOption):
-    """The family of public IP addresses (NET-1)."""
-
-    IPV4 = "IPv4"
-    IPV6 = "IPv6"
 
 
 class NetworkSecurityGroupRule(Spec):
@@ -88,7 +68,7 @@ class NetworkConfiguration(Spec):
     """The network of a pool (NET-1)."""
 
     subnet_id: Text | None = None
-    dynamic_vnet_assignment_scope: DynamicVNetAssignmentScope = DynamicVNetAssignmentScope.NONE
+    dynamic_vnet_assignment_scope: DynamicVNetAssignmentScope = "none"
     endpoint_configuration: PoolEndpointConfiguration | None = None
     public_ip_address_configuration: PublicIpAddressConfiguration | None = None
     enable_accelerated_networking: Bool = False

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field, PlainSerializer, SerializationInfo, field_serializer
 
 from engine.base.terms import JobDefaultOrder, NodeFillType, OsFamily, WireOption
 from engine.base.units import MINUTE_MS, format_duration
-from engine.specs.base import Bool, FiniteDuration, Identified, Int, Secret, Spec, Text
+from engine.specs.base import AnyCase, Bool, FiniteDuration, Identified, Int, Secret, Spec, Text
 from engine.specs.catalogue import os_of
 from engine.specs.common import (
     ApplicationPackageReference,
@@ -25,6 +25,8 @@ from engine.specs.machine import (
 )
 from engine.specs.network import NetworkConfiguration
 
+LoginMode = Annotated[Literal["batch", "interactive"], AnyCase]
+
 
 class NodeCommunicationMode(WireOption):
     """The communication mode between Batch and the nodes (NET-7)."""
@@ -32,13 +34,6 @@ class NodeCommunicationMode(WireOption):
     DEFAULT = "default"
     CLASSIC = "classic"
     SIMPLIFIED = "simplified"
-
-
-class LoginMode(WireOption):
-    """The login mode of a Windows user (USER-2)."""
-
-    BATCH = "batch"
-    INTERACTIVE = "interactive"
 
 
 class StartTask(CommandLine):
@@ -67,7 +62,7 @@ class LinuxUserConfiguration(Spec):
 class WindowsUserConfiguration(Spec):
     """The Windows settings of a user (USER-2)."""
 
-    login_mode: LoginMode = LoginMode.BATCH
+    login_mode: LoginMode = "batch"
 
 
 class UserAccount(Spec):

@@ -167,7 +167,7 @@ def _endpoints(world: World, pool: Pool, position: int) -> dict[str, list[dict[s
     group, index = divmod(position, min(_NODES_PER_ADDRESS, *ranges) if opened else _NODES_PER_ADDRESS)
     windows = world.root_of(pool).is_windows
     login = ("RDPRule" if windows else "SSHRule", "tcp", _FIRST_PORT, _RDP if windows else _SSH)
-    others = [(nat.name, nat.protocol.value, nat.frontend_port_range_start, nat.backend_port) for nat in opened]
+    others = [(nat.name, nat.protocol, nat.frontend_port_range_start, nat.backend_port) for nat in opened]
     return {
         "inboundEndpoints": [
             {
