@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 RULES = ROOT / "engine" / "RULES.md"
 FOLDERS = (
     "engine/autoscale",
+    "engine/rules/decisions",
     "engine/rules",
     "engine/executors",
     "engine/events",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from engine import Simulation, load_scenario
 from engine.base import rulebook
 from tests.tui.screen_text import after, contains
 from tests.tui.test_go_line import typed
 from tests.tui.test_keys import drive
+from tui.app.dashboard import Dashboard
 from tui.dialogs.rules import RuleSheet, rules_on
 from tui.viewmodels.sheets.rules import rule_lines
 from tui.viewmodels.text.citations import dim_citations
@@ -82,6 +84,15 @@ def test_the_go_line_shows_a_rule_or_a_chapter(dashboard_at, text, ids):
     found = []
     drive(app, *typed(text), "enter", lambda app: found.extend(app.screen.shown))
     assert [getattr(part, "id", getattr(part, "prefix", "")) for part in found] == ids
+
+
+def test_an_id_of_the_run_wins_over_a_rule_and_a_rule_over_a_part_of_an_id():
+    pool = "pools: [{id: p, vmSize: standard_a1_v2, targetDedicatedNodes: 1}]"
+    jobs = "jobs: [{id: rel-3, poolInfo: {poolId: p}}, {id: parallel-4, poolInfo: {poolId: p}}]"
+    simulation = Simulation(load_scenario("ids.yaml", text=f"scenario: ids\n{pool}\n{jobs}\n"))
+    simulation.run_until(1000)
+    assert shown(Dashboard(simulation, plays=False), *typed("REL-3"), "enter") == []
+    assert shown(Dashboard(simulation, plays=False), *typed("rel-4"), "enter") == ["REL-4"]
 
 
 def test_an_unknown_rule_names_the_nearest(dashboard_at):

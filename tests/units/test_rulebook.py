@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from engine.base import rulebook
@@ -69,6 +72,12 @@ def test_each_option_of_a_scenario_stands_beside_its_rule():
     named = {rule.option.strip("`") for rule in rulebook.rules().values()}
     options = {f"options.{key}" for key in schema()["properties"]["options"]["properties"]}
     assert {option for option in named if option.startswith("options.")} == options
+
+
+def test_what_is_named_as_an_option_is_a_key_of_the_scenario_file():
+    keys = set(re.findall(r'"(\w+)":', json.dumps(schema())))
+    for rule in rulebook.rules().values():
+        assert set(rule.option.strip("`").split(".")) <= keys | {""}, rule.id
 
 
 def test_rules_in_a_text_are_found_in_their_order():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.base.rulebook import Chapter, Rule
+    from tui.viewmodels.text.styled import Span
 
 _WIDEST = 100  # longer lines are hard to read
 _NARROWEST = 40
@@ -61,7 +62,10 @@ def as_text(parts: Sequence[Chapter | Rule], columns: int) -> str:
             f"{style(f'{each.prefix:<8}', bold=True)}{len(each.rules):>3}  {each.title}" for each in listed
         )
     lines = rule_lines(parts, max(_NARROWEST, min(columns, _WIDEST)), with_code=True)
-    return "\n".join("".join(style(span.text, **_STYLES.get(span.role, {})) for span in line) for line in lines)
+    return "\n".join("".join(map(_styled, line)) for line in lines)
 
 
-_STYLES = {Role.STRONG: {"bold": True}, Role.DIM: {"dim": True}}
+def _styled(span: Span) -> str:
+    if span.role in (Role.STRONG, Role.DIM):
+        return style(span.text, bold=span.role is Role.STRONG, dim=span.role is Role.DIM)
+    return span.text

@@ -54,7 +54,7 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         is_past = self._session.is_past
         self.query_one("#actions").border_title = Content(self._session.text(self._title))
         keys = "b branch here" if is_past else "enter choose"
-        self.query_one("#actions").border_subtitle = f"{keys}  esc close"
+        self.query_one("#actions").border_subtitle = f"{keys}  K rules  esc close"
         self.call_after_refresh(self._show)
 
     def _show(self) -> None:

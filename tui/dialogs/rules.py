@@ -25,10 +25,10 @@ _WIDE_ENOUGH = 1000  # cells: no id is cut
 
 
 class RuleSheet(Sheet):
-    """Chapters and rules of the rulebook."""
+    """A sheet with the text of chapters and rules of the rulebook."""
 
     def __init__(self, parts: Sequence[Chapter | Rule]) -> None:
-        """A sheet of these, in this order."""
+        """Show these, in this order."""
         self.shown = parts
         super().__init__(_title(parts), lambda cells: rule_lines(parts, cells))
 

@@ -80,7 +80,8 @@ class GoLineKeys(NavigationKeys):
 
     def _go_to_id(self, identity: str) -> None:
         found = find(self.session, identity)
-        if found is None and rulebook.find(identity) is not None:
+        is_exact = found is not None and found.model.identity_of(found.key).lower() == identity.lower()
+        if not is_exact and identity.upper() in rulebook.rules():
             self._show_rule(identity)
             return
         if found is None:
