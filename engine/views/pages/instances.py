@@ -267,27 +267,14 @@ class InstancePage:
     def _status(self, job: Job, row: int) -> HookStatus:
         world = self._simulation.world
         instances = world.instances
-        flags = instances.flags[row]
-        is_gone = world.nodes.state[instances.node[row]] == GONE
-        if self.hook is Hook.PREPARATION:
-            return prep_status(
-                instances.prep_state[row],
-                flags,
-                retries=instances.prep_retries[row],
-                has_failed=_has_failed(instances, row, 2 * row),
-                is_gone=is_gone,
-                is_over=job.state in _OVER,
-            )
-        if not job.has_release or instances.prep_state[row] == ABSENT:
-            return HookStatus.NOT_NEEDED
-        return release_status(
-            instances.release_state[row],
-            flags,
-            has_failed=_has_failed(instances, row, 2 * row + 1),
-            is_gone=is_gone,
-            is_over=job.state in _OVER,
-            is_ending=job.state in (JobState.TERMINATING, JobState.DELETING),
-        )
+        state, key = instances.prep_state[row], 2 * row
+        if self.hook is Hook.RELEASE:
+            state, key = (state == ABSENT) << 2 | instances.release_state[row], key + 1
+        has_failed, is_gone = _has_failed(instances, row, key), world.nodes.state[instances.node[row]] == GONE
+        table = _tables(self.hook, job.state, has_release=job.has_release)[has_failed, is_gone]
+        status = HookStatus(table[state << _FLAG_BITS | instances.flags[row]])
+        is_retry = self.hook is Hook.PREPARATION and instances.prep_retries[row]
+        return HookStatus.RETRYING if status is HookStatus.RUNNING and is_retry else status
 
     def order(self, *, with_all: bool = False) -> Sequence[int]:
         """Return the nodes: trouble first, then running ones, newest start first, then the rest.

@@ -151,15 +151,6 @@ class NodePage:
         """Return whether the node's scheduling is enabled."""
         return self._simulation.world.nodes[node].scheduling is SchedulingState.ENABLED
 
-    def since_ms(self, node: int) -> int:
-        """Return when the node's present state began."""
-        return self._simulation.world.nodes.since[node]
-
-    def used_slots(self, node: int) -> int:
-        """Return the number of task slots in use."""
-        world = self._simulation.world
-        return world.pool_of(node).slots - world.nodes.free[node]
-
     def slots(self) -> int:
         """Return the task slots of a node of this pool; 1 while there is no pool."""
         pool = self._simulation.world.pools.find(self.pool_id)

@@ -9,7 +9,11 @@ from engine.base.units import format_utc
 from engine.specs import draws
 
 if TYPE_CHECKING:
+    from engine.base.terms import State
     from engine.specs.common import CommandLine
+    from engine.state.job_schedules import JobSchedule
+    from engine.state.jobs import Job
+    from engine.state.pools import Pool
     from engine.world.world import World
 
 _TICKS_SINCE = datetime(1, 1, 1, tzinfo=UTC)
@@ -45,6 +49,28 @@ def etag(world: World, modified_ms: int) -> str:
     """Return the entity tag of a resource: the moment of its last change in ticks of 100 ns."""
     ticks = (world.scenario.start - _TICKS_SINCE) // timedelta(microseconds=1) * 10 + modified_ms * _TICKS_PER_MS
     return f"0x{ticks:X}"
+
+
+def resource_head(world: World, resource: Pool | Job | JobSchedule, url: str) -> dict[str, object]:
+    """Return the properties with which the body of a pool, job or job schedule begins (GEN-6)."""
+    assert resource.state is not None
+    return {
+        "id": resource.id,
+        "url": url,
+        "eTag": etag(world, resource.modified_ms),
+        "lastModified": utc(world, resource.modified_ms),
+        "creationTime": utc(world, resource.created_ms),
+        "state": resource.state.wire,
+        "stateTransitionTime": utc(world, resource.since_ms),
+    }
+
+
+def previous_state(world: World, previous: tuple[State, int] | None) -> dict[str, object]:
+    """Return the previous state and its time; empty for a resource that is in its first state."""
+    if previous is None:
+        return {}
+    state, since_ms = previous
+    return {"previousState": state.wire, "previousStateTransitionTime": utc(world, since_ms)}
 
 
 def root_directory(world: World, node: int, directory: str) -> dict[str, str]:

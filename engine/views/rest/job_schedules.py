@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.rules.job_schedules import next_run_ms
 from engine.state.job_schedules import NO_JOB
-from engine.views.rest.common import account_url, etag, job_url, utc
+from engine.views.rest.common import account_url, job_url, previous_state, resource_head, utc
 from engine.views.rest.jobs import Usage, usage_of
 
 if TYPE_CHECKING:
@@ -22,20 +22,8 @@ def schedule_url(world: World, schedule_id: str) -> str:
 
 def schedule_body(world: World, schedule: JobSchedule, now_ms: int) -> dict[str, object]:
     """Return the REST body of a schedule that is not deleted, without ``$expand=stats``."""
-    assert schedule.state is not None
-    body: dict[str, object] = {
-        "id": schedule.id,
-        "url": schedule_url(world, schedule.id),
-        "eTag": etag(world, schedule.modified_ms),
-        "lastModified": utc(world, schedule.modified_ms),
-        "creationTime": utc(world, schedule.created_ms),
-        "state": schedule.state.wire,
-        "stateTransitionTime": utc(world, schedule.since_ms),
-    }
-    if schedule.previous is not None:
-        previous, since_ms = schedule.previous
-        body["previousState"] = previous.wire
-        body["previousStateTransitionTime"] = utc(world, since_ms)
+    head = resource_head(world, schedule, schedule_url(world, schedule.id))
+    body = head | previous_state(world, schedule.previous)
     return body | schedule.spec.wire() | {"executionInfo": _execution_info(world, schedule, now_ms)}
 
 

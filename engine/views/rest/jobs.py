@@ -10,7 +10,7 @@ from engine.base.terms import JobState, TaskResult
 from engine.base.units import format_duration
 from engine.state.columns import PAGE_BITS
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
-from engine.views.rest.common import etag, job_url, utc
+from engine.views.rest.common import job_url, previous_state, resource_head, utc
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -20,23 +20,8 @@ if TYPE_CHECKING:
 
 def job_body(world: World, job: Job) -> dict[str, object]:
     """Return the REST body of a job that is not deleted, without ``$expand=stats``."""
-    assert job.state is not None
-    body: dict[str, object] = {
-        "id": job.id,
-        "url": job_url(world, job.id),
-        "eTag": etag(world, job.modified_ms),
-        "lastModified": utc(world, job.modified_ms),
-        "creationTime": utc(world, job.created_ms),
-        "state": job.state.wire,
-        "stateTransitionTime": utc(world, job.since_ms),
-    }
-    if job.previous is not None:
-        previous, since_ms = job.previous
-        body["previousState"] = previous.wire
-        body["previousStateTransitionTime"] = utc(world, since_ms)
-    body |= job.spec.wire() | _changed_settings(job)
-    body["executionInfo"] = _execution_info(world, job)
-    return body
+    body = resource_head(world, job, job_url(world, job.id)) | previous_state(world, job.previous)
+    return body | job.spec.wire() | _changed_settings(job) | {"executionInfo": _execution_info(world, job)}
 
 
 def _changed_settings(job: Job) -> dict[str, object]:

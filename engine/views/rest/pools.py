@@ -10,7 +10,7 @@ from engine.base.units import format_duration
 from engine.rules.decisions.network import communication_mode
 from engine.specs.base import wire_name
 from engine.specs.catalogue import DEFAULT_IMAGE
-from engine.views.rest.common import etag, pool_url, utc
+from engine.views.rest.common import pool_url, resource_head, utc
 
 if TYPE_CHECKING:
     from engine.state.pools import AutoScaleRun, Pool
@@ -19,18 +19,10 @@ if TYPE_CHECKING:
 
 def pool_body(world: World, pool: Pool) -> dict[str, object]:
     """Return the REST body of a pool that is not deleted."""
-    assert pool.state is not None
     assert pool.allocation is not None
     settings = pool.spec.wire()
     current = [world.nodes[node].dedicated for node in pool.nodes if world.nodes.state_of(node) is not None]
-    body: dict[str, object] = {
-        "id": pool.id,
-        "url": pool_url(world, pool.id),
-        "eTag": etag(world, pool.modified_ms),
-        "lastModified": utc(world, pool.modified_ms),
-        "creationTime": utc(world, pool.created_ms),
-        "state": pool.state.wire,
-        "stateTransitionTime": utc(world, pool.since_ms),
+    body = resource_head(world, pool, pool_url(world, pool.id)) | {
         "allocationState": pool.allocation.wire,
         "allocationStateTransitionTime": utc(world, pool.allocation_since_ms),
     }

@@ -9,7 +9,7 @@ from engine.base.terms import TaskResult, TaskState
 from engine.base.units import format_duration
 from engine.scenario.factory import TaskFactory
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
-from engine.views.rest.common import container_info, etag, job_url, node_url, root_directory, utc
+from engine.views.rest.common import container_info, etag, job_url, node_url, previous_state, root_directory, utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,9 +118,7 @@ def _subtask_body(world: World, number: int, subtask: Subtask, node: int, direct
         if ending.failure is not None:
             body["failureInfo"] = ending.failure.wire()
     body |= {"state": subtask.state.wire, "stateTransitionTime": utc(world, subtask.since_ms)}
-    if subtask.previous is not None:
-        state, since_ms = subtask.previous
-        body |= {"previousState": state.wire, "previousStateTransitionTime": utc(world, since_ms)}
+    body |= previous_state(world, subtask.previous)
     if subtask.result is not None:
         body["result"] = subtask.result.value
     return body
