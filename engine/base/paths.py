@@ -87,7 +87,7 @@ class NodeRoot:
 
     @property
     def is_windows(self) -> bool:
-        """Whether paths have drives and backslashes."""
+        """True if paths have drives and backslashes."""
         return self.os is not OsFamily.LINUX
 
     def native(self, key: str) -> str:

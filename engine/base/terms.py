@@ -60,7 +60,7 @@ class NodeState(State):
 
 
 class SchedulingState(State):
-    """Whether a node accepts new tasks (NODE-7)."""
+    """The scheduling state of a node, which decides if it accepts new tasks (NODE-7)."""
 
     ENABLED = 0
     DISABLED = 1

@@ -212,7 +212,7 @@ class EventLog:
 
     @property
     def has_future(self) -> bool:
-        """Whether more has been recorded than is shown."""
+        """True if more has been recorded than is shown."""
         return self._future is not None and len(self.when) < self._future.length
 
     def move_to(self, length: int) -> None:

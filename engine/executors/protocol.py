@@ -80,7 +80,7 @@ class PlainProcess(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """Whether no start involves chance."""
+        """True if no start involves chance."""
         return self.duration.kind == "constant" and not isinstance(self.exit_code, tuple)
 
     def plan(self, seed: int, subject: tuple[str, ...], attempt: int) -> Plan:

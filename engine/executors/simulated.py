@@ -57,39 +57,48 @@ class SimulatedExecutor(Executor):
 
     def plan(self, launch: Launch) -> Plan:
         """Return when and how the process will end (TIME-10, RETRY-8)."""
-        said = self._said(launch)
-        overhead_ms, problem = self._before_the_process(launch, said)
+        simulate = self._simulate_of(launch)
+        overhead_ms, problem = self._setup(launch, simulate)
         if problem is not None:
             return Plan(overhead_ms, None, problem, ran=False)
-        process = PlainProcess(overhead_ms, _duration(launch, said), said.exit_code or 0, launch.wall_clock_ms)
+        process = PlainProcess(overhead_ms, _duration(launch, simulate), simulate.exit_code or 0, launch.wall_clock_ms)
         plan = process.plan(self.seed, launch.subject, launch.attempt)
-        return plan if said.exit_code is not None else plan._replace(exit_code=None)
+        return plan if simulate.exit_code is not None else plan._replace(exit_code=None)
 
     def finish(
         self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles
     ) -> Output:
         """Run the line in the small shell, where unknown programs behave as ``simulate:`` says."""
-        said = self._said(launch)
-        simulated = small_shell.Simulated(plan.exit_code, said.stdout or "", said.stderr or "")
+        simulate = self._simulate_of(launch)
+        simulated = small_shell.Simulated(plan.exit_code, simulate.stdout or "", simulate.stderr or "")
         result = small_shell.run(launch.command_line, root, environment, files, f"{launch.directory}/wd", simulated)
-        for path, size in said.writes.items():
+        for path, size in simulate.writes.items():
             with suppress(Denied):  # a program that may not write there is silent about it
                 files.put(root.key(path, working_directory(launch.directory)), size)
         understood = line_facts(launch.command_line, launch.os).understood_ms is not None
-        stdout = said.stdout if understood and said.stdout is not None else result.stdout
-        stderr = said.stderr if understood and said.stderr is not None else result.stderr
+        stdout = simulate.stdout if understood and simulate.stdout is not None else result.stdout
+        stderr = simulate.stderr if understood and simulate.stderr is not None else result.stderr
         return Output(result.exit_code, stdout, stderr)
 
     def plain(self, launch: Launch) -> PlainProcess | None:
         """Return what all starts of a process that leaves no files share, or None."""
         facts = line_facts(launch.command_line, launch.os)
-        said = self._said(launch._replace(attempt=sys.maxsize, node=-1))
-        differs = said.attempts or said.on_node or said.stdout or said.stderr or said.found is False or said.writes
+        simulate = self._simulate_of(launch._replace(attempt=sys.maxsize, node=-1))
+        differs = (
+            simulate.attempts
+            or simulate.on_node
+            or simulate.stdout
+            or simulate.stderr
+            or simulate.found is False
+            or simulate.writes
+        )
         if differs or launch.resource_files or not (facts.found and facts.leaves_nothing):
             return None
-        return PlainProcess(PROCESS_START_MS, _duration(launch, said), said.exit_code or 0, launch.wall_clock_ms)
+        return PlainProcess(
+            PROCESS_START_MS, _duration(launch, simulate), simulate.exit_code or 0, launch.wall_clock_ms
+        )
 
-    def _said(self, launch: Launch) -> Simulate:
+    def _simulate_of(self, launch: Launch) -> Simulate:
         """Return the merged ``simulate:`` of a launch: defaults, plain values, those of the node, of the attempt."""
         own = launch.simulate
         defaults = self._tasks if launch.kind in _JOB_TASKS else _NOTHING
@@ -103,31 +112,31 @@ class SimulatedExecutor(Executor):
             own = _merged(own, own.attempts[launch.attempt - 1])
         return own
 
-    def _before_the_process(self, launch: Launch, said: Simulate) -> tuple[int, FailureInfo | None]:
+    def _setup(self, launch: Launch, simulate: Simulate) -> tuple[int, FailureInfo | None]:
         """Return the time until the process runs, and the reason if it cannot (RETRY-4)."""
         overhead_ms = PROCESS_START_MS + launch.setup.delay_ms
         if launch.setup.failure is not None:
             return overhead_ms, launch.setup.failure
-        if said.found is False or not line_facts(launch.command_line, launch.os).found:
+        if simulate.found is False or not line_facts(launch.command_line, launch.os).found:
             return overhead_ms, failure("CommandProgramNotFound", ("Message", launch.command_line))
         return overhead_ms, None
 
 
-def _duration(launch: Launch, said: Simulate) -> Distribution:
+def _duration(launch: Launch, simulate: Simulate) -> Distribution:
     """Return the duration of the process from its launch to its own end."""
     if launch.kind not in _JOB_TASKS:
-        return special_duration(launch.command_line, launch.os, said)
-    return _known_duration(launch.command_line, launch.os, said) or _TASK_DURATION
+        return special_duration(launch.command_line, launch.os, simulate)
+    return _known_duration(launch.command_line, launch.os, simulate) or _TASK_DURATION
 
 
-def special_duration(command_line: str, os: OsFamily, said: Simulate | None) -> Distribution:
+def special_duration(command_line: str, os: OsFamily, simulate: Simulate | None) -> Distribution:
     """Return the duration of a start, preparation or release task."""
-    return _known_duration(command_line, os, said) or _SPECIAL_DURATION
+    return _known_duration(command_line, os, simulate) or _SPECIAL_DURATION
 
 
-def _known_duration(command_line: str, os: OsFamily, said: Simulate | None) -> Distribution | None:
-    if said is not None and said.duration is not None:
-        return said.duration
+def _known_duration(command_line: str, os: OsFamily, simulate: Simulate | None) -> Distribution | None:
+    if simulate is not None and simulate.duration is not None:
+        return simulate.duration
     understood_ms = line_facts(command_line, os).understood_ms
     return None if understood_ms is None else Distribution.constant(understood_ms)
 

@@ -51,7 +51,7 @@ class Expectations:
 
     @property
     def watching(self) -> bool:
-        """Whether an expectation may be decided before the end."""
+        """True if an expectation may be decided before the end."""
         return any(
             one.index not in self._settled and (one.at_ms is not None or one.within_ms is not None)
             for one in self._expected

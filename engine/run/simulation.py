@@ -78,7 +78,7 @@ class Simulation:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing more can happen, or the end of the run is reached."""
+        """True if nothing more can happen, or the end of the run is reached."""
         return self.now_ms >= self.end_ms or not self._something_is_due()
 
     def run_until(self, until_ms: int) -> None:
@@ -123,7 +123,7 @@ class Simulation:
         if self.scenario.until_ms is None:
             self.now_ms = min(self.now_ms, self.log.last_ms)
         self._expectations.settle(self.world, self.now_ms)
-        self._miss_refusals()
+        self._record_missing_refusals()
 
     @property
     def expectations(self) -> list[Outcome]:
@@ -211,9 +211,9 @@ class Simulation:
 
     def _inputs_due(self, due: Due) -> None:
         for one in self.journal.take_due(self.world.now_ms, due.kind):
-            self._carry_out(one)
+            self._execute(one)
 
-    def _carry_out(self, one: Input) -> None:
+    def _execute(self, one: Input) -> None:
         """Execute one input and log it, or its refusal."""
         world = self.world
         body = Json(to_json(one.command.wire()))
@@ -237,7 +237,7 @@ class Simulation:
             self.refusals.append(RefusedCommand(world.now_ms, one.command, error, announced))
             self._expectations.refused(one.command, one.refused, "accepted" if refused is None else refused.code)
 
-    def _miss_refusals(self) -> None:
+    def _record_missing_refusals(self) -> None:
         """Record once the expected refusals that never came because their commands were not given."""
         pending = [(one.when_ms, one.command, one.refused) for one in self.journal.pending()]
         waiting = [(self.now_ms, entry.command, entry.refused) for entry in self._waiting]
@@ -277,7 +277,7 @@ class Simulation:
 
     @property
     def is_past(self) -> bool:
-        """Whether a moment is shown after which more has been recorded."""
+        """True if a moment is shown after which more has been recorded."""
         return self.world.log.has_future
 
     def seek(self, when_ms: int) -> None:

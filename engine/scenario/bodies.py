@@ -111,7 +111,7 @@ def _report(place: DocumentPlace, model: type[Spec], error: ErrorDetails, others
     if kind == _UNKNOWN:
         _report_unknown(found, str(location[-1]), _model_at(model, location[:-1]), others if len(location) == 1 else ())
     elif kind == "missing" and rest:
-        found.lacking(str(rest[0]))
+        found.report_missing(str(rest[0]))
     elif rest == (_KEY,):
         found.report(_message(error), key=True)
     else:

@@ -78,7 +78,7 @@ class DocumentPlace:
         position = self.key_position if key and self.key_position else self.tree.position
         self.document.report(message, position, (*self.path, *below))
 
-    def lacking(self, name: str) -> None:
+    def report_missing(self, name: str) -> None:
         """Report a missing required key of this mapping."""
         self.report(f"{shown(name)} is missing and required", key=True, below=(name,))
 

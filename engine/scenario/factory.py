@@ -146,7 +146,7 @@ class TaskFactory:
 
     @cached_property
     def varies(self) -> bool:
-        """Whether more than id, display name, command line and environment differs between the tasks."""
+        """True if more than id, display name, command line and environment differs between the tasks."""
         return any(
             path[0] not in _NAMES_ONLY and any(map(self._is_varying, self._patterns[text]))
             for path, text in template_strings(self._body)
@@ -240,7 +240,7 @@ class TaskFactory:
 
     @cached_property
     def _is_readable(self) -> bool:
-        """Whether ids can be parsed back: no two numbers of unknown length are adjacent."""
+        """True if ids can be parsed back: no two numbers of unknown length are adjacent."""
         return not any(
             isinstance(part, Placeholder)
             and not self._has_fixed_length(part)

@@ -165,7 +165,7 @@ class _ScenarioReader:
         place = self._root.get(key)
         if place is None:
             if required:
-                self._root.lacking(key)
+                self._root.report_missing(key)
             return ""
         if not isinstance(place.plain, str) or (required and not place.plain.strip()):
             place.report(f"must be text, not {shown(place.plain)}")

@@ -42,7 +42,7 @@ class Verbatim:
 
 
 Wanted: TypeAlias = "bool | int | float | str | Verbatim | Bounds | tuple[Wanted, ...] | Mapping[str, Wanted] | None"
-"""What is asked of a property: a value, bounds of a number, codes in order, or the same for each named part."""
+"""The expectation of a property: a value, bounds of a number, codes in order, or such expectations by part."""
 
 
 class SubjectKind(StrEnum):

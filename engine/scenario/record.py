@@ -48,12 +48,12 @@ def dump(scenario: Scenario, given: Iterable[Given] = ()) -> str:
     if wanted.get("seed") == plain.get("seed", 0):
         wanted = {key: value for key, value in wanted.items() if key != "seed" or key in plain}
         kept = _appended(text, tree, entries) if entries else text
-        if kept is not None and _says(kept, wanted):
+        if kept is not None and _reads_as(kept, wanted):
             return kept
     return "".join(_block(wanted))
 
 
-def _says(text: str, wanted: Plain) -> bool:
+def _reads_as(text: str, wanted: Plain) -> bool:
     problems: list[str] = []
     tree = parse(text, lambda message, _: problems.append(message))
     return tree is not None and not problems and tree.plain == wanted

@@ -55,7 +55,7 @@ def schema() -> Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "batchdeck scenario",
-        "description": "An account, what is in it, what happens to it, and what is expected of it.",
+        "description": "An account, its content, what happens to it, and what is expected.",
         **_mapping(_properties(), required=["scenario"]),
         "$defs": _definitions(),
     }
@@ -75,7 +75,7 @@ def _properties() -> dict[str, Schema]:
             **_mapping({"classicNodeIds": option, "reimageCloudServiceOnly": option, "classicSizeRules": option}),
         },
         "simulate": {
-            "description": "What the world does where nothing else is said.",
+            "description": "Defaults for the simulated behaviour.",
             **_mapping(
                 {
                     "nodes": _ref(SimulateNodes),

@@ -37,7 +37,7 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
         return None, ()
     kind = place.get("type")
     if kind is None:
-        place.lacking("type")
+        place.report_missing("type")
         return None, ()
     keys = next((keys for name, keys in _KEYS.items() if name.lower() == str(kind.plain).lower()), None)
     if keys is None:
@@ -47,7 +47,7 @@ def read_factory(place: DocumentPlace) -> tuple[TaskFactory | None, tuple[tuple[
     if "tasks" in keys:
         tasks = place.get("tasks")
         if tasks is None:
-            place.lacking("tasks")
+            place.report_missing("tasks")
             return None, ()
         return None, read_tasks(tasks)
     return _read_sweep(place), ()
@@ -81,9 +81,9 @@ def check_keys(place: DocumentPlace, known: tuple[str, ...], *, only_mapping: bo
 def _read_sweep(place: DocumentPlace) -> TaskFactory | None:
     sets, template = place.get("parameterSets"), place.get("repeatTask")
     if sets is None:
-        place.lacking("parameterSets")
+        place.report_missing("parameterSets")
     if template is None:
-        place.lacking("repeatTask")
+        place.report_missing("repeatTask")
     ranges = _read_ranges(sets) if sets is not None else None
     if template is None or not check_keys(template, ("id", "commandLine"), only_mapping=True) or ranges is None:
         return None
@@ -149,7 +149,7 @@ def _read_range(place: DocumentPlace) -> range | None:
         if isinstance(value, int):
             numbers[name] = value
         elif name != "step":
-            place.lacking(name)
+            place.report_missing(name)
             return None
     start, end, step = numbers["start"], numbers["end"], numbers["step"]
     if step == 0 or (end - start) * step < 0:
