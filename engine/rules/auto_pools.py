@@ -1,4 +1,4 @@
-"""Auto pools (chapter 19): a pool that comes with a job, or with a schedule's first, and goes when that has ended."""
+"""Auto pools (chapter 19): created with a job or with the first job of a schedule, deleted when that has ended."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CODES = {
 
 
 def auto_pool_verdict(world: World, auto: AutoPoolSpecification, pool_id: str) -> PoolSpec | BatchError:
-    """The pool to be created, or why it cannot be (AUTO-1, AUTO-4)."""
+    """Return the body of the pool to be created, or why the service refuses it (AUTO-1, AUTO-4)."""
     if auto.pool is None:
         return BatchError("InvalidPropertyValue", "there is no pool specification")
     given = {name: getattr(auto.pool, name) for name in auto.pool.model_fields_set}
@@ -72,7 +72,7 @@ def job_added(world: World, added: JobAdded) -> None:
 
 
 def _new_id(world: World, job: Job, auto: AutoPoolSpecification) -> str:
-    """AUTO-5: the prefix and a GUID in upper case."""
+    """Return the id of a new auto pool: the prefix and a GUID in upper case (AUTO-5)."""
     guid = draws.guid(world.seed, "auto pool", job.id.lower(), job.row).upper()
     return (auto.auto_pool_id_prefix or "") + guid
 
@@ -97,7 +97,7 @@ def schedule_ended(world: World, ended: JobScheduleEnded) -> None:
 
 
 def _shared_pool(world: World, schedule: JobSchedule) -> Pool | None:
-    """The pool that the schedule has by now, as long as it is not being deleted."""
+    """Return the pool that the jobs of the schedule share, unless there is none yet or it is being deleted."""
     pool = world.pools.find(schedule.pool_id)
     is_there = pool is not None and pool.auto_schedule == schedule.row and pool.state is PoolState.ACTIVE
     return pool if is_there else None

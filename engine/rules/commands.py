@@ -1,6 +1,6 @@
-"""The one way in: every operation of the service and every fault, by its command.
+"""The entry to the rules: one function for each operation of the service and each fault.
 
-What the service refuses in the body itself comes first, then existence and state (ERR-2). A refused command
+The body itself is checked first, then whether the resources exist and their states (ERR-2). A command that is refused
 has changed nothing.
 """
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class Extras(NamedTuple):
-    """What a command brings along that its body holds in another form: tasks to be added."""
+    """Tasks to be added with a command, whose body holds them in another form."""
 
     tasks: Sequence[TaskSpec] = ()
     factory: TaskSource | None = None
@@ -66,7 +66,10 @@ def _refuse(found: Sequence[refusals.Refusal]) -> None:
 
 
 def node_of(world: World, pool: Pool, name: str | int) -> int:
-    """The row of a node named by id or by index in the pool's history; refuses with NodeNotFound."""
+    """Return the row of a node, named by id or by its index in the pool's history.
+
+    Raises BatchError if there is no such node now.
+    """
     if isinstance(name, int):
         found = pool.nodes[name] if name < len(pool.nodes) else None
     else:
@@ -199,7 +202,7 @@ def _delete_user(world: World, command: c.DeleteNodeUser, _: Extras) -> None:
 
 
 def _upload_logs(world: World, command: c.UploadNodeLogs, _: Extras) -> None:
-    """Nothing changes but the container: what the service answers is for who looks, ``service_logs.upload``."""
+    """Upload the logs: only the container changes; ``service_logs.upload`` returns the answer of the service."""
     service_logs.upload(world, _node(world, command), command)
 
 
@@ -248,7 +251,7 @@ def _add_tasks(world: World, command: c.AddTasks, extras: Extras) -> None:
 
 
 def _add(world: World, job: Job, extras: Extras) -> None:
-    """TASK-3: each task is taken or refused by itself; the first refusal stands for all, the others are in."""
+    """Add tasks, each of which is accepted or refused by itself; raises the first refusal (TASK-3)."""
     refused: list[BatchError] = []
     taken: list[TaskSpec] = []
     for spec in extras.tasks:
@@ -265,10 +268,10 @@ def _add(world: World, job: Job, extras: Extras) -> None:
 
 
 class PartlyRefused(BatchError):
-    """Some tasks of a collection were refused, the others are in."""
+    """Some tasks of a collection were refused; the others have been added."""
 
     def __init__(self, first: BatchError) -> None:
-        """Stand for the first refusal."""
+        """Report the first refusal."""
         super().__init__(first.code, **first.values)
 
 

@@ -1,8 +1,8 @@
-"""The hot path: a task ends well, and its slots go to the next task on the same node.
+"""The fast path: a task succeeds, and its slots go to the next task on the same node.
 
-Nine of ten entries in the calendar of a large run are this. Here it is done in one function with everything
-at hand; ``outcomes`` and ``scheduling`` say the same in a dozen, and do whatever is not plain. A test runs
-both and compares the logs byte for byte.
+Nine of ten entries in the calendar of a large run are of this kind. One function handles them, and writes the columns
+of the tables itself. ``tasks.attempts`` and ``scheduling`` do the same in many steps, and everything that is not plain.
+A property test runs both and compares the logs byte for byte.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _JOB_ACTIVE, _POOL_ACTIVE = JobState.ACTIVE, PoolState.ACTIVE
 
 
 def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  # one long function is what it is for
-    """The rule for DueKind.TASK_ENDED. The tables are bound once: they change their contents, never their identity."""
+    """Return the rule for ``DueKind.TASK_ENDED``. Tables and columns are bound once, since they are never replaced."""
     calendar, log, tasks, nodes, instances = world.calendar, world.log, world.tasks, world.nodes, world.instances
     schedule = calendar.schedule
     state, started, ended, planned, on_node = tasks.state, tasks.started, tasks.ended, tasks.planned, tasks.node
@@ -48,8 +48,8 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
     assign = scheduling.assign
     task_ended, again = DueKind.TASK_ENDED, calendar.rules_for(DueKind.TASK_ENDED)
 
-    def ordinary(node: int, slots: int, task: int) -> None:
-        """Let the ordinary way see who is next, after a task that may have to run again."""
+    def fill_by_rules(node: int, slots: int, task: int) -> None:
+        """Leave the choice of the next task to ``scheduling``; the task that has ended may have to run again."""
         fill_after_task(world, node, slots)
         look_elsewhere(task)
 
@@ -70,7 +70,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
         here = running[node]
         if care:
             attempts.end_with_care(world, task, node, profile)
-            pool.run_on(now_ms, slots)  # until it is known that nobody is next
+            pool.run_on(now_ms, slots)  # until it is known that no task follows
         else:
             # The task is completed (attempts.task_ended, TaskTable.succeed).
             state[task] = COMPLETED
@@ -86,18 +86,18 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             row_b(node)
             if counts[COMPLETED] == job.total or job.state is not _JOB_ACTIVE:
                 world.emit(TaskStopped(job.row))
-        # Who is next (scheduling.fill_after_task, fill_node)?
+        # The next task (scheduling.fill_after_task, fill_node)?
         turns = pool.turns
         if not turns or not is_open[node] or pool.pass_due or not pool.fills_at_once:
             pool.run_on(now_ms, -slots)
-            ordinary(node, slots, task)
+            fill_by_rules(node, slots, task)
             return
         turn = turns[0]
         job = jobs[turn & ROW_MASK]
         lane = job.ready.get(slots)
         if (
             lane is None
-            or (slots > 1 and free[node])  # there is room for more than one, if not for everybody (SCHED-11)
+            or (slots > 1 and free[node])  # there is room for more than one, if not for every task (SCHED-11)
             or len(job.ready) > 1
             or job.ineligible
             or job.max_parallel >= 0
@@ -109,7 +109,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             or not profiles[profile_of[lane.next]].hot
         ):
             pool.run_on(now_ms, -slots)
-            ordinary(node, slots, task)
+            fill_by_rules(node, slots, task)
             return
         # The job's turn is over (ReadyQueue.take, Pool.end_turn).
         ended_task, task = task, lane.take()

@@ -1,12 +1,11 @@
-"""Tasks on several nodes at once (chapter 16).
+"""Multi-instance tasks, which run on several nodes at once (chapter 16).
 
-Such a task gets all its nodes together (``placement.choose_several``), the master's first. There the primary runs,
-which is the task itself; on each other node a subtask. All run the coordination command, and when every one of them
-has returned with exit code 0, the primary runs the task's own command (MI-4). One that does not return lets it wait for
-ever (MI-5).
+Such a task gets all its nodes together (``placement.choose_several``). On the first the primary task runs, on each
+other node a subtask. All run the coordination command; when every one has returned with exit code 0, the primary runs
+the task's own command (MI-4). If one never returns, the primary waits for ever (MI-5).
 
-Of a running gang one moment is due at a time, ``Gang.due_ms``; ``step`` does what is due then. What the end of an
-attempt means is said in ``outcomes``, whether a node is prepared in ``preparation``.
+A running gang has one entry in the calendar at a time, for ``Gang.due_ms``, when ``step`` continues it. The end of an
+attempt is handled in ``tasks.attempts``, the preparation of nodes in ``preparation``.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ def node_prepared(world: World, prepared: NodePrepared) -> None:
 
 
 def _start(world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile, rule: str) -> None:
-    """Every instance runs: it downloads the common files, then its coordination command begins (MI-4)."""
+    """Start primary and subtasks: each downloads the common files, then runs its coordination command (MI-4)."""
     now_ms = world.now_ms
     attempt = world.tasks.extra(task).attempts + 1
     returns_ms = tuple(_begin_coordination(world, task, nodes, subtask, attempt) for subtask in range(len(nodes)))
@@ -79,7 +78,7 @@ def _start(world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile
 
 
 def _begin_coordination(world: World, task: int, nodes: tuple[int, ...], subtask: int, attempt: int) -> int:
-    """An instance is set up: returns when its coordination command comes back, in ms.
+    """Set up the primary or a subtask; returns when its coordination command returns, in ms.
 
     Every node gets the common files in the task's directory, above wd (FILE-6).
     """
@@ -97,7 +96,7 @@ def _begin_coordination(world: World, task: int, nodes: tuple[int, ...], subtask
 
 
 def step(world: World, due: Due) -> None:
-    """What is due has come: coordination commands have returned, the application has ended, or the time is over."""
+    """Continue a gang: coordination commands have returned, the application has ended, or the time is over."""
     task = due.key
     gang = world.gangs.find(task)
     if gang is None or world.tasks.state[task] != RUNNING or gang.due_ms != world.now_ms:
@@ -118,7 +117,7 @@ def step(world: World, due: Due) -> None:
 
 
 def _coordinated(world: World, task: int, gang: Gang) -> dict[int, Ending]:
-    """The coordination commands that come back now leave their files and output; returns those that have failed."""
+    """Write the files of the coordination commands that return now; returns those that have failed, by subtask."""
     endings = {
         subtask: _coordination_ending(world, task, gang, subtask)
         for subtask, when_ms in enumerate(gang.returns_ms)
@@ -140,9 +139,9 @@ def _coordination_ending(world: World, task: int, gang: Gang, subtask: int) -> E
 
 
 def _coordination_failed(world: World, task: int, profile: TaskProfile, failed: dict[int, Ending]) -> None:
-    """If any subtask fails, the whole task does (MI-6): the primary is stopped, unless it has failed by itself.
+    """Fail the whole task because a subtask has failed (MI-6); the primary is stopped unless it has failed itself.
 
-    A nonzero exit is retried as the task's own (RETRY-3), anything before that is final (RETRY-4).
+    A nonzero exit code is retried as the task's own (RETRY-3); a failure before the process started is final (RETRY-4).
     """
     for subtask, ending in failed.items():
         if subtask:
@@ -186,7 +185,7 @@ def limit_changed(world: World, changed: TaskLimitChanged) -> None:
 
 
 def _go_on(world: World, task: int, profile: TaskProfile, application_ms: int) -> None:
-    """Enter when something happens next, and when the attempt will end if nothing unforeseen does."""
+    """Enter the next step of the gang in the calendar, and plan the end of the attempt."""
     now_ms, gang = world.now_ms, world.gangs[task]
     end_ms = max(now_ms, _planned_end_ms(world, task, profile, application_ms))
     due_ms = end_ms
@@ -199,7 +198,10 @@ def _go_on(world: World, task: int, profile: TaskProfile, application_ms: int) -
 
 
 def _planned_end_ms(world: World, task: int, profile: TaskProfile, application_ms: int) -> int:
-    """When the attempt will end: what a shell makes of a coordination command is not known before it returns."""
+    """Return when the attempt is planned to end.
+
+    The exit code that a shell makes of a coordination command is not known before the command returns.
+    """
     gang = world.gangs[task]
     begins_ms = max(gang.returns_ms) if application_ms == NEVER_MS else application_ms
     _, plan = _application(world, task, gang.nodes, profile, begins_ms)
@@ -217,7 +219,7 @@ def _planned_end_ms(world: World, task: int, profile: TaskProfile, application_m
 def _application(
     world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile, begins_ms: int
 ) -> tuple[Launch, Plan]:
-    """The task's own command, and what will come of it in the time that is left to the attempt (RETRY-8)."""
+    """Return the launch of the task's own command, and its plan within the time left to the attempt (RETRY-8)."""
     launch = launches.application_launch(world, task, nodes, world.gangs[task].attempt, begins_ms)
     if profile.wall_clock_ms is not None:
         launch = launch._replace(wall_clock_ms=_limit_ms(world, task, profile) - begins_ms)
@@ -225,7 +227,7 @@ def _application(
 
 
 def _limit_ms(world: World, task: int, profile: TaskProfile) -> int:
-    """When the attempt has used up its time; the last moment there is if it has no limit."""
+    """Return when the attempt has used up its time; without a limit, the latest moment of the run."""
     if profile.wall_clock_ms is None:
         return world.latest_ms
     return min(world.tasks.started[task] + profile.wall_clock_ms, world.latest_ms)
@@ -235,10 +237,10 @@ def _limit_ms(world: World, task: int, profile: TaskProfile) -> int:
 
 
 def primary_ended(world: World, ended: PrimaryEnded) -> None:
-    """End the subtasks with the primary, which has ended, well or not, or waits again (MI-6, MI-8, TASK-13, PREP-8).
+    """End the subtasks with the primary, which is completed or waits again (MI-6, MI-8, TASK-13, PREP-8).
 
-    DECISION: what the service does in the background happens in the same instant, after the primary. When the
-    application has exited, a subtask's exit code is that of its coordination command; else all of them are stopped.
+    DECISION: the service does this in the background; here it happens in the same instant, after the primary. If the
+    application has exited, a subtask has the exit code of its coordination command; otherwise all are stopped.
     """
     task = ended.task
     gang = world.gangs.find(task)

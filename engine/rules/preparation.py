@@ -1,8 +1,7 @@
 """Job preparation tasks (chapter 11): one instance for each job and node, before the first task there.
 
-``prep_verdict`` says what a task that is about to go to a node must wait for; ``assign`` does it. What a
-reboot, a reimage or a lost node does to an instance is in ``node_was_rebooted``, ``node_was_wiped`` and
-``stop``. The record that the service shows is the row of ``state.instances``.
+``decisions.preparation`` decides what a task that is assigned to a node must wait for. The service shows the row of
+``state.instances``.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _BY_JOB = ended("the job was ended")
 
 
 def task_assigned(world: World, assigned: TaskAssigned) -> None:
-    """Prepare the node for a task of a job with preparation: not before the task comes (PREP-3, SCHED-14)."""
+    """Prepare the node for a task of a job with preparation, not before the task is assigned (PREP-3, SCHED-14)."""
     job = world.jobs.rows[world.tasks.profile_of(assigned.task).job]
     if job.has_prep:
         _prepare(world, job, world.instances.need(job.row, assigned.node))
@@ -59,11 +58,11 @@ def _prepare(world: World, job: Job, row: int) -> None:
     flags = instances.flags[row]
     verdict = prep_verdict(flags, instances.prep_state[row], prep)
     if verdict is PrepVerdict.PREPARE or verdict is PrepVerdict.PREPARE_AND_GO:
-        start(world, job, instances.node[row], row, start_rule(flags, instances.prep(row)))
+        _start(world, job, instances.node[row], row, start_rule(flags, instances.prep(row)))
 
 
-def start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
-    """The preparation's process starts on the node (PREP-4), beside those of other jobs (PREP-22)."""
+def _start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
+    """Start the preparation's process on the node (PREP-4), beside those of other jobs (PREP-22)."""
     instances, now_ms = world.instances, world.now_ms
     hook = hooks.prep_process(world, job)
     end_ms = hooks.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
@@ -75,7 +74,7 @@ def start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool
 
 
 def preparation_ended(world: World, due: Due) -> None:
-    """The process of a preparation has come to the end that was planned for it."""
+    """End a preparation whose process has come to its planned end; it may run again (PREP-12)."""
     row = due.key
     instances = world.instances
     if instances.prep_state[row] != InstanceState.RUNNING or instances.prep_end[row] != world.now_ms:
@@ -90,7 +89,7 @@ def preparation_ended(world: World, due: Due) -> None:
     elif ending.failure is not FAILURE_EXIT_CODE:
         _failed(world, job, node, row, ending, rule="PREP-12")
     elif prep_retry_verdict(prep, instances.prep_retries[row]):
-        start(world, job, node, row, rule="PREP-12", retry=True)
+        _start(world, job, node, row, rule="PREP-12", retry=True)
     else:
         _failed(world, job, node, row, ending, rule="PREP-9" if prep.wait_for_success else "PREP-14")
     if hook.plain is None:
@@ -105,10 +104,10 @@ def _succeeded(world: World, job: Job, node: int, row: int) -> None:
 
 
 def _failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: str) -> None:
-    """Complete a preparation that has failed for good: with waitForSuccess the node gets no more task of this job.
+    """Complete a preparation that has failed for good.
 
-    PREP-8, PREP-9 tasks that waited are active again. PREP-13, PREP-14 without waitForSuccess none waited, and the
-    failure has no influence.
+    With waitForSuccess the node gets no more task of this job, and tasks that waited are active again (PREP-8, PREP-9).
+    Otherwise none waited, and the failure has no influence (PREP-13, PREP-14).
     """
     prep = job.spec.job_preparation_task
     assert prep is not None

@@ -1,7 +1,7 @@
-"""Job release tasks (chapter 12): at the end of a job, on each node that ran a task of it.
+"""Job release tasks (chapter 12): run at the end of a job on each node that ran a task of it.
 
-``release_verdict`` says for one node whether release runs now, later, or not. The job waits for its
-instances in ``jobs``; here they start, end, and are interrupted.
+``release_verdict`` decides for one node whether release runs now, later, or not at all. Here the instances start, end
+and are interrupted; the job waits for them in ``jobs``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _UNREACHABLE = (NodeState.UNKNOWN, NodeState.UNUSABLE)
 
 
 class ReleaseVerdict(Enum):
-    """What becomes of a job's release on a node when the job ends."""
+    """The fate of a job's release on a node when the job ends."""
 
     RUN = auto()
     WAIT = auto()
@@ -52,14 +52,15 @@ class ReleaseVerdict(Enum):
 
 
 def owes_release(flags: int) -> bool:
-    """REL-3: a task of the job has run here since the last image, and its preparation ran and completed."""
+    """Return whether a task of the job has run here since the last image, and its preparation has completed (REL-3)."""
     return bool(flags & PrepFlag.RAN) and bool(flags & PrepFlag.PREPARED_ONCE)
 
 
 def release_verdict(flags: int, release_state: int, node_state: int) -> ReleaseVerdict:
-    """Whether release runs on a node now, later or not at all.
+    """Return whether release runs on a node now, later or not at all.
 
-    REL-3, REL-4, REL-5 only where it is owed. REL-12 never a second time. REL-13 by the node's state.
+    It runs only where it is owed (REL-3, REL-4, REL-5), and never a second time (REL-12). The node's state decides when
+    (REL-13).
     """
     if not owes_release(flags) or release_state != ABSENT:
         return ReleaseVerdict.SKIP
@@ -90,15 +91,15 @@ def job_ending(world: World, ending: JobEnding) -> None:
             continue
         job.open_release()
         if verdict is ReleaseVerdict.RUN:
-            start(world, job, node, row, rule="REL-3")
+            _start(world, job, node, row, rule="REL-3")
             continue
         instances.set_flags(row, PrepFlag.RELEASE_OWED)
         if verdict is ReleaseVerdict.WAIT_A_WHILE:
-            wait_a_while(world, node, row)
+            _wait_a_while(world, node, row)
 
 
-def start(world: World, job: Job, node: int, row: int, rule: str) -> None:
-    """The release task's process starts; it takes no slot (REL-11)."""
+def _start(world: World, job: Job, node: int, row: int, rule: str) -> None:
+    """Start the release task's process, which takes no slot (REL-11)."""
     instances, now_ms = world.instances, world.now_ms
     hook = hooks.release_process(world, job)
     end_ms = hooks.start_hook(world, job, hook, node, instances.release_runs[row] + 1, now_ms)
@@ -109,7 +110,7 @@ def start(world: World, job: Job, node: int, row: int, rule: str) -> None:
 
 
 def release_ended(world: World, due: Due) -> None:
-    """A release task's process has come to the end that was planned for it; failure is final (REL-7, REL-8, REL-9)."""
+    """End a release task whose process has come to its planned end; a failure is final (REL-7, REL-8, REL-9)."""
     row = due.key
     instances = world.instances
     if instances.release_state[row] != InstanceState.RUNNING or instances.release_end[row] != world.now_ms:
@@ -118,16 +119,16 @@ def release_ended(world: World, due: Due) -> None:
     hook = hooks.release_process(world, job)
     ending = hooks.end_hook(world, job, hook, node, instances.release_runs[row], instances.release_start[row])
     if ending.failure is None:
-        complete(world, job, row, ending, rule="REL-6")
+        _complete(world, job, row, ending, rule="REL-6")
     else:
         ran_out = ending.failure is TIME_LIMIT
-        complete(world, job, row, ending, rule="REL-9" if ran_out else "REL-7")
+        _complete(world, job, row, ending, rule="REL-9" if ran_out else "REL-7")
     if hook.plain is None:
         disk_space.report_if_full(world, node)
 
 
-def complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> None:
-    """Complete the release instance, for which the job no longer waits; of a deleted job no file stays."""
+def _complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> None:
+    """Complete a release instance, for which the job waits no more; the files of a deleted job are deleted."""
     world.instances.release_complete(world.now_ms, row, ending, rule)
     if job.state is None and world.jobs.find(job.id) is None:
         world.disks.delete_everywhere(job_directory(job.id))
@@ -151,21 +152,21 @@ def node_usable(world: World, usable: NodeUsable) -> None:
     for row in _owed_rows(world, usable.node):
         job = world.jobs[instances.job[row]]
         if owes_release(instances.flags[row]) and job.state is not None:
-            start(world, job, usable.node, row, rule="REL-10" if instances.release_runs[row] else "REL-13")
+            _start(world, job, usable.node, row, rule="REL-10" if instances.release_runs[row] else "REL-13")
         else:
-            give_up(world, row)
+            _give_up(world, row)
 
 
 def start_task_failed(world: World, failed: StartTaskFailed) -> None:
     """Wait no more for the releases that the node owes (REL-13)."""
     for row in _owed_rows(world, failed.node):
-        give_up(world, row)
+        _give_up(world, row)
 
 
 def node_unreachable(world: World, unreachable: NodeUnreachable) -> None:
     """Wait for the releases that the node owes, but not for ever (REL-13)."""
     for row in _owed_rows(world, unreachable.node):
-        wait_a_while(world, unreachable.node, row)
+        _wait_a_while(world, unreachable.node, row)
 
 
 def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None:
@@ -182,26 +183,26 @@ def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None
             instances.release_complete(world.now_ms, row, ending, rule="REL-10")
             instances.set_flags(row, PrepFlag.RELEASE_OWED)
     elif is_running:
-        complete(world, world.jobs[instances.job[row]], row, ending, rule="REL-14")
+        _complete(world, world.jobs[instances.job[row]], row, ending, rule="REL-14")
     else:
-        give_up(world, row)
+        _give_up(world, row)
 
 
-def wait_a_while(world: World, node: int, row: int) -> None:
-    """The node is out of reach: the job waits for what it owes, but not for ever (REL-13)."""
+def _wait_a_while(world: World, node: int, row: int) -> None:
+    """Wait for the release on a node out of reach, but not for ever (REL-13)."""
     lost_ms = world.nodes[node].lost_ms
     assert lost_ms is not None
     world.calendar.at(world.now_ms + UNREACHABLE_WAIT_MS, DueKind.RELEASE_TIMEOUT, row, lost_ms)
 
 
 def waited_long_enough(world: World, due: Due) -> None:
-    """A node has been out of reach, without a break, for as long as a job waits for it (REL-13)."""
+    """Give up the release on a node that was out of reach, without a break, for as long as a job waits (REL-13)."""
     if world.nodes[world.instances.node[due.key]].lost_ms == due.token:
-        give_up(world, due.key)
+        _give_up(world, due.key)
 
 
-def give_up(world: World, row: int) -> None:
-    """A release that is owed will not run, without a record (REL-13)."""
+def _give_up(world: World, row: int) -> None:
+    """Give up a release that is owed; it leaves no record (REL-13)."""
     instances = world.instances
     if instances.flags[row] & PrepFlag.RELEASE_OWED:
         instances.clear_flags(row, PrepFlag.RELEASE_OWED)

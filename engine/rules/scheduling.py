@@ -274,7 +274,7 @@ def report_again(world: World, due: Due) -> None:
 
 
 def _is_report_due(world: World, pool: Pool, job: Job) -> bool:
-    """Whether a large task of the job may starve and has not been reported for a minute."""
+    """Return whether a large task of the job may starve and has not been reported for a minute."""
     large = (queue.head() for slots, queue in job.ready.items() if 1 < slots <= pool.slots and queue.size)
     return any(_was_silent(world, task) for task in large)
 

@@ -8,7 +8,7 @@ from engine.base.failures import FAILURE_EXIT_CODE, FailureInfo
 from engine.base.paths import STARTUP, working_directory
 from engine.base.terms import NodeState
 from engine.events.calendar import Due, DueKind
-from engine.rules.decisions.retries import start_retry_verdict
+from engine.rules.decisions.tasks import start_retry_verdict
 from engine.rules.processes import disk_space, execution, launches
 from engine.state.nodes import StartTaskRecord
 from engine.world.facts import NodeUsable, StartTaskFailed

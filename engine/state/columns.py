@@ -1,8 +1,7 @@
 """Rows as typed arrays, and records as slotted objects; both can be copied cheaply for a checkpoint.
 
-A checkpoint of a million rows must not copy a million rows. Columns are cut into pages and remember
-which pages have changed since the last copy; a copy shares every clean page with the one before it.
-Records do the same one by one.
+A checkpoint of a million rows must not copy a million rows. Columns are cut into pages and remember which pages have
+changed since the last copy; a copy shares every unchanged page with the one before it. Records do the same one by one.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ _SHORT_RUN_MS = 1 << 30  # twelve days
 
 
 def time_limits(end_ms: int) -> tuple[str, int]:
-    """The array type code for times of a run that ends at ``end_ms``, and the latest moment it can hold.
+    """Return the array type code for times of a run that ends at ``end_ms``, and the latest moment it can hold.
 
-    What would happen after the run's end may as well happen at that latest moment.
+    Events planned after the end of the run are put at that latest moment.
     """
     return ("i", (1 << 31) - 1) if end_ms < _SHORT_RUN_MS else ("q", (1 << 63) - 1)
 
 
 def _lies_within_a_page(first: int, count: int) -> bool:
-    """Whether this is one row more on a page that is there already."""
+    """Return whether this is one row more on a page that exists already."""
     return count == 1 and bool(first & (PAGE_ROWS - 1))
 
 
@@ -43,7 +42,7 @@ _CONTAINERS = (list, dict, set, deque)
 
 
 class Pages:
-    """Some columns cut into pages, and which pages have changed since they were copied last."""
+    """Columns cut into pages, with the pages that have changed since the last copy."""
 
     def __init__(self, columns: list[array[Any]]) -> None:
         """Cut these columns, which have no rows yet."""
@@ -58,7 +57,7 @@ class Pages:
             self.dirty[page] = 1
 
     def copy(self, length: int) -> PagesCopy:
-        """The pages as they are now; what has not changed is shared with the copy before."""
+        """Return the pages as they are now; unchanged ones are shared with the copy before."""
         saved = self._saved.copy()
         saved.extend(() for _ in range(len(self.dirty) - len(saved)))
         for page in self.changed():
@@ -83,7 +82,7 @@ class Pages:
         self._saved = copy
 
     def changed(self) -> Iterator[int]:
-        """The pages that have changed since the last copy."""
+        """Return the pages that have changed since the last copy."""
         page = self.dirty.find(1)
         while page >= 0:
             yield page
@@ -91,7 +90,7 @@ class Pages:
 
 
 class ColumnsCopy(NamedTuple, Generic[V]):
-    """The columns as they were."""
+    """A copy of columns."""
 
     length: int
     groups: tuple[PagesCopy, ...]
@@ -101,7 +100,7 @@ class ColumnsCopy(NamedTuple, Generic[V]):
 class Columns(Generic[V]):
     """Rows stored column by column. A subclass names its columns and their array type codes.
 
-    ``sparse`` holds, page by page, what only few rows have; its values must be immutable.
+    ``sparse`` holds, page by page, values that only few rows have; they must be immutable.
     """
 
     TYPES: ClassVar[dict[str, str]] = {}
@@ -123,23 +122,23 @@ class Columns(Generic[V]):
         return first
 
     def sparse_of(self, row: int) -> V | None:
-        """What ``sparse`` holds for the row; None where there is nothing."""
+        """Return the row's value in ``sparse``; None if it has none."""
         return self.sparse[row >> PAGE_BITS].get(row)
 
     def _cut_sparse(self) -> None:
-        """Let ``sparse`` have as many pages as the rows need. It stays the same list: the hot path holds on to it."""
+        """Fit the number of pages in ``sparse`` to the rows. The list stays, since the fast path is bound to it."""
         pages = (self.length + PAGE_ROWS - 1) >> PAGE_BITS
         del self.sparse[pages:]
         self.sparse.extend({} for _ in range(pages - len(self.sparse)))
 
 
 class Excerpt(Generic[V]):
-    """Some rows of a table as they were, in the order in which they were kept; a row may be among them twice."""
+    """Rows of a table as they were when they were kept, in that order; a row may be kept twice."""
 
     __slots__ = ("_columns", "_sparse", "rows")
 
     def __init__(self, table: Columns[V]) -> None:
-        """Keep none yet."""
+        """Make an excerpt without rows."""
         self.rows = array("i")
         self._columns = [array(column.typecode) for column in table.columns]
         self._sparse: list[V | None] = []
@@ -155,14 +154,14 @@ class Excerpt(Generic[V]):
         self._sparse.extend(map(table.sparse_of, rows))
 
     def first(self, count: int) -> Excerpt[V]:
-        """The first so many rows, apart from the others."""
+        """Return the first rows as an excerpt of their own."""
         twin: Excerpt[V] = object.__new__(Excerpt)
         twin.rows, twin._sparse = self.rows[:count], self._sparse[:count]
         twin._columns = [column[:count] for column in self._columns]
         return twin
 
     def put_back(self, table: Columns[V], start: int = 0) -> None:
-        """Make the rows kept from number ``start`` on as they were; of a row kept twice the earlier one holds."""
+        """Restore the rows kept from number ``start`` on; of a row kept twice the earlier one is restored."""
         latest_first = [at for at in range(len(self.rows) - 1, start - 1, -1) if self.rows[at] < table.length]
         for kept, column in zip(self._columns, table.columns, strict=True):
             for at in latest_first:
@@ -203,7 +202,7 @@ class PagedColumns(Columns[V]):
         self.dirty[group][row >> PAGE_BITS] = 1
 
     def copy(self) -> ColumnsCopy[V]:
-        """The columns as they are now, at the cost of the pages changed since the last copy."""
+        """Return the columns as they are now; copies only the pages changed since the last copy."""
         sparse = self._sparse_saved.copy()
         sparse.extend(_NONE for _ in range(len(self.sparse) - len(sparse)))
         for page in {page for group in self._groups for page in group.changed()}:
@@ -224,12 +223,12 @@ _NONE: dict[int, Any] = {}
 
 
 class Record:
-    """A row as a slotted object. Its containers hold nothing that can change, so one level is a full copy."""
+    """A row as a slotted object. Its containers hold immutable values, so a copy of one level is a full one."""
 
     __slots__: tuple[str, ...] = ()
 
     def clone(self) -> Self:
-        """An independent copy."""
+        """Return an independent copy."""
         twin = object.__new__(type(self))
         for name in self.__slots__:
             value = getattr(self, name)
@@ -237,7 +236,7 @@ class Record:
         return twin
 
     def equals(self, other: Self) -> bool:
-        """Whether nothing differs."""
+        """Return whether the other record has the same values."""
         for name in self.__slots__:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine is not theirs and mine != theirs:
@@ -251,7 +250,7 @@ R = TypeVar("R", bound=Record)
 class Records(Generic[R]):
     """A list of records that knows which of them have changed since the last copy.
 
-    Reading is ``records[row]``; whoever changes a record gets it from ``edit(row)``.
+    Read a record with ``records[row]``, and get it from ``edit(row)`` to change it.
     """
 
     def __init__(self) -> None:
@@ -276,12 +275,12 @@ class Records(Generic[R]):
         return len(self.rows) - 1
 
     def edit(self, row: int) -> R:
-        """The record, to be changed."""
+        """Return the record, to be changed."""
         self._edited.add(row)
         return self.rows[row]
 
     def copy(self) -> list[R]:
-        """The records as they are now, at the cost of those changed since the last copy."""
+        """Return the records as they are now; copies only those changed since the last copy."""
         known = len(self._saved)
         changed = [row for row in self._edited if row >= known or not self.rows[row].equals(self._saved[row])]
         if changed:

@@ -1,7 +1,7 @@
-"""Which tasks of a job wait for which others (DEP), by counting what is missing.
+"""Dependencies between the tasks of a job (DEP), as counts of what each task still waits for.
 
-A task waits for *requirements*: an id, or a range of whole numbers. Equal requirements are shared, so a
-thousand tasks that wait for the same range of ten thousand cost one count.
+A task waits for *requirements*: an id, or a range of whole numbers. Equal requirements are shared, so a thousand tasks
+that wait for the same range of ten thousand need one count.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _DECIMAL = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
 def number_of(task_id: str) -> int | None:
-    """The number a range can select, leading zeros ignored; None for any other id (DEP-3)."""
+    """Return the number by which a range selects this id, leading zeros ignored; None for any other id (DEP-3)."""
     return int(task_id) if _DECIMAL.fullmatch(task_id) else None
 
 
 class _Requirement:
-    """An id or a range, and who waits for it."""
+    """An id or a range, and the tasks that wait for it."""
 
     __slots__ = ("dependents", "high", "low", "missing")
 
@@ -37,10 +37,10 @@ class _Requirement:
 
 
 class DependencyBook:
-    """The dependencies of one job. What is satisfied stands with the tasks; the rest follows from it."""
+    """The dependencies of one job. They follow from the tasks, which know whether their dependents are satisfied."""
 
     def __init__(self, job: int) -> None:
-        """Make an empty book of the job in this row."""
+        """Make a book without tasks for the job in this row."""
         self.job = job
         self._ids: dict[str, _Requirement] = {}
         self._ranges: dict[tuple[int, int], _Requirement] = {}
@@ -85,7 +85,7 @@ class DependencyBook:
         return sum(low <= number <= high for number in self._satisfied_numbers)
 
     def satisfy(self, task_id: str) -> list[int]:
-        """The task of this id satisfies its dependents; returns those that now wait for nothing, in creation order."""
+        """Satisfy the dependents of this task; returns those that now wait for nothing, in creation order."""
         freed: list[int] = []
         lowered = task_id.lower()
         if lowered not in self._satisfied_ids:
@@ -114,26 +114,26 @@ class DependencyBook:
                 self._missing[task] = left - 1
 
     def is_waiting(self, task: int) -> bool:
-        """Whether something the task depends on is not satisfied."""
+        """Return whether something that the task depends on is not satisfied."""
         return task in self._missing
 
     @property
     def waiting_count(self) -> int:
-        """How many tasks wait."""
+        """The number of tasks that wait."""
         return len(self._missing)
 
     def unmet(self, wanted: TaskDependencies) -> tuple[list[str], int]:
-        """The ids that a task still waits for, in its order, and how many numbers of its ranges."""
+        """Return the ids that a task still waits for, in its order, and how many numbers of its ranges."""
         ids = [task_id for task_id in wanted.task_ids if task_id.lower() not in self._satisfied_ids]
         spans = dict.fromkeys((part.start, part.end) for part in wanted.task_id_ranges)
         return ids, sum(self._ranges[span].missing for span in spans)
 
     def missing_in(self, low: int, high: int) -> int:
-        """How many numbers of a range that a task waits for are not satisfied."""
+        """Return how many numbers of a range are not satisfied."""
         return self._ranges[low, high].missing
 
     def dependents_of(self, task_id: str) -> list[int]:
-        """The tasks that name this one, by id or by a range, in creation order."""
+        """Return the tasks that depend on this one, by id or by a range, in creation order."""
         found: set[int] = set()
         by_id = self._ids.get(task_id.lower())
         if by_id is not None:
@@ -146,12 +146,12 @@ class DependencyBook:
         return sorted(found)
 
     def waiting(self) -> Iterable[int]:
-        """All tasks that wait, in creation order."""
+        """Return all tasks that wait, in creation order."""
         return sorted(self._missing)
 
     @classmethod
     def of(cls, job: int, tasks: TaskTable) -> DependencyBook:
-        """The book of a job as it follows from the tasks: made anew when time has gone back or forth."""
+        """Make the book of a job from its tasks, after the run has been moved to another moment."""
         book = cls(job)
         rows = [
             row

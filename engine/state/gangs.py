@@ -1,6 +1,6 @@
-"""The nodes of multi-instance tasks and the subtasks on them (chapter 16); a subtask's state changes only here.
+"""Gangs: the nodes of multi-instance tasks and the subtasks on them (chapter 16). A subtask's state changes only here.
 
-What the service tells of the primary stands in the task itself (MI-7), so only the other instances have a record.
+The service reports the primary in the task itself (MI-7), so only subtasks have a record.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Subtask(NamedTuple):
-    """One instance beside the primary. Times are ms since the start."""
+    """A subtask. Times are ms since the start."""
 
     state: SubtaskState
     since_ms: int
@@ -29,14 +29,14 @@ class Subtask(NamedTuple):
 
     @property
     def result(self) -> TaskResult | None:
-        """Success or failure once completed."""
+        """Success or failure of a completed subtask; None before."""
         if self.ending is None:
             return None
         return TaskResult.FAILURE if self.ending.failure or self.ending.exit_code else TaskResult.SUCCESS
 
 
 class Gang(NamedTuple):
-    """The latest attempt of a multi-instance task: its nodes by subtask id, the master's first (MI-3)."""
+    """The latest attempt of a multi-instance task: its nodes by subtask id, the primary's first (MI-3)."""
 
     nodes: tuple[int, ...]
     attempt: int
@@ -48,12 +48,12 @@ class Gang(NamedTuple):
     has_exited: bool = False  # the application has, whatever its exit code
 
     def has_returned(self, subtask: int) -> bool:
-        """Whether a coordination command has come back, well or not."""
+        """Return whether a coordination command has returned, successfully or not."""
         return bool(self.returns_ms) and self.returns_ms[subtask] <= self.stepped_ms
 
 
 class GangTable:
-    """The gangs of all multi-instance tasks that have been given nodes. Gangs are values: a copy shares them."""
+    """The gangs of all multi-instance tasks that were assigned to nodes. Gangs are immutable: a copy shares them."""
 
     def __init__(self, log: EventLog) -> None:
         """Make a table without gangs."""
@@ -67,24 +67,24 @@ class GangTable:
         return task in self._gangs
 
     def find(self, task: int) -> Gang | None:
-        """The gang of a task; None while it has never had nodes, or was taken off them before it ran."""
+        """Return the gang of a task; None if it never had nodes, or left them before it ran."""
         return self._gangs.get(task)
 
     def tasks(self) -> list[int]:
-        """The tasks that have a gang, in the order in which each got its first one."""
+        """Return the tasks that have a gang, in the order in which each got its first one."""
         return list(self._gangs)
 
     # -- changes -------------------------------------------------------------------------------------------------
 
     def prepare(self, now_ms: int, task: int, nodes: tuple[int, ...], attempt: int) -> None:
-        """The task has these nodes, and waits for the job's preparation on them (PREP-6)."""
+        """Assign the task to these nodes, where it waits for the job's preparation (PREP-6)."""
         new = Subtask(SubtaskState.PREPARING, now_ms)
         self._gangs[task] = Gang(nodes, attempt, (new,) * (len(nodes) - 1))
         for number in range(1, len(nodes)):
             self._record(now_ms, task, number, None, SubtaskState.PREPARING)
 
     def start(self, now_ms: int, task: int, nodes: tuple[int, ...], attempt: int, returns_ms: tuple[int, ...]) -> None:
-        """Every instance runs; the coordination commands return at these moments."""
+        """Start the primary and all subtasks; their coordination commands return at these moments."""
         before = self._gangs.get(task)
         waiting = before.subtasks[0] if before is not None and before.subtasks else None
         previous = None
@@ -96,16 +96,16 @@ class GangTable:
             self._record(now_ms, task, number, previous and previous[0], SubtaskState.RUNNING)
 
     def step(self, now_ms: int, task: int, due_ms: int, application_ms: int) -> None:
-        """What was due has happened; ``due_ms`` is when something happens next."""
+        """Note that the present step is done; ``due_ms`` is the moment of the next one."""
         gang = self._gangs[task]
         self._gangs[task] = gang._replace(stepped_ms=now_ms, due_ms=due_ms, application_ms=application_ms)
 
     def exit(self, task: int) -> None:
-        """The application command has come to its own end."""
+        """Note that the application command has ended by itself."""
         self._gangs[task] = self._gangs[task]._replace(has_exited=True)
 
     def complete(self, now_ms: int, task: int, number: int, ending: Ending) -> None:
-        """A subtask has ended, or was ended (MI-6, MI-8)."""
+        """Complete a subtask (MI-6, MI-8)."""
         gang = self._gangs[task]
         old = gang.subtasks[number - 1]
         new = old._replace(
@@ -119,7 +119,7 @@ class GangTable:
         self._record(now_ms, task, number, old.state, SubtaskState.COMPLETED, *more)
 
     def unassign(self, now_ms: int, task: int) -> None:
-        """The task waits for other nodes before any instance has run: its subtasks are gone (PREP-8)."""
+        """Remove the subtasks of a task that waits for other nodes before it has run (PREP-8)."""
         for number, subtask in enumerate(self._gangs[task].subtasks, start=1):
             self._record(now_ms, task, number, subtask.state, None)
         del self._gangs[task]
@@ -150,7 +150,7 @@ class GangTable:
     # -- checkpoints ---------------------------------------------------------------------------------------------
 
     def copy(self) -> dict[int, Gang]:
-        """The gangs as they are now."""
+        """Return the gangs as they are now."""
         return self._gangs.copy()
 
     def restore(self, copy: dict[int, Gang]) -> None:

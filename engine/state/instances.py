@@ -1,8 +1,7 @@
 """Preparation and release instances: one row for each job and node that needed one (PREP-1, PREP-25).
 
-They are no tasks of the job: no list and no counter of tasks knows them (PREP-27).
-
-As with tasks, the end column holds the planned end while an instance runs.
+They are not tasks of the job: lists and counters of tasks leave them out (PREP-27). As with tasks, the end column holds
+the planned end while an instance runs.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ NEVER_MS = -1
 
 
 class PrepFlag:
-    """Bits that tell what the scheduler must know of a job on a node; plain integers, for they are looked at often."""
+    """Bits about a job on a node that the scheduler needs; plain integers, since they are read often."""
 
     VALID = 1  # a success that still counts: tasks may run (PREP-7)
     RAN = 2  # a task of the job reached `running` here since the last image (REL-3)
@@ -33,7 +32,7 @@ class PrepFlag:
 
 
 class Ending(NamedTuple):
-    """How a process ended; without an exit code there was none."""
+    """The end of a process; without an exit code it never ran."""
 
     exit_code: int | None = None
     failure: FailureInfo | None = None
@@ -43,7 +42,7 @@ ENDED_WELL = Ending(0)
 
 
 class InstanceView(NamedTuple):
-    """One instance as a reader sees it (PREP-24, REL-15)."""
+    """An instance as the service shows it (PREP-24, REL-15)."""
 
     state: InstanceState
     start_ms: int
@@ -61,7 +60,7 @@ class InstanceView(NamedTuple):
         return TaskResult.FAILURE if self.failure or self.exit_code else TaskResult.SUCCESS
 
 
-# The groups of columns: whose instance it is, its flags, and the two processes, which run at other times.
+# The groups of columns: job and node, flags, and the two processes, which run at different times.
 _WHOSE, _FLAGS, _PREP, _RELEASE = range(4)
 _PREPARATION, _RELEASING = "JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged"
 _RUNNING, _COMPLETED = InstanceState.RUNNING, InstanceState.COMPLETED
@@ -121,16 +120,16 @@ class InstanceTable(PagedColumns[Ending]):
         self._shapes: dict[tuple[Hashable, ...], int] = {}
 
     def row(self, job: int, node: int) -> int:
-        """The row of the job on the node; -1 if it never needed one."""
+        """Return the row of the job on the node; -1 if it never needed one."""
         rows = self.rows.get(job)
         return rows[node] if rows is not None and node < len(rows) else -1
 
     def rows_of_job(self, job: int) -> Sequence[int]:
-        """All rows of a job, in the order in which they came to be."""
+        """Return all rows of a job, in the order in which they were made."""
         return self._of_job.get(job, _NO_ROWS)[:]
 
     def rows_on(self, node: int) -> tuple[int, ...]:
-        """All rows of a node, in the order in which they came to be; those of deleted jobs are among them."""
+        """Return all rows of a node, in the order in which they were made, including those of deleted jobs."""
         found: list[int] = []
         row = self._last_on[node] if node < len(self._last_on) else -1
         while row >= 0:
@@ -139,7 +138,7 @@ class InstanceTable(PagedColumns[Ending]):
         return tuple(reversed(found))
 
     def need(self, job: int, node: int) -> int:
-        """The row of the job on the node, made when it is new."""
+        """Return the row of the job on the node, made if it is new."""
         rows = self.rows.get(job)
         if rows is not None and node < len(rows) and rows[node] >= 0:
             return rows[node]
@@ -158,7 +157,7 @@ class InstanceTable(PagedColumns[Ending]):
         self.touch(row, _FLAGS)
 
     def clear_flags(self, row: int, flags: int) -> None:
-        """Take one or several flags away."""
+        """Clear one or several flags."""
         self.flags[row] &= ~flags
         self.touch(row, _FLAGS)
 
@@ -171,7 +170,7 @@ class InstanceTable(PagedColumns[Ending]):
     # -- preparation ---------------------------------------------------------------------------------------------
 
     def prep_start_run(self, now_ms: int, row: int, end_ms: int, rule: str, *, retry: bool = False) -> None:
-        """The preparation's process starts and will end at ``end_ms``; a retry keeps counting (PREP-12)."""
+        """Start the preparation's process, which will end at ``end_ms``; a retry counts on (PREP-12)."""
         self.prep_runs[row] = run = self.prep_runs[row] + 1
         if run == 1:
             self.prep_first[row] = now_ms
@@ -185,9 +184,9 @@ class InstanceTable(PagedColumns[Ending]):
         self._log(now_ms, _PREPARATION, row, _RUNNING, run, None, rule)
 
     def prep_complete(self, now_ms: int, row: int, ending: Ending, rule: str, flags: int = 0) -> None:
-        """The preparation is completed, well or not (PREP-5), which is all that release asks of it (REL-3).
+        """Complete the preparation, successfully or not (PREP-5); release asks no more of it (REL-3).
 
-        ``flags`` is what it means for the job's tasks.
+        ``flags`` are set for the job's tasks.
         """
         self.prep_state[row] = _COMPLETED
         self.prep_end[row] = now_ms
@@ -198,7 +197,7 @@ class InstanceTable(PagedColumns[Ending]):
         self._log(now_ms, _PREPARATION, row, _COMPLETED, self.prep_runs[row], ending, rule)
 
     def prep(self, row: int) -> InstanceView | None:
-        """The preparation's record; None where none ran."""
+        """Return the preparation's record; None if it never ran."""
         if self.prep_state[row] == ABSENT:
             return None
         return self._view(
@@ -214,7 +213,7 @@ class InstanceTable(PagedColumns[Ending]):
     # -- release -------------------------------------------------------------------------------------------------
 
     def release_start_run(self, now_ms: int, row: int, end_ms: int, rule: str) -> None:
-        """The release task's process starts and will end at ``end_ms``."""
+        """Start the release task's process, which will end at ``end_ms``."""
         self.release_state[row] = _RUNNING
         self.release_start[row] = now_ms
         self.release_end[row] = end_ms
@@ -223,7 +222,7 @@ class InstanceTable(PagedColumns[Ending]):
         self._log(now_ms, _RELEASING, row, _RUNNING, run, None, rule)
 
     def release_complete(self, now_ms: int, row: int, ending: Ending, rule: str) -> None:
-        """The release task is completed, well or not (REL-7)."""
+        """Complete the release task, successfully or not (REL-7)."""
         self.release_state[row] = _COMPLETED
         self.release_end[row] = now_ms
         page = row >> PAGE_BITS
@@ -232,7 +231,7 @@ class InstanceTable(PagedColumns[Ending]):
         self._log(now_ms, _RELEASING, row, _COMPLETED, self.release_runs[row], ending, rule)
 
     def release(self, row: int) -> InstanceView | None:
-        """The release task's record; None where none ran."""
+        """Return the release task's record; None if it never ran."""
         if self.release_state[row] == ABSENT:
             return None
         return self._view(
@@ -292,7 +291,7 @@ class InstanceTable(PagedColumns[Ending]):
         self._enter(present)
 
     def _enter(self, first: int) -> None:
-        """Let the rows from ``first`` on be found by job and node."""
+        """Index the rows from ``first`` on by job and node."""
         jobs, nodes, before, last_on = self.job, self.node, self.before, self._last_on
         for row in range(first, self.length):
             job, node = jobs[row], nodes[row]
@@ -310,7 +309,7 @@ class InstanceTable(PagedColumns[Ending]):
             last_on[node] = row
 
     def _leave(self, first: int) -> None:
-        """Let the rows from ``first`` on be found no more."""
+        """Remove the rows from ``first`` on from the index."""
         jobs, nodes, before, last_on, rows = self.job, self.node, self.before, self._last_on, self.rows
         for row in range(self.length - 1, first - 1, -1):
             node = nodes[row]
@@ -321,5 +320,5 @@ class InstanceTable(PagedColumns[Ending]):
 
 
 def _reach(rows: array[int], node: int) -> None:
-    """Make the rows by node long enough for this one."""
+    """Extend the array so that it has an item for the node."""
     rows.extend(array("i", [-1]) * (node + 1 - len(rows)))

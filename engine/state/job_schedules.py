@@ -47,7 +47,7 @@ class JobSchedule(Named):
     )
 
     def __init__(self, row: int, spec: JobScheduleSpec, now_ms: int) -> None:
-        """A job schedule that has just been added."""
+        """Make a job schedule that is added now."""
         self.row = row
         self.spec = spec
         self.id: str = spec.id

@@ -66,7 +66,7 @@ class Job(Named):
     )
 
     def __init__(self, row: int, spec: JobSpec, now_ms: int, schedule: int = NO_SCHEDULE) -> None:
-        """A job that has just been added, by a user or by this job schedule."""
+        """Make a job that is added now, by a user or by this job schedule."""
         self.row = row
         self.schedule = schedule
         self.spec = spec
@@ -109,7 +109,7 @@ class Job(Named):
         self.ineligible = 0
 
     def clone(self) -> Self:
-        """An independent copy, ready queues included."""
+        """Return an independent copy, ready queues included."""
         twin = super().clone()
         twin.ready = {slots: queue.clone() for slots, queue in self.ready.items()}
         return twin
@@ -200,7 +200,7 @@ class Job(Named):
 
     @property
     def busy(self) -> int:
-        """Tasks preparing or running (JOB-2: what maxParallelTasks limits)."""
+        """The number of tasks preparing or running, which maxParallelTasks limits (JOB-2)."""
         return self.counts[1] + self.counts[2]
 
 
@@ -214,7 +214,7 @@ class JobTable(NamedRecords[Job]):
         self._bound: dict[int, list[int]] = {}  # pool -> the jobs bound to it, oldest first
 
     def bound_to(self, pool: int) -> list[Job]:
-        """The jobs bound to a pool, oldest first."""
+        """Return the jobs bound to a pool, oldest first."""
         return [self.rows[row] for row in self._bound.get(pool, ())]
 
     def bind(self, row: int, pool: int) -> None:
@@ -265,7 +265,7 @@ class JobTable(NamedRecords[Job]):
         self.log.append(now_ms, shape, row)
 
     def copy(self) -> list[Job]:
-        """The jobs as they are now. Counters change with every task, so every unfinished job counts as changed."""
+        """Return the jobs as they are now. Unfinished jobs count as changed: their counters change with each task."""
         self._edited.update(job.row for job in self.rows if job.state not in _FINISHED)
         return super().copy()
 

@@ -1,8 +1,9 @@
-"""What going back must know of the tasks, of which there may be millions.
+"""Checkpoints of the tasks, of which there may be millions.
 
-A task that has not begun is as it was added, and one that has ended changes no more. So a checkpoint keeps what lies
-between, mostly as numbers of the log's entries, and the *latest* columns, those of the recording's end, know the rest.
-What changes nevertheless (a completed task is reactivated or deleted, constraints are updated) is kept beforehand.
+A task that has not begun is as it was added, and one that has ended changes no more. So a checkpoint keeps the tasks in
+between, mostly as numbers of the log's entries; all others are read from the *latest* columns, those at the end of the
+recording. Rows that change nevertheless (a completed task is reactivated or deleted, constraints are updated) are kept
+before they change.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _IS_RUNNING = bytes(state == RUNNING for state in range(256))
 
 
 class TasksCopy(NamedTuple):
-    """The tasks between begun and ended, and where those that have not begun are."""
+    """The tasks that have begun and not ended, and the position of those that have not begun."""
 
     length: int
     blocks: int
@@ -46,15 +47,15 @@ class _Latest(NamedTuple):
 
 
 class TaskPast:
-    """Takes the tasks back to a copy, or forth to a later one of the same recording."""
+    """Moves the tasks to an earlier or later copy of the same recording."""
 
     def __init__(self, tasks: TaskTable) -> None:
-        """Nothing has been copied yet."""
+        """Make a past without copies."""
         self._tasks = tasks
         self._latest: _Latest | None = None
 
     def copy(self) -> TasksCopy:
-        """The tasks as they are now, at the cost of a look at all states and at the pages with running tasks."""
+        """Return the tasks as they are now; reads all states and the pages with running tasks."""
         tasks = self._tasks
         states = tasks.state.tobytes()
         active = array("i")
@@ -78,7 +79,7 @@ class TaskPast:
         )
 
     def remember_latest(self) -> None:
-        """The present is the end of the recording, and is about to be left: ``restore`` follows."""
+        """Keep the present, which is the end of the recording, before ``restore`` leaves it."""
         tasks = self._tasks
         log_length = len(tasks.log)
         if self._latest is None or self._latest.log_length != log_length:
@@ -87,11 +88,11 @@ class TaskPast:
             self._latest = _Latest(log_length, columns, sparse, tasks.blocks.copy(), tasks.kept.first(len(tasks.kept)))
 
     def forget_latest(self) -> None:
-        """What is shown is all that has been recorded."""
+        """Forget everything that was recorded after the present."""
         self._latest = None
 
     def restore(self, copy: TasksCopy) -> None:
-        """Make the tasks as they were when ``copy`` was taken; the log is already, profiles stay known."""
+        """Make the tasks as they were when ``copy`` was taken; the log has been moved before, profiles stay."""
         tasks, latest = self._tasks, self._latest
         assert latest is not None
         for column, values in zip(tasks.columns, latest.columns, strict=True):

@@ -1,7 +1,7 @@
 """The ready tasks of one job that need the same number of slots, in the order of SCHED-6.
 
-A million queued tasks are a few ranges. What comes back (a retry, a requeue) goes first, by the time
-it became active; what becomes ready out of order (a dependency satisfied late) is merged in by number.
+A million queued tasks take a few ranges. Tasks that return (a retry, a requeue) go first, in the order in which they
+returned. Tasks that become ready late (a dependency was satisfied) are merged in by number.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ReadyQueue(Record):
         heappush(self.late, task)
 
     def add_returned(self, task: int, stamp: int) -> None:
-        """Queue a task that has run before: behind those that came back with a lesser stamp, ahead of all new ones."""
+        """Queue a task that has run before, behind those that returned earlier and ahead of all new ones."""
         self.size += 1
         self.returned.append((stamp, task))
 
@@ -54,7 +54,7 @@ class ReadyQueue(Record):
         self.returned.appendleft((-1, task))
 
     def head(self) -> int:
-        """The task whose turn it is; the queue must not be empty."""
+        """Return the first task; the queue must not be empty."""
         if self.returned:
             return self.returned[0][1]
         if self.late and (self.next == self.end or self.late[0] < self.next):
@@ -62,7 +62,7 @@ class ReadyQueue(Record):
         return self.next
 
     def head_rank(self) -> tuple[int, int]:
-        """Orders the heads of several queues of one job: those that came back, by their stamps, then by creation."""
+        """Return what orders the heads of a job's queues: returned tasks by their stamps, then new ones by creation."""
         return (0, self.returned[0][0]) if self.returned else (1, self.head())
 
     def take(self) -> int:
@@ -79,7 +79,7 @@ class ReadyQueue(Record):
         return task
 
     def holds(self, task: int) -> bool:
-        """Whether the task is in the queue."""
+        """Return whether the task is in the queue."""
         ranges = [(self.next, self.end), *self._ranges]
         return self._has_returned(task) or task in self.late or any(low <= task < high for low, high in ranges)
 
@@ -103,6 +103,6 @@ class ReadyQueue(Record):
         return any(entry[1] == task for entry in self.returned)
 
     def tasks(self) -> list[int]:
-        """All tasks in the order in which they would be taken."""
+        """Return all tasks in the order in which they would be taken."""
         twin = self.clone()
         return [twin.take() for _ in range(self.size)]

@@ -1,4 +1,4 @@
-"""What stands beside the columns of tasks: what only some have, what equal ones share, and what they were added as."""
+"""Records beside the columns of tasks: properties that few have, profiles that equal ones share, and bodies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TaskExtra(NamedTuple):
-    """What only some tasks have: everything beyond a first attempt that ends with exit code 0."""
+    """Properties of a task beyond a first attempt that ends with exit code 0; most tasks have none."""
 
     attempts: int = 1  # starts so far
     retry_count: int = 0
@@ -33,7 +33,7 @@ UNTRIED = TaskExtra(attempts=0)
 
 
 class TaskSource(Protocol):
-    """Where the bodies of a block of tasks come from: a factory or a list."""
+    """The source of the bodies of a block of tasks: a factory or a list."""
 
     @property
     def count(self) -> int: ...  # noqa: D102
@@ -45,7 +45,7 @@ class TaskSource(Protocol):
 
 
 class ListedTasks:
-    """Task bodies one by one, as a source of a block (see ``state.tasks.TaskSource``)."""
+    """A list of task bodies as the source of a block."""
 
     def __init__(self, specs: Sequence[TaskSpec]) -> None:
         """Hold the bodies in the order given."""
@@ -54,32 +54,32 @@ class ListedTasks:
 
     @property
     def count(self) -> int:
-        """How many tasks there are."""
+        """The number of tasks."""
         return len(self._specs)
 
     def task_id(self, ordinal: int) -> str:
-        """The id of a task."""
+        """Return the id of a task."""
         return self._specs[ordinal].id
 
     def task_ids(self, ordinals: Sequence[int]) -> list[str]:
-        """The ids of many tasks."""
+        """Return the ids of many tasks."""
         return [self._specs[ordinal].id for ordinal in ordinals]
 
     def spec(self, ordinal: int) -> TaskSpec:
-        """The body of a task."""
+        """Return the body of a task."""
         return self._specs[ordinal]
 
     def command_line(self, ordinal: int) -> str:
-        """The command line of a task."""
+        """Return the command line of a task."""
         return self._specs[ordinal].command_line
 
     def ordinal_of(self, task_id: str) -> int | None:
-        """Which task has this id, compared without regard to case (GEN-1)."""
+        """Return the ordinal of the task with this id; None if there is none. Case is ignored (GEN-1)."""
         return self._ordinals.get(task_id.lower())
 
 
 class TaskProfile(NamedTuple):
-    """What the scheduler must know of a task; shared by all tasks for which it is the same."""
+    """The properties of a task that the scheduler needs; tasks with equal properties share one profile."""
 
     job: int
     required_slots: int
@@ -89,7 +89,7 @@ class TaskProfile(NamedTuple):
     process: PlainProcess | None  # it leaves no files; its first duration and exit code stand in the columns
     affinity: str | None = None
     conditions: bool = False  # exit conditions are given (EXIT-1)
-    hot: bool = False  # plain, and nothing follows from its success: see rules/hand_over.py
+    hot: bool = False  # plain, and nothing follows from its success: see rules/fast_path.py
     manager: bool = False
     exclusive: bool = False
     dedicated_only: bool = False
@@ -98,7 +98,7 @@ class TaskProfile(NamedTuple):
 
     @property
     def lane(self) -> int:
-        """Which of its job's queues the task waits in: one for each number of slots, negative ones by instances."""
+        """The queue of its job that the task waits in: by required slots, or by instances as a negative number."""
         return -self.instances or self.required_slots
 
 

@@ -1,7 +1,7 @@
-"""Tasks: one row each, in columns; the only place where a task's state changes.
+"""Tasks: one row each, in columns. A task's state changes only here.
 
-A running task's end is known when it starts, so ``ended`` holds the planned end while it runs. An
-entry of the calendar that comes at another moment, or finds the task not running, is void.
+The end of a task is known when it starts, so ``ended`` holds the planned end while it runs. An entry of the calendar
+that falls due at another moment, or when the task does not run, is void.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ class TaskTable(Columns[TaskExtra]):
         self.jobs = jobs
         self.profiles: list[TaskProfile] = []
         self._profile_numbers: dict[TaskProfile, int] = {}
-        # A factory makes a body anew each time, and whoever deals with a task asks for it several times in a row.
+        # A factory makes a body anew each time, and the same body is asked for several times in a row.
         self._latest: tuple[TaskSource | None, int, TaskSpec | None] = (None, -1, None)
         self.blocks: list[TaskBlock] = []
         self._firsts: list[int] = []
         new = (("from", None), ("to", TaskState.ACTIVE), ("attempt", 1))
-        # Begun and not ended, and more than log and input tell: preparing, active once more, in a later attempt, or
-        # running for another time than ``planned``.
+        # Tasks begun and not ended whose rows do not follow from log and input: preparing, active once more, in a later
+        # attempt, or running for another time than ``planned``.
         self.apart: set[int] = set()
         # Rows as they were before they changed in a way that time itself does not bring about, see state/past.py.
         self.kept = Excerpt(self)
@@ -86,16 +86,16 @@ class TaskTable(Columns[TaskExtra]):
     # -- identity ------------------------------------------------------------------------------------------------
 
     def block_of(self, task: int) -> TaskBlock:
-        """The block the task was added with."""
+        """Return the block that the task was added with."""
         return self.blocks[bisect_right(self._firsts, task) - 1]
 
     def task_id(self, task: int) -> str:
-        """The task's id as the user spells it."""
+        """Return the task's id as the user spells it."""
         block = self.block_of(task)
         return block.source.task_id(task - block.first)
 
     def spec(self, task: int) -> TaskSpec:
-        """The task's body as it was added; its constraints may have changed since, see ``profile_of``."""
+        """Return the task's body as it was added; its constraints may have changed since, see ``profile_of``."""
         block = self.block_of(task)
         ordinal = task - block.first
         source, latest, spec = self._latest
@@ -105,11 +105,11 @@ class TaskTable(Columns[TaskExtra]):
         return spec
 
     def profile_of(self, task: int) -> TaskProfile:
-        """What the scheduler knows of the task."""
+        """Return the properties of the task that the scheduler needs."""
         return self.profiles[self.profile[task]]
 
     def extra(self, task: int) -> TaskExtra:
-        """Attempts, retries and failure; for a task that has never started, ``UNTRIED``."""
+        """Return attempts, retries and failure; ``UNTRIED`` for a task that has never started."""
         found = self.sparse_of(task)
         if found is not None:
             return found
@@ -120,12 +120,12 @@ class TaskTable(Columns[TaskExtra]):
         self.sparse[task >> PAGE_BITS][task] = extra
 
     def state_of(self, task: int) -> TaskState | None:
-        """The task's state; None when it has been deleted."""
+        """Return the task's state; None if it has been deleted."""
         state = self.state[task]
         return None if state == GONE else TaskState(state)
 
     def find(self, job: int, task_id: str) -> int | None:
-        """The row of a job's task, compared without regard to case (GEN-1); None where there is none."""
+        """Return the row of a job's task; None if there is none. Case is ignored (GEN-1)."""
         for number in reversed(self.jobs[job].blocks):
             block = self.blocks[number]
             ordinal = block.source.ordinal_of(task_id)
@@ -146,25 +146,25 @@ class TaskTable(Columns[TaskExtra]):
         return [task for task in self.rows_of(job) if self.state[task] in (PREPARING, RUNNING)]
 
     def result(self, task: int) -> TaskResult | None:
-        """Success or failure of a completed task (RETRY-11); None before."""
+        """Return success or failure of a completed task (RETRY-11); None before."""
         if self.state[task] != COMPLETED:
             return None
         extra = self.extra(task)
         return TaskResult.FAILURE if extra.failure or extra.exit_code else TaskResult.SUCCESS
 
     def is_particular(self, task: int, profile: TaskProfile) -> bool:
-        """Whether there may be a node that the task would like best."""
+        """Return whether the task may prefer a node."""
         return profile.affinity is not None or task in self.sparse[task >> PAGE_BITS]
 
     def end_token(self, task: int) -> int:
-        """The token of the calendar's entry for the task's end: 0 where a good end means nothing but itself.
+        """Return the token of the calendar's entry for the task's end: 0 if nothing follows from its success.
 
-        That is a first attempt of a task that is plain in every respect (see rules/hand_over.py).
+        That holds for the first attempt of a plain task (see rules/fast_path.py).
         """
         return 0 if self.profiles[self.profile[task]].hot and task not in self.sparse[task >> PAGE_BITS] else 1
 
     def profile_number(self, profile: TaskProfile) -> int:
-        """The number of a profile, which is made when it is new."""
+        """Return the number of a profile, which is added if it is new."""
         number = self._profile_numbers.get(profile)
         if number is None:
             number = self._profile_numbers[profile] = len(self.profiles)
@@ -182,7 +182,7 @@ class TaskTable(Columns[TaskExtra]):
         planned_ms: array[int],
         codes: array[int],
     ) -> TaskBlock:
-        """New tasks, all ``active``: the columns of their profiles, first durations and first exit codes (TASK-3)."""
+        """Add tasks, all ``active``, with columns of their profiles, first durations and first exit codes (TASK-3)."""
         count = len(profiles)
         self.state.frombytes(bytes(count))
         self.satisfied.frombytes(bytes(count))
@@ -205,7 +205,7 @@ class TaskTable(Columns[TaskExtra]):
         return block
 
     def start(self, now_ms: int, task: int, node: int, end_ms: int, rule: str = "SCHED-7") -> None:
-        """The task runs on the node and will end at ``end_ms`` unless something comes between."""
+        """Start the task on the node; it will end at ``end_ms`` unless it is stopped before."""
         old = self.state[task]
         if self.started[task] == NEVER_MS and task not in self.sparse[task >> PAGE_BITS]:
             shape = self._begin_shape(old, RUNNING, 1, rule)
@@ -232,13 +232,13 @@ class TaskTable(Columns[TaskExtra]):
         return self._begin_shape(old, RUNNING, extra.attempts, rule)
 
     def _count_on_node(self, task: int, node: int) -> None:
-        """Service retries are counted for each node (RETRY-7)."""
+        """Count the retries of the service anew on another node (RETRY-7)."""
         extra = self.extra(task)
         if extra.node_retries and node != self.node[task]:
             self.set_extra(task, extra._replace(node_retries=0))
 
     def prepare(self, now_ms: int, task: int, node: int) -> None:
-        """The task is assigned to the node and waits for the job's preparation there (PREP-6)."""
+        """Let the task wait on the node for the job's preparation (PREP-6)."""
         self._move(task, self.state[task], PREPARING)
         self.apart.add(task)
         attempt = 1
@@ -250,7 +250,7 @@ class TaskTable(Columns[TaskExtra]):
         self.log.append(now_ms, shape, task, node)
 
     def succeed(self, now_ms: int, task: int, node: int) -> None:
-        """The running task has ended with exit code 0 and nothing else is wrong."""
+        """Complete the running task with exit code 0 and without failure."""
         extra = self.sparse_of(task)
         if extra is None:
             shape = self.first_success
@@ -265,7 +265,7 @@ class TaskTable(Columns[TaskExtra]):
     def fail(
         self, now_ms: int, task: int, exit_code: int | None, failure: FailureInfo | None, rule: str, node: int = -1
     ) -> None:
-        """The task is completed and has failed; without an exit code its process never ran (RETRY-11)."""
+        """Complete the task as failed; without an exit code its process never ran (RETRY-11)."""
         old = self.state[task]
         extra = self.extra(task)
         if old == PREPARING and self.started[task] == NEVER_MS:
@@ -290,7 +290,7 @@ class TaskTable(Columns[TaskExtra]):
         self.log.append(now_ms, shape, task, node)
 
     def back_to_active(self, now_ms: int, task: int, extra: TaskExtra, rule: str, exit_code: int | None = None) -> None:
-        """The task is queued again: a retry, a requeue, a lost node, a failed preparation, a reactivation."""
+        """Make the task active again: a retry, a requeue, a lost node, a failed preparation, a reactivation."""
         old = self.state[task]
         node = self.node[task] if old != COMPLETED else -1
         job = self.jobs.edit(self.profile_of(task).job)
@@ -317,7 +317,7 @@ class TaskTable(Columns[TaskExtra]):
         self.log.append(now_ms, shape, task, node)
 
     def delete(self, now_ms: int, task: int, rule: str) -> None:
-        """The task is gone (TASK-14, JOB-16)."""
+        """Delete the task (TASK-14, JOB-16)."""
         old = self.state[task]
         job = self.jobs.edit(self.profile_of(task).job)
         result = self.result(task)
@@ -346,7 +346,7 @@ class TaskTable(Columns[TaskExtra]):
         self.log.append(now_ms, self.log.shape("TaskScheduleFail", LogSubject.TASK, *fields), task, node)
 
     def set_profile(self, task: int, profile: TaskProfile) -> None:
-        """Replace what the scheduler knows of the task: its constraints were updated (TASK-12)."""
+        """Replace the task's profile after an update of its constraints (TASK-12)."""
         self._keep(task)
         self.profile[task] = self.profile_number(profile)
 
@@ -356,12 +356,12 @@ class TaskTable(Columns[TaskExtra]):
         self.planned[task], self.code[task] = total_ms, code
 
     def move_end(self, task: int, end_ms: int) -> None:
-        """The running attempt will end at another moment than was planned."""
+        """Move the planned end of the running attempt."""
         self.ended[task] = end_ms
         self.apart.add(task)
 
     def set_satisfied(self, task: int) -> None:
-        """Dependents of the task need not wait for it any more (DEP-4)."""
+        """Note that dependents need not wait for the task any more (DEP-4)."""
         self.satisfied[task] = 1
 
     def _move(self, task: int, old: int, new: int) -> None:
@@ -399,7 +399,7 @@ class TaskTable(Columns[TaskExtra]):
     # -- looking over all ----------------------------------------------------------------------------------------
 
     def cut(self, length: int, blocks: list[TaskBlock]) -> None:
-        """There are ``length`` tasks, in these blocks: the columns are already so long."""
+        """Cut the table to ``length`` tasks in these blocks; the columns have that length already."""
         self.length = length
         self._cut_sparse()
         for task in [task for page in self.sparse[-1:] for task in page if task >= length]:
@@ -408,7 +408,7 @@ class TaskTable(Columns[TaskExtra]):
         self._firsts = [block.first for block in blocks]
 
     def rows_in(self, state: int) -> list[int]:
-        """All tasks in a state, by number; costs a look at every page."""
+        """Return all tasks in a state in creation order; reads every page."""
         states = self.state.tobytes()
         wanted = bytes(value == state for value in range(256))
         rows: list[int] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import TaskResult
-from engine.rules.decisions.retries import start_retry_verdict
+from engine.rules.decisions.tasks import start_retry_verdict
 from engine.specs.pool import StartTask
 from tests.builders import (
     READY_S,

@@ -1,4 +1,4 @@
-"""What the service refuses of a job, by its state (chapter 9)."""
+"""Verdicts about jobs (chapter 9): what the service refuses, by the state of the job."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _CODES = {_J.COMPLETED: "JobCompleted", _J.TERMINATING: "JobBeingTerminated", _J
 def command_verdict(command: str, state: JobState) -> BatchError | None:
     """Return why the service refuses a command on a job in this state; None if it takes it.
 
-    JOB-11 disable in active, disabling, disabled. JOB-12 enable only in disabled. JOB-19 terminate until it is
-    under way, add and update until the end. JOB-13 add also while disabled. JOB-16 delete always, but once.
+    A job is disabled while active, disabling or disabled (JOB-11), and enabled only while disabled (JOB-12). Tasks are
+    added and the job is terminated until it ends (JOB-19), while disabled too (JOB-13). It can always be deleted, once
+    (JOB-16).
     """
     allowed = {
         "disable": (_J.ACTIVE, _J.DISABLING, _J.DISABLED),
@@ -48,7 +49,7 @@ def check(command: str, job: Job) -> None:
 
 
 def pool_verdict(job: Job, info: PoolInfo) -> BatchError | None:
-    """Return why the service does not change the job's ``poolInfo`` so; None if it does (JOB-14)."""
+    """Return why the service refuses this change of the job's ``poolInfo``; None if it accepts it (JOB-14)."""
     own, wanted = job.spec.pool_info.auto_pool_specification, info.auto_pool_specification
     reason = ""
     if job.state is not _J.DISABLED:

@@ -1,4 +1,4 @@
-"""When the jobs of a schedule are due (JS-2 to JS-5, JS-13): decisions on plain numbers.
+"""The moments at which jobs of a schedule are due (JS-2 to JS-5, JS-13): decisions on plain numbers.
 
 Occurrence k is due at ``first_ms + k * interval_ms``. ``turn`` is the number of the first that has not had its turn:
 all before it have made a job, or have been given up.
@@ -26,21 +26,21 @@ class Timing(NamedTuple):
     last_ms: int | None  # no job is created after this moment; None: there is no end
 
     def due_ms(self, occurrence: int) -> int:
-        """When an occurrence is due (JS-13)."""
+        """Return when an occurrence is due (JS-13)."""
         return self.first_ms + occurrence * (self.interval_ms or 0)
 
     def latest(self, now_ms: int) -> int:
-        """The number of the last occurrence due up to ``now_ms``, -1 before the first; none is due after the end."""
-        if self.last_ms is not None:
+        """Return the number of the last occurrence due up to ``now_ms``; -1 before the first."""
+        if self.last_ms is not None:  # none is due after the end
             now_ms = min(now_ms, self.last_ms)
         if now_ms < self.first_ms:
             return -1
         return 0 if self.interval_ms is None else (now_ms - self.first_ms) // self.interval_ms
 
     def closes_ms(self, occurrence: int) -> int | None:
-        """The last moment at which an occurrence can make its job (JS-3); None where that can wait for ever.
+        """Return the last moment at which an occurrence can make its job (JS-3); None if there is no limit.
 
-        A window as long as the interval is no limit, but nothing is carried beyond the moment at which the next is due.
+        A window as long as the interval does not limit it, but no occurrence outlasts the moment the next is due.
         """
         limits = [] if self.last_ms is None else [self.last_ms]
         if self.interval_ms is not None:
@@ -51,7 +51,7 @@ class Timing(NamedTuple):
 
 
 def timing_of(schedule: Schedule, created_ms: int, start: datetime) -> Timing:
-    """The timing of a schedule created at ``created_ms`` of a run that began at ``start`` (JS-2, JS-13)."""
+    """Return the timing of a schedule created at ``created_ms`` of a run that began at ``start`` (JS-2, JS-13)."""
     until, after = schedule.do_not_run_until, schedule.do_not_run_after
     first_ms = created_ms if until is None else max(created_ms, (until - start) // _MS)
     last_ms = None if after is None else (after - start) // _MS
@@ -59,7 +59,7 @@ def timing_of(schedule: Schedule, created_ms: int, start: datetime) -> Timing:
 
 
 def due_occurrence(timing: Timing, turn: int, now_ms: int) -> int | None:
-    """The occurrence that may make its job now (JS-3, JS-4, JS-5); None if none may."""
+    """Return the occurrence that may make its job now (JS-3, JS-4, JS-5); None if none may."""
     occurrence = timing.latest(now_ms)
     if occurrence < turn:
         return None
@@ -68,7 +68,7 @@ def due_occurrence(timing: Timing, turn: int, now_ms: int) -> int | None:
 
 
 def next_due_ms(timing: Timing, turn: int, now_ms: int) -> int | None:
-    """When the next occurrence after ``now_ms`` is due, ``nextRunTime`` (JS-7); None where there is none."""
+    """Return when the next occurrence after ``now_ms`` is due, ``nextRunTime`` (JS-7); None where there is none."""
     occurrence = max(turn, timing.latest(now_ms) + 1)
     if timing.interval_ms is None and occurrence > 0:
         return None
@@ -77,14 +77,14 @@ def next_due_ms(timing: Timing, turn: int, now_ms: int) -> int | None:
 
 
 def is_over(timing: Timing, turn: int, now_ms: int) -> bool:
-    """Whether no job will ever be created any more: the only one has been (JS-4), or the end has passed (JS-5)."""
+    """Return whether no job will be created any more: the only one was (JS-4), or the end has passed (JS-5)."""
     if due_occurrence(timing, turn, now_ms) is not None or next_due_ms(timing, turn, now_ms) is not None:
         return False
     return timing.interval_ms is None or timing.last_ms is None or now_ms >= timing.last_ms
 
 
 def next_change_ms(timing: Timing, turn: int, now_ms: int) -> int | None:
-    """When the answers above may be others, without anything being done to the schedule; None if never."""
+    """Return when the answers above may change next without a command; None if never."""
     due_ms = next_due_ms(timing, turn, now_ms)
     if due_ms is not None:
         return due_ms
@@ -96,10 +96,10 @@ def next_change_ms(timing: Timing, turn: int, now_ms: int) -> int | None:
 
 
 def next_turn(timing: Timing, turn: int, now_ms: int) -> int:
-    """The turn of a schedule that goes on after a time in which it was disabled, or with another timing.
+    """Return the turn of a schedule that is enabled again, or has another timing.
 
-    JS-13: one that recurs goes on with the next occurrence in the future. One that does not has only that one, which
-    is still due if its window is open (JS-4).
+    A schedule that recurs continues with the next occurrence in the future (JS-13). Another one has a single
+    occurrence, which is still due while its window is open (JS-4).
     """
     if timing.interval_ms is not None:
         return max(turn, timing.latest(now_ms) + 1)
@@ -107,12 +107,12 @@ def next_turn(timing: Timing, turn: int, now_ms: int) -> int:
 
 
 def first_turn(timing: Timing, turn: int, now_ms: int) -> int:
-    """The turn in a new timing of a schedule that had come to ``turn`` in another one (JS-9, JS-13)."""
+    """Return the turn in a new timing of a schedule that had come to ``turn`` in another one (JS-9, JS-13)."""
     if timing.interval_ms is not None:
         return timing.latest(now_ms) + 1
     return min(turn, 1) if now_ms >= timing.first_ms else 0
 
 
 def missed(timing: Timing, turn: int, now_ms: int) -> int:
-    """How many occurrences from ``turn`` on have been due up to now and can no longer make a job (JS-3)."""
+    """Return how many occurrences from ``turn`` on have been due up to now and can no longer make a job (JS-3)."""
     return max(0, timing.latest(now_ms) + 1 - turn) - (due_occurrence(timing, turn, now_ms) is not None)

@@ -1,6 +1,6 @@
-"""Where a task goes (SCHED): which nodes may take it, which it would like, and which of them it gets.
+"""Placement of tasks (SCHED): the nodes that may take one, the node it prefers, and the nodes it gets.
 
-Decisions only; ``scheduling`` carries them out. Nodes are bits by position in their pool (see ``Pool.buckets``).
+``scheduling`` carries the decisions out. Nodes are bits by position in their pool (see ``Pool.buckets``).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 MAX_RETRIES_ON_NODE = 3
 
 
-# -- which nodes may take it -----------------------------------------------------------------------------------------
+# -- nodes that may take a task --------------------------------------------------------------------------------------
 
 
 def may_come(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int) -> bool:
-    """Whether the node would take a task of the job if it had room (SCHED-8)."""
+    """Return whether the node would take a task of the job if it had room (SCHED-8)."""
     record = world.nodes[node]
     return (
         record.pool == pool.row
@@ -36,7 +36,7 @@ def may_come(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int
 
 
 def has_room(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int) -> bool:
-    """Whether the task could start on the node now."""
+    """Return whether the task could start on the node now."""
     needed = pool.slots if profile.exclusive else profile.required_slots
     return world.nodes.free[node] >= needed and may_come(world, pool, job, profile, node)
 
@@ -48,13 +48,14 @@ def starves(pool: Pool, job: Job, profile: TaskProfile) -> bool:
     return free >= profile.required_slots
 
 
-# -- which of them it gets -------------------------------------------------------------------------------------------
+# -- nodes that it gets ----------------------------------------------------------------------------------------------
 
 
 def preferred_node(world: World, task: int, profile: TaskProfile) -> int:
-    """The node a task would like; -1 if it does not care.
+    """Return the node that a task prefers; -1 if it has no preference.
 
-    RETRY-5 where it is retried. RETRY-7 where the service tries again, but not for ever. SCHED-13 its affinity.
+    A retry prefers its node (RETRY-5), a retry by the service does so for a few times (RETRY-7). Other tasks prefer
+    the node of their affinity (SCHED-13).
     """
     extra = world.tasks.extra(task)
     if extra.awaits_retry or 0 < extra.node_retries < MAX_RETRIES_ON_NODE:
@@ -67,7 +68,7 @@ def preferred_node(world: World, task: int, profile: TaskProfile) -> int:
 
 
 def choose_nodes(world: World, pool: Pool, job: Job, task: int, profile: TaskProfile) -> Sequence[int]:
-    """The nodes on which a task can start now, a plain one on one; none if there is no room for it."""
+    """Return the nodes on which a task can start now, one unless it is multi-instance; none if there is no room."""
     preferred = preferred_node(world, task, profile) if world.tasks.is_particular(task, profile) else -1
     if profile.instances:
         return choose_several(world, pool, job, profile, preferred)
@@ -76,10 +77,10 @@ def choose_nodes(world: World, pool: Pool, job: Job, task: int, profile: TaskPro
 
 
 def choose_node(world: World, pool: Pool, job: Job, profile: TaskProfile, preferred: int = -1) -> int:
-    """The node for a task: the preferred one if it has room (SCHED-13), else by fill type (SCHED-9); -1 if none has.
+    """Return the node for a task: the preferred one (SCHED-13), else by fill type (SCHED-9); -1 if none has room.
 
-    Nodes are bits by position: most or fewest free slots, then prepared for the job, then dedicated, then
-    the first of the node list.
+    The node with most or fewest free slots comes first, then one prepared for the job, then a dedicated one, then the
+    first of the node list.
     """
     slots = profile.required_slots
     if preferred >= 0 and has_room(world, pool, job, profile, preferred):
@@ -107,10 +108,10 @@ def choose_node(world: World, pool: Pool, job: Job, profile: TaskProfile, prefer
 
 
 def choose_several(world: World, pool: Pool, job: Job, profile: TaskProfile, preferred: int = -1) -> tuple[int, ...]:
-    """The nodes for a multi-instance task, the master's first; none unless there are enough at this moment.
+    """Return the nodes for a multi-instance task, the primary's first; none unless there are enough at this moment.
 
-    MI-2 only where nodes may talk to each other and each has one slot. MI-3 nothing is reserved. SCHED-9 the preferred
-    node, then prepared ones, then dedicated ones, then by the node list.
+    The pool needs inter-node communication and one slot per node (MI-2). Nothing is reserved (MI-3). The preferred node
+    comes first, then prepared ones, then dedicated ones, then the node list (SCHED-9).
     """
     idle = pool.buckets[1] & ~job.ineligible if pool.hosts_gangs else 0
     if idle.bit_count() < profile.instances:

@@ -1,6 +1,6 @@
 """Preemption between jobs (SCHED-16, JOB-24): running tasks that go so that a waiting task finds room.
 
-Only asked for pools on which a job allows preemption.
+Asked only for pools on which a job allows preemption.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def preemption_victims(
     world: World, pool: Pool, job: Job, profile: TaskProfile, candidates: Sequence[int]
 ) -> list[int]:
-    """The running tasks that must go so that one node has room for a task of the job; none if there is no such node.
+    """Return the running tasks that must stop so that a task of the job has room on a node; none if no node would.
 
-    ``candidates`` may go, in this order (``candidates_for``). Nobody goes in vain. With a multi-instance task all its
-    nodes have room; one that waits needs several nodes instead.
+    ``candidates`` may stop, in this order (``candidates_for``); none stops without need. A running multi-instance task
+    leaves all its nodes; one that waits needs several nodes.
     """
     if profile.instances:
         return _victims_on_several(world, pool, job, profile, candidates) if pool.hosts_gangs else []
@@ -44,7 +44,7 @@ def preemption_victims(
 def _victims_on_several(
     world: World, pool: Pool, job: Job, profile: TaskProfile, candidates: Sequence[int]
 ) -> list[int]:
-    """Those that must go so that enough nodes are free at once (MI-3)."""
+    """Return the tasks that must stop so that enough nodes are free at once (MI-3)."""
     free = (pool.buckets[1] & ~job.ineligible).bit_count()
     won = {
         task: sum(placement.may_come(world, pool, job, profile, node) for node in world.nodes_of(task))
@@ -65,10 +65,10 @@ def _victims_on_several(
 
 
 def candidates_for(world: World, pool: Pool, job: Job, waiting: int) -> list[int]:
-    """Running tasks that may be displaced for a task of the job, first those that go first.
+    """Return the running tasks that may be displaced for a task of the job, in the order in which they stop.
 
-    JOB-24 only of jobs that allow it, and of strictly lower priority. SCHED-16 lowest priority first, then latest
-    start. JM-6, JM-7 for a job manager task that runs again: of all jobs of lower priority, then of its own job.
+    Only jobs that allow it and have a lower priority give way (JOB-24), the lowest priority first, then the latest
+    start (SCHED-16). For a job manager task that runs again all jobs of lower priority do, then its own (JM-6, JM-7).
     """
     tasks = world.tasks
     restarted = is_restarted(tasks.profile_of(waiting), tasks.extra(waiting))
@@ -87,12 +87,12 @@ def candidates_for(world: World, pool: Pool, job: Job, waiting: int) -> list[int
 
 
 def _room_without(world: World, node: int, tasks: Iterable[int]) -> int:
-    """Free slots of the node if these tasks were gone."""
+    """Return the free slots that the node would have without these tasks."""
     return world.nodes.free[node] + sum(world.tasks.profile_of(task).required_slots for task in tasks)
 
 
 def _fewest(world: World, node: int, victims: list[int], needed: int) -> list[int]:
-    """Those without whom it does not do: the last one is needed, earlier ones may not be."""
+    """Return the victims that are needed: the last one is, earlier ones may not be."""
     kept = victims
     for task in reversed(victims[:-1]):
         others = [one for one in kept if one != task]

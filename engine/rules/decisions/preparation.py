@@ -1,4 +1,4 @@
-"""What the tasks of a job must wait for on a node, and when a preparation runs again (chapter 11)."""
+"""Verdicts about preparation (chapter 11): what tasks wait for on a node, and when a preparation runs again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from engine.base.terms import InstanceState, TaskResult
-from engine.rules.decisions.retries import may_retry
+from engine.rules.decisions.tasks import may_retry
 from engine.state.instances import PrepFlag
 
 if TYPE_CHECKING:

@@ -1,15 +1,15 @@
-"""What the end of a task means, and whether a task may be queued (chapters 10, 13, 14 and 15)."""
+"""Verdicts about tasks (chapters 8, 10, 13, 14 and 15): retries, exit conditions, and whether one may be queued."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from engine.base.terms import DependencyAction, JobAction
-from engine.rules.decisions.retries import may_retry
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
 
 if TYPE_CHECKING:
     from engine.base.failures import FailureInfo
+    from engine.specs.pool import StartTask
     from engine.specs.task import ExitConditions, ExitOptions
     from engine.state.jobs import Job
     from engine.state.task_records import TaskExtra, TaskProfile
@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 
 # ERR-T: the prefix of the codes of failed uploads; exit conditions call them fileUploadError (EXIT-2).
 _CODES_OF_UPLOADS = "FileUpload"
+
+
+def may_retry(most: int, retries: int) -> bool:
+    """Return whether a process that was retried ``retries`` times may be retried again; -1 is no limit (RETRY-3)."""
+    return most < 0 or retries < most
+
+
+def start_retry_verdict(spec: StartTask, retries: int, exit_code: int | None) -> bool:
+    """Return whether a start task that has just ended runs again: only after a nonzero exit code (START-4)."""
+    return bool(exit_code) and may_retry(spec.max_task_retry_count, retries)
 
 
 def retry_verdict(profile: TaskProfile, job: Job, extra: TaskExtra, exit_code: int | None) -> bool:

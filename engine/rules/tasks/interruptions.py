@@ -1,6 +1,6 @@
-"""What stops tasks from outside: operations, faults and evictions of their nodes, the end of their job, preemption.
+"""Interruptions of tasks: operations on, faults and evictions of their nodes, the end of their job, preemption.
 
-What happens to preparation and release tasks on a node that stops is in ``stop_instances``.
+``stop_instances`` interrupts the preparation and release tasks on a node that stops.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ _BY_AGE = ended("the task was added 180 days ago", ErrorCategory.SERVER_ERROR)
 
 
 def find(world: World, job: Job, task_id: str) -> int:
-    """The row of a task; refuses with TaskNotFound."""
+    """Return the row of a task. Raises BatchError if the job has no such task."""
     task = world.tasks.find(job.row, task_id)
     if task is None:
         raise BatchError("TaskNotFound", taskId=task_id)
@@ -68,7 +68,7 @@ def find(world: World, job: Job, task_id: str) -> int:
 
 
 def add_verdict(world: World, job: Job, task_id: str) -> BatchError | None:
-    """Why the service refuses a new task of this id (TASK-2, PREP-2, REL-1); None if it takes it."""
+    """Return why the service refuses a new task of this id (TASK-2, PREP-2, REL-1); None if it accepts it."""
     prep, release = job.spec.job_preparation_task, job.spec.job_release_task
     if prep is not None and task_id.lower() == prep.id.lower():
         return BatchError("TaskIdSameAsJobPreparationTask", taskId=task_id)
@@ -80,7 +80,7 @@ def add_verdict(world: World, job: Job, task_id: str) -> BatchError | None:
 
 
 def add_listed(world: World, job: Job, specs: Sequence[TaskSpec]) -> list[BatchError]:
-    """Add task bodies; each is taken or refused by itself (TASK-3). Returns the refusals."""
+    """Add task bodies, each of which is accepted or refused by itself; returns the refusals (TASK-3)."""
     refusals: list[BatchError] = []
     taken: dict[str, TaskSpec] = {}
     for spec in specs:
@@ -97,7 +97,7 @@ def add_listed(world: World, job: Job, specs: Sequence[TaskSpec]) -> list[BatchE
 
 
 def add_factory(world: World, job: Job, factory: TaskSource) -> None:
-    """Add the tasks of a factory as one block, without making their bodies where they need not differ."""
+    """Add the tasks of a factory as one block; a single body is made if the tasks differ only in their ids."""
     template = factory.spec(0)
     varies = getattr(factory, "varies", True) or template.depends_on is not None
     if varies:
@@ -107,7 +107,7 @@ def add_factory(world: World, job: Job, factory: TaskSource) -> None:
 
 
 def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) -> None:
-    """One block of new tasks; ``specs`` has one body each, or a single one that stands for all."""
+    """Add a block of new tasks; ``specs`` has one body each, or a single one for all."""
     count = source.count
     tasks = world.tasks
     first_ordinal = job.total
@@ -134,7 +134,7 @@ def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) 
 
 
 def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> tuple[int, array[int], array[int]]:
-    """The profile of tasks with this body, and the durations and exit codes of their first attempts."""
+    """Return the profile of tasks with this body, and the durations and exit codes of their first attempts."""
     pool = world.pools.find(job.pool_id)
     os = pool.os if pool is not None else OsFamily.LINUX
     directory = task_directory(job.id, spec.id)
@@ -203,18 +203,18 @@ def add_manager(world: World, begun: JobBegun) -> None:
     world.tasks.set_profile(first, profile)
 
 
-# -- the other operations --------------------------------------------------------------------------------------------
+# -- terminate, reactivate, delete, update ---------------------------------------------------------------------------
 
 
 def terminate(world: World, task: int) -> None:
-    """The terminate operation (TASK-13)."""
+    """Terminate a task that is not completed (TASK-13)."""
     if world.tasks.state[task] == COMPLETED:
         raise BatchError("TaskCompleted")
     _end(world, task, "TASK-13", _BY_USER)
 
 
 def lifetime_is_over(world: World, due: Due) -> None:
-    """The tasks of a block were added 180 days ago: those that are not completed are ended (TASK-9, JOB-12)."""
+    """End the tasks of a block that are not completed 180 days after they were added (TASK-9, JOB-12)."""
     block = world.tasks.blocks[due.key]
     for task in range(block.first, block.first + block.source.count):
         if world.tasks.state[task] in (ACTIVE, PREPARING, RUNNING):
@@ -222,7 +222,7 @@ def lifetime_is_over(world: World, due: Due) -> None:
 
 
 def _end(world: World, task: int, rule: str, why: FailureInfo) -> None:
-    """A task that is not completed is ended, whether it has started or not."""
+    """End a task that is not completed, whether it has started or not."""
     if world.tasks.state[task] == RUNNING:
         interruptions.terminate_task(world, task, rule, why)
     else:
@@ -230,7 +230,7 @@ def _end(world: World, task: int, rule: str, why: FailureInfo) -> None:
 
 
 def reactivate(world: World, job: Job, task: int) -> None:
-    """The reactivate operation: a failed task is queued again, its retries begin anew (TASK-15)."""
+    """Reactivate a failed task: it is queued again, and its retries begin anew (TASK-15)."""
     tasks = world.tasks
     if job.state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):
         check("add", job)
@@ -246,7 +246,7 @@ def reactivate(world: World, job: Job, task: int) -> None:
 
 
 def delete(world: World, job: Job, task: int) -> None:
-    """The delete operation: a running task is ended first, its files go whatever their retention (TASK-14)."""
+    """Delete a task: a running one is ended first, and its files are deleted despite their retention (TASK-14)."""
     tasks = world.tasks
     if tasks.state[task] in (PREPARING, RUNNING):
         terminate(world, task)
@@ -258,7 +258,7 @@ def delete(world: World, job: Job, task: int) -> None:
 
 
 def update(world: World, task: int, limits: TaskConstraints) -> None:
-    """The update operation: the constraints are replaced; a time limit holds for a running attempt too (TASK-12)."""
+    """Replace the constraints of a task; a new time limit holds for a running attempt too (TASK-12)."""
     if world.tasks.state[task] == COMPLETED:
         raise BatchError("TaskCompleted")
     profile = world.tasks.profile_of(task)
