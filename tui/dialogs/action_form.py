@@ -1,4 +1,4 @@
-"""The form of a verb: what is typed, what is chosen, what would follow, and a button that does it."""
+"""The form of an action: fields, choices, the consequences, and buttons."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 _LABEL_CELLS = 18
-_FRAME_LINES = 4  # the border, and a line of the deck above and below it
+_FRAME_LINES = 4  # the border, and a line of the main screen above and below it
 
 
-class _Entry(Input):
-    """A line to type in, without a cursor that blinks."""
+class _Field(Input):
+    """An input without a blinking cursor."""
 
     cursor_blink = False
 
 
 class ActionForm(Modal[list[Command] | Action | None]):
-    """Answers with the commands that were confirmed, with a verb that fits better, or None."""
+    """Returns the confirmed commands, an action that fits better, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "back", id="form.back"),
         Binding("ctrl+s", "confirm", "do it", id="form.confirm"),
         Binding("down", "app.focus_next", "next line", show=False, id="form.next"),
-        Binding("up", "app.focus_previous", "line before", show=False, id="form.before"),
-        Binding("pageup", "scroll(-1)", "what would happen: up", show=False, id="form.up"),
-        Binding("pagedown", "scroll(1)", "what would happen: down", show=False, id="form.down"),
+        Binding("up", "app.focus_previous", "previous line", show=False, id="form.before"),
+        Binding("pageup", "scroll(-1)", "consequences: up", show=False, id="form.up"),
+        Binding("pagedown", "scroll(1)", "consequences: down", show=False, id="form.down"),
     ]
 
     def __init__(self, session: Session, action: Action, better: Sequence[Action], trials: Trials) -> None:
-        """The form of this verb; each of ``better`` has a button too. ``trials`` begin at the present moment."""
+        """``better`` are actions with a button of their own, ``trials`` try commands out from the present moment."""
         super().__init__()
         self._session = session
         self._action = action
@@ -58,7 +58,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._trials = trials
 
     def compose(self) -> ComposeResult:
-        """What is typed and chosen, what would follow, what confirms it."""
+        """Lay out fields, choices, consequences and buttons."""
         action = self._action
         with Vertical(id="actions"):
             for entry in action.entries:
@@ -74,10 +74,10 @@ class ActionForm(Modal[list[Command] | Action | None]):
     def _line(self, name: str, default: str, hint: str) -> ComposeResult:
         with Horizontal(classes="field"):
             yield LinesView(id=f"label-{name}", classes="label")
-            yield _Entry(default, id=f"entry-{name}", compact=True, placeholder=hint)
+            yield _Field(default, id=f"entry-{name}", compact=True, placeholder=hint)
 
     def on_mount(self) -> None:
-        """Labels, buttons, and the cursor where the first thing is asked."""
+        """Set labels and buttons, and focus the first field."""
         action = self._action
         sheet = self.query_one("#actions")
         sheet.border_title = Content(self._session.text(action.title))
@@ -100,10 +100,10 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self.query_one(f"#label-{name}", LinesView).show([(Span(label, Role.DIM),)])
 
     def on_resize(self) -> None:
-        """Other lines fit."""
+        """Update for the new size."""
         self.call_after_refresh(self._show)
 
-    # -- what would follow ---------------------------------------------------------------------------------------
+    # -- consequences --------------------------------------------------------------------------------------------
 
     def _commands(self) -> list[Command]:
         action = self._action
@@ -137,36 +137,36 @@ class ActionForm(Modal[list[Command] | Action | None]):
         choices.show(lines)
 
     def _room(self) -> int:
-        """Lines that are left for what would follow."""
+        """Return the number of lines left for the consequences."""
         choices = len(self._action.choices)
         asked = len(self.query(Input)) + (choices + 1 if choices else 0)
         return self.size.height - _FRAME_LINES - asked - 2
 
     def action_scroll(self, pages: int) -> None:
-        """See more of what would follow."""
+        """Scroll the consequences."""
         view = self.query_one("#consequences", LinesView)
         view.scroll_relative(y=pages * max(1, view.size.height - 1), animate=False)
 
     def on_choices_moved(self, message: Choices.Moved) -> None:
-        """Another choice: try it out."""
+        """Show the consequences of the choice under the cursor."""
         message.stop()
         self._show()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """What would follow from what is typed so far."""
+        """Show the consequences of what is typed so far."""
         event.stop()
         if event.input.id != "entry-confirm":
             self._show()
 
-    # -- on to the end -------------------------------------------------------------------------------------------
+    # -- confirmation --------------------------------------------------------------------------------------------
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """What was chosen stands."""
+        """Go on with this choice."""
         message.stop()
         self._go_on()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The next line; from the last one it is done."""
+        """Go to the next field, or confirm after the last one."""
         event.stop()
         action = self._action
         if event.input.id == "entry-confirm":
@@ -177,7 +177,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self._go_on()
 
     def _go_on(self) -> None:
-        """Do it; what cannot be undone asks for more than the same key once more."""
+        """Confirm. An action that cannot be undone needs one step more."""
         if self._action.to_type:
             self.query_one("#entry-confirm", Input).focus()
         elif self._action.cannot_be_undone:
@@ -186,7 +186,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self.action_confirm()
 
     def on_buttons_pressed(self, message: Buttons.Pressed) -> None:
-        """Do it, do something else, or nothing."""
+        """Confirm, return the better action, or cancel."""
         message.stop()
         if message.number == 0:
             self.action_confirm()
@@ -196,7 +196,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
             self.dismiss(None)
 
     def action_confirm(self) -> None:
-        """Answer with the commands, if what was typed is right."""
+        """Return the commands, if the fields are valid."""
         wanted = self._action.to_type
         if wanted and self.query_one("#entry-confirm", Input).value.strip() != wanted:
             self.notify(f"Type {wanted} to confirm.", severity="warning", markup=False)

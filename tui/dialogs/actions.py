@@ -1,4 +1,4 @@
-"""The action sheet: choose a verb; the form of that verb asks the rest."""
+"""The dialog in which an action is chosen; the form of the action asks for the rest."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 class ActionSheet(Modal[list[Command] | Action | None]):
-    """Answers with the commands that were confirmed, with an action that another editor asks for, or None."""
+    """Returns the confirmed commands, an action that needs the editor of formulas, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "close", id="actions.close"),
-        Binding("b", "branch", "branch here, where this is the past", id="actions.branch"),
+        Binding("b", "branch", "branch here, in the past", id="actions.branch"),
     ]
 
     def __init__(self, session: Session, title: str, actions: Sequence[Action], branch: Callable[[], None]) -> None:
-        """A sheet with these verbs. ``branch`` makes the moment that is looked at the present."""
+        """``branch`` makes the moment that is shown the present."""
         super().__init__()
         self._session = session
         self._title = title
@@ -44,13 +44,13 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         self._trials = Trials(session)
 
     def compose(self) -> ComposeResult:
-        """Verbs, and what would follow."""
+        """Lay out the actions and their consequences."""
         with Vertical(id="actions"):
             yield Choices(self._session.glyphs.cursor, id="choices")
             yield LinesView(id="consequences")
 
     def on_mount(self) -> None:
-        """The first verb."""
+        """Set the titles, and show the actions."""
         is_past = self._session.is_past
         self.query_one("#actions").border_title = Content(self._session.text(self._title))
         keys = "b branch here" if is_past else "enter choose"
@@ -60,16 +60,16 @@ class ActionSheet(Modal[list[Command] | Action | None]):
     def _show(self) -> None:
         lines: list[tuple[int, Line]] = []
         for number, action in enumerate(self._actions):
-            said = f"  ({action.unavailable})" if action.unavailable else ""
+            reason = f"  ({action.unavailable})" if action.unavailable else ""
             role = Role.OFF if action.unavailable or self._session.is_past else Role.PLAIN
-            lines.append((number, line(Span(self._session.text(action.title), role), Span(said, Role.DIM))))
+            lines.append((number, line(Span(self._session.text(action.title), role), Span(reason, Role.DIM))))
         choices = self.query_one(Choices)
         choices.styles.height = min(len(lines), self.size.height // 2)
         choices.show(lines)
         choices.focus()
-        self._tell(self._actions[0])
+        self._show_consequences(self._actions[0])
 
-    def _tell(self, action: Action) -> None:
+    def _show_consequences(self, action: Action) -> None:
         view = self.query_one("#consequences", LinesView)
         lines = by_the_rules(self._session, action, max(20, view.size.width))
         if self._session.is_past:
@@ -78,15 +78,15 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         view.show(lines)
 
     def on_choices_moved(self, message: Choices.Moved) -> None:
-        """Another verb is under the cursor."""
-        self._tell(self._actions[message.number])
+        """Show the consequences of the action under the cursor."""
+        self._show_consequences(self._actions[message.number])
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """A verb leads to its form."""
+        """Open the form of the action."""
         message.stop()
-        self._ask(self._actions[message.number])
+        self._open(self._actions[message.number])
 
-    def _ask(self, action: Action) -> None:
+    def _open(self, action: Action) -> None:
         if self._session.is_past:
             self.notify(PAST, severity="warning", markup=False)
         elif action.opens_formula:
@@ -98,12 +98,12 @@ class ActionSheet(Modal[list[Command] | Action | None]):
 
     def _answered(self, answer: list[Command] | Action | None) -> None:
         if isinstance(answer, Action):
-            self._ask(answer)
+            self._open(answer)
         elif answer is not None:
             self.dismiss(answer)
 
     def action_branch(self) -> None:
-        """Make this moment the present, and offer the verbs again."""
+        """Make this moment the present, and offer the actions again."""
         if self._session.is_past:
             self._branch()
             self.on_mount()

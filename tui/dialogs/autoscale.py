@@ -1,4 +1,4 @@
-"""Autoscale of a pool above the deck, and the editor of its formula."""
+"""The dialogs with the autoscale evaluations of a pool, and with the editor of its formula."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ class Autoscale(Sheet):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "edit the formula", id="scale.edit")]
 
-    def __init__(self, session: Session, pool_id: str, carry_out: Callable[[list[Command] | None], None]) -> None:
-        """``carry_out`` gives a new formula to the service."""
+    def __init__(self, session: Session, pool_id: str, submit: Callable[[list[Command] | None], None]) -> None:
+        """``submit`` gives a new formula to the service."""
         title = session.text(f"{pool_id} › Autoscale, at {session.clock(session.now_ms)}")
         super().__init__(title, lambda cells: autoscale_lines(session, pool_id, cells), keys="e edit  esc close")
         self._session = session
         self._pool_id = pool_id
-        self._carry_out = carry_out
+        self._submit = submit
 
     def action_edit(self) -> None:
-        """Write the formula anew."""
+        """Open the editor."""
         self.app.push_screen(FormulaEditor(self._session, self._pool_id), self._edited)
 
     def _edited(self, commands: list[Command] | None) -> None:
-        self._carry_out(commands)
+        self._submit(commands)
         self.show_again()
 
 
 class FormulaEditor(Modal[list[Command] | None]):
-    """A formula and, as it is written, what it would come to; answers with the command that applies it, or None."""
+    """A formula and, while it is edited, its result. Returns the command that applies it, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "apply", "apply", id="formula.apply"),
@@ -60,25 +60,25 @@ class FormulaEditor(Modal[list[Command] | None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it
 
     def __init__(self, session: Session, pool_id: str) -> None:
-        """An editor that begins with the formula that the pool has."""
+        """The text begins with the present formula of the pool."""
         super().__init__()
         self._session = session
         self._pool_id = pool_id
         page = scale_page(session.simulation, pool_id)
-        self._begun_with = page.formula.rstrip() + "\n" if page is not None else FIRST_FORMULA
-        self._insists = False  # what was pressed would apply a formula that fails, or lose what was written
+        self._initial_text = page.formula.rstrip() + "\n" if page is not None else FIRST_FORMULA
+        self._is_warned = False  # that the formula would fail, or that changes would be lost
         self._trial = Trial([], False, None)
 
     def compose(self) -> ComposeResult:
-        """The text, and what it comes to."""
+        """Lay out the text and its result."""
         with Container(id="editor"):
-            text = TextArea(self._begun_with, show_line_numbers=True, compact=True, id="formula")
+            text = TextArea(self._initial_text, show_line_numbers=True, compact=True, id="formula")
             text.cursor_blink = False
             yield text
             yield LinesView(id="trial")
 
     def on_mount(self) -> None:
-        """The cursor is in the text."""
+        """Set the titles, and focus the text."""
         editor = self.query_one("#editor")
         editor.border_title = Content(self._session.text(f"Formula of {self._pool_id}"))
         editor.border_subtitle = "ctrl+s apply  ctrl+t evaluate only  ctrl+g to the error  esc leave"
@@ -86,12 +86,12 @@ class FormulaEditor(Modal[list[Command] | None]):
         self.call_after_refresh(self._try_out)
 
     def on_resize(self) -> None:
-        """The answer for another width."""
+        """Update for the new size."""
         self.call_after_refresh(self._try_out)
 
     def on_text_area_changed(self) -> None:
-        """Each change is tried out at once."""
-        self._insists = False
+        """Evaluate the formula after each change."""
+        self._is_warned = False
         self._try_out()
 
     def _try_out(self) -> None:
@@ -101,27 +101,27 @@ class FormulaEditor(Modal[list[Command] | None]):
         view.show(self._trial.lines)
 
     def action_go_to_fault(self) -> None:
-        """Put the cursor where the formula goes wrong."""
+        """Move the cursor to the error."""
         if self._trial.fault is not None:
             line, column = self._trial.fault
             self.query_one(TextArea).move_cursor((line - 1, column - 1))
 
     def action_apply(self) -> None:
-        """Give the formula to the service; one that would fail only when it is asked for twice."""
+        """Return the command that applies the formula; warn once if it would fail."""
         if self._session.is_past:
             self.notify(PAST, severity="warning", markup=False)
         elif not self._trial.is_taken:
             self.action_go_to_fault()
             self.notify("The service would refuse it.", severity="error", markup=False)
-        elif self._trial.fault is not None and not self._insists:
-            self._insists = True
+        elif self._trial.fault is not None and not self._is_warned:
+            self._is_warned = True
             self.notify("It would fail as the pool is now. Ctrl+s again applies it.", severity="warning", markup=False)
         else:
             formula = self.query_one(TextArea).text
             self.dismiss([EnablePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
 
     def action_evaluate(self) -> None:
-        """Have the service evaluate the formula: an event tells what it comes to, and nothing changes (AS-87)."""
+        """Have the service evaluate the formula. The result is an event, and nothing changes (AS-87)."""
         if self._session.is_past:
             self.notify(PAST, severity="warning", markup=False)
         else:
@@ -129,11 +129,11 @@ class FormulaEditor(Modal[list[Command] | None]):
             self.dismiss([EvaluatePoolAutoScale.from_wire({"poolId": self._pool_id, "autoScaleFormula": formula})])
 
     def action_leave(self) -> None:
-        """Leave the formula as it was; what has been written is lost only when it is asked for twice."""
-        if self.query_one(TextArea).text == self._begun_with or self._insists:
+        """Leave the editor; warn once if changes would be lost."""
+        if self.query_one(TextArea).text == self._initial_text or self._is_warned:
             self.dismiss(None)
         else:
-            self._insists = True
+            self._is_warned = True
             self.notify(
                 "The formula has been changed. Esc again leaves it as it was.", severity="warning", markup=False
             )

@@ -1,4 +1,4 @@
-"""The column chooser: which columns a list shows."""
+"""The dialog in which the columns of a list are chosen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ColumnChooser(Modal[None]):
-    """Each column with a box; what is chosen shows at once."""
+    """A checkbox for each column; the list changes at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,C", "dismiss", "close", id="columns.close"),
@@ -30,18 +30,18 @@ class ColumnChooser(Modal[None]):
     ]
 
     def __init__(self, model: RowsModel, on_change: Callable[[], None]) -> None:
-        """``on_change`` is called when another choice was made."""
+        """``on_change`` is called after each change."""
         super().__init__()
         self._model = model
         self._on_change = on_change
 
     def compose(self) -> ComposeResult:
-        """One line for each column."""
+        """Lay out a line for each column."""
         with Vertical(id="actions"):
             yield Choices(self._model.session.glyphs.cursor, id="choices")
 
     def on_mount(self) -> None:
-        """The columns as they are chosen now."""
+        """Set the titles, and show the columns."""
         sheet = self.query_one("#actions")
         sheet.border_title = Content(f"Columns of {self._model.title}")
         sheet.border_subtitle = "space show or hide  d default  esc close"
@@ -65,12 +65,12 @@ class ColumnChooser(Modal[None]):
         self._changed()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Enter and a double click do the same."""
+        """Show or hide the column, as with Space."""
         message.stop()
         self.action_switch()
 
     def action_default(self) -> None:
-        """Let the list choose by the room there is."""
+        """Let the list choose the columns that fit."""
         self._model.chosen_columns = None
         self._changed()
 

@@ -165,7 +165,7 @@ class Files(Modal[None]):
             return
         if not item.is_directory:
             self._turn_to(TextView)
-        elif message.turns and tree.is_open(item.path):
+        elif message.toggles and tree.is_open(item.path):
             tree.close()
         else:
             if self.model.would_recall:

@@ -1,4 +1,4 @@
-"""Screens above the deck, which shows through them."""
+"""The base class of the dialogs, through which the main screen shows faded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ResultT = TypeVar("ResultT")
 
 @lru_cache(maxsize=1024)
 def _faded(style: Style | None, color: Color) -> Style | None:
-    """The style as it shows through this colour."""
+    """Return a style as it shows through this colour."""
     if color.a == 0:  # the terminal's own colours cannot be mixed
         return (style or Style()) + Style(dim=True)
     segments = BackgroundScreen.process_segments([Segment(" ", style)], color)
@@ -29,7 +29,7 @@ def _faded(style: Style | None, color: Color) -> Style | None:
 
 
 class _Backdrop(BackgroundScreen):
-    """What Textual shows of the screen below, each style mixed once and not in every cell."""
+    """Textual's faded screen below, with each style mixed once instead of in every cell."""
 
     @classmethod
     def process_segments(cls, segments: Iterable[Segment], color: Color) -> Iterable[Segment]:
@@ -38,12 +38,12 @@ class _Backdrop(BackgroundScreen):
 
 
 class Modal(ModalScreen[ResultT]):
-    """A screen above the deck. While it is open the deck is drawn below it in every frame, so that must be quick."""
+    """A dialog. The main screen is drawn below it in every frame, so fading it must be quick."""
 
     def update(self) -> None:
-        """Time may have moved; what stands still has nothing to look at."""
+        """Bring the dialog up to date. Most dialogs show one moment and have nothing to do."""
 
     def render(self) -> ConsoleRenderable | RichCast | str:
-        """The screen below, faded."""
+        """Return the screen below, faded."""
         below = super().render()
         return _Backdrop(below.screen, below.color) if isinstance(below, BackgroundScreen) else below

@@ -1,4 +1,4 @@
-"""A picker: some lines above the deck, of which one is chosen by its letter, or with the arrow keys and Enter."""
+"""The picker, a dialog in which one of several lines is chosen."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 
 class Pick(NamedTuple):
-    """What can be picked: the letter or digit that does it at once, and what it is called."""
+    """A line to pick, with the letter or digit that picks it at once."""
 
     letter: str
     text: str
 
 
 class Picker(Modal[int | None]):
-    """Answers with the number of what was picked, or None."""
+    """Returns the number of the line that was picked, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="picker.close")]
 
-    def __init__(self, title: str, picks: Sequence[Pick], *, mark: str) -> None:
-        """``mark`` is drawn beside the line under the cursor; of equal letters the first one counts."""
+    def __init__(self, title: str, picks: Sequence[Pick], *, pointer: str) -> None:
+        """``pointer`` is drawn beside the line under the cursor; of equal letters the first one counts."""
         super().__init__()
         self._title = title
         self._picks = picks
-        self._mark = mark
+        self._pointer = pointer
 
     def compose(self) -> ComposeResult:
-        """One line for each."""
+        """Lay out the lines."""
         with Vertical(id="actions"):
-            yield Choices(self._mark, id="choices")
+            yield Choices(self._pointer, id="choices")
 
     def on_mount(self) -> None:
-        """Show what there is."""
+        """Set the titles, and show the lines."""
         self.query_one("#actions").border_title = Content(self._title)
         self.query_one("#actions").border_subtitle = "letter or enter goes  esc close"
         choices = self.query_one(Choices)
@@ -57,12 +57,12 @@ class Picker(Modal[int | None]):
         choices.focus()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """The line under the cursor."""
+        """Return the line under the cursor."""
         message.stop()
         self.dismiss(message.number)
 
     def on_key(self, event: events.Key) -> None:
-        """A letter picks the first line that it stands before."""
+        """Return the first line with this letter."""
         letters = [pick.letter for pick in self._picks]
         if event.character and event.character in letters:
             event.stop()

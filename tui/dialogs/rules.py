@@ -1,4 +1,4 @@
-"""The text of rules, above the screen that cites them."""
+"""The dialog with the texts of rules that a screen cites."""
 
 from __future__ import annotations
 

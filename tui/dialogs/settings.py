@@ -92,8 +92,8 @@ class SettingsScreen(Modal[None]):
         self._configurable.remember()
         self._entries = entries(self._configurable.settings, self._configurable.listed_keys())
         choices = self.query_one(Choices)
-        choices.mark = self._configurable.session.glyphs.cursor
-        choices.show(entry_lines(self._entries, choices.size.width - Choices.MARK_CELLS))
+        choices.pointer = self._configurable.session.glyphs.cursor
+        choices.show(entry_lines(self._entries, choices.size.width - Choices.POINTER_CELLS))
         self._explain()
 
     def _explain(self) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class WhyActions(NamedTuple):
-    """What can be done about the answers.
+    """Callbacks of the dialog.
 
     ``seek`` goes to a moment in ms after the start, ``act`` offers actions, ``expect`` returns when the state is
     expected to change, which takes a while to find out.

@@ -1,4 +1,4 @@
-"""The pane of what needs attention: groups, of which one is under the cursor."""
+"""The pane of problems that need attention, in groups."""
 
 from __future__ import annotations
 
@@ -20,34 +20,33 @@ _TITLE_CELLS = 28
 
 
 class Attention(Choices):
-    """Each group can be gone to, explained, marked and acted on as a whole."""
+    """Groups of problems. Keys open, explain, mark and act on a whole group."""
 
     def __init__(self, session: Session) -> None:
-        """Of this session's job and pool in focus."""
         super().__init__(session.glyphs.cursor, id="attention")
         self._model = AttentionModel(session)
 
     @property
     def subjects(self) -> Sequence[ItemRef]:
-        """All that is in the group under the cursor."""
+        """All items of the group under the cursor."""
         return self._model.subjects(self.number)
 
     @property
     def subject(self) -> ItemRef | None:
-        """The first of them."""
+        """The first of these items."""
         return next(iter(self.subjects), None)
 
     def update(self) -> None:
         """Bring the groups up to date."""
         self._model.refresh()
-        self.mark = self._model.session.glyphs.cursor
+        self.pointer = self._model.session.glyphs.cursor
         count = len(self._model.concerns)
         title = "Needs attention" if self.outer_size.width >= _TITLE_CELLS else "Attention"
         set_title(self, f"{title} ({count})" if count else title)
         room = self.outer_size.width - self.gutter.width - self.styles.scrollbar_size_vertical
-        self.show(self._model.lines(max(_FEWEST_CELLS, room - self.MARK_CELLS)))
+        self.show(self._model.lines(max(_FEWEST_CELLS, room - self.POINTER_CELLS)))
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Go to where the group is looked at."""
+        """Show the list with the items of the group."""
         message.stop()
         self.post_message(ShowView(*self._model.place(message.number)))

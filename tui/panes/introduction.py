@@ -1,4 +1,4 @@
-"""Five lines for whoever opens the dashboard for the first time."""
+"""The introduction, five lines for a new user."""
 
 from __future__ import annotations
 
@@ -12,29 +12,28 @@ if TYPE_CHECKING:
 
     from tui.settings.keymap import Keymap
 
-_SAID = (
-    ("time.play", "lets time go by, and stops it"),
+_LINES = (
+    ("time.play", "plays and pauses"),
     ("time.step", "goes one event forward"),
-    ("row.why", "says why what is under the cursor is as it is"),
+    ("row.why", "explains what is under the cursor"),
     ("row.act", "acts on it"),
-    ("help", "helps; any key closes this for good"),
+    ("help", "opens the help; any key closes this for good"),
 )
 
 
 class Introduction(LinesView):
-    """Lies above the deck until a key is pressed, which does what it does all the same."""
+    """Covers part of the main screen until a key is pressed, which also does its work."""
 
     def __init__(self, keymap: Keymap) -> None:
-        """With the keys as they are."""
         super().__init__(id="introduction")
         self._keymap = keymap
 
     def on_mount(self) -> None:
-        """The five lines."""
+        """Show the lines with the user's keys."""
         self.border_title = "Welcome"
-        self.show([line(Span(fit(self._keymap.shown(key), 7), Role.KEY), does) for key, does in _SAID])
+        self.show([line(Span(fit(self._keymap.shown(key), 7), Role.KEY), does) for key, does in _LINES])
 
     def on_click(self, event: events.Click) -> None:
-        """A click closes it as well."""
+        """Close the introduction."""
         event.stop()
         self.remove()

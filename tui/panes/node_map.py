@@ -1,4 +1,4 @@
-"""The pane of the node map: cells, legend, and the node under the cursor in words."""
+"""The pane of the node map: cells, legend, and a description of the node under the cursor."""
 
 from __future__ import annotations
 
@@ -22,31 +22,30 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
 
-_LOW = 10  # lines of the pane: with fewer, all but one line of the legend are the map's
+_LOW = 10  # lines; a lower pane has a legend of one line and no description
 
 
 class NodeMapPane(Vertical):
-    """Where it is."""
+    """The node map with its legend."""
 
     allow_maximize = True
 
     def __init__(self, session: Session) -> None:
-        """Of the pool in focus."""
         super().__init__(id="map-pane", classes="panel")
         self._model = NodeMapModel(session)
 
     def compose(self) -> ComposeResult:
-        """The cells, and below them what they mean."""
+        """Lay out cells, legend and description."""
         yield NodeMap(self._model, id="map")
         yield Legend(self._model, id="legend")
         yield LinesView(id="described")
 
     def remembered(self) -> dict[str, Any]:
-        """What was chosen here."""
+        """Return the user's choices."""
         return self._model.remembered()
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Be as it was left."""
+        """Restore the user's choices."""
         self._model.recall(values)
 
     def update(self) -> None:
@@ -63,17 +62,17 @@ class NodeMapPane(Vertical):
         described.show([cut(self._model.description(self.query_one(NodeMap).cursor), described.size.width)])
 
     def show_all(self) -> bool:
-        """Dim nothing any more; returns whether something was."""
+        """Dim no nodes any more; return whether some were dimmed."""
         was_dimmed = self._model.only is not None
         self._model.only = None
         return was_dimmed
 
     def on_node_map_changed(self) -> None:
-        """Something is to be drawn otherwise."""
+        """Update legend and description with the map."""
         self.update()
 
     def on_node_map_lens_wanted(self) -> None:
-        """Choose a lens."""
+        """Let the user choose a lens."""
 
         def picked(number: int | None) -> None:
             if number is not None:
@@ -81,4 +80,4 @@ class NodeMapPane(Vertical):
                 self.update()
 
         picks = [Pick(str(number), lens.value) for number, lens in enumerate(LENSES, 1)]
-        self.app.push_screen(Picker("Lens of the node map", picks, mark=self._model.session.glyphs.cursor), picked)
+        self.app.push_screen(Picker("Lens of the node map", picks, pointer=self._model.session.glyphs.cursor), picked)

@@ -1,4 +1,4 @@
-"""The pane of what is pinned; it is there only where something is."""
+"""The pane of pinned items, hidden without any."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef
 
-_MOST_LINES, _FEWER_LINES = 4, 2  # where lines are few
+_MOST_LINES, _FEWER_LINES = 4, 2  # on a tall screen, on a low one
 
 
 class Pinned(Choices):
-    """One line for each."""
+    """One line for each pinned item."""
 
     def __init__(self, session: Session) -> None:
-        """Of this session."""
         super().__init__(session.glyphs.cursor, id="pins")
         self._session = session
 
     @property
     def subject(self) -> ItemRef | None:
-        """What is under the cursor."""
+        """The item under the cursor."""
         pinned = list(self._session.pins)
         return pinned[self.number] if 0 <= self.number < len(pinned) else None
 
     def update(self) -> None:
         """Bring the lines up to date."""
         drop_unknown_pins(self._session)
-        self.mark = self._session.glyphs.cursor
+        self.pointer = self._session.glyphs.cursor
         count = len(self._session.pins)
         self.display = count > 0
         if not count:
@@ -43,14 +42,14 @@ class Pinned(Choices):
         height = min(count, most) + self.gutter.height
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
-        self.show(pin_lines(self._session, max(1, self.size.width - self.MARK_CELLS)))
+        self.show(pin_lines(self._session, max(1, self.size.width - self.POINTER_CELLS)))
 
     def on_show(self) -> None:
-        """It has come to the screen: now it is known how wide it is."""
+        """Update now that the width is known."""
         self.update()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
-        """Go to it."""
+        """Open the item."""
         message.stop()
         if self.subject is not None:
             self.post_message(OpenSubject(self.subject))

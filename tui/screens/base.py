@@ -203,4 +203,4 @@ class ViewScreen(Screen[None]):
         picks = [
             Pick(letters[at] if at < len(letters) else "", self.session.text(text)) for at, text in enumerate(texts)
         ]
-        self.app.push_screen(Picker(title, picks, mark=self.session.glyphs.cursor), picked)
+        self.app.push_screen(Picker(title, picks, pointer=self.session.glyphs.cursor), picked)

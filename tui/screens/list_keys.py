@@ -36,7 +36,7 @@ _KINDS: dict[str, Kind] = {"tasks": "task", "nodes": "node", "jobs": "job", "poo
 
 
 class ListKeys(NavigationKeys):
-    """What can be done with any list, and with its rows as text."""
+    """Keys of all lists, of events, and of rows as text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "ask_filter", "filter", id="list.filter"),

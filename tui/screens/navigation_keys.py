@@ -301,7 +301,7 @@ class NavigationKeys(TimeKeys):
         self.playback.pause()
         kept = "; what was done by hand is saved" if self.recorder.is_unsaved else ""
         picks = [Pick("q", f"leave the dashboard{kept}"), Pick("n", "stay")]
-        self.app.push_screen(Picker("Leave?", picks, mark=self.session.glyphs.cursor), leave)
+        self.app.push_screen(Picker("Leave?", picks, pointer=self.session.glyphs.cursor), leave)
 
     async def action_quit(self) -> None:
         """Leave the dashboard."""

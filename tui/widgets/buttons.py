@@ -1,15 +1,16 @@
-"""Buttons in one line."""
+"""A row of buttons."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.scroll_view import ScrollView
 
 from tui.viewmodels.text.styled import Role, Span
+from tui.widgets.cursor import CursorView
 from tui.widgets.lines import strip_of
 
 if TYPE_CHECKING:
@@ -19,35 +20,30 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
 
-class Buttons(ScrollView):
-    """Buttons beside one another; the one that Enter presses is marked while they have the focus."""
-
-    can_focus = True
+class Buttons(CursorView):
+    """Buttons side by side. The one that Enter presses has a pointer while the row has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left", "move(-1)", "button before", show=False, id="buttons.before"),
+        Binding("left", "move(-1)", "previous button", show=False, id="buttons.before"),
         Binding("right", "move(1)", "next button", show=False, id="buttons.next"),
         Binding("enter", "press", "press it", id="buttons.press"),
     ]
 
+    @dataclass
     class Pressed(Message):
-        """A button was pressed."""
+        """The button with this number was pressed."""
 
-        def __init__(self, buttons: Buttons, number: int) -> None:
-            """Of these buttons, the one of this number."""
-            super().__init__()
-            self.buttons = buttons
-            self.number = number
+        number: int
 
-    def __init__(self, mark: str, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        """No buttons until ``show``; ``mark`` is drawn before the chosen one."""
+    def __init__(self, pointer: str, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
+        """There are no buttons until ``show``; ``pointer`` is drawn before the one that Enter presses."""
         super().__init__(id=id)
-        self._mark = mark
+        self._pointer = pointer
         self._labels: tuple[str, ...] = ()
         self.number = 0
 
     def show(self, labels: Sequence[str], number: int) -> None:
-        """Show these, with the one of this number chosen."""
+        """Show buttons with these labels, and put the pointer on one of them."""
         self._labels, self.number = tuple(labels), number
         self.refresh()
 
@@ -55,29 +51,24 @@ class Buttons(ScrollView):
         return [f"[ {label} ]" for label in self._labels]
 
     def render_line(self, y: int) -> Strip:
-        """The buttons."""
+        """Draw the buttons."""
         spans: list[Span] = []
         for number, text in enumerate(self._texts()) if y == 0 else ():
             is_chosen = number == self.number and self.has_focus
-            spans += [Span(self._mark if is_chosen else " ", Role.STRONG), Span(text, Role.KEY, is_fill=is_chosen)]
+            spans += [Span(self._pointer if is_chosen else " ", Role.STRONG), Span(text, Role.KEY, is_fill=is_chosen)]
         return strip_of(self, tuple(spans))
 
-    def watch_has_focus(self, has_focus: bool) -> None:
-        """The chosen one is seen while the buttons have the focus."""
-        super().watch_has_focus(has_focus)
-        self.refresh()
-
     def action_move(self, by: int) -> None:
-        """The button beside it."""
+        """Move the pointer to the next or previous button."""
         self.number = max(0, min(self.number + by, len(self._labels) - 1))
         self.refresh()
 
     def action_press(self) -> None:
-        """Press the chosen one."""
-        self.post_message(self.Pressed(self, self.number))
+        """Press the button at the pointer."""
+        self.post_message(self.Pressed(self.number))
 
     def on_click(self, event: events.Click) -> None:
-        """A click presses."""
+        """Press the button under the mouse."""
         place = event.get_content_offset(self)
         left = 0
         for number, text in enumerate(self._texts()):

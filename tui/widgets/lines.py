@@ -1,4 +1,4 @@
-"""Lines of text with roles, drawn one by one: the widget under everything that is no table."""
+"""A widget of styled lines, and the drawing of such lines for all widgets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def strip_of(widget: ScrollView, spans: Line, *, is_cursor: bool = False) -> Strip:
-    """A line as a widget draws it: exactly as wide as the widget, every piece with a background."""
+    """Draw a line exactly as wide as the widget, with a background throughout and in ASCII if that is chosen."""
     theme = widget.app.theme if widget.app.theme in THEME_NAMES else DARK
     cells = widget.size.width
     read = to_ascii if widget.app.has_class("-ascii") else str
@@ -39,13 +39,13 @@ def strip_of(widget: ScrollView, spans: Line, *, is_cursor: bool = False) -> Str
 
 
 class LinesView(ScrollView):
-    """Shows lines; only those that have changed are drawn again."""
+    """Shows lines, and draws again only those that have changed."""
 
     can_focus = False
     lines: var[tuple[Line, ...]] = var((), init=False)
 
     def show(self, lines: Sequence[Line]) -> None:
-        """Show these lines from now on."""
+        """Show these lines."""
         old, new = self.lines, tuple(lines)
         if old == new:
             return
@@ -55,14 +55,14 @@ class LinesView(ScrollView):
             self.refresh()
             return
         top, height = self.scroll_offset.y, self.size.height
-        if not height:  # it is hidden: what it has drawn before is of no use when it comes back
+        if not height:  # while hidden: its old drawing must not come back
             self.refresh()
         for y in range(top, min(top + height, len(new))):
             if old[y] != new[y]:
                 self.refresh(Region(0, y - top, self.size.width, 1))
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
+        """Draw one line."""
         at = y + self.scroll_offset.y
         spans = self.lines[at] if at < len(self.lines) else ()
         return strip_of(self, spans)

@@ -1,4 +1,4 @@
-"""The node map as a widget: lines of cells, and a cursor."""
+"""The node map as a widget."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.scroll_view import ScrollView
 
 from tui.viewmodels.node_map.cells import LABEL_CELLS, Grid, NodeMapModel, grid
 from tui.viewmodels.text.styled import ItemRef, Role, Span, cut
 from tui.widgets import palette
+from tui.widgets.cursor import CursorView
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import OpenSubject
 from tui.widgets.redraw import ResizeFilter, set_line_count
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import Line
 
 
-class NodeMap(ResizeFilter, ScrollView):
+class NodeMap(ResizeFilter, CursorView):
     """One cell for each node of the pool in focus."""
-
-    can_focus = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "move(-1, 0)", "left", show=False, id="map.left"),
@@ -38,28 +36,28 @@ class NodeMap(ResizeFilter, ScrollView):
         Binding("end", "edge(1)", "last node", show=False, id="map.last"),
         Binding("l", "lens", "next lens", id="map.lens"),
         Binding("L", "choose_lens", "choose the lens", id="map.lenses"),
-        Binding("D", "compact", "leave out the nodes that have gone, show them again", id="map.compact"),
+        Binding("D", "compact", "hide the nodes that have left, show them again", id="map.compact"),
         Binding("enter", "open", "open the node", id="map.open"),
     ]
 
     class Changed(Message):
-        """Another node is under the cursor, nodes were marked, or something else is looked at."""
+        """The cursor, the marks or the lens have changed."""
 
     class LensWanted(Message):
-        """A lens is to be chosen."""
+        """The user wants to choose a lens."""
 
     def __init__(self, model: NodeMapModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        """A map of this model; empty until ``update``."""
+        """The map is empty until ``update``."""
         super().__init__(id=id)
         self.model = model
         self.cursor = 0
         self._drawn: list[Line] = []
-        # While the mouse is held down: where that began, and what was marked before.
+        # While the mouse button is down: the first node, and the marks before.
         self._held: tuple[int, dict[ItemRef, None]] | None = None
 
     @property
     def key(self) -> int | None:
-        """The node under the cursor; None where there is none."""
+        """The row number of the node under the cursor, None without nodes."""
         nodes = self.model.nodes
         return nodes[self.cursor] if self.cursor < len(nodes) else None
 
@@ -70,15 +68,15 @@ class NodeMap(ResizeFilter, ScrollView):
 
     @property
     def subjects(self) -> Sequence[ItemRef]:
-        """The same as a group of its own."""
+        """The node under the cursor as a group."""
         return () if self.subject is None else (self.subject,)
 
     def on_mount(self) -> None:
-        """A theme may have no colours for half cells."""
+        """Update when the theme changes: not every theme has colours for half cells."""
         self.watch(self.app, "theme", self.update, init=False)
 
     def update(self) -> None:
-        """Look at the model again and draw what has changed."""
+        """Update the model, and draw the map if it has changed."""
         self.model.refresh()
         self.cursor = min(self.cursor, max(0, len(self.model.nodes) - 1))
         set_line_count(self, -(-len(self.model.nodes) // self._grid.nodes_in_line))
@@ -93,7 +91,7 @@ class NodeMap(ResizeFilter, ScrollView):
         return grid(len(self.model.nodes), self.size.width, max(1, self.size.height), has_halves=halves)
 
     def render_line(self, y: int) -> Strip:
-        """One line of cells."""
+        """Draw one line of cells."""
         return strip_of(self, self._drawn[y] if y < len(self._drawn) else self._line(y))
 
     def _line(self, y: int) -> Line:
@@ -102,41 +100,33 @@ class NodeMap(ResizeFilter, ScrollView):
             at = y - 1
             return (Span(f" {empty[at]}", Role.DIM),) if 0 <= at < len(empty) else ()
         cursor = self.cursor if self.has_focus else None
-        return cut(self.model.row(y + int(self.scroll_offset.y), self._grid, cursor), self.size.width)
+        return cut(self.model.row(y + self.top_line, self._grid, cursor), self.size.width)
 
-    def _draw_anew(self) -> None:
+    def redraw_cursor(self) -> None:
+        """Draw all lines anew."""
         self._drawn = []
         self.refresh()
 
-    def watch_has_focus(self, has_focus: bool) -> None:
-        """The cursor is seen while the map has the focus."""
-        super().watch_has_focus(has_focus)
-        self._draw_anew()
-
     def on_resize(self, event: events.Resize) -> None:
-        """More or fewer nodes fit into a row."""
+        """Draw the map anew: a row holds more or fewer nodes."""
         if self.has_new_size(event):
-            self._draw_anew()
+            self.redraw_cursor()
             set_line_count(self, -(-len(self.model.nodes) // self._grid.nodes_in_line))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other rows are seen."""
+        """Draw the rows that are visible now."""
         super().watch_scroll_y(old_value, new_value)
-        self._draw_anew()
+        self.redraw_cursor()
 
     # -- keys ----------------------------------------------------------------------------------------------------
 
     def move_to(self, index: int) -> None:
-        """Put the cursor on the node at this place of the map."""
+        """Move the cursor to the node at this position of the map."""
         if not self.model.nodes:
             return
         self.cursor = max(0, min(index, len(self.model.nodes) - 1))
-        line, top = self.cursor // self._grid.nodes_in_line, int(self.scroll_offset.y)
-        if line < top:
-            self.scroll_to(y=line, animate=False, immediate=True)
-        elif line >= top + self.size.height:
-            self.scroll_to(y=line - self.size.height + 1, animate=False, immediate=True)
-        self._draw_anew()
+        self.scroll_into_view(self.cursor // self._grid.nodes_in_line)
+        self.redraw_cursor()
         self.post_message(self.Changed())
 
     def action_move(self, right: int, down: int) -> None:
@@ -144,20 +134,20 @@ class NodeMap(ResizeFilter, ScrollView):
         self.move_to(self.cursor + right + down * self._grid.columns)
 
     def action_edge(self, last: int) -> None:
-        """The first or the last node."""
+        """Move the cursor to the first or the last node."""
         self.move_to(len(self.model.nodes) - 1 if last else 0)
 
     def action_lens(self) -> None:
-        """Look at something else of each node."""
+        """Show the nodes through the next lens."""
         self.model.next_lens()
         self.post_message(self.Changed())
 
     def action_choose_lens(self) -> None:
-        """Choose what to look at."""
+        """Let the user choose a lens."""
         self.post_message(self.LensWanted())
 
     def action_compact(self) -> None:
-        """Leave out the nodes that have gone, or show them again."""
+        """Leave out the nodes that have left the pool, or show them again."""
         key = self.key
         self.model.compact()
         if key in self.model.nodes:
@@ -172,23 +162,23 @@ class NodeMap(ResizeFilter, ScrollView):
     # -- the mouse -----------------------------------------------------------------------------------------------
 
     def _index_at(self, event: events.MouseEvent) -> int | None:
-        """The place of the node under the mouse; None beside the cells."""
+        """Return the position of the node under the mouse, None beside the cells."""
         layout = self._grid
-        place = event.get_content_offset(self)
+        place = self.place_of(event)
         if place is None:
             return None
         column = 0 if layout.columns == 1 else (place.x - LABEL_CELLS) // layout.pitch
-        index = (place.y + int(self.scroll_offset.y)) * layout.nodes_in_line + column
+        index = place.y * layout.nodes_in_line + column
         return index if 0 <= column < layout.columns and index < len(self.model.nodes) else None
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Here a rectangle of nodes may begin."""
+        """Begin a rectangle of nodes to be marked."""
         index = self._index_at(event)
         if index is not None and event.button == 1:
             self._held = index, dict(self.model.session.marks)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """While the mouse is held down, the nodes between there and here are marked."""
+        """Mark the nodes in the rectangle, while the mouse button is down."""
         index = self._index_at(event)
         if self._held is None or index is None:
             return
@@ -196,7 +186,7 @@ class NodeMap(ResizeFilter, ScrollView):
         if index == first and self.model.session.marks == marks:
             return
         self.model.session.marks = marks | dict.fromkeys(ItemRef("node", node) for node in self._between(first, index))
-        self._draw_anew()
+        self.redraw_cursor()
 
     def _between(self, one: int, other: int) -> list[int]:
         columns = self._grid.columns
@@ -206,13 +196,13 @@ class NodeMap(ResizeFilter, ScrollView):
         return [node for row in rows for node in row]
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """The rectangle is done."""
+        """End the rectangle."""
         event.stop()
         self._held = None
         self.post_message(self.Changed())
 
     def on_click(self, event: events.Click) -> None:
-        """A click selects a node, a second click opens it."""
+        """Move the cursor to the node under the mouse; open it on a double click."""
         index = self._index_at(event)
         if index is None:
             return

@@ -1,4 +1,4 @@
-"""A page of text with links: the arrow keys go from link to link, and scroll where none is in view."""
+"""A page of text with links. The arrow keys go from link to link, and scroll if none is near."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Link(NamedTuple):
-    """Where a link stands: the line, the number of the span there."""
+    """A link, by its line and its span in the line."""
 
     y: int
     at: int
@@ -28,9 +28,9 @@ class _Link(NamedTuple):
 
 
 class PageView(LinesView):
-    """Lines of which some lead somewhere; the link that Enter follows is marked."""
+    """Lines with links; the one that Enter follows has a pointer."""
 
-    MARGIN = 2  # cells ahead of every line, for the mark
+    MARGIN = 2  # cells before every line, for the pointer
     can_focus = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,9 +40,9 @@ class PageView(LinesView):
         Binding("pagedown", "page_down", "page down", show=False, id="page.page-down"),
         Binding("home", "scroll_home", "top", show=False, id="page.top"),
         Binding("end", "scroll_end", "bottom", show=False, id="page.bottom"),
-        Binding("left,h", "turn(-1)", "the tab before", id="page.before"),
+        Binding("left,h", "turn(-1)", "the previous tab", id="page.before"),
         Binding("right", "turn(1)", "the next tab", id="page.next"),
-        Binding("enter", "follow", "open what is marked", id="page.open"),
+        Binding("enter", "follow", "open the link", id="page.open"),
     ]
 
     @dataclass
@@ -57,10 +57,10 @@ class PageView(LinesView):
 
         by: int
 
-    def __init__(self, mark: str, *, id: str | None = None, classes: str = "") -> None:  # noqa: A002  # Textual's own
-        """Empty until ``show_page``; ``mark`` is drawn beside the link that Enter follows."""
+    def __init__(self, pointer: str, *, id: str | None = None, classes: str = "") -> None:  # noqa: A002  # Textual's own
+        """The page is empty until ``show_page``; ``pointer`` is drawn beside the link that Enter follows."""
         super().__init__(id=id, classes=f"panel {classes}")
-        self._mark = mark
+        self._pointer = pointer
         self._page: Sequence[Line] = ()
         self._links: list[_Link] = []
         self._at = 0
@@ -68,12 +68,12 @@ class PageView(LinesView):
 
     @property
     def link(self) -> ItemRef | str | None:
-        """Where Enter leads; None on a page without links."""
+        """The target of the link that Enter follows, None on a page without links."""
         return self._links[self._at].leads_to if self._links else None
 
     def show_page(self, page: Sequence[Line], *, is_new: bool) -> None:
-        """Show these lines; the mark stays with its link unless the page is a new one."""
-        marked = None if is_new else self.link
+        """Show these lines. The pointer stays at its link unless the page ``is_new``."""
+        target = None if is_new else self.link
         self._page = page
         self._links = [
             _Link(y, at, span.leads_to)
@@ -81,7 +81,7 @@ class PageView(LinesView):
             for at, span in enumerate(spans)
             if span.leads_to is not None
         ]
-        same = (number for number, link in enumerate(self._links) if link.leads_to == marked)
+        same = (number for number, link in enumerate(self._links) if link.leads_to == target)
         self._at = next(same, 0 if is_new else min(self._at, max(0, len(self._links) - 1)))
         if is_new:
             self.scroll_to(y=0, animate=False, immediate=True)
@@ -95,19 +95,19 @@ class PageView(LinesView):
                 lines.append((Span(" " * self.MARGIN), *spans))
                 continue
             own = spans[marked.at]._replace(role=Role.KEY, is_fill=True)
-            mark = Span(self._mark.ljust(self.MARGIN), Role.STRONG)
+            mark = Span(self._pointer.ljust(self.MARGIN), Role.STRONG)
             lines.append((mark, *spans[: marked.at], own, *spans[marked.at + 1 :]))
         self.show(lines)
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """The mark comes and goes with the focus."""
+        """Show the pointer while the page has the focus."""
         super().watch_has_focus(has_focus)
         self._draw()
 
     # -- moving --------------------------------------------------------------------------------------------------
 
     def action_move(self, by: int) -> None:
-        """To the link above or below if that is in view, or just beside it; else one line up or down."""
+        """Go to the link above or below if it is visible or in the next line, else scroll by a line."""
         top, last = int(self.scroll_offset.y), int(self.scroll_offset.y) + self.size.height - 1
         ahead = self._ahead(by, top, last)
         if ahead is None:
@@ -120,7 +120,7 @@ class PageView(LinesView):
         self._draw()
 
     def _ahead(self, by: int, top: int, last: int) -> int | None:
-        """The next link in this direction that can be seen, or could one line on."""
+        """Return the next link in this direction that is visible now or after scrolling by a line."""
         present = self._links[self._at].y if self._links else -1
         is_seen = top <= present <= last
         numbers = range(len(self._links))
@@ -131,17 +131,17 @@ class PageView(LinesView):
         return None
 
     def action_turn(self, by: int) -> None:
-        """Another tab."""
+        """Ask for another tab."""
         self.post_message(self.Turned(by))
 
     def action_follow(self) -> None:
-        """Follow the link that is marked, if it can be seen."""
+        """Follow the link at the pointer, if it is visible."""
         top = int(self.scroll_offset.y)
         if self.link is not None and top <= self._links[self._at].y < top + self.size.height:
             self.post_message(self.Followed(self.link))
 
     def on_click(self, event: events.Click) -> None:
-        """A link that is clicked is followed."""
+        """Follow the link under the mouse."""
         place = event.get_content_offset(self)
         if place is None:
             return

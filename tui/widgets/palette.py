@@ -1,4 +1,4 @@
-"""Colours of the roles in each theme. The eight categories stay apart under every common colour vision."""
+"""Colours of the roles in each theme. The eight categories can be told apart with every common colour vision."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _COLOURS = {
         "#A9BBDD",
     ),
 }
-# Whatever the terminal's colours are: on a dark and on a light ground, so neither black nor white.
+# The terminal's own colours. Its background may be dark or light, so neither black nor white.
 _COLOURS[ANSI] = _colours(
     "default bright_blue yellow magenta green red cyan bright_black",
     "default",
@@ -83,7 +83,7 @@ _GROUNDS[NO_COLOUR] = _GROUNDS[CONTRAST]
 
 
 def themes() -> list[Theme]:
-    """The themes for Textual: grounds, borders and the roles as variables."""
+    """Return the themes for Textual."""
     return [_theme(name) for name in THEME_NAMES]
 
 
@@ -115,13 +115,13 @@ def _theme(name: str) -> Theme:
 
 
 def has_grounds(theme: str) -> bool:
-    """Whether any role's colour can be the ground of another one's."""
+    """Return True if the colour of a role can be the background of another one."""
     return theme not in (ANSI, NO_COLOUR)
 
 
 @lru_cache(maxsize=1024)
 def style(theme: str, role: Role, is_fill: bool = False, is_underlined: bool = False, is_cursor: bool = False) -> Style:
-    """How a span of this role looks; it always has a background of its own."""
+    """Return the style of a role, always with a background."""
     colour = _COLOURS[theme][role]
     ground, _, cursor = _GROUNDS[theme]
     if is_fill:
@@ -140,7 +140,7 @@ def style(theme: str, role: Role, is_fill: bool = False, is_underlined: bool = F
 
 
 def span_style(theme: str, span: Span, *, is_cursor: bool = False) -> Style:
-    """How a span looks."""
+    """Return the style of a span."""
     found = style(theme, span.role, span.is_fill, span.is_underlined, is_cursor)
     return found if span.ground is None else _on(found, theme, span.ground)
 
@@ -151,22 +151,22 @@ def _on(found: Style, theme: str, ground: Role) -> Style:
 
 
 def ground(theme: str) -> str:
-    """The background, as #rrggbb; of the terminal's own colours that of the dark theme."""
+    """Return the background as #rrggbb; for the terminal's own colours that of the dark theme."""
     return _GROUNDS[DARK if theme == ANSI else theme][0]
 
 
 def colours(theme: str) -> dict[Role, str]:
-    """The colour of each role, as #rrggbb; of the terminal's own colours those of the dark theme."""
+    """Return the colour of each role as #rrggbb; for the terminal's own colours those of the dark theme."""
     return dict(_COLOURS[DARK if theme == ANSI else theme])
 
 
 def on_colours(theme: str) -> dict[Role, str]:
-    """Black or white for each role, whichever can be read on its colour."""
+    """Return black or white for each role, whichever can be read on its colour."""
     return {role: _readable_on(colour) for role, colour in colours(theme).items()}
 
 
 def _readable_on(colour: str) -> str:
-    """Black or white, whichever has more contrast."""
+    """Return black or white, whichever has more contrast."""
     red, green, blue = (_linear(part) for part in Color.parse(colour).triplet or (0, 0, 0))
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
     return "#000000" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "#FFFFFF"

@@ -1,17 +1,18 @@
-"""A table over a view model: it asks for the rows that are seen and for no others."""
+"""A table over a view model, from which it reads only the visible rows."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
-from textual.scroll_view import ScrollView
 
 from tui.playback.yielding import yielder_of
 from tui.viewmodels.text.styled import Role, Span, fit, heading, wrapped
+from tui.widgets.cursor import RowsView, row_bindings
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import GoToFailure
 from tui.widgets.redraw import ResizeFilter, set_line_count
@@ -26,89 +27,92 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import ItemRef, Line
 
 _HEADER_LINES = 1
-_HEADER = -1  # the header's number among the rows
+_HEADER = -1  # the row number of the header
 _PROGRESS_S = 0.1
 
 
-class Table(ResizeFilter, ScrollView):
-    """Rows under a header. The cursor stays with its row while the order changes."""
-
-    can_focus = True
+class Table(ResizeFilter, RowsView):
+    """Rows under a header. The cursor stays with its row when the order changes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "cursor(-1)", "up", show=False, id="table.up"),
-        Binding("down,j", "cursor(1)", "down", show=False, id="table.down"),
-        Binding("pageup", "page(-1)", "page up", show=False, id="table.page-up"),
-        Binding("pagedown", "page(1)", "page down", show=False, id="table.page-down"),
-        Binding("home", "edge(0)", "first row", show=False, id="table.first"),
-        Binding("end", "edge(1)", "last row", show=False, id="table.last"),
+        *row_bindings("table"),
         Binding("enter", "open", "open the row", id="table.open"),
         Binding("o", "sort", "sort by the next column", id="table.sort"),
-        Binding("O", "turn", "turn the order round", id="table.turn"),
+        Binding("O", "reverse", "reverse the order", id="table.turn"),
         Binding("exclamation_mark", "only_failed", "only failed", id="table.failed"),
         Binding("n", "next_failure(1)", "next failed row; of only failed ones: in time", id="table.next-failure"),
-        Binding("N", "next_failure(-1)", "failed row before; of only failed ones: in time", id="table.failure-before"),
+        Binding(
+            "N", "next_failure(-1)", "previous failed row; of only failed ones: in time", id="table.failure-before"
+        ),
     ]
 
     class Moved(Message):
-        """The cursor is on another row, or the row has changed."""
+        """The cursor was moved, or its row has changed."""
 
-        def __init__(self, table: Table) -> None:
-            """From this table."""
-            super().__init__()
-            self.table = table
-
+    @dataclass
     class Opened(Message):
-        """A row is to be opened."""
+        """The row with this key is to be opened."""
 
-        def __init__(self, table: Table, key: int) -> None:
-            """From this table, the row with this key."""
-            super().__init__()
-            self.table = table
-            self.key = key
+        table: Table
+        key: int
 
     class Arranged(Message):
-        """Sort order or filter have changed."""
+        """The order or the filter has changed."""
 
     def __init__(self, model: RowsModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        """A table of this model; empty until ``update``."""
+        """The table is empty until ``update``."""
         super().__init__(id=id)
         self.model = model
         self._key: int | None = None
         self._at = 0
         self.follows = False
-        self._shown: dict[int, Line] = {}  # by the number of the row, as it was when the model was looked at
+        self._shown: dict[int, Line] = {}  # by row number, as they were drawn last
         self._cursor_drawn = 0
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
     @property
     def key(self) -> int | None:
-        """The row under the cursor; None where there are no rows."""
+        """The key of the row under the cursor, None without rows."""
         return self._key
 
     @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        return self.model.count
+
+    @property
+    def cursor_row(self) -> int:
+        """The row under the cursor."""
+        return self._at
+
+    @property
+    def visible_lines(self) -> int:
+        """The number of rows that are visible."""
+        return max(1, self.size.height - _HEADER_LINES)
+
+    @property
     def subject(self) -> ItemRef | None:
-        """What is acted on in the row under the cursor."""
+        """The item that the row under the cursor is about, if there is one."""
         return None if self._key is None else self.model.subject_of(self._key)
 
     def update(self) -> None:
-        """Look at the model again and draw what has changed."""
+        """Update the model, and draw the rows that have changed."""
         self.model.refresh()
         if self.model.is_arranging:
             self.run_worker(self._arrange(), group="arrange", exclusive=True)
         self._show_rows()
 
     async def _arrange(self) -> None:
-        """Filter and sort on, with time for keys in between, and show how far it is."""
+        """Go on filtering and sorting in slices, and show the progress."""
         next_progress_s = time.perf_counter()
         while self.model.arrange_some():
             if time.perf_counter() >= next_progress_s:
                 next_progress_s = time.perf_counter() + _PROGRESS_S
-                self.post_message(self.Moved(self))
+                self.post_message(self.Moved())
             await yielder_of(self).pause()
         self._show_rows()
-        self.post_message(self.Moved(self))
+        self.post_message(self.Moved())
 
     def _show_rows(self) -> None:
         self._find_cursor()
@@ -148,15 +152,14 @@ class Table(ResizeFilter, ScrollView):
             self._draw_cursor()
 
     def _draw_cursor(self) -> None:
-        """The cursor may be on another row than it was drawn on."""
+        """Draw the rows that the cursor has left and reached."""
         if self._cursor_drawn != self._at:
             self._draw((self._cursor_drawn, self._at))
             self._cursor_drawn = self._at
 
     def _draw(self, places: Iterable[int]) -> None:
-        """Draw these lines anew, as far as they are seen."""
-        top = int(self.scroll_offset.y)
-        lines = (0 if place == _HEADER else place + _HEADER_LINES - top for place in places)
+        """Draw the visible ones of these rows."""
+        lines = (0 if place == _HEADER else place + _HEADER_LINES - self.top_line for place in places)
         regions = [Region(0, y, self.size.width, 1) for y in lines if 0 <= y < self.size.height]
         if regions:
             self.refresh(*regions)
@@ -164,11 +167,11 @@ class Table(ResizeFilter, ScrollView):
     # -- drawing -------------------------------------------------------------------------------------------------
 
     def _place(self, y: int) -> int:
-        """The number of the row on a line of the screen, or ``_HEADER``."""
-        return _HEADER if y < _HEADER_LINES else y - _HEADER_LINES + int(self.scroll_offset.y)
+        """Return the row on a line of the screen, or ``_HEADER``."""
+        return _HEADER if y < _HEADER_LINES else y - _HEADER_LINES + self.top_line
 
     def render_line(self, y: int) -> Strip:
-        """The header, or one row."""
+        """Draw the header or one row."""
         place = self._place(y)
         spans = self._shown.get(place)
         if spans is None:
@@ -180,11 +183,11 @@ class Table(ResizeFilter, ScrollView):
 
     @property
     def _columns(self) -> list[tuple[int, int]]:
-        """Index and width of the columns that are shown; the first two cells are for pointer and mark."""
+        """Index and width of each visible column. Two cells before them are for pointer and mark."""
         return self.model.layout(self.size.width - 2)
 
     def _line(self, place: int, columns: list[tuple[int, int]]) -> Line:
-        """The header or a row, without the pointer ahead of it: that comes and goes with the cursor."""
+        """Return the header or a row, without the pointer of the cursor."""
         if place == _HEADER:
             return (Span(" "), *self._header(columns))
         if place >= self.model.count:
@@ -196,15 +199,13 @@ class Table(ResizeFilter, ScrollView):
         spans = [Span("*" if is_marked else " ", Role.STRONG)]
         for index, cells_wide in columns:
             column, span = self.model.columns[index], cells[index]
-            text = fit(span.text, cells_wide, right=column.is_right).replace("…", session.glyphs.ellipsis)
-            spans.append(span._replace(text=text + " "))
+            spans.append(span._replace(text=fit(span.text, cells_wide, right=column.is_right) + " "))
         return tuple(spans)
 
     def _nothing(self, number: int) -> Line:
-        """Why there are no rows, line by line."""
+        """Return a line of the explanation why there are no rows."""
         cells = max(20, self.size.width - 4)
-        sentences = [self.model.session.text(each) for each in self.model.nothing_shown()]
-        lines = [each for sentence in sentences for each in wrapped(sentence, cells)]
+        lines = [each for sentence in self.model.nothing_shown() for each in wrapped(sentence, cells)]
         return (Span(" "), Span(lines[number], Role.DIM)) if 0 <= number < len(lines) else ()
 
     def _header(self, columns: list[tuple[int, int]]) -> list[Span]:
@@ -214,72 +215,47 @@ class Table(ResizeFilter, ScrollView):
             column = self.model.columns[index]
             is_sorted = bool(column.name) and column.name == self.model.sort_column
             arrow = (glyphs.down if self.model.is_descending else glyphs.up) if is_sorted else ""
-            text = fit(heading(column.name + arrow, cells_wide), cells_wide, right=column.is_right).replace(
-                "…", glyphs.ellipsis
-            )
+            text = fit(heading(column.name + arrow, cells_wide), cells_wide, right=column.is_right)
             spans.append(Span(text + " ", Role.DERIVED if column.is_derived else Role.DIM, is_underlined=False))
         return spans
 
-    def watch_has_focus(self, has_focus: bool) -> None:
-        """The cursor's mark comes and goes with the focus."""
-        super().watch_has_focus(has_focus)
+    def redraw_cursor(self) -> None:
+        """Draw the row under the cursor."""
         self._draw((self._at,))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Other columns may fit now."""
+        """Draw all rows anew: other columns may fit."""
         if not self.has_new_size(event):
             return
         self._shown.clear()
         set_line_count(self, self.model.count + _HEADER_LINES)
-        self._keep_in_view()
+        self.scroll_into_view(self._at)
         self.refresh()
 
     # -- moving --------------------------------------------------------------------------------------------------
 
-    def move_to(self, at: int) -> None:
-        """Put the cursor on the row at this place."""
+    def move_to(self, row: int) -> None:
+        """Move the cursor to a row, and stop following the newest one."""
+        self.follows = False
         if not self.model.count:
             return
-        self._at = max(0, min(at, self.model.count - 1))
+        self._at = max(0, min(row, self.model.count - 1))
         self._key = self.model.key(self._at)
-        self._keep_in_view()
+        self.scroll_into_view(self._at)
         self._draw_cursor()
-        self.post_message(self.Moved(self))
+        self.post_message(self.Moved())
 
     def move_to_key(self, key: int) -> None:
-        """Put the cursor on this row, if it is shown."""
+        """Move the cursor to the row with this key, if it is shown."""
         at = self.model.index_of(key)
         if at is not None:
             self.move_to(at)
 
-    def _keep_in_view(self) -> None:
-        rows = max(1, self.size.height - _HEADER_LINES)
-        top = int(self.scroll_offset.y)
-        if self._at < top:
-            self.scroll_to(y=self._at, animate=False, immediate=True)
-        elif self._at >= top + rows:
-            self.scroll_to(y=self._at - rows + 1, animate=False, immediate=True)
-
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Another part of the rows is seen."""
+        """Forget the drawn rows that are not visible any more."""
         super().watch_scroll_y(old_value, new_value)
         seen = set(map(self._place, range(self.size.height)))
         self._shown = {place: spans for place, spans in self._shown.items() if place in seen}
-
-    def action_cursor(self, by: int) -> None:
-        """One row up or down."""
-        self.follows = False
-        self.move_to(self._at + by)
-
-    def action_page(self, by: int) -> None:
-        """One page up or down."""
-        self.follows = False
-        self.move_to(self._at + by * max(1, self.size.height - _HEADER_LINES - 1))
-
-    def action_edge(self, last: int) -> None:
-        """The first or the last row."""
-        self.follows = False
-        self.move_to(self.model.count - 1 if last else 0)
 
     def action_open(self) -> None:
         """Open the row under the cursor."""
@@ -287,21 +263,17 @@ class Table(ResizeFilter, ScrollView):
             self.post_message(self.Opened(self, self._key))
 
     def on_click(self, event: events.Click) -> None:
-        """A click selects, a click on the selected row opens, a click on the header sorts."""
+        """Sort on a click on the header; else move the cursor, or open its row on a double click."""
         place = event.get_content_offset(self)
         if place is None:
             return
-        if place.y < _HEADER_LINES:
+        row = self._place(place.y)
+        if row == _HEADER:
             self._sort_at(place.x)
-            return
-        at = place.y - _HEADER_LINES + int(self.scroll_offset.y)
-        if at >= self.model.count:
-            return
-        if at == self._at and event.chain > 1:
+        elif row == self._at and event.chain > 1:
             self.action_open()
-        else:
-            self.follows = False
-            self.move_to(at)
+        elif row < self.model.count:
+            self.move_to(row)
 
     # -- order ---------------------------------------------------------------------------------------------------
 
@@ -319,8 +291,8 @@ class Table(ResizeFilter, ScrollView):
         self.model.next_sort()
         self._arranged()
 
-    def action_turn(self) -> None:
-        """Turn the order round."""
+    def action_reverse(self) -> None:
+        """Reverse the order."""
         self.model.is_descending = not self.model.is_descending
         self._arranged()
 
@@ -330,14 +302,13 @@ class Table(ResizeFilter, ScrollView):
         self._arranged()
 
     def action_next_failure(self, by: int) -> None:
-        """To the next row that has failed; where only those are shown, to the moment of the next failure."""
+        """Go to the next failed row; if only failed rows are shown, to the moment of the next failure."""
         if self.model.only_failed:
             self.post_message(GoToFailure(by))
             return
         place = self.model.next_failed(self._at, by) if self.model.count else None
         if place is not None:
-            self.follows = False
             self.move_to(place)
 
     def _arranged(self) -> None:
-        self.post_message(self.Arranged())  # whoever shows the table looks at all that stands around it as well
+        self.post_message(self.Arranged())

@@ -1,4 +1,4 @@
-"""A window on a text, which may be of any length: only the rows that are seen are asked for."""
+"""A view of a text of any length, from whose model it reads only the visible rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WHEEL_ROWS = 3
 
 
 class TextView(ScrollView):
-    """The file under the cursor of the tree, or what there is to say of a directory."""
+    """The file under the cursor of the tree, or a summary of a directory."""
 
     can_focus = True
 
@@ -40,10 +40,9 @@ class TextView(ScrollView):
     ]
 
     class Moved(Message):
-        """Other lines are seen."""
+        """Other lines are visible now."""
 
     def __init__(self, model: FilesModel) -> None:
-        """The text of this model."""
         super().__init__(id="file-text")
         self.model = model
         self._rows: Sequence[Line] = ()
@@ -53,13 +52,13 @@ class TextView(ScrollView):
         return self.model.text
 
     def update(self) -> None:
-        """Draw what is seen now."""
+        """Draw the visible rows."""
         self._text.fit(self.size.width, self.size.height)
         self._rows = self.model.rows()
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """One row."""
+        """Draw one row."""
         return strip_of(self, self._rows[y] if y < len(self._rows) else ())
 
     def _moved(self) -> None:
@@ -67,35 +66,35 @@ class TextView(ScrollView):
         self.post_message(self.Moved())
 
     def action_scroll_by(self, rows: int) -> None:
-        """Some rows up or down."""
+        """Scroll by rows."""
         self._text.scroll(rows)
         self._moved()
 
     def action_page(self, by: int) -> None:
-        """One page up or down."""
+        """Scroll by pages."""
         self.action_scroll_by(by * max(1, self.size.height - 1))
 
     def action_top(self) -> None:
-        """To the first line."""
+        """Scroll to the first line."""
         self._text.home()
         self._moved()
 
     def action_bottom(self) -> None:
-        """To the last line; following goes on."""
+        """Scroll to the last line, and follow the end of the text."""
         self._text.end()
         self._moved()
 
     def action_shift(self, by: int) -> None:
-        """To the side, where lines are longer than the window is wide."""
+        """Scroll sideways, if lines are longer than the view is wide."""
         self._text.shift(by)
         self._moved()
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Up."""
+        """Scroll up."""
         event.stop()
         self.action_scroll_by(-_WHEEL_ROWS)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Down."""
+        """Scroll down."""
         event.stop()
         self.action_scroll_by(_WHEEL_ROWS)

@@ -1,4 +1,4 @@
-"""The timeline as a widget: an axis, the rows that are seen, the pool's band, what the cell under the cursor was."""
+"""The timeline as a widget: axis, visible rows, curves of the pool, details of the cell under the cursor, legend."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.geometry import Region
-from textual.scroll_view import ScrollView
 
 from tui.playback.yielding import yielder_of
 from tui.viewmodels.text.styled import Role, Span, cut
 from tui.viewmodels.timeline.pool_band import BAND
 from tui.viewmodels.timeline.timeline import LABEL_CELLS
+from tui.widgets.cursor import RowsView, row_bindings
 from tui.widgets.lines import strip_of
 from tui.widgets.messages import GoToTime, OpenOneOf
 from tui.widgets.redraw import ResizeFilter, set_line_count, set_title
@@ -28,41 +28,34 @@ if TYPE_CHECKING:
     from tui.viewmodels.timeline.timeline import TimelineModel
 
 _AXIS_LINES = 1
-_TOLD_LINES = 2  # what the cell was, and the legend
-_LEAST_WITH_BAND = 14  # lines there must be for the band to have room
+_FOOTER_LINES = 2  # details of the cell under the cursor, and the legend
+_LEAST_WITH_BAND = 14  # lines, for the curves of the pool to have room
 _SCROLLBAR_CELLS = 1
 _WHEEL_COLUMNS = 4
 _PROGRESS_S = 0.1
 
 
-class TimelineGrid(ResizeFilter, ScrollView):
+class TimelineGrid(ResizeFilter, RowsView):
     """One line for each row, one cell for each stretch of time. The cursor stays with its row."""
-
-    can_focus = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "move(-1)", "earlier", show=False, id="timeline.earlier"),
         Binding("right", "move(1)", "later", show=False, id="timeline.later"),
         Binding("shift+left,ctrl+left", "move(-20)", "much earlier", id="timeline.much-earlier"),
         Binding("shift+right,ctrl+right", "move(20)", "much later", id="timeline.much-later"),
-        Binding("up,k", "cursor(-1)", "row up", show=False, id="timeline.up"),
-        Binding("down,j", "cursor(1)", "row down", show=False, id="timeline.down"),
-        Binding("pageup", "page(-1)", "page up", show=False, id="timeline.page-up"),
-        Binding("pagedown", "page(1)", "page down", show=False, id="timeline.page-down"),
-        Binding("home", "edge(0)", "first row", show=False, id="timeline.first"),
-        Binding("end", "edge(1)", "last row", show=False, id="timeline.last"),
-        Binding("plus", "zoom(1)", "look closer", id="timeline.closer"),
-        Binding("minus", "zoom(-1)", "look from farther away", id="timeline.farther"),
+        *row_bindings("timeline"),
+        Binding("plus", "zoom(1)", "zoom in", id="timeline.closer"),
+        Binding("minus", "zoom(-1)", "zoom out", id="timeline.farther"),
         Binding("n", "fit", "now: the whole run again", id="timeline.fit"),
         Binding("exclamation_mark", "only_failed", "only failed", id="timeline.failed"),
         Binding("r", "rows", "rows: nodes, tasks, jobs, preparation, release", id="timeline.rows"),
         Binding("o", "sort", "order: number, first start, busy share, trouble", id="timeline.sort"),
-        Binding("O", "turn", "turn the order round", id="timeline.turn"),
+        Binding("O", "reverse", "reverse the order", id="timeline.turn"),
         Binding("enter", "go", "go to this moment; there, open what was there", id="timeline.go"),
     ]
 
     def __init__(self, model: TimelineModel, *, id: str | None = None) -> None:  # noqa: A002  # Textual's own name
-        """A grid of this model; empty until ``update``."""
+        """The grid is empty until ``update``."""
         super().__init__(id=id)
         self.model = model
         self._at = 0
@@ -72,23 +65,23 @@ class TimelineGrid(ResizeFilter, ScrollView):
 
     @property
     def subject(self) -> ItemRef | None:
-        """What the row under the cursor is about."""
+        """The item that the row under the cursor is about."""
         return self.model.subject(self._at)
 
     @property
     def asked(self) -> ItemRef | None:
-        """What is to be explained about the cell under the cursor."""
+        """The item to explain for the cell under the cursor."""
         return self.model.asked(self._at)
 
     @property
     def moment_ms(self) -> int | None:
-        """The moment under the cursor; None where nothing is recorded."""
+        """The moment under the cursor, None without a recorded run."""
         return self.model.moment_ms(self._at)
 
-    # -- looking -------------------------------------------------------------------------------------------------
+    # -- drawing -------------------------------------------------------------------------------------------------
 
     def update(self) -> None:
-        """Look at the model again and draw what has changed."""
+        """Update the model, and draw what has changed."""
         self._refresh()
         if not self.is_behind:
             self._show()
@@ -97,17 +90,17 @@ class TimelineGrid(ResizeFilter, ScrollView):
 
     @property
     def is_behind(self) -> bool:
-        """Whether there is more to be read or sorted before the rows that are seen show all that is recorded."""
-        return self.model.is_behind(self._keys_seen)
+        """True while events must be read or rows sorted before the visible rows are complete."""
+        return self.model.is_behind(self._visible_keys)
 
     def show_progress(self, text: str) -> None:
-        """Say below the rows how far something is; an empty text when it is over."""
+        """Show the progress of some work below the rows; an empty text removes it."""
         set_title(self, self.model.session.text(self.model.title()), text)
 
     async def _catch_up(self) -> None:
-        """Read and sort on, with time for keys in between, and show how far it is."""
+        """Go on reading and sorting in slices, and show the progress."""
         next_progress_s = 0.0 if not self._drawn else time.perf_counter() + _PROGRESS_S
-        while self.model.go_on(self._keys_seen):
+        while self.model.go_on(self._visible_keys):
             if time.perf_counter() >= next_progress_s:
                 self._show()
                 next_progress_s = time.perf_counter() + _PROGRESS_S
@@ -126,7 +119,7 @@ class TimelineGrid(ResizeFilter, ScrollView):
 
     def _show(self) -> None:
         set_title(self, self.model.session.text(self.model.title()))
-        set_line_count(self, len(self.model.keys) + self.size.height - self._rows_seen)
+        set_line_count(self, len(self.model.keys) + self.size.height - self.visible_lines)
         drawn = self._lines()
         changed = [y for y, each in enumerate(drawn) if y >= len(self._drawn) or each != self._drawn[y]]
         self._drawn = drawn
@@ -137,7 +130,7 @@ class TimelineGrid(ResizeFilter, ScrollView):
 
     @property
     def _cells(self) -> int:
-        """There is always room for a scrollbar, so that columns stay as they are when it comes and goes."""
+        """The width without the scrollbar, also while there is none, so that columns stay where they are."""
         return self.size.width - _SCROLLBAR_CELLS
 
     @property
@@ -145,115 +138,108 @@ class TimelineGrid(ResizeFilter, ScrollView):
         return len(BAND) if self.size.height >= _LEAST_WITH_BAND else 0
 
     @property
-    def _rows_seen(self) -> int:
-        return max(1, self.size.height - _AXIS_LINES - self._band_lines - _TOLD_LINES)
+    def visible_lines(self) -> int:
+        """The number of rows that are visible."""
+        return max(1, self.size.height - _AXIS_LINES - self._band_lines - _FOOTER_LINES)
 
     @property
-    def _keys_seen(self) -> Sequence[int]:
-        top = int(self.scroll_offset.y)
-        return self.model.keys[top : top + self._rows_seen]
+    def _visible_keys(self) -> Sequence[int]:
+        return self.model.keys[self.top_line : self.top_line + self.visible_lines]
 
     def _lines(self) -> list[Line]:
-        """All that is seen, from top to bottom."""
+        """Return all lines of the widget."""
         model, cells = self.model, self._cells
         lines: list[Line] = [model.axis()]
         if model.keys:
-            top = int(self.scroll_offset.y)
-            seen = range(top, min(top + self._rows_seen, len(model.keys)))
-            lines += [model.row(at, is_cursor=at == self._at) for at in seen]
+            visible = range(self.top_line, min(self.top_line + self.visible_lines, len(model.keys)))
+            lines += [model.row(at, is_cursor=at == self._at) for at in visible]
         else:
             lines += [(), *(cut((Span(" " * LABEL_CELLS), Span(each, Role.DIM)), cells) for each in model.empty())]
-        lines = lines[: _AXIS_LINES + self._rows_seen]
-        lines += [()] * (_AXIS_LINES + self._rows_seen - len(lines))
+        lines = lines[: _AXIS_LINES + self.visible_lines]
+        lines += [()] * (_AXIS_LINES + self.visible_lines - len(lines))
         if self._band_lines:
             lines += model.band(self._at)
         lines += [model.told(self._at, cells), model.legend(cells)]
         return lines
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen."""
+        """Draw one line."""
         return strip_of(self, self._drawn[y] if y < len(self._drawn) else ())
 
     def on_resize(self, event: events.Resize) -> None:
-        """More or fewer columns fit."""
+        """Update for the new size."""
         if self.has_new_size(event):
             self._drawn = []
             self.update()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other rows are seen."""
+        """Update the rows that are visible now."""
         super().watch_scroll_y(old_value, new_value)
         self.update()
 
     # -- moving --------------------------------------------------------------------------------------------------
 
-    def move_to(self, at: int) -> None:
-        """Put the cursor on the row at this place."""
+    @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        return len(self.model.keys)
+
+    @property
+    def cursor_row(self) -> int:
+        """The row under the cursor."""
+        return self._at
+
+    def move_to(self, row: int) -> None:
+        """Move the cursor to a row."""
         keys = self.model.keys
-        self._at = max(0, min(at, len(keys) - 1))
+        self._at = max(0, min(row, len(keys) - 1))
         self._key = keys[self._at] if keys else None
-        top = int(self.scroll_offset.y)
-        if self._at < top:
-            self.scroll_to(y=self._at, animate=False, immediate=True)
-        elif self._at >= top + self._rows_seen:
-            self.scroll_to(y=self._at - self._rows_seen + 1, animate=False, immediate=True)
+        self.scroll_into_view(self._at)
         self.update()
 
-    def action_cursor(self, by: int) -> None:
-        """Some rows up or down."""
-        self.move_to(self._at + by)
-
-    def action_page(self, by: int) -> None:
-        """A page up or down."""
-        self.move_to(self._at + by * max(1, self._rows_seen - 1))
-
-    def action_edge(self, last: int) -> None:
-        """The first or the last row."""
-        self.move_to(len(self.model.keys) - 1 if last else 0)
-
     def action_move(self, columns: int) -> None:
-        """Some columns earlier or later."""
+        """Move the cursor to an earlier or later column."""
         self.model.move(columns)
         self.update()
 
     def action_zoom(self, by: int) -> None:
-        """Closer, or from farther away."""
+        """Zoom in or out."""
         self.model.zoom(by)
         self.update()
 
     def action_fit(self) -> None:
-        """The whole run."""
+        """Show the whole run, with the cursor at the present moment."""
         self.model.fit()
         self.update()
 
     def action_rows(self) -> None:
-        """Rows of the next kind."""
+        """Show the next kind of rows."""
         self.model.next_rows()
-        self._look_at_first()
+        self._show_first()
 
     def action_only_failed(self) -> None:
-        """Only the rows where something has failed, or all again."""
+        """Show only rows in which something has failed, or all again."""
         self.model.only_failed = not self.model.only_failed
-        self._look_at_first()
+        self._show_first()
 
     def action_sort(self) -> None:
-        """Sort by the next thing there is to sort by."""
+        """Sort by the next criterion."""
         self.model.order.next_sort()
-        self._look_at_first()
+        self._show_first()
 
-    def action_turn(self) -> None:
-        """Turn the order round."""
+    def action_reverse(self) -> None:
+        """Reverse the order."""
         self.model.order.is_turned = not self.model.order.is_turned
-        self._look_at_first()
+        self._show_first()
 
-    def _look_at_first(self) -> None:
-        """The rows are others, or stand in another order: the first ones matter."""
+    def _show_first(self) -> None:
+        """Show the rows after they or their order have changed, from the first one on."""
         self._key = None
         self.update()
         self.move_to(0)
 
     def action_go(self) -> None:
-        """Look at the moment under the cursor; open what was there if that is the moment that is looked at."""
+        """Go to the moment under the cursor; if that is the present one, open what was there."""
         when_ms = self.moment_ms
         if when_ms == self.model.session.now_ms:
             self.post_message(OpenOneOf(self.model.there(self._at)))
@@ -261,24 +247,24 @@ class TimelineGrid(ResizeFilter, ScrollView):
             self.post_message(GoToTime(when_ms))
 
     def on_click(self, event: events.Click) -> None:
-        """A click puts the cursor on a row and a column, a second click goes to that moment."""
+        """Move the cursor to the cell under the mouse; go to its moment on a double click."""
         place = event.get_content_offset(self)
         if place is None:
             return
         if LABEL_CELLS <= place.x < LABEL_CELLS + self.model.columns.number:
             self.model.move_to_column(place.x - LABEL_CELLS)
         row = place.y - _AXIS_LINES
-        is_row = 0 <= row < self._rows_seen and row + int(self.scroll_offset.y) < len(self.model.keys)
-        self.move_to(row + int(self.scroll_offset.y) if is_row else self._at)
+        is_row = 0 <= row < self.visible_lines and row + self.top_line < self.row_count
+        self.move_to(row + self.top_line if is_row else self._at)
         if event.chain > 1:
             self.action_go()
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """With shift or ctrl the wheel goes back in time; without, it scrolls the rows."""
+        """Go back in time with Shift or Ctrl; without them Textual scrolls the rows."""
         if event.shift or event.ctrl:
             self.action_move(-_WHEEL_COLUMNS)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """With shift or ctrl the wheel goes on in time."""
+        """Go forward in time with Shift or Ctrl."""
         if event.shift or event.ctrl:
             self.action_move(_WHEEL_COLUMNS)
