@@ -117,7 +117,7 @@ def test_a_long_line_is_shown_around_its_place(autoscale):
 @pytest.mark.parametrize(
     ("samples", "words"),
     [
-        ("{", "samples.json:1:2: this is no JSON"),
+        ("{", "samples.json:1:2: not valid JSON"),
         ("[]", "a samples file is an object"),
         ("[" * 100_000, "nested too deeply"),
         ({"sample": {}}, "sample: there is no such key; did you mean samples?"),

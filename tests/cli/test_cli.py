@@ -183,7 +183,7 @@ def test_events_in_a_file_are_those_on_stdout(small, capfdbinary, tmp_path):
 
 def test_events_and_json_cannot_share_stdout(small, capsys):
     assert main(["run", small(), "--events", "-", "--output", "json"]) == 2
-    assert "both want stdout" in capsys.readouterr().err
+    assert "both write to stdout" in capsys.readouterr().err
 
 
 def test_files_of_every_node_stand_in_their_directory(small, tmp_path):

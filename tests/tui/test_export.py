@@ -41,7 +41,7 @@ def test_rows_are_written_once_and_never_over_a_file(dashboard_at, tmp_path, mon
     drive(dashboard_at(LATER_S), *("5", "e", "enter", "e", "enter", "1", "e"), lambda app: said.extend(notes(app)))
     assert len((tmp_path / "tasks.csv").read_text(encoding="utf-8").splitlines()) == 41
     assert said[0] == "wrote 40 rows to tasks.csv"
-    assert said[1].startswith("cannot write tasks.csv: there is such a file already")
+    assert said[1].startswith("cannot write tasks.csv: the file exists already")
     assert said[2].startswith("e exports a list or the timeline")
 
 

@@ -153,7 +153,7 @@ def test_a_copy_is_saved_and_nothing_is_overwritten(dashboard_at, tmp_path, monk
     drive(app, "6", "f", "e", "enter", *again, "y")
     assert (tmp_path / "stderr.txt").read_text(encoding="utf-8").splitlines()[-1] == "exit 5"
     assert kept[0][0] == "wrote 3 lines to stderr.txt"
-    assert kept[0][1] == "cannot write stderr.txt: there is such a file already; e asks for another name."
+    assert kept[0][1] == "cannot write stderr.txt: the file exists already; e asks for another name."
     assert kept[1][-1] == "cannot write no/such: the directory it should be in does not exist; e asks for another name."
     assert app.clipboard == "workitems/risk/job-1/jobpreparation/stderr.txt"
 

@@ -71,7 +71,7 @@ def test_a_new_file_is_whole_or_is_not_there(tmp_path):
         target.write(["whole"])
         target.keep()
     assert path.read_text(encoding="utf-8") == "whole\n"
-    with pytest.raises(TargetError, match="there is such a file already"):
+    with pytest.raises(TargetError, match="the file exists already"):
         NewLines(path)
     assert path.read_text(encoding="utf-8") == "whole\n"
     assert list(tmp_path.iterdir()) == [path]
@@ -105,7 +105,7 @@ def test_e_draws_all_rows_in_a_file_and_never_over_one(dashboard_at, tmp_path, m
     root = ElementTree.parse(tmp_path / "timeline.svg").getroot()
     assert {f"deal-{number}" for number in range(1, 41)} <= set(texts(root))
     (said,) = drive_and_draw(dashboard_at(LATER_S), *keys)
-    assert said == "cannot write timeline.svg: there is such a file already; e asks for another name."
+    assert said == "cannot write timeline.svg: the file exists already; e asks for another name."
     assert [each.name for each in tmp_path.iterdir()] == ["timeline.svg"]
 
 

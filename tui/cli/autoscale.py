@@ -24,7 +24,7 @@ from tui.viewmodels.autoscale.formula import around
 _STDIN = "-"
 _KEYS = ("now", "variables", "samples")
 _VARIABLES = METRICS | {name: full for name, (full, _) in TARGETS.items()}
-_WIDEST = 100  # of a line of a formula that is shown
+_WIDEST = 100  # cells of a line of a formula in a message
 
 
 class FormulaFailed(Exception):
@@ -32,7 +32,7 @@ class FormulaFailed(Exception):
 
 
 def results(formula: str, samples: str | None, at: str | None) -> str:
-    """The results string of the formula in a file, or in stdin.
+    """Evaluate the formula in a file or in stdin, and return the results string.
 
     Raises FormulaFailed, or click.BadParameter for a file or time that cannot be used.
     """
@@ -50,7 +50,7 @@ def results(formula: str, samples: str | None, at: str | None) -> str:
 
 
 def _failure(text: str, code: str, position: Position, reason: str) -> str:
-    """What is wrong, and the line with a caret below the place."""
+    """Return the message, and the line of the formula with a caret below the error."""
     line, at = around(text, position, _WIDEST)
     return f"{position}: {reason} ({code})\n  {line}\n  {' ' * at}^"
 
@@ -69,12 +69,12 @@ def _inputs(samples: str | None, at: str | None) -> Inputs:
 
 
 def _of_an_empty_pool(series: dict[str, SampleSeries]) -> dict[str, float]:
-    """What is so of the pool where neither the file's variables nor its samples say anything else."""
+    """Return the variables of an empty pool, without those that have samples."""
     return {name: 1.0 if name == "$TaskSlotsPerNode" else 0.0 for name in LIVE if name not in series}
 
 
 def _moment(text: str, start: datetime) -> datetime:
-    """A TIME: by the calendar, or from ``start`` on."""
+    """Parse a TIME: absolute, or relative to ``start``."""
     try:
         return parse_utc(text) if "-" in text[1:] else start + timedelta(milliseconds=parse_time(text, start))
     except (ValueError, OverflowError) as error:
@@ -88,9 +88,9 @@ def _samples(name: str) -> tuple[datetime | None, dict[str, float], dict[str, Sa
     try:
         document = json.loads(_read(name, "--samples"))
     except json.JSONDecodeError as error:
-        _refuse(f"{name}:{error.lineno}:{error.colno}", f"this is no JSON: {error.msg}")
+        _refuse(f"{name}:{error.lineno}:{error.colno}", f"not valid JSON: {error.msg}")
     except RecursionError:
-        _refuse(name, "this is nested too deeply")
+        _refuse(name, "nested too deeply")
     if not isinstance(document, dict):
         _refuse(name, 'a samples file is an object such as {"now": ..., "variables": {...}, "samples": {...}}')
     for key in document:
@@ -129,7 +129,7 @@ def _known(place: str, name: str, names: dict[str, str]) -> str:
 
 
 def _series(place: str, value: object) -> SampleSeries:
-    """Samples in the order of their times, which are given in seconds before now."""
+    """Parse samples, given with seconds before now, and sort them by time."""
     if not isinstance(value, list):
         _refuse(place, "should be a list of [seconds before now, value]")
     samples = []
@@ -147,7 +147,7 @@ def _series(place: str, value: object) -> SampleSeries:
 
 def _number(place: str, value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
-        _refuse(place, f"{json.dumps(value)[:40]} is no number that can be used")
+        _refuse(place, f"{json.dumps(value)[:40]} is not a usable number")
     return float(value)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 SAMPLE = "job-prep-release-sample"
-_CANNOT_MOVE = ("dumb", "unknown")  # kinds of terminals on which nothing can be drawn
+_NO_CURSOR = ("dumb", "unknown")  # values of TERM that cannot show a dashboard
 
 
 def _complete_scenario(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -92,20 +92,20 @@ def cli(context: click.Context) -> None:
 @cli.command()
 @click.argument("scenario", shell_complete=_complete_scenario)
 @click.option("--until", metavar="TIME", help="Stop there: PT5M or 300 (seconds) from the start, or a UTC time.")
-@click.option("--seed", type=int, metavar="N", help="Draw all chance from N instead of the scenario's seed.")
+@click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
 @click.option("--events", metavar="FILE", help="Write the event log as JSON Lines; - is stdout.")
 @click.option("--files", metavar="DIR", help="Write the files on every node at the end, as DIR/<pool>/<node>/...")
 @click.option(
     "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to show the result."
 )
-@click.option("--quiet", "-q", is_flag=True, help="No table and no progress; the exit status tells.")
+@click.option("--quiet", "-q", is_flag=True, help="No table and no progress bar, only the exit status.")
 def run(
     scenario: str, until: str | None, seed: int | None, events: str | None, files: str | None, output: str, quiet: bool
 ) -> int:
-    """Replay SCENARIO, a file or the name of a bundled one, as fast as it can.
+    """Replay SCENARIO, a file or the name of a bundled one, as fast as possible.
 
-    Prints what became of jobs, pools and expectations. With --events - stdout holds the events and nothing else; the
-    table then goes to stderr. Files appear under the names asked for when the run is over, complete.
+    Prints a table of jobs, pools and expectations. With --events - stdout holds only the events, and the table goes
+    to stderr. Files appear under their names when the run is over, complete.
 
     \b
     Examples:
@@ -123,7 +123,7 @@ def run(
     from tui.saving.targets import STDOUT, TreeTarget, lines_target
 
     if events == STDOUT and output == "json":
-        raise click.UsageError("--events - and --output json both want stdout; give --events a file.")
+        raise click.UsageError("--events - and --output json both write to stdout; give --events a file.")
     loaded = _load(scenario)
     if until is not None:
         loaded = replace(loaded, until_ms=_time(until, loaded))
@@ -153,16 +153,16 @@ def run(
 
 @cli.command("open")
 @click.argument("scenario", shell_complete=_complete_scenario)
-@click.option("--seed", type=int, metavar="N", help="Draw all chance from N instead of the scenario's seed.")
+@click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
 @click.option("--speed", metavar="X", help="Simulated seconds per real second, or max.  [default: 60, or as left last]")
 @click.option("--at", metavar="TIME", help="Jump there first: PT5M or 300 (seconds) from the start, or a UTC time.")
-@click.option("--paused", is_flag=True, help="Do not let time go by until space is pressed.")
+@click.option("--paused", is_flag=True, help="Start paused; Space plays.")
 @click.option(
     "--theme",
     type=click.Choice(THEME_NAMES),
     help="Colours, the terminal's own, or none.  [default: dark, or as left last]",
 )
-@click.option("--ascii", "ascii_only", is_flag=True, help="Draw with the characters of ASCII only.")
+@click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
 def open_dashboard(
     scenario: str,
     seed: int | None = None,
@@ -174,8 +174,8 @@ def open_dashboard(
 ) -> int:
     """Open the dashboard on SCENARIO, a file or the name of a bundled one.
 
-    Space runs and pauses, . goes one event forward and , back, a acts, ? helps. What was done by hand can be saved as
-    a scenario that replays to the same events.
+    Space plays and pauses, . goes one event forward and , back, a acts, ? opens the help. What was done by hand can be
+    saved as a scenario that replays to the same events.
 
     \b
     Examples:
@@ -184,8 +184,10 @@ def open_dashboard(
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("the dashboard needs a terminal; `batchdeck run` replays without one.")
-    if os.environ.get("TERM", "").lower() in _CANNOT_MOVE:
-        raise click.UsageError("this terminal (TERM) cannot move its cursor; `batchdeck run` replays without that.")
+    if os.environ.get("TERM", "").lower() in _NO_CURSOR:
+        raise click.UsageError(
+            "this terminal (TERM) cannot move its cursor; `batchdeck run` replays without a dashboard."
+        )
     loaded = _load(scenario)
     pace = None if speed is None else _speed(speed)
     at_ms = 0 if at is None else _time(at, loaded, "--at")
@@ -335,7 +337,7 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
 
 
 def _load(name: str) -> Scenario:
-    """The scenario of that name or path; ends with status 2 when it has mistakes."""
+    """Load a scenario; exit with status 2 if it is not valid."""
     from engine import ScenarioError, load_scenario
 
     try:
@@ -346,7 +348,7 @@ def _load(name: str) -> Scenario:
 
 
 def _speed(text: str) -> float:
-    """Simulated seconds per real second; 0 is as fast as it can."""
+    """Parse simulated seconds per real second; 0 is as fast as possible."""
     if text.lower() == "max":
         return 0
     try:
@@ -354,7 +356,7 @@ def _speed(text: str) -> float:
     except ValueError:
         speed = 0
     if not 0 < speed < float("inf"):
-        raise click.BadParameter(f"{text!r} is no speed: a number above 0, or max.", param_hint="--speed")
+        raise click.BadParameter(f"{text!r} is not a speed: must be a number above 0, or max.", param_hint="--speed")
     return speed
 
 
@@ -410,5 +412,5 @@ def _status(arguments: Sequence[str] | None) -> int:
         click.echo(f"Error: {error}", err=True)
         return WRONG if error.before_run else FAILED
     except Exception as error:
-        error.add_note(f"This is a mistake in batchdeck. To see it again: {shlex.join(sys.argv)}")
+        error.add_note(f"This is a defect of batchdeck. To reproduce it: {shlex.join(sys.argv)}")
         raise

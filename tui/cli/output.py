@@ -1,4 +1,4 @@
-"""What a headless run prints: tables for people, JSON for programs. Rendering only; the rows come from views."""
+"""The output of ``batchdeck run``: tables, or the state as JSON."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ PIPED_WIDTH = 80
 
 
 def console(*, to_stderr: bool) -> Console:
-    """A console on one of the two streams; what is printed is taken literally. Honours NO_COLOR and COLUMNS."""
+    """Return a console on stderr or stdout without markup. Honours NO_COLOR and COLUMNS."""
     stream = sys.stderr if to_stderr else sys.stdout
     width = None if stream.isatty() else PIPED_WIDTH
     return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
 
 
 def write_state(simulation: Simulation, stream: BinaryIO) -> None:
-    """The whole state at the end as JSON. Raises OSError."""
+    """Write the whole state as JSON. Raises OSError."""
     stream.writelines(piece.encode() for piece in document.json_text(simulation))
     stream.write(b"\n")
     stream.flush()
 
 
 def how_far(simulation: Simulation) -> str:
-    """Where an unfinished run stands: ``at +00:42:17, 120 of 201 tasks done``."""
+    """Return the progress of an unfinished run: ``at +00:42:17, 120 of 201 tasks done``."""
     tasks = report.task_totals(simulation)
     return f"at {format_clock(simulation.now_ms)}, {tasks.completed:,} of {tasks.total:,} tasks done"
 
 
 def summary_text(summary: Summary, target: Console) -> str:
-    """What became of the run, as ``target`` would show it: run, jobs, job schedules, pools, refusals, expectations."""
+    """Return the tables of jobs, schedules, pools, refusals and expectations, as ``target`` would show them."""
     parts = (
         _run(summary),
         _table(
@@ -79,7 +79,7 @@ def summary_text(summary: Summary, target: Console) -> str:
 
 
 def flow(value: object) -> str:
-    """A value as a line of YAML: ``{jobId: risk, tasks: {completed: 8}}``."""
+    """Return a value as a line of YAML: ``{jobId: risk, tasks: {completed: 8}}``."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {flow(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -88,7 +88,7 @@ def flow(value: object) -> str:
 
 
 def asked(wanted: object, seen: object) -> object:
-    """The parts of ``seen`` that ``wanted`` asks about."""
+    """Return the parts of ``seen`` that are also in ``wanted``."""
     if isinstance(wanted, dict) and isinstance(seen, dict):
         return {key: asked(wanted[key], inner) for key, inner in seen.items() if key in wanted}
     return seen
@@ -104,7 +104,7 @@ def _run(summary: Summary) -> Text:
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Text]]) -> Table | None:
-    """A table, None without rows. A column whose name begins with ``>`` holds numbers."""
+    """Return a table, None without rows. A column whose name begins with ``>`` is right-aligned."""
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.show_edge = table.pad_edge = False
     for column in columns:
@@ -162,5 +162,5 @@ def _bad_if_any(count: int) -> Text:
 
 
 def _usd(cost: float) -> str:
-    """Cents are enough from a dollar on; a short run costs less than one."""
+    """Return an amount with two decimals, below a dollar with four."""
     return f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}"

@@ -1,4 +1,4 @@
-"""A progress bar for runs that take longer than a moment."""
+"""The progress bar of ``batchdeck run``."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ PATIENCE_S = 1.0
 
 
 class RunProgress:
-    """Shows simulated time, tasks done and events per second, once the run has taken longer than ``PATIENCE_S``.
+    """Shows simulated time, tasks done and events per second, once the run has taken ``PATIENCE_S``.
 
-    It never shows up where nobody watches: on a stream that is no terminal it does nothing.
+    Does nothing on a stream that is not a terminal.
     """
 
     def __init__(self, console: Console, *, hidden: bool) -> None:
-        """A bar on ``console``, or none when ``hidden`` or when nobody can see it."""
+        """With ``hidden`` the bar is never shown."""
         self._console = console
         self._visible = console.is_terminal and not hidden
         self._bar: Progress | None = None
@@ -42,7 +42,7 @@ class RunProgress:
             self._bar.stop()
 
     def update(self, simulation: Simulation) -> None:
-        """The bar shows ``simulation`` as it is now."""
+        """Show the present state of the run."""
         elapsed_s = time.monotonic() - self._began_s
         if not self._visible or elapsed_s < PATIENCE_S:
             return

@@ -1,4 +1,4 @@
-"""Replays a simulation from where it stands to its end, in slices, so that somebody can watch."""
+"""The headless replay of a simulation, in slices so that progress can be shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def replay(simulation: Simulation, lines: LinesTarget | None, progress: RunProgr
     """``simulation`` has reached its end; its events were written to ``lines`` as they happened."""
     written = 0  # entries of the log
     more = True
-    with _relaxed_collector():
+    with _relaxed_gc():
         while more:
             more = simulation.advance(simulation.end_ms, SLICE_EVENTS)
             if not more:
@@ -32,8 +32,8 @@ def replay(simulation: Simulation, lines: LinesTarget | None, progress: RunProgr
 
 
 @contextmanager
-def _relaxed_collector() -> Iterator[None]:
-    """The garbage collector looks rarely: what a run makes, it keeps, and a run makes no cycles."""
+def _relaxed_gc() -> Iterator[None]:
+    """Raise the GC threshold: a run keeps what it creates, and creates no cycles."""
     thresholds = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(100_000, *thresholds[1:])

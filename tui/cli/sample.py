@@ -1,7 +1,7 @@
-"""The JobPrepRelease console sample (SAMPLE-1 to SAMPLE-7): its calls, its polls in simulated time, its transcript.
+"""The JobPrepRelease console sample (SAMPLE-1 to SAMPLE-7), with the bodies of the bundled scenario.
 
-It is written as the sample is, as a client of the service: it submits commands and reads REST bodies, with the bodies
-of the bundled scenario. What it prints is the documented transcript, with this run's node ids and distribution.
+Like the original it is a client of the service, which submits commands, polls and reads REST bodies, in simulated time.
+It prints the documented transcript, with the node ids and the distribution of tasks of this run.
 """
 
 from __future__ import annotations
@@ -29,14 +29,13 @@ SCENARIO = "job-prep-release-sample"
 SHARED_FILE = r"shared\job_prep_and_release.txt"
 
 # TIME-20
-# TIME-20
 POLL_MS = 10 * SECOND_MS
 TASKS_LIMIT_MS = 30 * MINUTE_MS
 JOB_LIMIT_MS = 2 * MINUTE_MS
 
 
 def play(*, answer_yes: bool) -> None:
-    """The sample has been played on an account of its own and its transcript printed to stdout."""
+    """Play the sample on an empty account, and print its transcript to stdout."""
     scenario = load_scenario(SCENARIO)
     empty = replace(scenario, pools=(), jobs=(), timeline=(), expect=())
     ask = _say_yes if answer_yes else _ask
@@ -97,7 +96,7 @@ class JobPrepReleaseSample:
         self._simulation.submit(AddTasks(job_id=job.spec.id, tasks=tasks))
 
     def _print_shared_files(self) -> None:
-        """A node that has run no task has no such file (SAMPLE-5)."""
+        """Print the shared file of each node. A node that has run no task has none (SAMPLE-5)."""
         path = SHARED_FILE.replace("\\", "/")
         texts = {node_id: text for _, node_id, name, text in node_files.tree(self._simulation) if name == path}
         for node in self._pool_body()["nodes"]:
@@ -124,7 +123,7 @@ class JobPrepReleaseSample:
             click.echo()
 
     def _wait(self, is_over: Callable[[], bool], limit_ms: int, *, dots: bool = False) -> bool:
-        """Poll until it is over or the limit is reached; returns whether it is over."""
+        """Poll until ``is_over`` or the limit is reached; return whether it is over."""
         end_ms = self._simulation.now_ms + limit_ms
         while not is_over() and self._simulation.now_ms < end_ms:
             self._simulation.run_until(self._simulation.now_ms + POLL_MS)
@@ -138,7 +137,7 @@ class JobPrepReleaseSample:
     def _job_is_completed(self) -> bool:
         return bool(self._job_body()["state"] == JobState.COMPLETED.wire)
 
-    # What the service answers; the JSON is as loosely typed as it is on the wire.
+    # REST bodies, which are typed as loosely as JSON.
 
     def _body(self, kind: str, resource_id: str) -> Any:  # noqa: ANN401
         state: dict[str, Any] = document.document(self._simulation)
@@ -152,12 +151,12 @@ class JobPrepReleaseSample:
 
 
 def _is_yes(answer: str) -> bool:
-    """Anything but n or no means yes (SAMPLE-3)."""
+    """Return True unless the answer is n or no (SAMPLE-3)."""
     return answer.strip().lower() not in ("n", "no")
 
 
 def _ask(question: str) -> str:
-    """The answer from stdin; where that is no terminal it is printed, so that the transcript is complete."""
+    """Read the answer from stdin. If stdin is not a terminal, print it to complete the transcript."""
     click.echo(question)
     answer = sys.stdin.readline().rstrip("\n")
     if not sys.stdin.isatty():

@@ -25,7 +25,7 @@ STDOUT = "-"
 
 
 class TargetError(Exception):
-    """A file or directory cannot be written; the message says which and why. ``before_run``: nothing was run yet."""
+    """A file or directory cannot be written. ``before_run`` is true if that was found out before the run began."""
 
     def __init__(self, path: Path, reason: str, *, before_run: bool = False) -> None:
         self.before_run = before_run
@@ -33,18 +33,18 @@ class TargetError(Exception):
 
 
 class Target(ABC):
-    """A place for what a run leaves; leaving the ``with`` block without ``keep()`` leaves no trace of it."""
+    """An output of a run. Without a call of ``keep()`` the ``with`` block leaves no trace of it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @abstractmethod
     def keep(self) -> None:
-        """What was written stands under the name that was asked for. Raises TargetError."""
+        """Move what was written to its final name. Raises TargetError."""
 
     @abstractmethod
     def discard(self) -> None:
-        """What was written is gone, unless it was kept."""
+        """Delete what was written, unless it was kept."""
 
     def __enter__(self) -> Self:
         return self
@@ -67,13 +67,13 @@ class FileLines(LinesTarget):
     """A text file, written beside its name and renamed at the end."""
 
     def __init__(self, path: Path) -> None:
-        """Open what will become the file at ``path``. Raises TargetError when that is impossible."""
+        """Open a partial file beside ``path``. Raises TargetError."""
         super().__init__(path)
         try:
             self._final = Path(os.path.realpath(path))  # a link stays a link
             self._partial = _partial(self._final.parent, self._final.name)
             if self._final.exists():
-                self._final.open("ab").close()  # refused now rather than replaced later
+                self._final.open("ab").close()  # fails now instead of after the run
             self._stream = self._partial.open("xb")
         except OSError as error:
             raise TargetError(path, _reason(error), before_run=True) from None
@@ -93,7 +93,7 @@ class FileLines(LinesTarget):
             raise TargetError(self.path, _reason(error)) from None
 
     def keep(self) -> None:
-        """The file stands under its name, with the mode of the one it replaces. Raises TargetError."""
+        """Rename the partial file, and give it the mode of the file it replaces. Raises TargetError."""
         try:
             self._stream.close()
             if self._final.exists():
@@ -103,21 +103,21 @@ class FileLines(LinesTarget):
             raise TargetError(self.path, _reason(error)) from None
 
     def discard(self) -> None:
-        """The partial file is gone."""
+        """Delete the partial file."""
         with suppress(OSError):  # on a full disk the last flush fails again; the file goes anyway
             self._stream.close()
         self._partial.unlink(missing_ok=True)
 
 
 class NewLines(FileLines):
-    """A text file that takes the place of no other one: its name is taken when it is opened."""
+    """A text file that replaces no other one. An empty file reserves the name when it is opened."""
 
     def __init__(self, path: Path) -> None:
-        """Open what will become the file at ``path``. Raises TargetError where there is one, or cannot be one."""
+        """Reserve ``path``. Raises TargetError if the file exists or cannot be written."""
         try:
             path.open("xb").close()
         except FileExistsError:
-            raise TargetError(path, "there is such a file already", before_run=True) from None
+            raise TargetError(path, "the file exists already", before_run=True) from None
         except OSError as error:
             raise TargetError(path, _reason(error), before_run=True) from None
         self._is_kept = False
@@ -128,19 +128,19 @@ class NewLines(FileLines):
             raise
 
     def keep(self) -> None:
-        """The file stands under its name. Raises TargetError."""
+        """Rename the partial file. Raises TargetError."""
         super().keep()
         self._is_kept = True
 
     def discard(self) -> None:
-        """Neither the partial file nor its name is left, unless it was kept."""
+        """Delete the partial file and the reserved name, unless the file was kept."""
         super().discard()
         if not self._is_kept:
             self._final.unlink(missing_ok=True)
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet. Raises TargetError."""
+    """Write a file that does not exist yet. Raises TargetError."""
     with NewLines(path) as target:
         target.write_text(text)
         target.keep()
@@ -233,7 +233,7 @@ class _GuardedFile(io.FileIO):
 
 
 def lines_target(name: str) -> LinesTarget:
-    """The target that ``name`` stands for; ``-`` is standard output. Raises TargetError when it cannot be written."""
+    """Return the target of a name; ``-`` is standard output. Raises TargetError."""
     if name == STDOUT:
         return StreamLines(Path("standard output"), sys.stdout.buffer)
     path = Path(name)
@@ -249,7 +249,7 @@ class TreeTarget(Target):
     """A directory of files, written beside its name (within, if it exists) and moved into place at the end."""
 
     def __init__(self, name: str) -> None:
-        """Make room for the files of ``name``, which must not exist yet or be empty. Raises TargetError."""
+        """Create a partial directory for ``name``, which must not exist or be empty. Raises TargetError."""
         super().__init__(Path(name))
         self._final = Path(os.path.realpath(name))
         try:
@@ -275,7 +275,7 @@ class TreeTarget(Target):
                 raise TargetError(self.path, f"{relative} of node {node_id}: {_reason(error)}") from None
 
     def keep(self) -> None:
-        """The files stand in their directory. Raises TargetError."""
+        """Move the files into their directory. Raises TargetError."""
         try:
             if not self._existed:
                 self._partial.rename(self._final)
@@ -286,7 +286,7 @@ class TreeTarget(Target):
             raise TargetError(self.path, _reason(error)) from None
 
     def discard(self) -> None:
-        """The partial directory is gone."""
+        """Delete the partial directory."""
         shutil.rmtree(self._partial, ignore_errors=True)
 
 

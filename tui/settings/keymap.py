@@ -149,8 +149,8 @@ class Keymap:
 
     def keys_in(self, context: type[DOMNode]) -> list[tuple[str, str]]:
         """Return the keys of our classes and what they do, without those that Textual declares."""
-        ours = (each for each in reversed(context.__mro__) if issubclass(each, DOMNode) and each.__module__.startswith("tui."))
-        bound = (binding for each in ours for binding in _bound(each))
+        ours = (each for each in reversed(context.__mro__) if each.__module__.startswith("tui."))
+        bound = (binding for each in ours if issubclass(each, DOMNode) for binding in _bound(each))
         return [(self.all_shown(binding), binding.description) for binding in bound if binding.description]
 
     def all_shown(self, binding: Binding) -> str:
