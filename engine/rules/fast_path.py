@@ -131,7 +131,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             needed = _SETTLED if job.has_release else _PREPARED
             if row < 0 or flags[row] & needed != needed:
                 pool.run_on(now_ms, -slots)
-                assign(world, task, node)
+                assign(world, job, task, node)
                 if care:
                     look_elsewhere(ended_task)
                 return

@@ -17,7 +17,6 @@ from engine.base.paths import task_directory
 from engine.base.terms import SubtaskState
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
-from engine.rules.decisions.preparation import may_run
 from engine.rules.processes import disk_space, execution, launches, uploads
 from engine.state.instances import ENDED_WELL, Ending, PrepFlag
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
@@ -38,11 +37,10 @@ _WITH_PRIMARY = ended("the primary has ended")
 
 def assigned(world: World, gang: GangAssigned) -> None:
     """Start a task that has got its nodes, or let it wait until all of them are prepared (PREP-3, PREP-6)."""
-    task, nodes = gang
-    profile = world.tasks.profile_of(task)
-    job = world.jobs[profile.job]
-    if all(may_run(world, job, node) for node in nodes):
-        _start(world, task, nodes, profile, rule="MI-3")
+    job_row, task, nodes = gang
+    flags, row_on = world.instances.flags, world.instances.row
+    if not world.jobs[job_row].waits_for_prep or all(flags[row_on(job_row, node)] & PrepFlag.VALID for node in nodes):
+        _start(world, task, nodes, world.tasks.profile_of(task), rule="MI-3")
         return
     for node in nodes:
         world.nodes.prepare_task(task, node)

@@ -37,14 +37,14 @@ _BY_JOB = ended("the job was ended")
 
 def task_assigned(world: World, assigned: TaskAssigned) -> None:
     """Prepare the node for a task of a job with preparation, not before the task is assigned (PREP-3, SCHED-14)."""
-    job = world.jobs.rows[world.tasks.profile_of(assigned.task).job]
+    job = world.jobs.rows[assigned.job]
     if job.has_prep:
         _prepare(world, job, world.instances.need(job.row, assigned.node))
 
 
 def gang_assigned(world: World, assigned: GangAssigned) -> None:
     """Prepare every node of a multi-instance task, each for itself (PREP-3)."""
-    job = world.jobs.rows[world.tasks.profile_of(assigned.task).job]
+    job = world.jobs.rows[assigned.job]
     if job.has_prep:
         for row in [world.instances.need(job.row, node) for node in assigned.nodes]:
             _prepare(world, job, row)

@@ -107,7 +107,7 @@ def _fill_node(world: World, pool: Pool, node: int) -> bool:
         profile = tasks.profile_of(task)
         nodes.free_slots(node, -profile.required_slots)
         pool.end_turn(job)
-        assign(world, task, node)
+        assign(world, job, task, node)
         exclusively = profile.exclusive
         if profile.manager:
             world.scheduler.request_pass(pool)  # tasks behind it in its queue may find room on other nodes
@@ -158,9 +158,9 @@ def _place_all(world: World, pool: Pool) -> None:
             world.scheduler.take_slots(pool, node, profile.required_slots)
         pool.end_turn(job)
         if profile.instances:
-            _assign_gang(world, task, tuple(chosen))
+            _assign_gang(world, job, task, tuple(chosen))
         else:
-            assign(world, task, chosen[0])
+            assign(world, job, task, chosen[0])
         if profile.exclusive:
             world.scheduler.update_eligibility(chosen[0])
     pool.put_back_turns(blocked)
@@ -180,17 +180,17 @@ def _take_first_with_room(world: World, pool: Pool, job: Job) -> tuple[int, Sequ
     return None
 
 
-def assign(world: World, task: int, node: int) -> None:
+def assign(world: World, job: Job, task: int, node: int) -> None:
     """Assign a task to a node whose slots it has taken; the node is running from then on (NODE-9)."""
-    world.emit(TaskAssigned(task, node))
+    world.emit(TaskAssigned(job.row, task, node))
     nodes = world.nodes
     if nodes.state[node] == _IDLE:
         nodes.set_state(world.now_ms, node, _RUNNING)
 
 
-def _assign_gang(world: World, task: int, nodes: tuple[int, ...]) -> None:
+def _assign_gang(world: World, job: Job, task: int, nodes: tuple[int, ...]) -> None:
     """Assign a multi-instance task to all its nodes together (MI-3)."""
-    world.emit(GangAssigned(task, nodes))
+    world.emit(GangAssigned(job.row, task, nodes))
     for node in nodes:
         if world.nodes.state[node] == _IDLE:
             world.nodes.set_state(world.now_ms, node, _RUNNING)

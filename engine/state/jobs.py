@@ -62,6 +62,7 @@ class Job(Named):
         "terminate_reason",
         "token",
         "total",
+        "waits_for_prep",
         "waits_until_ms",
     )
 
@@ -86,7 +87,9 @@ class Job(Named):
         self.max_wall_clock_ms = spec.constraints.max_wall_clock_time
         self.on_all_tasks_complete: OnAllTasksComplete = spec.on_all_tasks_complete
         self.metadata = spec.metadata
-        self.has_prep = spec.job_preparation_task is not None
+        prep = spec.job_preparation_task
+        self.has_prep = prep is not None
+        self.waits_for_prep = prep is not None and prep.wait_for_success
         self.has_release = spec.job_release_task is not None
         self.terminate_reason: str | None = None
         self.scheduling_error: tuple[str, str, str] | None = None  # category, code, message

@@ -25,8 +25,9 @@ class TaskLeftNode(NamedTuple):
 
 
 class TaskAssigned(NamedTuple):
-    """The scheduler has assigned a task to a node and taken its slots there."""
+    """The scheduler has assigned a task of the job to a node and taken its slots there."""
 
+    job: int
     task: int
     node: int
 
@@ -34,6 +35,7 @@ class TaskAssigned(NamedTuple):
 class GangAssigned(NamedTuple):
     """The scheduler has assigned a multi-instance task to several nodes, the primary's first, and taken their slots."""
 
+    job: int
     task: int
     nodes: tuple[int, ...]
 

@@ -189,8 +189,11 @@ class World:
 
     def preparing_tasks(self, job: int, node: int) -> list[int]:
         """Return the job's tasks that prepare on the node, in creation order."""
+        preparing = self.nodes.preparing.get(node)
+        if not preparing:
+            return []
         profiles, profile = self.tasks.profiles, self.tasks.profile
-        return sorted(task for task in self.nodes.preparing.get(node, ()) if profiles[profile[task]].job == job)
+        return sorted([task for task in preparing if profiles[profile[task]].job == job])
 
     def jobs_of(self, pool: Pool) -> list[Job]:
         """Return the jobs bound to a pool, oldest first; any number may share it (JOB-26)."""

@@ -12,8 +12,6 @@ from engine.state.instances import PrepFlag
 if TYPE_CHECKING:
     from engine.specs.job import JobPreparationTask
     from engine.state.instances import InstanceView
-    from engine.state.jobs import Job
-    from engine.world.world import World
 
 
 class PrepVerdict(Enum):
@@ -40,15 +38,6 @@ def prep_verdict(flags: int, state: int, prep: JobPreparationTask) -> PrepVerdic
     if state == InstanceState.RUNNING:
         return PrepVerdict.WAIT if prep.wait_for_success else PrepVerdict.GO
     return PrepVerdict.PREPARE if prep.wait_for_success else PrepVerdict.PREPARE_AND_GO
-
-
-def may_run(world: World, job: Job, node: int) -> bool:
-    """Return whether a task of the job may run on the node now, where a preparation has begun if it must (PREP-6)."""
-    instances, prep = world.instances, job.spec.job_preparation_task
-    if prep is None:
-        return True
-    row = instances.row(job.row, node)
-    return prep_verdict(instances.flags[row], instances.prep_state[row], prep) is PrepVerdict.GO
 
 
 def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
-from engine.rules.decisions.preparation import may_run
 from engine.rules.decisions.tasks import exit_options, retry_verdict
 from engine.rules.processes import disk_space, execution, launches, uploads
 from engine.state.columns import PAGE_BITS
@@ -35,13 +34,12 @@ def task_assigned(world: World, assigned: TaskAssigned) -> None:
 
     It need not wait for a preparation without waitForSuccess (PREP-13). Either way it holds its slots (PREP-21).
     """
-    task, node = assigned
-    profile = world.tasks.profile_of(task)
-    job = world.jobs.rows[profile.job]
-    if not job.has_prep or world.instances.flags[world.instances.row(job.row, node)] & PrepFlag.VALID:
-        _start(world, task, node, profile, "SCHED-7")
-    elif may_run(world, job, node):
-        _start(world, task, node, profile, "PREP-13")
+    job_row, task, node = assigned
+    job = world.jobs.rows[job_row]
+    if not job.has_prep or world.instances.flags[world.instances.row(job_row, node)] & PrepFlag.VALID:
+        _start(world, task, node, world.tasks.profile_of(task), "SCHED-7")
+    elif not job.waits_for_prep:
+        _start(world, task, node, world.tasks.profile_of(task), "PREP-13")
     else:
         world.nodes.prepare_task(task, node)
         world.tasks.prepare(world.now_ms, task, node)
