@@ -42,7 +42,6 @@ class Launch(NamedTuple):
     attempt: int
     node: int  # index in the pool, the key of `onNode`
     os: OsFamily
-    started_ms: int
     directory: str
     resource_files: tuple[ResourceFile, ...] = ()
     wall_clock_ms: int | None = None

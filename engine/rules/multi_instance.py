@@ -85,7 +85,7 @@ def _begin_coordination(world: World, task: int, nodes: tuple[int, ...], subtask
     assert settings is not None
     directory = task_directory(world.jobs[world.tasks.profile_of(task).job].id, spec.id)
     common = [(file, directory) for file in settings.common_resource_files]
-    launch = launches.coordination_launch(world, task, nodes, subtask, attempt, world.now_ms)
+    launch = launches.coordination_launch(world, task, nodes, subtask, attempt)
     launch = execution.begin(world, node, launch, spec, common)
     return min(world.now_ms + world.executor.plan(launch).total_ms, world.latest_ms)
 
@@ -125,8 +125,8 @@ def _coordinated(world: World, task: int, gang: Gang) -> dict[int, Ending]:
 
 
 def _coordination_ending(world: World, task: int, gang: Gang, subtask: int) -> Ending:
-    node, started_ms = gang.nodes[subtask], world.tasks.started[task]
-    launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt, started_ms)
+    node = gang.nodes[subtask]
+    launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt)
     plan = world.executor.plan(launch)
     world.nodes.forget_setup(node, launch.directory)
     if plan.failure is not None:
@@ -205,9 +205,8 @@ def _planned_end_ms(world: World, task: int, profile: TaskProfile, application_m
     _, plan = _application(world, task, gang.nodes, profile, begins_ms)
     ends_ms = [begins_ms + plan.total_ms, _limit_ms(world, task, profile)]
     if application_ms == NEVER_MS:
-        started_ms = world.tasks.started[task]
         for subtask, when_ms in enumerate(gang.returns_ms):
-            launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt, started_ms)
+            launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt)
             coordination = world.executor.plan(launch)
             if coordination.failure is not None or coordination.exit_code:
                 ends_ms.append(when_ms)
@@ -218,7 +217,7 @@ def _application(
     world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile, begins_ms: int
 ) -> tuple[Launch, Plan]:
     """Return the launch of the task's own command, and its plan within the time left to the attempt (RETRY-8)."""
-    launch = launches.application_launch(world, task, nodes, world.gangs[task].attempt, begins_ms)
+    launch = launches.application_launch(world, task, nodes, world.gangs[task].attempt)
     if profile.wall_clock_ms is not None:
         launch = launch._replace(wall_clock_ms=_limit_ms(world, task, profile) - begins_ms)
     return launch, world.executor.plan(launch)

@@ -83,7 +83,7 @@ def preparation_ended(world: World, due: Due) -> None:
     prep = job.spec.job_preparation_task
     assert prep is not None
     hook = hooks.prep_process(world, job)
-    ending = hooks.end_hook(world, job, hook, node, instances.prep_runs[row], instances.prep_start[row])
+    ending = hooks.end_hook(world, job, hook, node, instances.prep_runs[row])
     if ending.failure is None:
         _succeeded(world, job, node, row)
     elif ending.failure is not FAILURE_EXIT_CODE:

@@ -117,7 +117,7 @@ def release_ended(world: World, due: Due) -> None:
         return
     job, node = world.jobs[instances.job[row]], instances.node[row]
     hook = hooks.release_process(world, job)
-    ending = hooks.end_hook(world, job, hook, node, instances.release_runs[row], instances.release_start[row])
+    ending = hooks.end_hook(world, job, hook, node, instances.release_runs[row])
     if ending.failure is None:
         _complete(world, job, row, ending, rule="REL-6")
     else:

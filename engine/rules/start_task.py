@@ -39,7 +39,7 @@ def _start(world: World, node: int, rule: str, *, retries: int = 0) -> None:
     world.disks.edit(node).delete(working_directory(STARTUP))  # START-9
     spec = world.nodes[node].start_spec
     assert spec is not None
-    launch = execution.begin(world, node, launches.start_task_launch(world, node, now_ms), spec)
+    launch = execution.begin(world, node, launches.start_task_launch(world, node), spec)
     end_ms = now_ms + world.executor.plan(launch).total_ms
     last_retry_ms = now_ms if retries else None
     task = StartTaskRecord(True, now_ms, end_ms, retry_count=retries, last_retry_ms=last_retry_ms)
@@ -54,7 +54,7 @@ def start_task_ended(world: World, due: Due) -> None:
     task, spec = record.start_task, record.start_spec
     if task is None or spec is None or not task.running or task.end_ms != world.now_ms:
         return
-    launch = launches.start_task_launch(world, node, task.start_ms)
+    launch = launches.start_task_launch(world, node)
     plan = world.executor.plan(launch)
     world.nodes.forget_setup(node, STARTUP)
     if plan.failure is not None:

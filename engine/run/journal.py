@@ -35,7 +35,6 @@ class Input(NamedTuple):
     command: Command
     extras: Extras = NOTHING
     refused: str | None = None  # the code with which the service is expected to refuse it
-    entry: int | None = None  # the timeline entry that it comes from
 
     @property
     def kind(self) -> DueKind:

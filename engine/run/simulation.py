@@ -203,7 +203,7 @@ class Simulation:
     def _enter_entry(self, entry: TimelineEntry, when_ms: int, origin: Origin) -> None:
         extras = Extras(entry.tasks, entry.factory)
         number = self.journal.next_number()
-        self._add_input(Input(when_ms, number, origin, entry.command, extras, entry.refused, entry.index))
+        self._add_input(Input(when_ms, number, origin, entry.command, extras, entry.refused))
 
     def _add_input(self, one: Input) -> None:
         self.journal.add(one)

@@ -53,17 +53,17 @@ def _hook(world: World, job: Job, hook: HookProcess) -> HookProcess:
     pool = world.pools.find(job.pool_id)
     os = pool.os if pool is not None else OsFamily.LINUX
     special = setup.may_matter(pool, hook.kind, hook.spec)
-    plain = None if special else world.executor.plain(_launch(hook, os, (), 1, -1, 0, ""))
+    plain = None if special else world.executor.plain(_launch(hook, os, (), 1, -1, ""))
     fixed = plain.plan(0, (), 1) if plain is not None and plain.is_certain else None
     return hook._replace(plain=plain, fixed=fixed)
 
 
-def hook_launch(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> Launch:
+def hook_launch(world: World, job: Job, hook: HookProcess, node: int, run: int) -> Launch:
     """Return the launch of a preparation or release task on a node; ``run`` counts its starts there."""
     directory = task_directory(job.id, hook.task_id)
     subject = _hook_subject(world, job, hook, node)
     position = world.nodes[node].position
-    launch = _launch(hook, world.pool_of(node).os, subject, run, position, started_ms, directory)
+    launch = _launch(hook, world.pool_of(node).os, subject, run, position, directory)
     return launch._replace(setup=setup.setup_of(world, node, directory))
 
 
@@ -72,7 +72,7 @@ def _hook_subject(world: World, job: Job, hook: HookProcess, node: int) -> tuple
 
 
 def _launch(
-    hook: HookProcess, os: OsFamily, subject: tuple[str, ...], run: int, position: int, started_ms: int, directory: str
+    hook: HookProcess, os: OsFamily, subject: tuple[str, ...], run: int, position: int, directory: str
 ) -> Launch:
     spec = hook.spec
     return Launch(
@@ -83,7 +83,6 @@ def _launch(
         run,
         position,
         os,
-        started_ms,
         directory,
         spec.resource_files,
         hook.wall_clock_ms,
@@ -97,17 +96,17 @@ def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, n
     if hook.plain is not None:
         plan = hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
         return min(now_ms + plan.total_ms, world.latest_ms)
-    launch = execution.begin(world, node, hook_launch(world, job, hook, node, run, now_ms), hook.spec)
+    launch = execution.begin(world, node, hook_launch(world, job, hook, node, run), hook.spec)
     return min(now_ms + world.executor.plan(launch).total_ms, world.latest_ms)
 
 
-def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> Ending:
+def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -> Ending:
     """End the process of a preparation or release task: write its files, and return how it ended."""
     if hook.plain is not None:
         plan = hook.fixed or hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
         code = plan.exit_code or 0
     else:
-        launch = hook_launch(world, job, hook, node, run, started_ms)
+        launch = hook_launch(world, job, hook, node, run)
         plan = world.executor.plan(launch)
         world.nodes.forget_setup(node, launch.directory)
         code = 0

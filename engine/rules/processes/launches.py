@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 
-def task_launch(world: World, task: int, node: int, attempt: int, started_ms: int) -> Launch:
+def task_launch(world: World, task: int, node: int, attempt: int) -> Launch:
     """Return the launch of a task's attempt on a node."""
     spec = world.tasks.spec(task)
     profile = world.tasks.profile_of(task)
@@ -32,7 +32,6 @@ def task_launch(world: World, task: int, node: int, attempt: int, started_ms: in
         attempt,
         world.nodes[node].position,
         world.pool_of(node).os,
-        started_ms,
         task_directory(job.id, spec.id),
         spec.resource_files,
         profile.wall_clock_ms,
@@ -40,15 +39,13 @@ def task_launch(world: World, task: int, node: int, attempt: int, started_ms: in
     )
 
 
-def application_launch(world: World, task: int, nodes: Sequence[int], attempt: int, started_ms: int) -> Launch:
+def application_launch(world: World, task: int, nodes: Sequence[int], attempt: int) -> Launch:
     """Return the launch of a multi-instance task's own command by its primary, which is set up by then (MI-4)."""
-    launch = task_launch(world, task, nodes[0], attempt, started_ms)
+    launch = task_launch(world, task, nodes[0], attempt)
     return launch._replace(resource_files=(), setup=READY)
 
 
-def coordination_launch(
-    world: World, task: int, nodes: Sequence[int], subtask: int, attempt: int, started_ms: int
-) -> Launch:
+def coordination_launch(world: World, task: int, nodes: Sequence[int], subtask: int, attempt: int) -> Launch:
     """Return the launch of a coordination command; the primary downloads the task's own files before it (MI-4)."""
     spec = world.tasks.spec(task)
     settings = spec.multi_instance_settings
@@ -63,14 +60,13 @@ def coordination_launch(
         attempt,
         world.nodes[node].position,
         world.pool_of(node).os,
-        started_ms,
         directory,
         () if subtask else spec.resource_files,
         setup=setup.setup_of(world, node, directory),
     )
 
 
-def start_task_launch(world: World, node: int, started_ms: int) -> Launch:
+def start_task_launch(world: World, node: int) -> Launch:
     """Return the launch of the start task on a node."""
     record = world.nodes[node]
     spec = record.start_spec
@@ -84,7 +80,6 @@ def start_task_launch(world: World, node: int, started_ms: int) -> Launch:
         record.start_runs,
         record.position,
         pool.os,
-        started_ms,
         STARTUP,
         spec.resource_files,
         setup=setup.setup_of(world, node, STARTUP),

@@ -61,7 +61,7 @@ def _start(world: World, task: int, node: int, profile: TaskProfile, rule: str) 
         first = tasks.started[task] == NEVER_MS
         end_ms = now_ms + (tasks.planned[task] if first else _plan_of_attempt(world, task, profile, 1).total_ms)
     else:
-        launch = launches.task_launch(world, task, node, tasks.extra(task).attempts + 1, now_ms)
+        launch = launches.task_launch(world, task, node, tasks.extra(task).attempts + 1)
         launch = execution.begin(world, node, launch, tasks.spec(task))
         end_ms = now_ms + world.executor.plan(launch).total_ms
     end_ms = min(end_ms, world.latest_ms)
@@ -123,7 +123,7 @@ def end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> N
     plan = _present_plan(world, task, profile, extra)
     world.plans.pop(task, None)
     if profile.process is None:
-        launch = launches.task_launch(world, task, node, extra.attempts, world.tasks.started[task])
+        launch = launches.task_launch(world, task, node, extra.attempts)
         world.nodes.forget_setup(node, launch.directory)
         plan = uploads.finish_task(world, task, node, launch, plan) if plan.failure is None else plan
     _end_attempt(world, task, profile, plan)
@@ -172,7 +172,7 @@ def _present_plan(world: World, task: int, profile: TaskProfile, extra: TaskExtr
     """Return how the present attempt of a running task will end, or has ended."""
     tasks = world.tasks
     if profile.process is None:
-        launch = launches.task_launch(world, task, tasks.node[task], extra.attempts, tasks.started[task])
+        launch = launches.task_launch(world, task, tasks.node[task], extra.attempts)
         return world.executor.plan(launch)
     if extra.attempts > 1:
         return _plan_of_attempt(world, task, profile, 0)

@@ -138,9 +138,7 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
     pool = world.pools.find(job.pool_id)
     os = pool.os if pool is not None else OsFamily.LINUX
     directory = task_directory(job.id, spec.id)
-    launch = Launch(
-        TaskKind.TASK, spec.command_line, spec.simulate, (), 1, -1, os, world.now_ms, directory, spec.resource_files
-    )
+    launch = Launch(TaskKind.TASK, spec.command_line, spec.simulate, (), 1, -1, os, directory, spec.resource_files)
     limits, own = spec.constraints, spec.simulate
     several = spec.multi_instance_settings
     special = pool is None or several is not None or bool(spec.output_files)

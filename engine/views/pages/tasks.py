@@ -208,7 +208,7 @@ class TaskPage:
         if node < 0 or tasks.state_of(task) is None or world.nodes.state_of(node) is None:
             return {}
         job = world.jobs[tasks.profile_of(task).job]
-        launch = launches.task_launch(world, task, node, 1, 0)
+        launch = launches.task_launch(world, task, node, 1)
         return execution.environment_of(world, node, launch, job, tasks.task_id(task), tasks.spec(task))
 
     def row(self, task: int) -> TaskRow:
