@@ -281,9 +281,9 @@ def sample(yes: bool) -> int:
 def rules(names: tuple[str, ...], output: str) -> int:
     """Show the rules of the service that the simulation follows.
 
-    Without an ID the chapters, with the prefix of a chapter its rules, with the id of a rule all about it: what it
-    says, whether it is documented, was recorded from the service or decided here, the option of a scenario that
-    changes it, and the code.
+    Without an ID, list the chapters; with a prefix such as PREP, the rules of that chapter; with an id such as
+    PREP-16, that rule with its source (documented, recorded from the service, or decided here), the option of a
+    scenario that changes it, and the modules that implement it.
 
     \b
     Examples:
