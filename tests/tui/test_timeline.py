@@ -393,7 +393,7 @@ def test_enter_goes_to_the_moment_and_w_explains_it_without_going_there(dashboar
 
     drive(app, "8", "down", *earlier, "w", look, lambda app: seen.append(text_of(app)), "escape", "enter", look)
     assert seen[0] == (LATER_S * 1000, False)
-    assert contains(seen[1], "Why, at 08:02:12", "Why is n1 barred from job risk?")
+    assert contains(seen[1], "Why, at 08:02:12", "Why is n1 ineligible for job risk?")
     assert seen[2] == (132_000, True)
 
 

@@ -133,11 +133,13 @@ class TaskPage:
         if job is None or not job.failed:
             return ()
         is_other, entries = self._failures.news()
-        if not is_other:
-            rows, ranges = self._simulation.log.row_a, self.ranges()
-            self._failed += [row for row in map(rows.__getitem__, entries) if any(row in tasks for tasks in ranges)]
-            self._failed.sort()
-        if is_other or len(self._failed) != job.failed:  # some were reactivated or deleted
+        if is_other or not self._failed:
+            self._failed = self._all_failed()
+            return self._failed
+        rows, ranges = self._simulation.log.row_a, self.ranges()
+        self._failed += [row for row in map(rows.__getitem__, entries) if any(row in tasks for tasks in ranges)]
+        self._failed.sort()
+        if len(self._failed) != job.failed:  # some were reactivated or deleted
             self._failed = self._all_failed()
         return self._failed
 
