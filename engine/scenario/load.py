@@ -59,11 +59,6 @@ KEYS = (
 )
 _ENTRY_KEYS = ("at",)
 _JOB_KEYS = ("at", "tasks", "taskFactory")
-_OPTIONS = {
-    "classicNodeIds": "classic_node_ids",
-    "reimageCloudServiceOnly": "reimage_cloud_service_only",
-    "classicSizeRules": "classic_size_rules",
-}
 _EXPECT_KEYS = ("at", "within")
 _SIMULATE_KEYS = ("nodes", "tasks", "storage", "network", "autoScale")
 _JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
@@ -119,7 +114,7 @@ class _ScenarioReader:
         account = self._body(root, "account", Account)
         if (place := root.get("account")) is not None:
             report_refusals(place, Account, account_refusals(account))
-        options = self._options()
+        options = self._body(root, "options", Options)
         jobs_quota = Quota(account.quotas.active_jobs_and_schedules, "jobs and schedules", _JOB_QUOTA)
         simulate = self._simulate()
         pools = tuple(self._pools(account, options, simulate))
@@ -184,19 +179,6 @@ class _ScenarioReader:
     def _time(self, place: DocumentPlace, key: str) -> int | None:
         inner = place.get(key)
         return None if inner is None else read_time(inner, self._start)
-
-    def _options(self) -> Options:
-        place = self._root.get("options")
-        if place is None or not check_keys(place, tuple(_OPTIONS)):
-            return Options()
-        chosen = {}
-        for key, name in _OPTIONS.items():
-            inner = place.get(key)
-            if inner is not None and isinstance(inner.plain, bool):
-                chosen[name] = inner.plain
-            elif inner is not None:
-                inner.report(f"must be true or false, not {shown(inner.plain)}")
-        return Options(**chosen)
 
     def _simulate(self) -> WorldSimulation:
         place = self._root.get("simulate")

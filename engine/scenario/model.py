@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
+from engine.specs.base import Bool, Spec
+
 if TYPE_CHECKING:
     from engine.base.terms import Plain
     from engine.scenario.factory import TaskFactory
@@ -102,13 +104,12 @@ class Expectation:
     line: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Spec):
     """Switches for behaviour that the service has changed over the years (NODE-3, NOP-4, POOL-6)."""
 
-    classic_node_ids: bool = False
-    reimage_cloud_service_only: bool = False
-    classic_size_rules: bool = False
+    classic_node_ids: Bool = False
+    reimage_cloud_service_only: Bool = False
+    classic_size_rules: Bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,7 @@ class Scenario:
     seed: int = 0
     start: datetime = DEFAULT_START
     until_ms: int | None = None
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
     pools: tuple[PoolEntry, ...] = ()
     jobs: tuple[JobEntry, ...] = ()
     job_schedules: tuple[JobScheduleEntry, ...] = ()
