@@ -166,7 +166,7 @@ def test_a_trial_shows_what_differs_and_leaves_no_trace(session_at):
     trial = tried(session, action(session, "rebootNode", NODES[0], NODES[1]))
     assert trial.is_end
     found = {measure.value: (before, after) for measure, before, after in trial.differences()}
-    assert found["tasks queued again"] == (0, 2)
+    assert found["tasks requeued"] == (0, 2)
     assert found["preparation runs"] == (0, 1)  # n1 stays barred
     assert session.now_ms == LATER_S * 1000
     for one in (session, untouched):
@@ -347,7 +347,7 @@ def test_marked_rows_are_acted_on_together_and_the_answer_counts(dashboard_at):
         lambda app: seen.extend(note.message for note in app._notifications),
     )
     assert contains(seen[0], "Act on 2 marked nodes", "Reboot 2 nodes")
-    assert contains(seen[1], "Tried out up to", "tasks queued again", "Recorded as")
+    assert contains(seen[1], "Tried out up to", "tasks requeued", "Recorded as")
     assert seen[2] == "2 × rebootNode accepted. R saves it as a scenario; , then b branches from just before it."
     assert not app.session.marks
     by_hand = app.session.simulation.journal.by_hand()

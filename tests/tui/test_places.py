@@ -116,7 +116,7 @@ def test_two_branches_and_where_they_part(dashboard_at):
         lambda app: seen.append(text_of(app)),
     )
     assert contains(seen[0], "this moment beside the run left at 08:03:20", "They part at 08:03:20.", "Here:", "There:")
-    assert contains(seen[0], "tasks queued again")
+    assert contains(seen[0], "tasks requeued")
 
 
 def test_only_the_last_runs_are_kept(session_at):

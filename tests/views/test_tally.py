@@ -36,7 +36,7 @@ def test_what_a_whole_log_comes_to():
         "preparation runs": 3,
         "preparations failed": 1,
         "release runs": 1,
-        "nodes new": 2,
+        "nodes added": 2,
     }
     assert completed_ms == {"quality-control": 244_000, "align": 490_000}
 

@@ -186,7 +186,7 @@ def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
 
 
 def state_passes_ms(world: World, agenda: Agenda, node: int) -> int | None:
-    """Return when the node's present state passes by itself; None if somebody has to act."""
+    """Return when the node's present state passes by itself; None if a user has to act."""
     state = world.nodes.state[node]
     if state == _N.WAITING_FOR_START_TASK:
         task = world.nodes[node].start_task

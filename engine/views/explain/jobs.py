@@ -114,7 +114,7 @@ def _pool(world: World, job: Job) -> Check:
 
 
 def _obstacles(world: World, job: Job) -> list[Check]:
-    """Return the checks of what can keep the tasks active for ever (JOB-8)."""
+    """Return the checks of what can keep the tasks active forever (JOB-8)."""
     checks = []
     book = world.dependencies.get(job.row)
     if book is not None and book.waiting_count:

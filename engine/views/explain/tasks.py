@@ -83,7 +83,7 @@ class _Waiting:
         )
 
     def _nothing(self, checks: tuple[Check, ...]) -> str:
-        """Return the rule by which it waits until somebody acts; empty where that is not certain."""
+        """Return the rule by which it waits until a user acts; empty where that is not certain."""
         deciding = next((check for check in checks if not check.ok), None)
         if deciding is None or (deciding.label == "job state" and self.job.state is not JobState.DISABLED):
             return ""

@@ -129,10 +129,10 @@ class Lane:
             self._change(meaning, row)
         if meaning.has_failed:
             self._add(Stretch(when_ms, Activity.FAILED, self._state))
-        doing = self._doing()
+        activity = self._activity()
         last = self.stretches[-1] if self.stretches else _NOWHERE
-        if doing is not last.activity or self._state is not last.state:
-            self._add(Stretch(when_ms, doing, self._state))
+        if activity is not last.activity or self._state is not last.state:
+            self._add(Stretch(when_ms, activity, self._state))
 
     def _change(self, meaning: Meaning, row: int) -> None:
         match meaning.step:
@@ -163,7 +163,7 @@ class Lane:
         if state is NodeState.REIMAGING:
             self._ineligible_for.clear()
 
-    def _doing(self) -> Activity:
+    def _activity(self) -> Activity:
         if self._state is None:
             return Activity.ABSENT
         if self._state not in READY:
@@ -176,7 +176,7 @@ class Lane:
             return Activity.RELEASING
         return Activity.INELIGIBLE if self._ineligible_for else Activity.IDLE
 
-    # -- looked at -----------------------------------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------------------------------
 
     def at(self, when_ms: int) -> Stretch:
         """Return the activity of the node at a moment."""

@@ -201,7 +201,7 @@ class Lanes:
             entries = self._hooks[row, node] = array("I")
         entries.append(number)
 
-    # -- looked at -----------------------------------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------------------------------
 
     def lane(self, node: int) -> Lane:
         """Return one node's lane, as far as ``update`` allows it to be read: see ``unread_from_ms``."""

@@ -114,7 +114,7 @@ class LaneTotals:
         if not jobs:
             self.of_pool(self._pools[node])[2].add(when_ms, -1)
 
-    # -- told ----------------------------------------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------------------------------
 
     def first_work_ms(self, node: int) -> int | None:
         """Return the start of the first task on a node; None while there was none."""

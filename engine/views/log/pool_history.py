@@ -33,7 +33,7 @@ class PoolSample(NamedTuple):
 
 
 class PoolHistory:
-    """Samples of one pool at equal distances from the start on, as many as can be told apart in a drawing."""
+    """Samples of one pool at equal distances from the start on, as many as a drawing can show."""
 
     def __init__(self, simulation: Simulation, pool_id: str) -> None:
         """Begin with nothing read; ``samples`` reads."""

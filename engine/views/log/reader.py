@@ -36,7 +36,7 @@ class Cuts:
 
 
 class LogReader:
-    """The entries that a function finds. Each entry of the log is looked at once, whatever moment is shown."""
+    """The entries that a function finds. Each entry of the log is read once, even if time goes back."""
 
     def __init__(self, simulation: Simulation, find: Callable[[EventLog, int], Iterable[int]]) -> None:
         """Begin with nothing read.
@@ -93,7 +93,7 @@ class LogReader:
 
 
 def about(column: Literal["row_a", "row_b"], row: int) -> Callable[[EventLog, int], Iterable[int]]:
-    """Find the entries that have this row number in one of the two columns, whatever their subject is."""
+    """Find the entries that have this row number in one of the two columns, of any subject."""
 
     def find(log: EventLog, start: int) -> Iterator[int]:
         return numbers_of(getattr(log, column), row, start)

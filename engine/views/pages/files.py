@@ -153,7 +153,7 @@ class FilePage:
             found += [] if retention is None else [retention]
         return found
 
-    # -- looking -------------------------------------------------------------------------------------------------
+    # -- updating ------------------------------------------------------------------------------------------------
 
     def _settle(self) -> None:
         """Find out which directories are deleted, and until when that holds if nothing happens."""

@@ -128,7 +128,7 @@ class TaskPage:
         return max(map(self._simulation.world.tasks.ended.__getitem__, self._running.newest_first), default=None)
 
     def failed(self) -> Sequence[int]:
-        """Return the completed tasks that have failed, as they were added; looks only at what is new."""
+        """Return the completed tasks that have failed, as they were added; each call reads only what is new."""
         job = self._simulation.world.jobs.find(self.job_id)
         if job is None or not job.failed:
             return ()
@@ -187,7 +187,7 @@ class TaskPage:
         return self._simulation.world.tasks.task_id(task)
 
     def ids_of(self, tasks: Sequence[int]) -> list[str]:
-        """Return the ids of many tasks; those that were added together are looked up together."""
+        """Return the ids of many tasks; those of one block are found together."""
         table = self._simulation.world.tasks
         if not tasks:
             return []

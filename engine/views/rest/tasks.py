@@ -192,7 +192,7 @@ class _Block:
     """Parts that the tasks of a block share: their creation, and most of their settings.
 
     The tasks of a sweep often differ only in id and command line. Each parameter differs between the first task and the
-    last, so whatever is equal in these two is equal in all.
+    last, so a property that is equal in these two is equal in all.
     """
 
     def __init__(self, world: World, block: TaskBlock) -> None:
