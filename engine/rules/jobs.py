@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.specs.job import JobSpec, PoolInfo
     from engine.world.facts import (
         OccurrenceDue,
-        ReleaseEnded,
+        ReleasesEnded,
         ScheduledJobDeleted,
         ScheduledJobTerminated,
         TaskCompleted,
@@ -270,12 +270,9 @@ def _end_tasks(world: World, job: Job) -> None:
     world.emit(JobEnding(job.row))
 
 
-def release_ended(world: World, ended: ReleaseEnded) -> None:
-    """Wait for one release instance less; the job may end with the last (REL-6)."""
-    job = world.jobs.edit(ended.job)
-    job.close_release()
-    if not job.releases_open or job.forced:
-        _end_transition(world, job)
+def releases_ended(world: World, ended: ReleasesEnded) -> None:
+    """Complete or remove a job that waits for no release any more (REL-6)."""
+    _end_transition(world, world.jobs.rows[ended.job])
 
 
 def _end_transition(world: World, job: Job) -> None:

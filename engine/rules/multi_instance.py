@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engine.executors.protocol import Launch
     from engine.state.gangs import Gang
     from engine.state.task_records import TaskProfile
-    from engine.world.facts import GangAssigned, NodePrepared, PrimaryEnded, TaskLimitChanged
+    from engine.world.facts import GangAssigned, GangNodePrepared, PrimaryEnded, TaskLimitChanged
     from engine.world.world import World
 
 _WITH_PRIMARY = ended("the primary has ended")
@@ -48,16 +48,13 @@ def assigned(world: World, gang: GangAssigned) -> None:
     world.gangs.prepare(world.now_ms, task, nodes, world.tasks.extra(task).attempts + 1)
 
 
-def node_prepared(world: World, prepared: NodePrepared) -> None:
+def node_prepared(world: World, prepared: GangNodePrepared) -> None:
     """Start a task that waited for the preparation of this node if that was the last one of its nodes (PREP-7)."""
-    instances = world.instances
-    for task in world.preparing_tasks(prepared.job, prepared.node):
-        profile = world.tasks.profile_of(task)
-        nodes = world.nodes_of(task)
-        if profile.instances and all(
-            instances.flags[instances.row(prepared.job, node)] & PrepFlag.VALID for node in nodes
-        ):
-            _start(world, task, nodes, profile, rule="PREP-7")
+    task, nodes = prepared.task, world.nodes_of(prepared.task)
+    profile = world.tasks.profile_of(task)
+    flags, row_on = world.instances.flags, world.instances.row
+    if all(flags[row_on(profile.job, node)] & PrepFlag.VALID for node in nodes):
+        _start(world, task, nodes, profile, rule="PREP-7")
 
 
 def _start(world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile, rule: str) -> None:
@@ -70,7 +67,7 @@ def _start(world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile
     for node in nodes:
         world.nodes.start_task(task, node)
         if world.jobs[profile.job].has_release:
-            world.instances.remember_run(profile.job, node)
+            world.instances.remember_run(world.instances.row(profile.job, node))
     world.gangs.start(now_ms, task, nodes, attempt, returns_ms)
     _go_on(world, task, profile, NEVER_MS)
 

@@ -37,9 +37,8 @@ _BY_JOB = ended("the job was ended")
 
 def task_assigned(world: World, assigned: TaskAssigned) -> None:
     """Prepare the node for a task of a job with preparation, not before the task is assigned (PREP-3, SCHED-14)."""
-    job = world.jobs.rows[assigned.job]
-    if job.has_prep:
-        _prepare(world, job, world.instances.need(job.row, assigned.node))
+    if assigned.instance >= 0:
+        _prepare(world, world.jobs.rows[assigned.job], assigned.instance)
 
 
 def gang_assigned(world: World, assigned: GangAssigned) -> None:
@@ -100,7 +99,7 @@ def _succeeded(world: World, job: Job, node: int, row: int) -> None:
     """Complete a preparation that exited 0: every task that waits for it on this node may start (PREP-7)."""
     world.instances.prep_complete(world.now_ms, row, ENDED_WELL, rule="PREP-5", flags=PrepFlag.VALID)
     job.set_prepared(world.position_bit(job, node))
-    world.emit(NodePrepared(job.row, node))
+    world.emit(NodePrepared(job.row, node, row))
 
 
 def _failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: str) -> None:

@@ -46,7 +46,8 @@ Reaction = tuple[Callable[["World", Any], None], str]
 REACTIONS: dict[type[Fact], tuple[Reaction, ...]] = {
     facts.TaskAssigned: ((preparation.task_assigned, "PREP-3"), (attempts.task_assigned, "SCHED-7")),
     facts.GangAssigned: ((preparation.gang_assigned, "PREP-3"), (multi_instance.assigned, "MI-3")),
-    facts.NodePrepared: ((attempts.node_prepared, "PREP-7"), (multi_instance.node_prepared, "PREP-7")),
+    facts.NodePrepared: ((attempts.node_prepared, "PREP-7"),),
+    facts.GangNodePrepared: ((multi_instance.node_prepared, "PREP-7"),),
     facts.PreparationFailed: ((interruptions.preparation_failed, "PREP-8"),),
     facts.TaskLimitChanged: ((attempts.limit_changed, "TASK-12"), (multi_instance.limit_changed, "TASK-12")),
     facts.GangAttemptEnded: ((attempts.gang_attempt_ended, "MI-6"),),
@@ -68,7 +69,7 @@ REACTIONS: dict[type[Fact], tuple[Reaction, ...]] = {
         (preparation.job_ending, "PREP-23"),
         (release.job_ending, "REL-2"),
     ),
-    facts.ReleaseEnded: ((jobs.release_ended, "REL-6"),),
+    facts.ReleasesEnded: ((jobs.releases_ended, "REL-6"),),
     facts.InstanceInterrupted: (
         (preparation.instance_interrupted, "PREP-15"),
         (release.instance_interrupted, "REL-10"),

@@ -18,7 +18,7 @@ from engine.executors.protocol import TIME_LIMIT
 from engine.rules.processes import disk_space, hooks
 from engine.state.disks import Disk
 from engine.state.instances import ABSENT, Ending, PrepFlag
-from engine.world.facts import NodeDrained, ReleaseEnded
+from engine.world.facts import NodeDrained, ReleasesEnded
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -132,7 +132,7 @@ def _complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> No
     world.instances.release_complete(world.now_ms, row, ending, rule)
     if job.state is None and world.jobs.find(job.id) is None:
         world.disks.delete_everywhere(job_directory(job.id))
-    world.emit(ReleaseEnded(job.row))
+    _close(world, job.row)
 
 
 # -- what happens to the node ----------------------------------------------------------------------------------------
@@ -206,4 +206,12 @@ def _give_up(world: World, row: int) -> None:
     instances = world.instances
     if instances.flags[row] & PrepFlag.RELEASE_OWED:
         instances.clear_flags(row, PrepFlag.RELEASE_OWED)
-        world.emit(ReleaseEnded(instances.job[row]))
+        _close(world, instances.job[row])
+
+
+def _close(world: World, job_row: int) -> None:
+    """Let the job wait for one release less; it may end with the last, or if it does not wait (REL-6, JOB-18)."""
+    job = world.jobs.edit(job_row)
+    job.close_release()
+    if not job.releases_open or job.forced:
+        world.emit(ReleasesEnded(job_row))

@@ -182,7 +182,8 @@ def _take_first_with_room(world: World, pool: Pool, job: Job) -> tuple[int, Sequ
 
 def assign(world: World, job: Job, task: int, node: int) -> None:
     """Assign a task to a node whose slots it has taken; the node is running from then on (NODE-9)."""
-    world.emit(TaskAssigned(job.row, task, node))
+    instance = world.instances.need(job.row, node) if job.has_prep else -1
+    world.emit(TaskAssigned(job.row, task, node, instance))
     nodes = world.nodes
     if nodes.state[node] == _IDLE:
         nodes.set_state(world.now_ms, node, _RUNNING)

@@ -161,10 +161,9 @@ class InstanceTable(PagedColumns[Ending]):
         self.flags[row] &= ~flags
         self.touch(row, _FLAGS)
 
-    def remember_run(self, job: int, node: int) -> None:
+    def remember_run(self, row: int) -> None:
         """Remember that a task of the job has run on the node: half of what release asks (REL-3)."""
-        row = self.row(job, node)
-        if row >= 0 and not self.flags[row] & PrepFlag.RAN:
+        if not self.flags[row] & PrepFlag.RAN:
             self.set_flags(row, PrepFlag.RAN)
 
     # -- preparation ---------------------------------------------------------------------------------------------

@@ -421,7 +421,7 @@ class NodeTable(PagedColumns[None]):
 
     def start_task(self, task: int, node: int) -> None:
         """Note that the task runs on the node, and prepares there no more."""
-        if self.preparing:
+        if node in self.preparing:
             self.stop_preparing(task, node)
         self.running[node].add(task)
 

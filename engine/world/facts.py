@@ -30,6 +30,7 @@ class TaskAssigned(NamedTuple):
     job: int
     task: int
     node: int
+    instance: int  # of the job on the node, -1 if the job has no preparation
 
 
 class GangAssigned(NamedTuple):
@@ -45,6 +46,13 @@ class NodePrepared(NamedTuple):
 
     job: int
     node: int
+    instance: int
+
+
+class GangNodePrepared(NamedTuple):
+    """One of the nodes on which a multi-instance task waits for the job's preparation is prepared."""
+
+    task: int
 
 
 class PreparationFailed(NamedTuple):
@@ -161,8 +169,8 @@ class JobEnding(NamedTuple):
     job: int
 
 
-class ReleaseEnded(NamedTuple):
-    """One of the release instances that the job waits for has ended, or will not run."""
+class ReleasesEnded(NamedTuple):
+    """No release instance that the job waits for is left."""
 
     job: int
 
@@ -365,6 +373,7 @@ Fact = (
     | ContactWaitEnded
     | GangAssigned
     | GangAttemptEnded
+    | GangNodePrepared
     | InstanceInterrupted
     | JobAdded
     | JobBegun
@@ -394,7 +403,7 @@ Fact = (
     | PoolSteady
     | PreparationFailed
     | PrimaryEnded
-    | ReleaseEnded
+    | ReleasesEnded
     | ScheduledJobDeleted
     | ScheduledJobTerminated
     | SchedulingDisabled

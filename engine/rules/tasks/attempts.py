@@ -16,7 +16,14 @@ from engine.state.columns import PAGE_BITS
 from engine.state.instances import PrepFlag
 from engine.state.task_records import TaskExtra, TaskProfile
 from engine.state.tasks import NEVER_MS, PREPARING, RUNNING, TIME_LIMIT_CODE
-from engine.world.facts import PrimaryEnded, TaskCompleted, TaskLeftNode, TaskLimitChanged, TaskStopped
+from engine.world.facts import (
+    GangNodePrepared,
+    PrimaryEnded,
+    TaskCompleted,
+    TaskLeftNode,
+    TaskLimitChanged,
+    TaskStopped,
+)
 
 if TYPE_CHECKING:
     from engine.world.facts import GangAttemptEnded, NodePrepared, TaskAssigned
@@ -34,12 +41,11 @@ def task_assigned(world: World, assigned: TaskAssigned) -> None:
 
     It need not wait for a preparation without waitForSuccess (PREP-13). Either way it holds its slots (PREP-21).
     """
-    job_row, task, node = assigned
-    job = world.jobs.rows[job_row]
-    if not job.has_prep or world.instances.flags[world.instances.row(job_row, node)] & PrepFlag.VALID:
-        _start(world, task, node, world.tasks.profile_of(task), "SCHED-7")
-    elif not job.waits_for_prep:
-        _start(world, task, node, world.tasks.profile_of(task), "PREP-13")
+    job, task, node, instance = assigned
+    if instance < 0 or world.instances.flags[instance] & PrepFlag.VALID:
+        _start(world, task, node, instance, "SCHED-7")
+    elif not world.jobs.rows[job].waits_for_prep:
+        _start(world, task, node, instance, "PREP-13")
     else:
         world.nodes.prepare_task(task, node)
         world.tasks.prepare(world.now_ms, task, node)
@@ -48,14 +54,16 @@ def task_assigned(world: World, assigned: TaskAssigned) -> None:
 def node_prepared(world: World, prepared: NodePrepared) -> None:
     """Start every task of the job that waited for its preparation on this node, in creation order (PREP-7)."""
     for task in world.preparing_tasks(prepared.job, prepared.node):
-        profile = world.tasks.profile_of(task)
-        if not profile.instances:
-            _start(world, task, prepared.node, profile, "PREP-7")
+        if world.tasks.profile_of(task).instances:
+            world.emit(GangNodePrepared(task))
+        else:
+            _start(world, task, prepared.node, prepared.instance, "PREP-7")
 
 
-def _start(world: World, task: int, node: int, profile: TaskProfile, rule: str) -> None:
+def _start(world: World, task: int, node: int, instance: int, rule: str) -> None:
     """Start the task's process and enter when it will end, which is known now."""
     tasks = world.tasks
+    profile = tasks.profiles[tasks.profile[task]]
     now_ms = world.calendar.now_ms
     if profile.process is not None:
         first = tasks.started[task] == NEVER_MS
@@ -70,8 +78,8 @@ def _start(world: World, task: int, node: int, profile: TaskProfile, rule: str) 
     pools = world.pools.rows
     pools[world.nodes.records.rows[node].pool].run_on(now_ms, profile.required_slots)
     world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
-    if world.jobs.rows[profile.job].has_release:
-        world.instances.remember_run(profile.job, node)
+    if instance >= 0 and world.jobs.rows[profile.job].has_release:
+        world.instances.remember_run(instance)
 
 
 def limit_changed(world: World, changed: TaskLimitChanged) -> None:
