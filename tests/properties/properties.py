@@ -16,11 +16,10 @@ from engine.rules.tasks import attempts
 from engine.run import checkpoints
 from engine.run.journal import Origin
 from engine.state.tasks import ACTIVE, PREPARING
-from engine.views.explain.approximate_counts import why_counts
 from engine.views.explain.autoscale import why_targets
 from engine.views.explain.expected import expected
 from engine.views.explain.job_schedules import why_schedule
-from engine.views.explain.jobs import why_job
+from engine.views.explain.jobs import why_counts, why_job
 from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
 from engine.views.explain.preparation import why_preparation

@@ -8,7 +8,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.base.errors import BrokenInvariant
-from engine.views.results.recording import recorded
+from engine.views.results.document import recorded
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.actions.consequences import by_the_rules

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from textual import events
 
 from engine import Simulation, load_scenario
-from engine.views.results.recording import recorded
+from engine.views.results.document import recorded
 from tests.tui.conftest import simulation_at
 from tests.tui.test_keys import arrived
 from tui.app.dashboard import Dashboard

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.views.results.recording import given_by_hand, recorded
+from engine.views.results.document import given_by_hand, recorded
 from tui.saving.targets import FileLines, TargetError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Reasons why a job has not ended, is still terminating, or has ended."""
+"""Reasons why a job has not ended, is still terminating, or has ended, and why its task counts are approximate."""
 
 from __future__ import annotations
 
@@ -250,3 +250,20 @@ def _completed(world: World, job: Job) -> Explanation:
         _, code, message = job.scheduling_error
         notes.append(Note(f"{code}: {message}", "JOB-20"))
     return Explanation(world.scenario.start, f"Why has job {job.id} ended?", checks, notes=tuple(notes))
+
+
+def why_counts(world: World, job: Job, following: Next | None) -> Explanation | None:
+    """Explain which tasks are counted as something else; return None while none is."""
+    preparing, running = job.counts[PREPARING], job.counts[RUNNING]
+    if not preparing:
+        return None
+    return Explanation(
+        world.scenario.start,
+        f"Why do the approximate task counts of job {job.id} differ from the exact ones?",
+        (
+            Check("running, approximate", False, f"{running + preparing:,}", "TASK-16"),
+            Check("running, exact", True, f"{running:,}, and {preparing:,} preparing", "TASK-16"),
+        ),
+        next_change=following,
+        notes=(Note(f"The service counts {some(preparing, 'preparing task')} as running.", "TASK-16"),),
+    )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.views.explain.approximate_counts import why_counts
 from engine.views.explain.attempts import why_again, why_there
 from engine.views.explain.autoscale import why_targets
 from engine.views.explain.job_schedules import why_schedule
-from engine.views.explain.jobs import why_job
+from engine.views.explain.jobs import why_counts, why_job
 from engine.views.explain.nodes import why_node
 from engine.views.explain.pools import why_pool
 from engine.views.explain.preparation import why_preparation

@@ -1,13 +1,14 @@
-"""The state of a run as JSON: one object that holds the service's own bodies."""
+"""The files that a run leaves: its state as JSON, made of REST bodies, and its scenario with what was done by hand."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from engine.base.units import SECOND_MS
 from engine.run.observe import cost_usd, makespan_ms
+from engine.scenario.record import Given, dump, timeline_line
 from engine.views.log.node_history import recent_tasks
 from engine.views.log.transitions import TaskTransitions
 from engine.views.rest.account import account_body
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine.run.simulation import Simulation
+    from engine.specs.commands import Command
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
@@ -142,3 +144,23 @@ def summary(sim: Simulation) -> dict[str, object]:
         "releaseTasks": asdict(releases),
         "events": sim.log.count,
     }
+
+
+# -- the scenario of a run ---------------------------------------------------------------------------------------------
+
+
+def script_line(at_ms: int, command: Command) -> str:
+    """Return the line of a scenario's timeline that gives a command at a moment, in ms since the start."""
+    return timeline_line(at_ms, command.NAME, command.wire())
+
+
+def given_by_hand(sim: Simulation) -> list[tuple[int, Command]]:
+    """List the commands given by hand, each with the moment at which it takes effect, in ms since the start."""
+    return [(one.when_ms, one.command) for one in sim.journal.by_hand()]
+
+
+def recorded(sim: Simulation) -> str:
+    """Return the YAML of the scenario with every command given by hand in its timeline. It replays to the same log."""
+    codes = {id(refusal.command): refusal.error.code for refusal in sim.refusals}
+    given = [Given(one.when_ms, one.command, codes.get(id(one.command))) for one in sim.journal.by_hand()]
+    return dump(replace(sim.scenario, seed=sim.seed), given)

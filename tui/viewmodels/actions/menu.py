@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.specs.commands import COMMANDS
-from engine.views.results.recording import script_line
+from engine.views.results.document import script_line
 from tui.viewmodels.actions.action import Better, Body, Choice, Verb
 from tui.viewmodels.actions.cases import VERBS, Case, case_of
 
