@@ -33,8 +33,8 @@ def tried(session, act):
 def test_actions_say_what_follows_and_how_it_is_recorded(session_at):
     session = session_at(LATER_S)
     reboot, reimage = actions_for(session, [NODES[1]])[:2]
-    assert any("stays barred from risk" in effect for effect in reboot.effects)
-    assert any("the bar from risk is cleared" in effect for effect in reimage.effects)
+    assert any("stays ineligible for risk" in effect for effect in reboot.effects)
+    assert any("eligible again for risk" in effect for effect in reimage.effects)
     requeue, terminate = reboot.choices[:2]
     script = script_of(reboot.commands(requeue), 330_000)
     assert script == ["- {at: PT5M30.001S, rebootNode: {poolId: shared, node: 1, nodeRebootOption: requeue}}"]
@@ -53,9 +53,9 @@ def test_what_the_service_would_refuse_has_no_consequences(session_at):
     session = session_at(LATER_S)
     refused, possible = action(session, "enableNodeScheduling", NODES[0]), action(session, "rebootNode", NODES[0])
     said = [[plain(each) for each in by_the_rules(session, act, 80)] for act in (refused, possible)]
-    assert said[0][-1] == "Not now: it is enabled already. The service would refuse it."
-    assert "What would happen" not in said[0]
-    assert "What would happen" in said[1]
+    assert said[0][-1] == "Not now: it is already enabled. The service would refuse it."
+    assert "Effects" not in said[0]
+    assert "Effects" in said[1]
 
 
 def test_the_verbs_of_each_kind(session_at):
@@ -92,7 +92,7 @@ def test_what_is_typed_must_fit(session_at):
     priority = action(session_at(LATER_S), "updateJob", RISK)
     assert priority.defaults == {"priority": "0"}
     assert priority.commands(answers={"priority": "-5"})[0].priority == -5
-    with pytest.raises(ValueError, match="Priority: 'high' is no whole number"):
+    with pytest.raises(ValueError, match="Priority: 'high' must be a whole number"):
         priority.commands(answers={"priority": "high"})
 
 
@@ -101,12 +101,12 @@ def test_users_are_named_by_hand(session_at):
     add = action(session, "createNodeUser", NODES[0])
     (command,) = add.commands(answers={**add.defaults, "name": "ada", "isAdmin": "no"})
     assert (command.name, command.is_admin) == ("ada", False)
-    with pytest.raises(ValueError, match="Administrator: 'maybe' is neither yes nor no"):
+    with pytest.raises(ValueError, match="Administrator: 'maybe' must be yes or no"):
         add.commands(answers={**add.defaults, "isAdmin": "maybe"})
     session.simulation.submit(command)
     session.noted()
     delete = action(session, "deleteNodeUser", *NODES[:2])
-    assert delete.title == "Delete a user from n0"
+    assert delete.title == "Delete a user account from n0"
     assert delete.defaults == {"name": "ada"}
 
 
@@ -122,9 +122,9 @@ def test_another_verb_may_fit_better(session_at):
 def test_what_a_reboot_touches_now_is_added_up(session_at):
     session = session_at(LATER_S)
     assert dict(action(session, "rebootNode", *NODES[:2]).counts) == {
-        "tasks touched": 2,
+        "tasks affected": 2,
         "preparation runs again": 1,
-        "stays barred from a job": 1,
+        "stays ineligible for a job": 1,
     }
 
 
@@ -133,7 +133,9 @@ def test_a_shrinking_pool_names_the_nodes_that_go(session_at):
     resize = action(session, "resizePool", ItemRef("pool", "shared"))
     trial = Trials(session).of(resize.commands(answers={**resize.defaults, "targetDedicatedNodes": "3"}))
     assert len(trial.leaving) == 2
-    assert contains([plain(each) for each in trial_lines(session, trial, 80)], f"that go: {', '.join(trial.leaving)}")
+    assert contains(
+        [plain(each) for each in trial_lines(session, trial, 80)], f"that leave: {', '.join(trial.leaving)}"
+    )
 
 
 def test_a_verb_on_several_nodes_is_a_command_for_each(session_at):
@@ -154,7 +156,7 @@ def test_nodes_leave_the_pool_together(session_at):
 
 def test_a_verb_that_no_subject_is_in_a_state_for_says_why(session_at):
     session = session_at(LATER_S)
-    assert action(session, "enableNodeScheduling", *NODES[:2]).unavailable == "it is enabled already"
+    assert action(session, "enableNodeScheduling", *NODES[:2]).unavailable == "it is already enabled"
     session.simulation.submit(action(session, "disableNodeScheduling", NODES[0]).commands()[0])
     session.noted()
     assert action(session, "enableNodeScheduling", *NODES[:2]).unavailable == ""
@@ -177,7 +179,7 @@ def test_a_trial_shows_what_differs_and_leaves_no_trace(session_at):
 def test_a_trial_says_when_a_job_ends_instead(session_at):
     session = session_at(LATER_S)
     lines = [plain(each) for each in trial_lines(session, tried(session, action(session, "terminateJob", RISK)), 80)]
-    assert any("risk completed" in each and "08:05:51   without it 08:07:58" in each for each in lines)
+    assert any("risk completed" in each and "08:05:51   otherwise 08:07:58" in each for each in lines)
 
 
 def test_a_trial_tells_refusals_with_code_and_reason(session_at):
@@ -195,7 +197,7 @@ def test_nothing_different_is_said_too(session_at):
     session = session_at(LATER_S)
     priority = action(session, "updateJob", RISK)
     trial = Trials(session).of(priority.commands(answers={"priority": "10"}))
-    assert [plain(each) for each in trial_lines(session, trial, 80)] == ["  nothing is different"]
+    assert [plain(each) for each in trial_lines(session, trial, 80)] == ["  no difference"]
 
 
 def test_equal_refusals_are_told_once_with_a_count(session_at):
@@ -230,7 +232,7 @@ def test_a_mistake_of_the_engine_in_a_trial_is_told_and_leaves_the_run_as_it_was
         trial = tried(session, reboot)
     assert trial.mistake.text == "BrokenInvariant: two and two are five"
     lines = [plain(each) for each in trial_lines(session, trial, 120)]
-    assert lines[0].startswith("✗ batchdeck makes a mistake at 08:05:15: BrokenInvariant")
+    assert lines[0].startswith("✗ internal error at 08:05:15: BrokenInvariant")
     assert (session.now_ms, len(session.simulation.log)) == (LATER_S * 1000, before)
     assert tried(session, reboot).mistake is None
 
@@ -296,8 +298,8 @@ def test_the_verb_that_fits_better_has_a_button(dashboard_at):
         "enter",
         lambda app: seen.append(text_of(app)),
     )
-    assert contains(seen[0], "Better: preparation failed for good", "›[ Reimage instead ]")
-    assert contains(seen[1], "Reimage n1", "the bar from risk is cleared")
+    assert contains(seen[0], "Better: preparation failed", "›[ Reimage instead ]")
+    assert contains(seen[1], "Reimage n1", "eligible again for risk")
 
 
 def test_in_the_past_the_sheet_explains_and_b_branches(dashboard_at):
@@ -311,7 +313,7 @@ def test_in_the_past_the_sheet_explains_and_b_branches(dashboard_at):
         lambda app: seen.extend((text_of(app), app.session.is_past)),
         *("enter", "enter"),
     )
-    assert contains(seen[0], "This is the past: press b to branch here", "What would happen")
+    assert contains(seen[0], "This is the past. Press b to branch here first.", "Effects")
     assert seen[1] == 2
     assert not contains(seen[2], "This is the past")
     assert seen[3] is False
@@ -347,7 +349,7 @@ def test_marked_rows_are_acted_on_together_and_the_answer_counts(dashboard_at):
         lambda app: seen.extend(note.message for note in app._notifications),
     )
     assert contains(seen[0], "Act on 2 marked nodes", "Reboot 2 nodes")
-    assert contains(seen[1], "Tried out up to", "tasks requeued", "Recorded as")
+    assert contains(seen[1], "Simulated until", "tasks requeued", "Recorded as")
     assert seen[2] == "2 × rebootNode accepted. R saves it as a scenario; , then b branches from just before it."
     assert not app.session.marks
     by_hand = app.session.simulation.journal.by_hand()

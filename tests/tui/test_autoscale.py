@@ -69,8 +69,8 @@ def test_the_page_tells_formula_schedule_evaluation_samples_and_history(session_
         "every 00:30:00, next at 10:30:00, in 00:20:00",
         "  2 day = time().weekday >= 1",
         "Last evaluation, 10:00:00",
-        "dedicated nodes   5 → 5",
-        "nodes leave with  taskcompletion",
+        "dedicated nodes  5 → 5",
+        "deallocation  taskcompletion",
         "waiting  16",
         "Newest samples, 1,220 of each",
         "09:30:00  2 → 5                day 1, office 2, sampled 100, waiting 20",
@@ -94,7 +94,7 @@ def test_no_line_is_wider_than_the_page(session_at, name, seconds, cells):
 def test_a_pool_without_autoscale_says_so_and_how_to_switch_it_on(session_at):
     page = texts(autoscale_lines(session_at(330), "shared", 100))
     assert page[0] == "Autoscale is off."
-    assert "e writes a formula" in page[-1]
+    assert "e opens the formula editor" in page[-1]
     assert autoscale_lines(session_at(330), "nowhere", 100)
 
 
@@ -115,7 +115,7 @@ def test_what_can_be_done_to_a_pool_that_scales_itself(session_at):
     often = actions["enablePoolAutoScale"]
     name = "autoScaleEvaluationInterval"
     assert often.commands(answers={name: "30"})[0].auto_scale_evaluation_interval == 30 * 60_000
-    with pytest.raises(ValueError, match="Minutes: 'soon' is no whole number"):
+    with pytest.raises(ValueError, match="Minutes: 'soon' must be a whole number"):
         often.commands(answers={name: "soon"})
     assert "disablePoolAutoScale" in actions
     plain_pool = {action.command: action for action in actions_for(session_at(330), [ItemRef("pool", "shared")])}
@@ -135,7 +135,7 @@ def test_as_87_the_editor_opens_from_the_action_sheet_and_asks_the_service(dashb
         lambda app: seen.append([note.message for note in app._notifications]),
     )
     assert contains(seen[0], "Formula of elastic")
-    assert seen[1][0].startswith("evaluatePoolAutoScale accepted, nothing changes. tried out: ")
+    assert seen[1][0].startswith("evaluatePoolAutoScale accepted, nothing changes. trial: ")
     log = app.session.events
     assert log.row(log.count - 1).event == "AutoScaleEvaluated"
     assert log.row(log.count - 1).fields["trial"] is True
@@ -147,19 +147,19 @@ def test_as_87_the_editor_opens_from_the_action_sheet_and_asks_the_service(dashb
 def test_a_trial_says_what_would_follow(session_at):
     trial, text = said(session_at(GROWN_S, NEVER), "n = 3; $TargetDedicatedNodes = n;")
     assert (trial.is_taken, trial.fault) == (True, None)
-    assert "dedicated nodes   1 → 3" in text
-    assert "a resize would begin (AS-80)" in text
+    assert "dedicated nodes  1 → 3" in text
+    assert "a resize would start (AS-80)" in text
     _, text = said(session_at(GROWN_S, NEVER), "x = 1")
-    assert "no resize would begin (AS-80)" in text
+    assert "no resize (AS-80)" in text
 
 
 @pytest.mark.parametrize(
     ("formula", "is_taken", "place", "words"),
     [
-        ("x = 1 +", False, (1, 8), "The service refuses it: AutoScalingFormulaSyntaxError"),
+        ("x = 1 +", False, (1, 8), "The service rejects it: AutoScalingFormulaSyntaxError"),
         ("", False, (1, 1), "has no statement"),
         ("x=1;" * 101, False, (1, 401), "AutoScalingFormulaTooLong"),
-        ("a = 1;\nb = nowhere", True, (2, 5), "It would fail: AutoScalingFormulaEvaluationError. The targets stay."),
+        ("a = 1;\nb = nowhere", True, (2, 5), "It would fail: AutoScalingFormulaEvaluationError. The targets remain."),
         ("x = $CPUPercent.GetSample(TimeInterval_Day)", True, (1, 26), "wanted 70%"),
     ],
 )
@@ -182,7 +182,7 @@ def test_a_pool_without_autoscale_can_be_tried_out_on_and_one_that_is_gone_canno
 def test_a_trial_says_when_the_service_would_refuse_any_formula(session_at):
     trial, text = said(session_at(5), FIRST_FORMULA, "shared")
     assert trial.is_taken is False
-    assert "The service would refuse it now: PoolBeingResized" in " ".join(text.split())
+    assert "The service would reject it now: PoolBeingResized" in " ".join(text.split())
     assert "dedicated nodes" in text
 
 
@@ -214,7 +214,7 @@ def test_the_editor_tries_out_what_is_typed_and_goes_to_the_error(dashboard_at):
     steps = ["S", "e", rewrite("x = 1;\ny = 2 +;"), lambda app: seen.append(text_of(app)), "ctrl+g", "ctrl+s"]
     app = dashboard_at(GROWN_S, NEVER)
     drive(app, *steps, lambda app: seen.append(app.screen.query_one("#formula").cursor_location))
-    assert contains(seen[0], "The service refuses it", "Line 2, Col 8: Unexpected ';'")
+    assert contains(seen[0], "The service rejects it", "Line 2, Col 8: Unexpected ';'")
     assert seen[1] == (1, 7)
     assert not app.session.simulation.journal.by_hand()
 
@@ -224,7 +224,7 @@ def test_what_is_applied_is_a_command_that_replays(dashboard_at, tmp_path, monke
     app, page = dashboard_at(GROWN_S, NEVER), []
     formula = "$TargetDedicatedNodes = 2;"
     drive(app, "S", "e", rewrite(formula), "ctrl+s", lambda app: page.extend(text_of(app)), "escape", "R", "enter")
-    assert contains(page, formula, "dedicated nodes   1 → 2")
+    assert contains(page, formula, "dedicated nodes  1 → 2")
     by_hand = app.session.simulation
     by_hand.run_until(by_hand.end_ms)
     replayed = Simulation(load_scenario(str(tmp_path / f"{NEVER}-session.yaml")))

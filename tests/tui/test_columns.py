@@ -37,7 +37,7 @@ SHOWN = {
 }
 _FAILURE = ("Failure category", "Failure code", "Runs", "Node state", "Pool")
 MORE = {
-    PreparationModel: ("Last retry time", "Triggered by", "Barred", *_FAILURE),
+    PreparationModel: ("Last retry time", "Triggered by", "Ineligible", *_FAILURE),
     ReleaseModel: _FAILURE,
     NodesModel: (
         *("Total successful tasks", "State transition time", "Last boot time", "Allocation time", "Node size"),
@@ -155,7 +155,7 @@ def test_what_triggered_preparation_and_where_it_bars(session_at):
     model = PreparationModel(session_at(LATER_S))
     triggers = only(model, "Triggered by")
     assert all(each.startswith("deal-") for each in triggers)
-    assert only(model, "Barred")[0] == "until reimaged"
+    assert only(model, "Ineligible")[0] == "until reimaged"
     assert only(model, "Last retry time")[0].startswith("08:0")
     assert only(model, "Node state")[-1].startswith("left the pool at 08:03")
 
@@ -172,8 +172,8 @@ def test_the_details_of_a_preparation_have_effect_runs_and_files(session_at):
     assert [each for each in shown if each in ("Node", "Preparation task", "Release task", "Effect", "Runs")] == [
         *("Node", "Preparation task", "Release task", "Effect", "Runs")
     ]
-    assert "✗ barred from this job until reimaged (PREP-9)" in shown
-    assert any(each.endswith("went back to active (PREP-8)") for each in shown)
+    assert "✗ ineligible for this job until reimaged (PREP-9)" in shown
+    assert any(each.endswith("is active again (PREP-8)") for each in shown)
     at = shown.index("Runs")
     assert shown[at + 1].startswith("1 first, 08:0")
     assert shown[at + 2].startswith("2 retry, 08:0")
@@ -197,7 +197,7 @@ def test_the_footer_says_how_the_tasks_are_to_run(session_at):
 def test_a_preparation_leads_to_its_node_and_the_task_that_triggered_it(session_at):
     found = links_of_hook(session_at(LATER_S), 1)
     assert [link.letter for link in found[:3]] == ["n", "t", "p"]
-    assert found[1].text.endswith("which made it prepare")
+    assert found[1].text.endswith("which triggered it")
 
 
 # --- as the service answers
@@ -255,4 +255,4 @@ def test_a_list_says_how_it_is_sorted(session_at):
     session = session_at(0)
     assert plain(JobsModel(session).arrangement()).startswith("sorted by age, oldest first")
     assert plain(PoolsModel(session).arrangement()).startswith("sorted by age, oldest first")
-    assert plain(NodesModel(session).arrangement()).startswith("sorted by trouble first")
+    assert plain(NodesModel(session).arrangement()).startswith("sorted by failures first")

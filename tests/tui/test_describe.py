@@ -13,27 +13,26 @@ STILL = Transport(is_playing=False, speed=60, is_finished=False)
 def test_forty_nodes(session_at):
     said = describe(session_at(530, "forty-nodes"), STILL)
     assert said[:10] == [
-        "It is 2026-01-05 08:08:50, 00:08:50 after the start; time stands still.",
-        "Pool render is steady and has 40 nodes of 40 wanted: 3 idle, 35 running, 1 rebooting and 1 offline. "
+        "It is 2026-01-05 08:08:50, 00:08:50 after the start; paused.",
+        "Pool render is steady and has 40 nodes of 40 targeted: 3 idle, 35 running, 1 rebooting and 1 offline. "
         "140 of 160 task slots are in use.",
         "Job shot-0412 is active, with priority 100.",
         "Preparation: failed on 3 nodes, must run again on 1 node and prepared on 36 nodes.",
-        "1,800 tasks: 104 succeeded, 140 running and 1,556 waiting. "
-        "The one that waits first in line has waited 00:08:50.",
-        "Release: will run on 37 nodes and not asked for on 3 nodes.",
+        "1,800 tasks: 104 succeeded, 140 running and 1,556 waiting. The oldest wait is 00:08:50.",
+        "Release: will run on 37 nodes and not started on 3 nodes.",
         "Estimated: tasks done 09:02:04, job completed 09:02:09.",
         "2 things need attention.",
         "1: 2 nodes: preparation task exit code 1 n7 n31. Ineligible for this job until reimaged (PREP-9).",
         "2: 1 node: preparation task exit code 137 n23. Ineligible for this job until reimaged (PREP-9).",
     ]
-    assert said[10] == "The newest events, the last one first:"
+    assert said[10] == "Newest events first:"
     assert said[11] == "08:08:48 task frame-0244 active to running on n10."
     assert len(said) == 16
 
 
 def test_before_there_is_a_job_and_after_it_has_ended(session_at):
     session = session_at(0)
-    assert "Preparation: no node has been asked." in describe(session, STILL)
+    assert "Preparation: no node yet." in describe(session, STILL)
     ended = describe(session_at(100_000, "preparation-fails-on-one-node"), STILL._replace(is_finished=True))
     assert ended[0].endswith("; nothing more can happen.")
     assert "Job align is completed, AllTasksCompleted, with priority 0." in ended
@@ -42,11 +41,11 @@ def test_before_there_is_a_job_and_after_it_has_ended(session_at):
 
 def test_how_time_goes_by(session_at):
     session = session_at(330)
-    assert describe(session, STILL._replace(is_playing=True))[0].endswith("time goes by 60 times as fast as a clock.")
-    assert describe(session, STILL._replace(is_playing=True, speed=None))[0].endswith("goes by as fast as it can.")
+    assert describe(session, STILL._replace(is_playing=True))[0].endswith("running at 60 times real time.")
+    assert describe(session, STILL._replace(is_playing=True, speed=None))[0].endswith("running at maximum speed.")
     session.simulation.seek(100_000)
     session.noted()
-    assert describe(session, STILL)[0].endswith("this is the past, 00:03:50 before the newest moment.")
+    assert describe(session, STILL)[0].endswith("; 00:03:50 before the newest moment.")
 
 
 def test_the_palette_has_it_and_it_needs_no_colour_and_no_unicode(dashboard_at):

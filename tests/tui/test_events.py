@@ -100,7 +100,7 @@ def test_keys_fold_and_show_what_was_done(dashboard_at):
         seen.append(text_of(app))
 
     drive(app, *("3", "a", "enter", "enter", "X"), look, "X", "x", look)
-    assert contains(seen[0], "- {at: PT5M30.001S, rebo", "R saves it as a scenario", "Events 1")
+    assert contains(seen[0], "- {at: PT5M30.001S, rebo", "R saves them as a scenario", "Events 1")
     assert contains(seen[1], "folded", "creating × 6")
 
 

@@ -60,10 +60,10 @@ def put_cursor(model, path):
             {
                 "t1": (0, f"{JOB}/t1/stdout.txt"),
                 "t3": (0, f"{JOB}/t3/stdout.txt"),
-                "t4": "t4 has not started on any node: it has no files.",
+                "t4": "t4 has not started yet and has no files.",
             },
         ),
-        (JobsModel, {"risk": "f shows files on a node: put the cursor on a node or task."}),
+        (JobsModel, {"risk": "Put the cursor on a node or task to see its files."}),
     ],
 )
 def test_rows_lead_to_the_files_of_what_they_show(session_at, model_type, places):
@@ -200,22 +200,22 @@ def test_a_file_that_grows_is_read_to_its_end_and_one_that_vanishes_is_told_of(s
     assert said(model) == ["1 t1", "2 t2"]
     assert not later(model, 200)
     assert later(model, 500)
-    assert said(model)[0] == "shared/done.txt is not there at 08:08:20. It had 6 B."
+    assert said(model)[0] == "shared/done.txt does not exist at 08:08:20. It had 6 B."
     assert model.reads == ""
     assert model.tree.path == "shared"
     model.look()
     assert said(model)[0] == "shared/"
-    assert said(model)[-1].endswith("its release task must remove (FILE-8).")
+    assert said(model)[-1].endswith("must delete its files (FILE-8).")
     put_cursor(model, JOB)
     assert said(model)[1:] == [
         "6 entries, 271 B in all",
-        "The directory of a job. It goes when the job is deleted (JOB-16).",
+        "The directory of a job. It is deleted with the job (JOB-16).",
     ]
 
 
 def test_an_output_is_empty_until_the_process_ends(session_at):
     model = FilesModel(session_at(60, READ), FilesAt(0, PREPARED))
-    assert said(model) == ["It is empty so far: what a process says stands here when the process has ended."]
+    assert said(model) == ["It is empty: output is written when the process ends."]
     later(model, 100)
     assert model.text.total == 5
     put_cursor(model, f"{JOB}/jobpreparation/stderr.txt")
@@ -226,17 +226,17 @@ def test_what_is_gone_says_why_and_is_read_as_it_was(session_at):
     model = FilesModel(session_at(2000, READ), FilesAt(0, PREPARED))
     assert model.session.now_ms == 2_000_000
     assert (model.tree.path, model.text.total) == (PREPARED, 5)
-    assert plain(model.heading(100)).split("  ")[-1].strip() == "gone since 08:31:31: retention ended"
+    assert plain(model.heading(100)).split("  ")[-1].strip() == "deleted at 08:31:31: retention ended"
     assert plain(model.status(100)).startswith("as it was at 08:31:30 · 271 B")
     put_cursor(model, f"{JOB}/jobpreparation")
     assert said(model)[1:] == [
-        "It is gone. What was in it is shown as it was just before.",
+        "It was deleted. Its content is shown as it was before.",
         "Its retention time of 30 minutes ended at 08:31:31 (FILE-7).",
     ]
     put_cursor(model, f"{JOB}/jobpreparation/wd")
-    assert said(model)[1] == "It is gone. There was nothing in it."
+    assert said(model)[1] == "It was deleted. It was empty."
     put_cursor(model, f"{JOB}/t1")
-    assert said(model)[1] == "It is gone. Enter looks back at what was in it."
+    assert said(model)[1] == "It was deleted. Enter shows what was in it."
     assert model.would_recall
     model.recall()
     assert not model.would_recall
@@ -266,13 +266,13 @@ def test_what_was_remembered_is_forgotten_when_time_goes_back_before_its_end(ses
     assert model.refresh()
     assert model.tree.path == PREPARED
     assert model.tree.item.gone is None
-    assert plain(model.heading(100)).endswith("goes at 08:31:31")
+    assert plain(model.heading(100)).endswith("will be deleted at 08:31:31")
     assert model.text.total == 5
 
 
 def test_a_reimage_takes_everything_and_is_looked_back_behind(session_at):
     model = FilesModel(session_at(2410, READ), FilesAt(0, f"{JOB}/t3/stderr.txt"))
-    assert plain(model.heading(100)).endswith("gone since 08:40:00: node reimaged")
+    assert plain(model.heading(100)).endswith("deleted at 08:40:00: node reimaged")
     assert model.tree.path == f"{JOB}/t3/stderr.txt"
     assert said(model)[0] == "It was empty."
 
@@ -288,7 +288,7 @@ def test_a_node_that_has_left_keeps_no_files(session_at):
     model.tree.open("workitems")
     model.tree.open(JOB)
     put_cursor(model, f"{JOB}/jobpreparation")
-    assert "The node left the pool at 08:03:00, and its files with it (FILE-9)." in said(model)
+    assert "The node left the pool at 08:03:00 (FILE-9)." in said(model)
 
 
 def test_what_was_downloaded_has_a_size_and_no_text():
@@ -297,7 +297,7 @@ def test_what_was_downloaded_has_a_size_and_no_text():
     session = Session(simulation(a_job("risk", tasks=[task]), simulate=simulate))
     session.simulation.run_until(400_000)
     model = FilesModel(session, FilesAt(0, f"{JOB}/t1/wd/a"))
-    assert said(model) == ["It was downloaded: its size is known, its text is not."]
+    assert said(model) == ["It was downloaded: only its size is known."]
     assert model.reads == ""
     assert plain(model.tree.line(model.tree.at, 40)).endswith("4.0 GB")
 
@@ -336,11 +336,11 @@ def test_before_its_node_was_there_nothing_is_shown(session_at):
     assert model.refresh()
     assert model.tree.rows == []
     assert " ".join(said(model)) == (
-        f"{PREPARED} is not there at 08:00:05. It had 271 B. There are no files. The node is not there yet."
+        f"{PREPARED} does not exist at 08:00:05. It had 271 B. There are no files. The node has not joined yet."
     )
     assert model.heading(40) == ()
     later(model, 40)
-    assert said(model)[0].startswith(f"{PREPARED} is not there at 08:00:40.")
+    assert said(model)[0].startswith(f"{PREPARED} does not exist at 08:00:40.")
     later(model, 100)
     assert (model.tree.path, model.text.total) == (PREPARED, 5)
 

@@ -47,7 +47,7 @@ def seen(kept, what):
         (["1", "f"], ["risk/job-1/"]),
         (["3", "f"], ["risk/job-1/", "shared/"]),
         (["5", "f"], ["workitems/risk/job-1/t3/stdout.txt", "It is empty so far"]),
-        (["6", "f"], ["n1 ", "unpack: no space left on device", "goes at 08:31:31"]),
+        (["6", "f"], ["n1 ", "unpack: no space left on device", "will be deleted at 08:31:31"]),
         (["6", "down", "f"], ["n0 ", "1 of 9 parts", "as it was at 08:01:40"]),
         (["9", "end", "f"], ["Files on node"]),
     ],
@@ -61,7 +61,7 @@ def test_where_there_are_no_files_it_is_said(dashboard_at):
     app = dashboard_at(100, READ)
     kept = []
     drive(app, "4", "f", seen(kept, lambda app: ([note.message for note in app._notifications], len(app.screen_stack))))
-    assert kept == [(["f shows files on a node: put the cursor on a node or task."], 1)]
+    assert kept == [(["Put the cursor on a node or task to see its files."], 1)]
 
 
 def test_f_on_the_list_of_the_watch_view_opens_the_preparation(dashboard_at):
@@ -193,7 +193,7 @@ def test_space_lets_time_go_by_under_the_sheet(dashboard_at):
             await pilot.pause()
             return text_of(app)
 
-    assert contains(asyncio.run(run()), "gone since 08:31:31")
+    assert contains(asyncio.run(run()), "deleted at 08:31:31")
 
 
 def test_a_directory_that_is_gone_is_looked_back_into(dashboard_at):

@@ -60,7 +60,7 @@ def test_a_node_is_found_by_its_index_and_what_is_exact_comes_first(session_at):
     ("text", "near"), [("taks", "tasks"), ("rsik", "risk"), ("sped", "speed"), ("dael-7", "deal-7"), ("zzz", None)]
 )
 def test_the_nearest_name_is_told(session_at, text, near):
-    assert not_found(session_at(LATER_S), text) == f"Nothing is called {text!r}{f'; {near} is' if near else ''}."
+    assert not_found(session_at(LATER_S), text) == f"Nothing has the name {text!r}{f'; {near} is' if near else ''}."
 
 
 def test_columns_to_show_and_to_hide():

@@ -7,7 +7,7 @@ import pytest
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.frame.tabs import TABS
-from tui.viewmodels.lists.column_help import _SAID, _SAID_OF, said_of
+from tui.viewmodels.lists.column_help import _HELP, _HELP_IN_LIST, column_help
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.sheets.help import Page, key_lines, page_lines
 from tui.viewmodels.text.glyphs import NODE, GlyphSet
@@ -24,14 +24,14 @@ def texts(lines):
 @pytest.mark.parametrize("tab", [tab for tab in TABS if tab.model], ids=lambda tab: tab.name)
 def test_there_is_a_sentence_for_every_column(tab):
     assert [
-        column.name for column in tab.model.columns if column.name and not said_of(tab.model.title, column.name)
+        column.name for column in tab.model.columns if column.name and not column_help(tab.model.title, column.name)
     ] == []
 
 
 def test_there_is_no_sentence_for_a_column_that_no_list_has():
     columns = {(tab.model.title, column.name) for tab in TABS if tab.model for column in tab.model.columns}
-    assert set(_SAID) <= {name for _, name in columns}
-    assert set(_SAID_OF) <= columns
+    assert set(_HELP) <= {name for _, name in columns}
+    assert set(_HELP_IN_LIST) <= columns
 
 
 def test_keys_here_come_before_keys_everywhere():
@@ -60,7 +60,7 @@ def test_a_page_tells_of_columns_and_of_states_as_they_are_drawn(ascii_only):
     assert len(tables) == 6
     for glyph in NODE.values():
         assert any(each.startswith(f"{glyphs.of(glyph)} {glyph.name}") for each in said)
-    assert any("the start task runs, tasks must wait" in each for each in said)
+    assert any("no tasks until the start task succeeds" in each for each in said)
     assert all(width(spans) <= 70 for spans in lines)
     assert not ascii_only or all(each.replace("…", "~").isascii() for each in said)
 
@@ -99,4 +99,4 @@ def test_the_palette_finds_help_of_any_view_settings_and_themes(dashboard_at):
         commands["Help: Pools"].callback()
 
     drive(app, find, lambda app: seen.append(text_of(app)))
-    assert contains(seen[0], "Help: Pools", "dedicated nodes, now and as targeted")
+    assert contains(seen[0], "Help: Pools", "current and target number of dedicated nodes")

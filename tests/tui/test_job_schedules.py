@@ -53,7 +53,7 @@ def test_jm_3_without_a_job_manager_the_details_say_so(session_at):
     model = JobSchedulesModel(session_at(17_821, BY_HAND))  # weather is there again, without one
     model.refresh()
     shown = texts(block_lines(model.details(model.count - 1), 100))
-    assert any("none: others must fill its jobs" in line for line in shown)
+    assert any("none: tasks must be added by others" in line for line in shown)
 
 
 def test_without_schedules_the_blade_says_what_would_make_one(session_at):
@@ -81,7 +81,7 @@ def test_js_8_what_would_follow_is_told_first(session_at):
     prices = [ItemRef("job schedule", "prices")]
     told = {action.title: action.effects for action in actions_for(session_at(HOUR_S + 5, BY_HAND), prices)}
     assert told["Terminate prices"] == ("no more jobs", "prices:job-3 is terminated: TerminateJobSchedule (JS-8)")
-    assert told["Delete prices"] == ("3 jobs go with it, tasks and files too (JS-8)",)
+    assert told["Delete prices"] == ("3 jobs are deleted, with tasks and files (JS-8)",)
 
 
 def test_a_schedule_that_is_gone_offers_nothing(session_at):

@@ -124,7 +124,7 @@ def test_a_reboot_makes_a_success_void_until_it_runs_again(session_at):
 def test_nodes_without_a_record_are_shown_on_demand(session_at):
     model = ReleaseModel(session_at(LATER_S))
     assert rows(model) == []
-    assert "As things are, 4 nodes will run it." in " ".join(model.empty())
+    assert "At present 4 nodes would run it." in " ".join(model.empty())
     model.with_all = True
     assert {row[2] for row in rows(model)} >= {"will run", "not needed"}
 
@@ -320,7 +320,7 @@ def test_a_long_list_is_arranged_piece_by_piece_to_the_same_rows(
     pieces.refresh()
     assert pieces.is_arranging
     assert pieces.count == 0
-    assert "Looking through" in pieces.nothing_shown()[0]
+    assert "Filtering and sorting" in pieces.nothing_shown()[0]
     steps = 0
     while pieces.arrange_some():
         steps += 1
@@ -339,8 +339,8 @@ def test_a_long_list_is_arranged_piece_by_piece_to_the_same_rows(
 @pytest.mark.parametrize(
     ("seconds", "pool", "said"),
     [
-        (5, a_pool(nodes=3), "Pool p is resizing: 0 → 3 nodes. w tells when they come."),
-        (60, a_pool(nodes=0), "Pool p is steady at 0 nodes: its target is 0. w tells more, a resizes it."),
+        (5, a_pool(nodes=3), "Pool p is resizing: 0 → 3 nodes. w explains when they join."),
+        (60, a_pool(nodes=0), "Pool p is steady at 0 nodes: its target is 0. w explains, a resizes it."),
         (
             60,
             {
@@ -349,7 +349,7 @@ def test_a_long_list_is_arranged_piece_by_piece_to_the_same_rows(
                 "enableAutoScale": True,
                 "autoScaleFormula": "$TargetDedicatedNodes = 0;",
             },
-            "Pool p is steady at 0 nodes: its formula says so. w tells more, a resizes it.",
+            "Pool p is steady at 0 nodes: its formula sets this target. w explains, a resizes it.",
         ),
     ],
 )
@@ -366,4 +366,4 @@ def test_a_pool_that_got_no_nodes_says_so():
     run_to(sim, minutes=20)
     model = NodesModel(Session(sim))
     model.refresh()
-    assert model.nothing_shown() == ("Pool p is steady at 0 of 3 nodes. w tells why.",)
+    assert model.nothing_shown() == ("Pool p is steady at 0 of 3 nodes. w explains why.",)

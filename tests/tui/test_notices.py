@@ -41,8 +41,8 @@ def test_the_end_of_each_phase_is_told(session_at):
     session = session_at(330)
     notices = [notice for notice in told(session, *range(340, 500, 10)) if notice is not None]
     assert [line for notice in notices for line in notice.text.splitlines()] == [
-        "Preparation of risk has ended: 4 succeeded, 1 failed.",
-        "Tasks of risk have ended: 38 succeeded, 2 failed.",
+        "Preparation of risk is done: 4 succeeded, 1 failed.",
+        "Tasks of risk are done: 38 succeeded, 2 failed.",
         "risk is terminating: AllTasksCompleted.",
         "risk is completed: AllTasksCompleted.",
     ]
@@ -73,7 +73,7 @@ def test_many_causes_are_cut_short(session_at):
         "2 × command refused: PoolNotFound (deletePool, deletePool)",
         "2 × fault: failNode (failNode, failNode)",
     ]
-    assert lines[-1] == "and 1 more failures: 9 ! lists them"
+    assert lines[-1] == "and 1 more failures: press 9, then !"
 
 
 def test_going_to_another_moment_tells_nothing(session_at):

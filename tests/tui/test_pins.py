@@ -48,7 +48,7 @@ def test_pins_go_along_through_time(session_at):
     back(session, 100)
     assert "running" in texts(session)[0]
     back(session, 1)
-    assert "is not there yet" in texts(session)[0]
+    assert "does not exist yet" in texts(session)[0]
     back(session, LATER_S)
     assert "left the pool" in texts(session)[0]
 

@@ -115,7 +115,9 @@ def test_two_branches_and_where_they_part(dashboard_at):
         *("t", *"330", "enter", "c", "1"),
         lambda app: seen.append(text_of(app)),
     )
-    assert contains(seen[0], "this moment beside the run left at 08:03:20", "They part at 08:03:20.", "Here:", "There:")
+    assert contains(
+        seen[0], "this moment beside the previous run at 08:03:20", "They differ from 08:03:20.", "Here:", "There:"
+    )
     assert contains(seen[0], "tasks requeued")
 
 
@@ -129,7 +131,7 @@ def test_only_the_last_runs_are_kept(session_at):
         bookmarks.keep_run()
         session.simulation.branch()
     assert [run.name for run in bookmarks.others()] == [
-        f"the run left at 08:04:{second}" for second in range(54, 50, -1)
+        f"the previous run at 08:04:{second}" for second in range(54, 50, -1)
     ]
 
 
@@ -218,9 +220,9 @@ def test_tasks_are_numbered_where_there_are_several(session_at):
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ({"count": "many"}, "How many: 'many' is no whole number"),
-        ({"count": "0"}, "How many: 0 is not between 1 and 1,000"),
-        ({"requiredSlots": "two"}, "Required slots: 'two' is no whole number"),
+        ({"count": "many"}, "How many: 'many' must be a whole number"),
+        ({"count": "0"}, "How many: 0 must be between 1 and 1,000"),
+        ({"requiredSlots": "two"}, "Required slots: 'two' must be a whole number"),
         ({"duration": "soon"}, "soon"),
     ],
 )

@@ -28,7 +28,7 @@ def test_each_value_is_shown_with_its_source():
         ("option", "speed", "600", "chosen here"),
         ("option", "confirm_quit", "yes", "default"),
         ("option", "introduction", "yes", "default"),
-        ("view", "tasks", "sort, columns", "as it was left"),
+        ("view", "tasks", "sort, columns", "last used"),
         ("key", "help", "f2", "file"),
         ("key", "row.why", "w", "default"),
     ]
@@ -84,7 +84,7 @@ def test_a_view_opens_as_for_everybody_when_what_was_left_is_given_up(dashboard_
         "d",
         lambda app: seen.append(text_of(app)),
     )
-    assert contains(seen[0], "Views: how each opens", "sort Node")
+    assert contains(seen[0], "Views: saved choices", "sort Node")
     assert not contains(seen[1], "sort Node")
     assert app.settings.as_remembered().get("views", {}).get("tasks") is None
 

@@ -50,8 +50,8 @@ def test_details_show_packages_files_disks_and_users():
         "Mount tools",
     ]
     assert block(nodes, 0, "Disk") == ["Used 2.8 of 16 GiB"]
-    assert block(nodes, 0, "Brought to the node") == [
-        "Application package pricer 1, of tasks, there at 08:01:30",
+    assert block(nodes, 0, "Installed on the node") == [
+        "Application package pricer 1, of tasks, ready at 08:01:30",
         "Application package pricer 2, of the pool, since 08:01:10",
         "Certificate ab12",
     ]
@@ -64,7 +64,7 @@ def test_details_show_packages_files_disks_and_users():
         "Application package pricer 1",
         "Resource file a from https://acc/in/a",
         "User ann",
-        "All there at 08:01:50: then the command starts",
+        "All ready at 08:01:50: then the command starts",
     ]
 
 
@@ -87,7 +87,7 @@ def test_a_user_is_added_and_deleted_by_hand():
     sim = simulation(pool=a_pool())
     run_to(sim, minutes=3)
     session, node = Session(sim), node_row(sim)
-    for title, there in (("Add a user to log in to n0", True), ("Delete a user from n0", False)):
+    for title, there in (("Add a user account to n0", True), ("Delete a user account from n0", False)):
         (action,) = (each for each in actions_for(session, [ItemRef("node", node)]) if each.title == title)
         for command in action.commands():
             sim.submit(command)

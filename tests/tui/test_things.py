@@ -59,7 +59,7 @@ def test_what_is_not_there_yet_says_so(session_at):
     session = session_at(0)
     thing = the(session, ItemRef("node", 3))
     assert not thing.is_there
-    assert plain(thing.lines(0, 80)[0]) == "Node to come is not there yet at 08:00:00."
+    assert plain(thing.lines(0, 80)[0]) == "This node does not exist yet at 08:00:00."
 
 
 def test_time_goes_back_and_the_page_with_it(session_at):
@@ -119,9 +119,9 @@ def test_a_node_that_has_left_says_what_is_kept_of_it(session_at):
     session = session_at(LATER_S)
     gone = next(node for node in range(9) if session.simulation.world.nodes.state_of(node) is None)
     assert head(session, ItemRef("node", gone)) == [
-        "∅ left the pool at 08:03:20. Its record is kept; its files are not."
+        "∅ left the pool at 08:03:20. Its record is kept, its files are deleted."
     ]
-    assert page(session, ItemRef("node", gone), "Files") == ["The node has left its pool, and its files with it."]
+    assert page(session, ItemRef("node", gone), "Files") == ["The node has left its pool. Its files are deleted."]
 
 
 # --- a pool
@@ -164,7 +164,7 @@ def test_approximate_and_exact_counts_differ_by_the_tasks_that_prepare(session_a
     at = next(number for number, each in enumerate(told) if each.startswith("running"))
     assert told[at] == (
         f"running {tasks.preparing + tasks.running} {tasks.running} +{tasks.preparing} "
-        "tasks that prepare are counted as running (PREP-21)"
+        "preparing tasks count as running (PREP-21)"
     )
 
 
@@ -229,7 +229,7 @@ def test_dependencies_in_both_directions(session_at):
     world = session.simulation.world
     child = next(task for task in range(world.tasks.length) if world.tasks.spec(task).depends_on)
     told = page(session, ItemRef("task", child), "Dependencies")
-    assert told.index("Who depends on this") > told.index("Depends on") + 1
+    assert told.index("Dependents") > told.index("Depends on") + 1
     parent = next(each for each in links(session, ItemRef("task", child), "Dependencies") if each.kind == "task")
     assert ItemRef("task", child) in links(session, parent, "Dependencies")
 

@@ -43,10 +43,10 @@ def test_the_cell_under_the_cursor_is_told_and_is_a_moment(session_at):
     model.move(-40)  # the column in which preparation failed on n1
     assert model.cursor_ms == 130_000
     assert model.moment_ms(1) == 132_000
-    assert plain(model.told(1, CELLS)) == "n1  08:02:12  barred since 08:02:12, 00:03:18 so far"
+    assert plain(model.told(1, CELLS)) == "n1  08:02:12  ineligible since 08:02:12, 00:03:18 so far"
     model.move(1_000)
     assert model.moment_ms(1) is None
-    assert "has not been reached yet" in plain(model.told(1, CELLS))
+    assert "is not simulated yet" in plain(model.told(1, CELLS))
 
 
 def test_zoom_keeps_the_cursor_where_it_is_on_the_screen(session_at):
@@ -99,7 +99,7 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     model.refresh(CELLS)
     assert "tasks risk" in model.title()
     assert row(model, 0).startswith("deal-1    " + "a" * 18 + "#" * 12 + "x ")
-    assert plain(model.told(0, CELLS)).endswith("added 08:00:00, began 08:01:31, ended 08:02:32, exit 1")
+    assert plain(model.told(0, CELLS)).endswith("added 08:00:00, started 08:01:31, ended 08:02:32, exit 1")
     assert "-" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()
     model.refresh(CELLS)
@@ -110,8 +110,11 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     assert model.title().startswith("preparation tasks risk - 6 - by trouble")
     assert row(model, 0).rstrip() == f"{'n1':<{LABEL_CELLS}}" + " " * 10 + "p" * 8 + "X" + "/" * 7 + "X"
     assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p" * 8 + "+" + " " * 43 + "p" * 5 + "=" * 4
-    assert plain(model.told(0, CELLS)) == "n1  08:05:30  failed  try 2, began 08:01:31, ended 08:02:12 after 00:00:41"
-    assert plain(model.told(1, CELLS)) == "n3  08:05:30  preparing  try 2, began 08:05:10"
+    assert (
+        plain(model.told(0, CELLS))
+        == "n1  08:05:30  failed  attempt 2, started 08:01:31, ended 08:02:12 after 00:00:41"
+    )
+    assert plain(model.told(1, CELLS)) == "n3  08:05:30  preparing  attempt 2, started 08:05:10"
     model.next_rows()
     model.refresh(CELLS)
     assert model.empty()[0] == "There are no release tasks yet."
@@ -161,9 +164,9 @@ def test_rows_stand_in_the_order_that_is_asked_for(session_at):
     assert orders["first start"][-1] == "n1"  # no task has ever begun there
     assert orders["busy share"][:2] == ["n0", "n4"]
     assert orders["busy share"][-1] == "n1"
-    assert orders["trouble"][:2] == ["n1", "n2"]
+    assert orders["failures"][:2] == ["n1", "n2"]
     assert told["busy share"] == "busy 75%"
-    assert told["trouble"] == "1 failed, 1 retried"
+    assert told["failures"] == "1 failed, 1 retried"
     assert model.order.sort.value == "number"
     model.order.is_turned = True
     model.refresh(CELLS)
@@ -199,7 +202,7 @@ def test_many_rows_are_sorted_in_pieces_and_a_long_log_is_read_in_pieces(session
     model.refresh(CELLS)
     assert "% read" in model.title()
     assert model.keys == ()
-    assert model.empty() == ("Putting the rows in order ...",)
+    assert model.empty() == ("Sorting ...",)
     looks = []
     while model.go_on(model.keys):
         model.refresh(CELLS)
@@ -273,7 +276,7 @@ def test_tasks_that_are_added_later_are_told_of_without_their_ids(session_at):
     session.simulation.seek(30_000)
     session.noted()
     model.refresh(CELLS)
-    assert any(each.endswith("that are added later") for each in told())
+    assert any(each.endswith("added later") for each in told())
 
 
 def test_after_a_branch_everything_is_that_of_the_new_run(session_at):

@@ -100,7 +100,7 @@ def test_a_mistake_of_the_engine_on_the_way_is_told(session_at, monkeypatch):
 
     monkeypatch.setattr(session.simulation.world.calendar, "advance", breaks)
     coming = expected_of(session, "task", 39)
-    assert coming.text == "batchdeck makes a mistake on the way: BrokenInvariant: two and two are five"
+    assert coming.text == "internal error on the way: BrokenInvariant: two and two are five"
     assert session.now_ms == 52_000
 
 

@@ -45,7 +45,7 @@ def whole(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no whole number") from None
+        raise ValueError(f"{text!r} must be a whole number") from None
 
 
 def minutes(text: str) -> str:
@@ -56,7 +56,7 @@ def minutes(text: str) -> str:
 def yes_or_no(text: str) -> bool:
     """Return True for yes and False for no. Raises ValueError with a sentence."""
     if text.lower() not in ("yes", "no"):
-        raise ValueError(f"{text!r} is neither yes nor no")
+        raise ValueError(f"{text!r} must be yes or no")
     return text.lower() == "yes"
 
 
@@ -92,7 +92,7 @@ def options(name: str, *, keeps_data: bool, verb: str) -> tuple[Choice, ...]:
         "requeue": f"Requeue: stop them, queue them again, {verb} now",
         "terminate": f"Terminate: stop them for good, {verb} now",
         "taskcompletion": f"Task completion: no new tasks, {verb} when they have ended",
-        "retaineddata": "Retained data (deprecated): then wait for their files too",
+        "retaineddata": "Retained data (deprecated): then wait for the files too",
     }
     return tuple(Choice({name: value}, text) for value, text in texts.items() if keeps_data or value != "retaineddata")
 
@@ -101,5 +101,5 @@ def options(name: str, *, keeps_data: bool, verb: str) -> tuple[Choice, ...]:
 LASTING = (
     Choice({"for": "PT10M"}, "for ten minutes"),
     Choice({"for": "PT1H"}, "for an hour"),
-    Choice({}, "until something is done about it"),
+    Choice({}, "until somebody repairs it"),
 )

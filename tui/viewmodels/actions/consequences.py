@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.actions.trial import Trial
     from tui.viewmodels.session.session import Session
 
-PAST = "This is the past: press b to branch here, then it can be done."
+PAST = "This is the past. Press b to branch here first."
 
 
 def by_the_rules(session: Session, action: Action, cells: int) -> list[Line]:
@@ -27,10 +27,10 @@ def by_the_rules(session: Session, action: Action, cells: int) -> list[Line]:
     if action.unavailable:
         said = f"Not now: {action.unavailable}. The service would refuse it."
         return [*lines, *(line(Span(each, Role.FAILED)) for each in wrapped(said, cells))]
-    lines.append(line(Span("What would happen", Role.STRONG)))
+    lines.append(line(Span("Effects", Role.STRONG)))
     if action.counts:
         touched = f" {session.glyphs.dot} ".join(f"{label}: {number:,}" for label, number in action.counts)
-        lines += [line(Span(each, Role.DIM)) for each in wrapped(f"as of now   {touched}", cells)]
+        lines += [line(Span(each, Role.DIM)) for each in wrapped(f"at present   {touched}", cells)]
     for effect in action.effects:
         lines += [line(Span(each)) for each in wrapped(f"{session.glyphs.dot} {session.text(effect)}", cells)]
     return lines

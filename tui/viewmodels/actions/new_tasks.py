@@ -8,12 +8,12 @@ from tui.viewmodels.actions.action import Body, Field, whole
 MOST_TASKS = 1_000
 
 FIELDS = (
-    Field[JobRow]("id", "Id", "a number follows where there are several", lambda _: "added"),
+    Field[JobRow]("id", "Id", "several tasks get a number as well", lambda _: "added"),
     Field[JobRow]("count", "How many", f"1 to {MOST_TASKS:,}", lambda _: "1", whole),
-    Field[JobRow]("commandLine", "Command line", "what runs", lambda _: "work"),
+    Field[JobRow]("commandLine", "Command line", "the command that runs", lambda _: "work"),
     Field[JobRow]("duration", "Runs for", "PT90S, PT5M, PT2H", lambda _: "PT1M", str.strip),
-    Field[JobRow]("requiredSlots", "Required slots", "task slots of a node", lambda _: "1", whole),
-    Field[JobRow]("dependsOn", "Depends on", "ids of tasks, with blanks between", read=str.split),
+    Field[JobRow]("requiredSlots", "Required slots", "task slots on the node", lambda _: "1", whole),
+    Field[JobRow]("dependsOn", "Depends on", "task ids, separated by spaces", read=str.split),
 )
 
 
@@ -22,7 +22,7 @@ def compose(values: Body) -> Body:
     count = values.get("count", 1)
     assert isinstance(count, int)
     if not 1 <= count <= MOST_TASKS:
-        raise ValueError(f"How many: {count:,} is not between 1 and {MOST_TASKS:,}")
+        raise ValueError(f"How many: {count:,} must be between 1 and {MOST_TASKS:,}")
     stem = str(values.get("id", "")).strip()
     ids = [stem] if count == 1 else [f"{stem}-{number}" for number in range(1, count + 1)]
     body: dict[str, object] = {"commandLine": values.get("commandLine", "")}

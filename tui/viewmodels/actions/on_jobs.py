@@ -16,43 +16,43 @@ TASK: tuple[Verb[TaskRow], ...] = (
     Verb(
         "Terminate {}",
         "terminateTask",
-        effects=lambda _: ("it completes with failure TaskEnded",),
-        unavailable=lambda task: "it is completed already" if task.state is TaskState.COMPLETED else "",
+        effects=lambda _: ("it completes with the failure TaskEnded",),
+        unavailable=lambda task: "it is already completed" if task.state is TaskState.COMPLETED else "",
     ),
     Verb(
         "Reactivate {}",
         "reactivateTask",
-        effects=lambda _: ("it is active again, its retry count starts anew",),
+        effects=lambda _: ("it becomes active again; its retry count is reset",),
         unavailable=lambda task: "" if task.state is TaskState.COMPLETED else "it is not completed",
     ),
-    Verb("Delete {}", "deleteTask", effects=lambda _: ("it is gone from the job",), cannot_be_undone=True),
+    Verb("Delete {}", "deleteTask", effects=lambda _: ("it is deleted from the job",), cannot_be_undone=True),
 )
 
 
 def _busy(job: JobRow) -> dict[str, int]:
     counts = job.phases.tasks
-    return {"tasks touched": counts.running + counts.preparing}
+    return {"tasks affected": counts.running + counts.preparing}
 
 
 def _terminate_first(job: JobRow) -> Better | None:
     if job.state is not JobState.ACTIVE:
         return None
-    return Better("terminateJob", "the job is still active: terminated, it keeps its records (JOB-15, JOB-16)")
+    return Better("terminateJob", "the job is active; a terminated job keeps its records (JOB-15, JOB-16)")
 
 
-_REASON = Field[JobRow]("terminateReason", "Reason", "UserTerminate if left empty")
-_FORCE = Field[JobRow]("force", "Force", "yes does not wait for release tasks (JOB-18)", lambda _: "no", yes_or_no)
+_REASON = Field[JobRow]("terminateReason", "Reason", "UserTerminate if empty")
+_FORCE = Field[JobRow]("force", "Force", "yes: do not wait for release tasks (JOB-18)", lambda _: "no", yes_or_no)
 
 
 def _is_over(job: JobRow) -> str:
-    return "it is completed already" if job.state is JobState.COMPLETED else ""
+    return "it is already completed" if job.state is JobState.COMPLETED else ""
 
 
 def _ends(job: JobRow) -> Sequence[str]:
     counts, owed = job.phases.tasks, job.phases.release[HookStatus.WILL_RUN]
     return (
-        "running tasks are terminated" + (f", {counts.active:,} waiting never start" if counts.active else ""),
-        f"release runs on {owed:,} node{'s' if owed != 1 else ''}" if owed else "no node has anything to release",
+        "running tasks are terminated" + (f", {counts.active:,} waiting ones never start" if counts.active else ""),
+        f"release tasks run on {owed:,} node{'s' if owed != 1 else ''}" if owed else "no release task will run",
     )
 
 
@@ -70,12 +70,12 @@ JOB: tuple[Verb[JobRow], ...] = (
         "disableJob",
         (
             Choice({"disableTasks": "requeue"}, "Requeue: stop running tasks and queue them again"),
-            Choice({"disableTasks": "terminate"}, "Terminate: stop running tasks for good"),
-            Choice({"disableTasks": "wait"}, "Wait: running tasks go on, nothing new starts"),
+            Choice({"disableTasks": "terminate"}, "Terminate: stop running tasks, they fail"),
+            Choice({"disableTasks": "wait"}, "Wait: running tasks finish, no new ones start"),
         ),
         counts=_busy,
-        effects=lambda _: ("nothing of the job starts until it is enabled",),
-        unavailable=lambda job: _is_over(job) or ("it is disabled already" if job.state is JobState.DISABLED else ""),
+        effects=lambda _: ("no task starts until the job is enabled",),
+        unavailable=lambda job: _is_over(job) or ("it is already disabled" if job.state is JobState.DISABLED else ""),
     ),
     Verb(
         "Enable {}",
@@ -87,7 +87,7 @@ JOB: tuple[Verb[JobRow], ...] = (
         "Change the priority of {}",
         "updateJob",
         fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.priority), whole),),
-        effects=lambda _: ("running tasks are not stopped",),
+        effects=lambda _: ("running tasks continue",),
         unavailable=_is_over,
     ),
     Verb(
@@ -95,7 +95,7 @@ JOB: tuple[Verb[JobRow], ...] = (
         "addTasks",
         fields=new_tasks.FIELDS,
         compose=new_tasks.compose,
-        effects=lambda _: ("the scheduler sees them a second later (TIME-9)",),
+        effects=lambda _: ("they are scheduled one second later (TIME-9)",),
         unavailable=_is_over,
     ),
     Verb(
@@ -103,7 +103,7 @@ JOB: tuple[Verb[JobRow], ...] = (
         "deleteJob",
         fields=(_FORCE,),
         counts=_busy,
-        effects=lambda job: (*_ends(job), "then the job is gone, with its tasks and their files (JOB-16)"),
+        effects=lambda job: (*_ends(job), "then the job, its tasks and their files are deleted (JOB-16)"),
         better=_terminate_first,
         cannot_be_undone=True,
         asks_for_id=True,
@@ -113,7 +113,7 @@ JOB: tuple[Verb[JobRow], ...] = (
 
 def _is_ending(schedule: JobScheduleRow) -> str:
     ending = (JobScheduleState.TERMINATING, JobScheduleState.COMPLETED, JobScheduleState.DELETING)
-    return f"it is {schedule.state.wire} already" if schedule.state in ending else ""
+    return f"it is already {schedule.state.wire}" if schedule.state in ending else ""
 
 
 def _is_disabled(schedule: JobScheduleRow) -> bool:
@@ -121,8 +121,8 @@ def _is_disabled(schedule: JobScheduleRow) -> bool:
 
 
 def _stops(schedule: JobScheduleRow) -> Sequence[str]:
-    goes_on = f"{schedule.recent_job} goes on" if schedule.has_active_job else ""
-    return "no new jobs; what is due meanwhile is skipped (JS-13)", goes_on
+    goes_on = f"{schedule.recent_job} continues" if schedule.has_active_job else ""
+    return "no new jobs; occurrences in the meantime are skipped (JS-13)", goes_on
 
 
 def _ends_for_good(schedule: JobScheduleRow) -> Sequence[str]:
@@ -136,13 +136,13 @@ JOB_SCHEDULE: tuple[Verb[JobScheduleRow], ...] = (
         "disableJobSchedule",
         effects=_stops,
         unavailable=lambda schedule: (
-            _is_ending(schedule) or ("it is disabled already" if _is_disabled(schedule) else "")
+            _is_ending(schedule) or ("it is already disabled" if _is_disabled(schedule) else "")
         ),
     ),
     Verb(
         "Enable {}",
         "enableJobSchedule",
-        effects=lambda _: ("the next job comes with the next occurrence (JS-13)",),
+        effects=lambda _: ("the next occurrence creates the next job (JS-13)",),
         unavailable=lambda schedule: "" if _is_disabled(schedule) else _is_ending(schedule) or "it is not disabled",
     ),
     Verb(
@@ -156,10 +156,10 @@ JOB_SCHEDULE: tuple[Verb[JobScheduleRow], ...] = (
         "Delete {}",
         "deleteJobSchedule",
         effects=lambda schedule: (
-            f"{schedule.jobs_left:,} job{'s go' if schedule.jobs_left != 1 else ' goes'} with it,"
-            " tasks and files too (JS-8)",
+            f"{schedule.jobs_left:,} job{'s are' if schedule.jobs_left != 1 else ' is'} deleted,"
+            " with tasks and files (JS-8)",
         ),
-        unavailable=lambda one: "it is deleting already" if one.state is JobScheduleState.DELETING else "",
+        unavailable=lambda one: "it is already being deleted" if one.state is JobScheduleState.DELETING else "",
         cannot_be_undone=True,
         asks_for_id=True,
     ),

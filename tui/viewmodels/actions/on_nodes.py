@@ -29,8 +29,8 @@ def _reboot(case: NodeCase) -> Sequence[str]:
     return (
         "the start task runs again (START-2)" if case.row.start_task is not None else "",
         again,
-        f"{', '.join(stays)} does not ask for another preparation (PREP-16)" if stays else "",
-        f"stays barred from {', '.join(case.barred)}: only a reimage clears that (PREP-9)" if case.barred else "",
+        f"{', '.join(stays)} does not prepare again (PREP-16)" if stays else "",
+        f"stays ineligible for {', '.join(case.barred)} until reimaged (PREP-9)" if case.barred else "",
     )
 
 
@@ -39,12 +39,12 @@ def _reimage(case: NodeCase) -> Sequence[str]:
         "all files on the node are lost",
         "the start task runs again" if case.row.start_task is not None else "",
         f"preparation runs again for {', '.join(case.prepared)} (PREP-18)" if case.prepared else "",
-        f"the bar from {', '.join(case.barred)} is cleared (PREP-9)" if case.barred else "",
+        f"eligible again for {', '.join(case.barred)} (PREP-9)" if case.barred else "",
     )
 
 
 def _tasks(case: NodeCase) -> dict[str, int]:
-    return {"tasks touched": case.row.running_tasks + case.row.preparing_tasks}
+    return {"tasks affected": case.row.running_tasks + case.row.preparing_tasks}
 
 
 def _counts(case: NodeCase) -> dict[str, int]:
@@ -56,33 +56,33 @@ def _reboot_counts(case: NodeCase) -> dict[str, int]:
     return {
         **_counts(case),
         "preparation runs again": len(case.prepared_again),
-        "stays barred from a job": int(bool(case.barred)),
+        "stays ineligible for a job": int(bool(case.barred)),
     }
 
 
 def _reimage_counts(case: NodeCase) -> dict[str, int]:
-    return {**_counts(case), "preparation runs again": len(case.prepared), "bar is cleared": int(bool(case.barred))}
+    return {**_counts(case), "preparation runs again": len(case.prepared), "eligible again": int(bool(case.barred))}
 
 
 def _reimage_instead(case: NodeCase) -> Better | None:
     if case.barred:
-        return Better("reimageNode", "preparation failed for good: only a reimage clears the bar (PREP-9)")
+        return Better("reimageNode", "preparation failed: the node is ineligible until reimaged (PREP-9)")
     if any(code == "DiskFull" for code, _, _ in case.row.errors):
-        return Better("reimageNode", "the disk is full: a reboot keeps the files, a reimage clears them (NODE-15)")
+        return Better("reimageNode", "the disk is full; a reimage clears the files, a reboot keeps them (NODE-15)")
     return None
 
 
 def _repair_instead(case: NodeCase) -> Better | None:
     if case.row.state in _REPAIRABLE:
-        return Better("rebootNode", f"it is {case.row.state.wire} and takes no tasks anyway; a reboot may repair it")
+        return Better("rebootNode", f"it is {case.row.state.wire} and takes no tasks; a reboot may repair it")
     return None
 
 
 def _no_login(case: NodeCase) -> str:
-    return "" if case.row.state in _REACHABLE else "only an idle or running node takes users"
+    return "" if case.row.state in _REACHABLE else "the node must be idle or running"
 
 
-_REMOVAL = Field[NodeCase]("resizeTimeout", "Resize timeout", "PT15M; PT5M at least", lambda _: "PT15M")
+_REMOVAL = Field[NodeCase]("resizeTimeout", "Resize timeout", "PT15M; at least PT5M", lambda _: "PT15M")
 
 NODE: tuple[Verb[NodeCase], ...] = (
     Verb(
@@ -105,15 +105,15 @@ NODE: tuple[Verb[NodeCase], ...] = (
         "disableNodeScheduling",
         options("nodeDisableSchedulingOption", keeps_data=False, verb="offline"),
         counts=_tasks,
-        effects=lambda _: ("no new tasks come here; offline once nothing of a job runs (NOP-6)",),
-        unavailable=lambda case: "" if case.row.scheduling is SchedulingState.ENABLED else "it is disabled already",
+        effects=lambda _: ("no new tasks start here; offline when the running ones end (NOP-6)",),
+        unavailable=lambda case: "" if case.row.scheduling is SchedulingState.ENABLED else "it is already disabled",
         better=_repair_instead,
     ),
     Verb(
         "Enable scheduling on {}",
         "enableNodeScheduling",
-        effects=lambda _: ("tasks come here again",),
-        unavailable=lambda case: "it is enabled already" if case.row.scheduling is SchedulingState.ENABLED else "",
+        effects=lambda _: ("tasks are scheduled here again",),
+        unavailable=lambda case: "it is already enabled" if case.row.scheduling is SchedulingState.ENABLED else "",
     ),
     Verb(
         "Remove {} from the pool",
@@ -122,8 +122,8 @@ NODE: tuple[Verb[NodeCase], ...] = (
         (_REMOVAL,),
         counts=_tasks,
         effects=lambda _: (
-            "the node leaves; its files are lost, its records stay",
-            "the pool's target becomes one less for each node (RSZ-8)",
+            "the node leaves the pool; its files are lost",
+            "the pool's target decreases by one for each node (RSZ-8)",
         ),
         cannot_be_undone=True,
         asks_for_count=True,
@@ -134,31 +134,31 @@ NODE: tuple[Verb[NodeCase], ...] = (
         "deallocateNode",
         options("nodeDeallocateOption", keeps_data=True, verb="deallocate"),
         counts=_tasks,
-        effects=lambda _: ("the VM is given back; files are lost",),
+        effects=lambda _: ("the VM is deallocated; files are lost",),
         offered=lambda case: case.row.state is not NodeState.DEALLOCATED,
     ),
     Verb(
         "Start {}",
         "startNode",
-        effects=lambda _: ("it boots as if it were reimaged",),
+        effects=lambda _: ("it boots like a reimaged node",),
         offered=lambda case: case.row.state is NodeState.DEALLOCATED,
     ),
     Verb(
-        "Add a user to log in to {}",
+        "Add a user account to {}",
         "createNodeUser",
         fields=(
             Field("name", "Name", "letters and digits", lambda _: "operator"),
             Field("isAdmin", "Administrator", "yes or no", lambda _: "yes", yes_or_no),
-            Field("password", "Password", "it is only simulated", lambda _: "only-simulated"),
-            Field("expiryTime", "Expires", "2026-01-06T08:00:00Z; a day from now if left empty"),
+            Field("password", "Password", "not used by the simulation", lambda _: "only-simulated"),
+            Field("expiryTime", "Expires", "2026-01-06T08:00:00Z; one day from now if empty"),
         ),
-        effects=lambda _: ("the user can log in until then (NOP-9)",),
+        effects=lambda _: ("the user can log in until it expires (NOP-9)",),
         unavailable=_no_login,
     ),
     Verb(
-        "Delete a user from {}",
+        "Delete a user account from {}",
         "deleteNodeUser",
-        fields=(Field("name", "Name", "who is to log in no more", lambda case: case.row.users[0]),),
+        fields=(Field("name", "Name", "the user to delete", lambda case: case.row.users[0]),),
         effects=lambda case: (f"users now: {', '.join(case.row.users)}",),
         unavailable=_no_login,
         offered=lambda case: bool(case.row.users),
@@ -167,10 +167,10 @@ NODE: tuple[Verb[NodeCase], ...] = (
         "Upload the service logs of {}",
         "uploadNodeLogs",
         fields=(
-            Field("containerUrl", "Container", "the URL of a container", lambda _: "https://account/logs"),
+            Field("containerUrl", "Container", "the URL of a blob container", lambda _: "https://account/logs"),
             Field("startTime", "From", "2026-01-05T08:00:00Z", lambda case: case.began),
         ),
-        effects=lambda _: ("three files go to the container; nothing else changes (NOP-11)",),
+        effects=lambda _: ("three files are uploaded; nothing else changes (NOP-11)",),
     ),
     Verb(
         "Fault: make {} unusable",
@@ -178,7 +178,7 @@ NODE: tuple[Verb[NodeCase], ...] = (
         LASTING,
         adds={"state": "unusable"},
         counts=_tasks,
-        effects=lambda _: ("its tasks are queued again elsewhere; only in the simulation",),
+        effects=lambda _: ("its tasks are requeued; in the simulation only",),
     ),
     Verb(
         "Fault: cut {} off from Batch",
@@ -186,13 +186,13 @@ NODE: tuple[Verb[NodeCase], ...] = (
         LASTING,
         adds={"state": "unknown"},
         counts=_tasks,
-        effects=lambda _: ("what runs there may go on unseen; only in the simulation",),
+        effects=lambda _: ("its tasks may continue unseen; in the simulation only",),
     ),
     Verb(
         "Fault: preempt {}",
         "evictNode",
         counts=_tasks,
-        effects=lambda _: ("the VM is taken back (SPOT-3); only in the simulation",),
+        effects=lambda _: ("the VM is evicted (SPOT-3); in the simulation only",),
         offered=lambda case: not case.row.is_dedicated,
     ),
 )

@@ -33,7 +33,7 @@ def _leaves(pool: PoolCase) -> Sequence[str]:
     jobs = len(pool.row.jobs)
     return (
         f"{nodes:,} node{' leaves' if nodes == 1 else 's leave'}",
-        f"{jobs:,} job{' stays' if jobs == 1 else 's stay'} without a pool",
+        f"{jobs:,} job{' remains' if jobs == 1 else 's remain'} without a pool",
     )
 
 
@@ -44,13 +44,13 @@ def _scales_itself(pool: PoolCase) -> bool:
 def _upgraded(pool: PoolCase) -> str:
     machine = pool.row.spec.cloud_service_configuration
     if machine is None or machine.os_version == "*":
-        return "it has the newest version"
+        return "it already has the newest version"
     return "another upgrade is under way" if pool.row.is_upgrading else ""
 
 
 def _no_resize(pool: PoolCase) -> Better | None:
     if pool.interval_ms is not None:
-        return Better("disablePoolAutoScale", "autoscale sets the targets: switch it off first (RSZ-1)")
+        return Better("disablePoolAutoScale", "autoscale sets the targets: disable it first (RSZ-1)")
     return None if _is_steady(pool) else Better("stopPoolResize", "one resize at a time: stop this one first (RSZ-1)")
 
 
@@ -68,11 +68,11 @@ POOL: tuple[Verb[PoolCase], ...] = (
                 whole,
             ),
             Field("targetLowPriorityNodes", "Spot nodes", "the target", lambda pool: str(pool.row.target_spot), whole),
-            Field("resizeTimeout", "Resize timeout", "PT15M; PT5M at least", lambda _: "PT15M"),
+            Field("resizeTimeout", "Resize timeout", "PT15M; at least PT5M", lambda _: "PT15M"),
         ),
         effects=lambda pool: (
             f"it has {pool.row.current_dedicated:,} dedicated and {pool.row.current_spot:,} Spot nodes",
-            "broken nodes go first, then those on the way, idle ones, the least busy (RSZ-6)",
+            "failed nodes leave first, then starting, idle and least busy ones (RSZ-6)",
         ),
         unavailable=_resizing,
         better=_no_resize,
@@ -80,14 +80,14 @@ POOL: tuple[Verb[PoolCase], ...] = (
     Verb(
         "Stop resizing {}",
         "stopPoolResize",
-        effects=lambda _: ("what has come or gone stays so, and the targets stay too (RSZ-9)",),
+        effects=lambda _: ("the present nodes and the targets remain (RSZ-9)",),
         unavailable=lambda pool: "the pool is steady" if _is_steady(pool) else "",
     ),
     Verb(
         "Enable autoscale of {}",
         "enablePoolAutoScale",
         effects=lambda _: (
-            "the editor opens: write a formula, see what it comes to, ctrl+s applies it (AS-84)",
+            "the editor opens; ctrl+s applies the formula (AS-84)",
             "from then on the formula sets the targets",
         ),
         unavailable=lambda pool: "" if _is_steady(pool) else "the pool is being resized",
@@ -97,9 +97,7 @@ POOL: tuple[Verb[PoolCase], ...] = (
     Verb(
         "Evaluate or set the formula of {}",
         "evaluatePoolAutoScale",
-        effects=lambda _: (
-            "the editor opens and shows what the formula comes to; nothing changes until ctrl+s (AS-87)",
-        ),
+        effects=lambda _: ("the editor shows the result; nothing changes until ctrl+s (AS-87)",),
         offered=_scales_itself,
         opens_formula=True,
     ),
@@ -116,38 +114,41 @@ POOL: tuple[Verb[PoolCase], ...] = (
             ),
         ),
         effects=lambda pool: (
-            f"now every {format_duration(pool.interval_ms)}",
-            "the formula is evaluated at once, and from now on in this interval (AS-85)",
+            f"at present every {format_duration(pool.interval_ms)}",
+            "the formula is evaluated now, then at this interval (AS-85)",
         ),
         offered=_scales_itself,
     ),
     Verb(
         "Disable autoscale of {}",
         "disablePoolAutoScale",
-        effects=lambda _: ("targets and nodes stay (AS-86)", "samples and history are forgotten (AS-52)"),
+        effects=lambda _: ("targets and nodes remain (AS-86)", "samples and history are deleted (AS-52)"),
         offered=_scales_itself,
     ),
     Verb(
         "Upgrade the operating system of {} to the newest version",
         "upgradePoolOS",
         adds={"targetOSVersion": "*"},
-        effects=lambda _: ("a fifth of its nodes at a time is reinstalled, their tasks are requeued (POOL-22)",),
+        effects=lambda _: (
+            "a fifth of the nodes is reimaged at a time (POOL-22)",
+            "their tasks are requeued",
+        ),
         unavailable=_upgraded,
         offered=lambda pool: pool.row.spec.cloud_service_configuration is not None,
     ),
     Verb(
         "Fault: the region runs out of the node size of {}",
         "capacity",
-        fields=(Field("nodes", "Nodes", "so many more of this size can be had", lambda _: "0", whole),),
+        fields=(Field("nodes", "Nodes", "nodes of this size still available", lambda _: "0", whole),),
         body=lambda pool: {"vmSize": pool.row.vm_size},
-        effects=lambda _: ("later requests get no more than that (RSZ-12); only in the simulation",),
+        effects=lambda _: ("later requests get at most that many (RSZ-12); in the simulation only",),
     ),
     Verb(
-        "Fault: storage does not answer",
+        "Fault: storage outage",
         "storageOutage",
         LASTING,
         body=lambda _: {},
-        effects=lambda _: ("downloads and uploads wait or fail; only in the simulation",),
+        effects=lambda _: ("downloads and uploads wait or fail; in the simulation only",),
     ),
     Verb(
         "Delete {}",

@@ -126,7 +126,7 @@ def _tally(simulation: Simulation, mark: int) -> Tally:
 
 def heading(session: Session, trial: Trial) -> str:
     """Return how far a trial went, and why no further."""
-    until = f"Tried out up to {session.clock(trial.until_ms)}"
+    until = f"Simulated until {session.clock(trial.until_ms)}"
     if trial.mistake is not None:
         return until
     return f"{until}, the end of the run" if trial.is_end else f"{until}: the next {_MOST_ENTRIES:,} events"
@@ -137,7 +137,7 @@ def trial_lines(session: Session, trial: Trial, cells: int) -> list[Line]:
     lines: list[Line] = []
     if trial.mistake is not None:
         when = session.clock(trial.mistake.when_ms)
-        said = f"{session.glyphs.bad} batchdeck makes a mistake at {when}: {trial.mistake.text}. The run is untouched."
+        said = f"{session.glyphs.bad} internal error at {when}: {trial.mistake.text}. The run is unchanged."
         lines += [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]
     if trial.refused and trial.commands > 1:
         changed = trial.commands - len(trial.refused)
@@ -148,14 +148,14 @@ def trial_lines(session: Session, trial: Trial, cells: int) -> list[Line]:
     label_cells = min(_LABEL_CELLS, cells // 2)
     for measure, before, after in trial.differences():
         label = Span(f"  {measure.value:<{label_cells}}", Role.DIM)
-        lines.append(line(label, Span(f"{after:,}", Role.STRONG), Span(f"   without it {before:,}", Role.DIM)))
+        lines.append(line(label, Span(f"{after:,}", Role.STRONG), Span(f"   otherwise {before:,}", Role.DIM)))
     for job_id, else_at, completed_at in _completions(session, trial):
         label = Span(f"  {job_id + ' completed':<{label_cells}}", Role.DIM)
-        lines.append(line(label, Span(completed_at, Role.STRONG), Span(f"   without it {else_at}", Role.DIM)))
+        lines.append(line(label, Span(completed_at, Role.STRONG), Span(f"   otherwise {else_at}", Role.DIM)))
     if trial.leaving:
-        lines += [line(Span(each)) for each in wrapped(f"  nodes that go: {_some_of(trial.leaving)}", cells)]
+        lines += [line(Span(each)) for each in wrapped(f"  nodes that leave: {_some_of(trial.leaving)}", cells)]
     if not lines:
-        lines.append(line(Span(f"  nothing is different{'' if trial.is_end else ' so far'}", Role.DIM)))
+        lines.append(line(Span(f"  no difference{'' if trial.is_end else ' so far'}", Role.DIM)))
     return lines
 
 

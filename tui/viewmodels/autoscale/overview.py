@@ -42,8 +42,8 @@ def autoscale_lines(session: Session, pool_id: str, cells: int) -> list[Line]:
         return [line("There is no pool yet, or it has been deleted.")]
     page = scale_page(session.simulation, pool_id)
     if page is None:
-        targets = f"Its targets, {pool.target_dedicated} dedicated and {pool.target_spot} Spot nodes, are set by hand."
-        ways = "e writes a formula, tries it out on the pool as it is, and switches autoscale on."
+        targets = f"Its targets, {pool.target_dedicated} dedicated and {pool.target_spot} Spot nodes, are fixed."
+        ways = "e opens the formula editor, which also enables autoscale."
         return [
             line("Autoscale is off."),
             *(line(Span(each, Role.DIM)) for text in (targets, ways) for each in wrapped(text, cells)),
@@ -87,20 +87,20 @@ def _outcome(session: Session, run: AutoScaleRun, cells: int) -> list[Line]:
         rows = [
             ("dedicated nodes", f"{run.current_dedicated} {glyphs.arrow} {run.target_dedicated}"),
             ("Spot nodes", f"{run.current_spot} {glyphs.arrow} {run.target_spot}"),
-            ("nodes leave with", option),
+            ("deallocation", option),
         ]
     else:
         said = f"{glyphs.bad} {run.error.code}. {run.error.position}: {run.error.reason}"
         lines = [line(Span(each, Role.FAILED)) for each in wrapped(said, cells)]
-        rows = [("targets stay", f"{run.target_dedicated} dedicated, {run.target_spot} Spot")]
+        rows = [("targets remain", f"{run.target_dedicated} dedicated, {run.target_spot} Spot")]
     lines += _table(rows, Role.PLAIN)
     own = run.items[_SERVICE_ITEMS:]
-    return [*lines, line(Span("Its variables", Role.DIM)), *_table(own, Role.DERIVED)] if own else lines
+    return [*lines, line(Span("Variables", Role.DIM)), *_table(own, Role.DERIVED)] if own else lines
 
 
 def _sampled(samples: Sequence[Sampled]) -> list[Line]:
     if not samples:
-        return [line(Span("No samples yet: one of each metric comes every 30 s.", Role.DIM))]
+        return [line(Span("No samples yet. Each metric is sampled every 30 s.", Role.DIM))]
     lines = [line(Span(f"Newest samples, {samples[0].number:,} of each", Role.DIM))]
     return lines + _table([(each.name, f"{each.newest:g}") for each in samples], Role.PLAIN)
 
@@ -185,21 +185,21 @@ def try_out(session: Session, pool_id: str, formula: str, cells: int) -> Trial:
     refused = refusal_of(session.simulation, pool_id, formula)
     lines: list[Line] = []
     if refused is not None:
-        said = f"{session.glyphs.bad} The service would refuse it now: {refused}"
+        said = f"{session.glyphs.bad} The service would reject it now: {refused}"
         lines = [*(line(Span(each, Role.FAILED)) for each in wrapped(said, cells)), ()]
     try:
         run = dry_run(session.simulation, pool_id, formula)
     except FormulaError as error:
-        said = f"{session.glyphs.bad} The service refuses it: {error.code}."
+        said = f"{session.glyphs.bad} The service rejects it: {error.code}."
         return Trial(_fault(formula, said, error.position, error.reason, cells), False, error.position)
     pool = pool_row(session.simulation, pool_id)
     if run is None or pool is None:
         return Trial(lines, False, None)
     if run.error is not None:
-        said = f"{session.glyphs.bad} It would fail: {run.error.code}. The targets stay."
+        said = f"{session.glyphs.bad} It would fail: {run.error.code}. The targets remain."
         lines += _fault(formula, said, run.error.position, run.error.reason, cells)
         own = run.items[_SERVICE_ITEMS:]
-        lines += [(), line(Span("Its variables until then", Role.DIM)), *_table(own, Role.DERIVED)] if own else []
+        lines += [(), line(Span("Variables up to the error", Role.DIM)), *_table(own, Role.DERIVED)] if own else []
         return Trial(lines, refused is None, run.error.position)
     page = scale_page(session.simulation, pool_id)
     lines += [*_outcome(session, run, cells), *_change(pool, run, cells), ()]
@@ -219,8 +219,8 @@ def _fault(formula: str, said: str, position: Position, reason: str, cells: int)
 def _change(pool: PoolRow, run: AutoScaleRun, cells: int) -> list[Line]:
     """Return the effect of the targets that the formula sets."""
     if (run.target_dedicated, run.target_spot) == (pool.target_dedicated, pool.target_spot):
-        said = "These are the targets that the pool has: no resize would begin (AS-80)."
+        said = "The pool already has these targets: no resize (AS-80)."
     else:
         now = f"{pool.target_dedicated} dedicated and {pool.target_spot} Spot nodes"
-        said = f"The targets are {now} now: a resize would begin (AS-80)."
+        said = f"The present targets are {now}: a resize would start (AS-80)."
     return [line(Span(each, Role.KEY)) for each in wrapped(said, cells)]

@@ -46,9 +46,9 @@ class JobThing(Thing):
     kind = "job"
     view = "jobs"
     help_text = (
-        "A job, page by page. Approximate task count is what the service counts: tasks that prepare count as running. "
-        "Beside it stand the exact numbers and the difference.\n"
-        "Tasks, Preparation tasks and Release tasks show the first rows; enter on the first line opens the list."
+        "A job, in tabs. Approximate task count is the service's count. Preparing tasks count as running there. "
+        "Beside it are the exact numbers and the difference.\n"
+        "Tasks, Preparation tasks and Release tasks show the first rows. Enter on the first line opens the list."
     )
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
@@ -113,7 +113,7 @@ class JobThing(Thing):
         for state, number in exact.items():
             told = approximate.get(state)
             differs = 0 if told is None else told - number
-            why = "tasks that prepare are counted as running (PREP-21)" if differs else ""
+            why = "preparing tasks count as running (PREP-21)" if differs else ""
             rows.append(
                 (
                     Span(state),
@@ -138,7 +138,7 @@ class JobThing(Thing):
         stays = [Stay(*each[:2], JOB[each.state]) for each in self.session.history(JobHistory, job).states()]
         opens = link("Open the timeline", "show_view('timeline')", Role.KEY)
         return [
-            line(opens, Span(" of the nodes on which it runs.", Role.DIM)),
+            line(opens, Span(" of its nodes.", Role.DIM)),
             (),
             *state_history(self.session, stays, cells),
         ]

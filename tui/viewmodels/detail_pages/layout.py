@@ -48,7 +48,7 @@ def listing(model: RowsModel, view: str, cells: int) -> list[Line]:
     title = model.title
     if not model.count:
         return [line(Span(each, Role.DIM)) for each in model.empty()]
-    more = f", the first {_MOST_ROWS} of them here" if model.count > _MOST_ROWS else ""
+    more = f", the first {_MOST_ROWS} here" if model.count > _MOST_ROWS else ""
     lines = [
         line(link(f"{title}: all {model.count:,}", f"show_view('{view}')", Role.KEY), Span(more, Role.DIM)),
         model.summary(),

@@ -32,9 +32,9 @@ class NodeThing(Thing):
     kind = "node"
     view = "nodes"
     help_text = (
-        "A node, page by page. Jobs on this node tells for each job whether it has prepared here, how many of its "
-        "tasks were started, how release stands, and whether it is barred: no task of it comes here before a reimage.\n"
-        "History shows when the node was in which state; a bar is full wherever it was so at some time."
+        "A node, in tabs. Jobs on this node shows preparation, tasks started and release of each job. "
+        "An ineligible node gets no task of the job before a reimage.\n"
+        "History shows the node's states over time."
     )
 
     @property
@@ -50,7 +50,7 @@ class NodeThing(Thing):
     def name(self) -> str:
         """The node's index and shortened id."""
         if not self.is_there:
-            return "to come"
+            return "not created yet"
         node = self.session.nodes().row(self._node)
         return f"n{node.position} {fmt.short_node(node.node_id)}"
 
@@ -64,7 +64,7 @@ class NodeThing(Thing):
         node = self.session.nodes().row(self._node)
         glyph = NODE[node.state]
         if node.state is None:
-            said = f" left the pool at {self.session.clock(node.since_ms)}. Its record is kept; its files are not."
+            said = f" left the pool at {self.session.clock(node.since_ms)}. Its record is kept, its files are deleted."
             return [line(self.session.glyphs.span(glyph), Span(said, Role.DERIVED))]
         since = f" since {self.session.clock(node.since_ms)}, {fmt.span(self.session.now_ms - node.since_ms)}"
         parts = [self.session.glyphs.span(glyph), Span(f" {glyph.name}", glyph.role), Span(since, Role.DERIVED)]
@@ -109,9 +109,9 @@ class NodeThing(Thing):
         known = {job.job_id: job for job in self.session.nodes().jobs_on(self._node)}
         names = [*known, *(job_id for job_id in started if job_id not in known)]
         if not names:
-            return [line(Span("No job has been here yet.", Role.DIM))]
+            return [line(Span("No job has used this node yet.", Role.DIM))]
         rows = [self._job_row(job_id, known.get(job_id), started.get(job_id, 0)) for job_id in names]
-        return tabular(("Job", "Preparation", "Tasks started", "Release", "Barred"), rows, cells)
+        return tabular(("Job", "Preparation", "Tasks started", "Release", "Ineligible"), rows, cells)
 
     def _job_row(self, job_id: str, job: JobOnNode | None, started: int) -> Sequence[Span]:
         glyphs = self.session.glyphs
@@ -144,14 +144,14 @@ class NodeThing(Thing):
                 )
             )
         if not rows:
-            return [line(Span("No task has run here yet, or all that did have been deleted.", Role.DIM))]
+            return [line(Span("No task has run here, or all of them were deleted.", Role.DIM))]
         return tabular((" ", "Task", "Job", "State", "Start time", "End time", "Exit code"), rows, cells)
 
     def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every tab
         if self.session.nodes().row(self._node).state is None:
-            return [line(Span("The node has left its pool, and its files with it.", Role.DIM))]
+            return [line(Span("The node has left its pool. Its files are deleted.", Role.DIM))]
         opens = link("Open the files on this node", "files", Role.KEY)
-        return [line(opens, Span(" as they are at this moment; f does so on every page.", Role.DIM))]
+        return [line(opens, Span(" at this moment. f opens them on every tab.", Role.DIM))]
 
     def _history(self, cells: int) -> Sequence[Line]:
         stays = self.session.history(NodeHistory, self._node).states()

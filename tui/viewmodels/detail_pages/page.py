@@ -70,7 +70,9 @@ class Thing(ABC):
         """Return the content of a tab."""
         if not self.is_there:
             return [
-                line(Span(f"{self.title} is not there yet at {self.session.clock(self.session.now_ms)}.", Role.DIM))
+                line(
+                    Span(f"This {self.kind} does not exist yet at {self.session.clock(self.session.now_ms)}.", Role.DIM)
+                )
             ]
         return self.pages[tab][1](cells)
 

@@ -38,10 +38,10 @@ class PoolThing(Thing):
     kind = "pool"
     view = "pools"
     help_text = (
-        "A pool, page by page. Nodes shows the first of them, and leads to the list. Scale shows the targets, or the "
-        "formula with its last evaluation; S opens the editor.\n"
-        "Node counts has a curve for each state that nodes have been in, History one for the target, the current "
-        "number and the nodes that run tasks. All curves of a page have the same scale."
+        "A pool, in tabs. Nodes shows the first nodes and leads to the list. Scale shows the targets, or the "
+        "formula with its last evaluation. S opens the editor.\n"
+        "Node counts has a curve for each node state. History has curves of target, current and running nodes. "
+        "All curves of a tab have the same scale."
     )
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
@@ -119,7 +119,7 @@ class PoolThing(Thing):
         return [
             *columns(fixed, cells),
             (),
-            line(opens, Span(" writes one, and tries it out on the pool as it is", Role.DIM)),
+            line(opens, Span(" opens an empty editor", Role.DIM)),
         ]
 
     def _start_task(self, cells: int) -> Sequence[Line]:

@@ -29,7 +29,7 @@ class Stay(NamedTuple):
 def state_history(session: Session, stays: Sequence[Stay], cells: int) -> list[Line]:
     """Return bars from the first period until now, then the changes."""
     if not stays:
-        return [line(Span("Nothing has happened to it yet.", Role.DIM))]
+        return [line(Span("No changes yet.", Role.DIM))]
     begin_ms, end_ms = stays[0].begin_ms, max(stays[-1].end_ms, stays[0].begin_ms + 1)
     bar_cells = max(8, cells - _LABEL_CELLS - _SPAN_CELLS)
     clock = session.clock
@@ -54,7 +54,7 @@ def state_history(session: Session, stays: Sequence[Stay], cells: int) -> list[L
             )
         )
     if len(stays) > _MOST_CHANGES:
-        lines.append(line(Span(f"and {len(stays) - _MOST_CHANGES:,} before", Role.DIM)))
+        lines.append(line(Span(f"and {len(stays) - _MOST_CHANGES:,} earlier", Role.DIM)))
     return lines
 
 

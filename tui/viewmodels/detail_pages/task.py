@@ -43,10 +43,10 @@ class TaskThing(Thing):
     kind = "task"
     view = "tasks"
     help_text = (
-        "A task, page by page. The strip above says when the task last came into each state, and how long it has been "
-        "in that state, all attempts together.\n"
-        "Attempts has a line for each time that the task was put on a node; Dependencies tells what it waits for, and "
-        "which tasks wait for it."
+        "A task, in tabs. The lines above show when the task last entered each state. The durations include all "
+        "attempts.\n"
+        "Attempts has a line for each assignment to a node. Dependencies shows what the task depends on, and its "
+        "dependents."
     )
 
     @property
@@ -61,7 +61,7 @@ class TaskThing(Thing):
     @property
     def name(self) -> str:
         """The task's id."""
-        return self._page.id_of(self._task) if self.is_there else "to come"
+        return self._page.id_of(self._task) if self.is_there else "not created yet"
 
     @property
     def _page(self) -> TaskPage:
@@ -130,7 +130,7 @@ class TaskThing(Thing):
     def _attempts(self, cells: int) -> Sequence[Line]:
         attempts = self.session.history(TaskHistory, self._task).attempts()
         if not attempts:
-            return [line(Span("It has not been put on a node yet: w tells why.", Role.DIM))]
+            return [line(Span("It has not been assigned to a node yet. w explains why.", Role.DIM))]
         names = ["Attempt", "Node", "Started", "Ended", "Exit code", "Then", "On node since", "Took", "Rule"]
         shown = len(names) if cells >= _ALL_FROM else _FEW
         return tabular(names[:shown], [self._attempt(each)[:shown] for each in attempts], cells)
@@ -146,7 +146,7 @@ class TaskThing(Thing):
             Span(clock(attempt.start_ms)),
             Span(clock(attempt.end_ms)),
             Span(fmt.optional(attempt.exit_code), Role.FAILED if attempt.exit_code else Role.PLAIN),
-            Span(code or then or "still there", Role.FAILED if code else Role.PLAIN),
+            Span(code or then or "on the node", Role.FAILED if code else Role.PLAIN),
             Span(clock(attempt.placed_ms)),
             Span(fmt.span(took_ms), Role.DERIVED),
             Span(attempt.rule, Role.DIM),
@@ -172,11 +172,9 @@ class TaskThing(Thing):
             )
             for each in found.ranges
         ]
-        lines += self._task_table(rows, "It depends on no other task.", cells)
-        lines += [(), line(Span("Who depends on this", Role.STRONG))]
-        lines += self._task_table(
-            [self._task_row(task) for task in found.children[:_MOST_TASKS]], "No task does.", cells
-        )
+        lines += self._task_table(rows, "None.", cells)
+        lines += [(), line(Span("Dependents", Role.STRONG))]
+        lines += self._task_table([self._task_row(task) for task in found.children[:_MOST_TASKS]], "None.", cells)
         left_out = len(found.children) - _MOST_TASKS
         return [*lines, line(Span(f"and {left_out:,} more", Role.DIM))] if left_out > 0 else lines
 
@@ -191,9 +189,9 @@ class TaskThing(Thing):
     def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every tab
         node = self._row.node
         if node is None:
-            return [line(Span("It has not come to a node yet, so it has no files.", Role.DIM))]
+            return [line(Span("It has not been assigned to a node yet: no files.", Role.DIM))]
         opens = link("Open the files on its node", "files", Role.KEY)
-        return [line(opens, Span(" as they are at this moment; f does so on every page.", Role.DIM))]
+        return [line(opens, Span(" at this moment. f opens them on every tab.", Role.DIM))]
 
 
 def _glyph(state: TaskState) -> Glyph:

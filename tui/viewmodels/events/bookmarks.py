@@ -49,7 +49,7 @@ class Bookmarks:
     def keep_run(self) -> None:
         """Keep the recorded run, which a branch will drop."""
         session = self._session
-        name = f"the run left at {session.clock(session.now_ms)}"
+        name = f"the previous run at {session.clock(session.now_ms)}"
         self._runs = [*self._runs, Recording(name, session.newest_ms, self._recorded())][-_MOST_RUNS:]
 
     def _recorded(self) -> LogColumns:
@@ -110,7 +110,7 @@ def _parting(session: Session, one: Recording, other: Recording) -> str:
     if at is None:
         return "Both are moments of the same run."
     when_ms = min(one.columns.when[at], other.columns.when[at])
-    said = f"They part at {session.clock(when_ms)}."
+    said = f"They differ from {session.clock(when_ms)}."
     if at < session.events.count:
         said += f" Here: {''.join(span.text for span in EventsModel(session).one_line(at))}."
     return f"{said} There: {session.simulation.log.shapes[other.columns.shape_of[at]].event}."

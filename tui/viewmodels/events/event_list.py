@@ -65,13 +65,13 @@ class EventsModel(RowsModel):
         Column("Time", 10),
         Column("Kind", 11),
         Column("Entity", 24, from_width=60),
-        Column("What", 22, stretch=True),
+        Column("Event", 22, stretch=True),
         Column("Rule", 8, from_width=96),
     )
     help_text = (
-        "Everything that happened, in order. ! shows failures only. A filter looks at the newest 20,000 entries.\n"
-        "F follows the newest entry; moving up stops following. Enter opens what an entry is about, at that moment.\n"
-        "x folds entries that are alike; X shows what was done by hand in script form, and R saves it as a scenario."
+        "All events, in order. ! shows failures only. A filter searches the newest 20,000 events.\n"
+        "F follows the newest event; moving up stops that. Enter opens the item of an event at its moment.\n"
+        "x folds equal events. X shows your commands as script lines, and R saves them as a scenario."
     )
 
     def __init__(self, session: Session) -> None:
@@ -196,7 +196,7 @@ class EventsModel(RowsModel):
             last_ms = self._page.when_ms(stop - 1)
             times = (row("From", self.session.clock(event.t_ms)), row("To", self.session.clock(last_ms)))
             states = tuple(row(state, f"{number:,}") for state, number in self._folds.states(key))
-            return [Block(f"{stop - key:,} × {event.event}", times), Block("Came to", states)]
+            return [Block(f"{stop - key:,} × {event.event}", times), Block("Results", states)]
         subject = (
             ("Pool", event.pool_id),
             ("Node", event.node_id),
@@ -212,7 +212,7 @@ class EventsModel(RowsModel):
     def arrangement(self) -> Line:
         """Return how the log is filtered."""
         if self.is_by_hand:
-            return line(Span("what was done by hand, in script form   R saves it as a scenario", Role.DIM))
+            return line(Span("your commands as script lines   R saves them as a scenario", Role.DIM))
         failed = "   only failures" if self.only_failed else ""
         failed += "   folded" if self._folds_now else ""
         hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
@@ -221,8 +221,8 @@ class EventsModel(RowsModel):
     def empty(self) -> Sequence[str]:
         """Say why there are no entries."""
         if self.is_by_hand:
-            return ("Nothing has been done by hand.", "a acts on what is under the cursor of another view.")
-        return ("Nothing has happened yet.", "Press space to let time go by, or . for one event.")
+            return ("You have not given any commands.", "a in another view acts on the item under the cursor.")
+        return ("There are no events yet.", "Press space to run, or . for one event.")
 
 
 def what(event: EventRow) -> str:
@@ -251,11 +251,11 @@ def what(event: EventRow) -> str:
         words.append(str(failure.get("code")))
     attempt = fields.get("attempt")
     if isinstance(attempt, int) and attempt > 1:
-        words.append(f"try {attempt}")
+        words.append(f"attempt {attempt:,}")
     if fields.get("reason"):
         words.append(str(fields["reason"]))
     if "targetDedicatedNodes" in fields:
-        words.append(f"{fields.get('currentDedicatedNodes')} of {fields['targetDedicatedNodes']} dedicated")
+        words.append(f"{fields.get('currentDedicatedNodes'):,} of {fields['targetDedicatedNodes']:,} dedicated")
     return " ".join(words)
 
 
@@ -282,7 +282,7 @@ def _evaluation(fields: dict[str, object]) -> str:
             f"{fields[f'current{name}Nodes']} → {fields[f'target{name}Nodes']} {kind}"
             for kind, name in (("dedicated", "Dedicated"), ("Spot", "LowPriority"))
         )
-    return f"tried out: {said}" if "trial" in fields else said
+    return f"trial: {said}" if "trial" in fields else said
 
 
 def _short(value: object) -> str:

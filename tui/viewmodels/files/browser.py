@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 HELP_TEXT = (
-    "The files on a node at the moment that is looked at. The tree shows directories with all that is in them; enter "
-    "opens one, or reads the file under the cursor.\n"
-    "What a rule has deleted stays in the tree as gone, with the reason; enter looks back at what was in it just "
-    "before. Time may go by meanwhile: space runs and pauses, and with F the end of the file stays in view."
+    "The files on a node at the displayed moment. Enter opens a directory or shows a file.\n"
+    "A deleted directory stays in the tree, with the reason. Enter shows what was in it before.\n"
+    "Space runs and pauses the simulation. F keeps the end of a file in view."
 )
 
 
@@ -125,11 +124,11 @@ class FilesModel:
 
     def _why_empty(self, item: Item) -> list[str]:
         if item.size:
-            return ["It was downloaded: its size is known, its text is not."]
+            return ["It was downloaded: only its size is known."]
         fates = self.page.deletions(item.path)
         is_running = any(fate.cause is DeletionCause.RETENTION and fate.when_ms is None for fate in fates)
         if is_running and name_of(item.path) in OUTPUTS:
-            return ["It is empty so far: what a process says stands here when the process has ended."]
+            return ["It is empty: output is written when the process ends."]
         if item.gone is not None:
             return ["It was empty.", retention.sentence(self.session, item.gone)]
         return ["It is empty."]
@@ -141,13 +140,13 @@ class FilesModel:
         said = []
         if self._lost is not None:
             path, size = self._lost.path, fmt.size(self._lost.size)
-            said.append(Span(f"{path} is not there at {session.clock(session.now_ms)}. It had {size}.", Role.ALERT))
+            said.append(Span(f"{path} does not exist at {session.clock(session.now_ms)}. It had {size}.", Role.ALERT))
         if item is None:
             left_ms = self.page.left_ms
             why = "" if left_ms is None else f" The node left the pool at {session.clock(left_ms)} (FILE-9)."
             self._info = [
                 *said,
-                Span(f"There are no files.{why if self.page.is_known else ' The node is not there yet.'}"),
+                Span(f"There are no files.{why if self.page.is_known else ' The node has not joined yet.'}"),
             ]
             return
         said.append(Span(f"{item.path}/", Role.STRONG))
@@ -155,11 +154,11 @@ class FilesModel:
         if item.gone is None:
             said.append(Span(f"{entries:,} entr{'y' if entries == 1 else 'ies'}, {fmt.size(item.size)} in all"))
         elif (memory := self._memory_of(item.path)) is None:
-            said.append(Span("It is gone. Enter looks back at what was in it."))
+            said.append(Span("It was deleted. Enter shows what was in it."))
         else:
             is_known = any(path.startswith(f"{item.path}/") for path in memory.items)
-            what = "What was in it is shown as it was just before." if is_known else "There was nothing in it."
-            said.append(Span(f"It is gone. {what}"))
+            what = "Its content is shown as it was before." if is_known else "It was empty."
+            said.append(Span(f"It was deleted. {what}"))
         sentences = [retention.named(item.path), *(retention.sentence(session, each) for each in self._fates(item))]
         self._info = [*said, *(Span(each) for each in sentences if each)]
 

@@ -34,11 +34,11 @@ def files_of(session: Session, subject: ItemRef | None) -> FilesAt | str:
     if subject is not None and subject.kind == "node":
         return _files_of_node(session, int(subject.key))
     if subject is None or subject.kind != "task":
-        return "f shows files on a node: put the cursor on a node or task."
+        return "Put the cursor on a node or task to see its files."
     task = session.tasks(session.job_id).row(int(subject.key))
     found = last_directory(session.simulation, task.task)
     if found is None:
-        return f"{task.task_id} has not started on any node: it has no files."
+        return f"{task.task_id} has not started yet and has no files."
     return output_at(*found, has_failed=task.result is TaskResult.FAILURE)
 
 

@@ -19,18 +19,18 @@ _PAST = {
     Cause.REIMAGED: "The node was reimaged at {time} (NOP-12).",
     Cause.DEALLOCATED: "The node was deallocated at {time} (NOP-12).",
     Cause.PREEMPTED: "The node was preempted at {time} (SPOT-3).",
-    Cause.LEFT: "The node left the pool at {time}, and its files with it (FILE-9).",
+    Cause.LEFT: "The node left the pool at {time} (FILE-9).",
 }
 _KNOWN = {
     Cause.RETENTION: "It is deleted at {time}, {span} after its process ended (FILE-7).",
-    Cause.PREEMPTED: "The node is preempted at {time}, and all its files are lost (SPOT-7).",
+    Cause.PREEMPTED: "The node is preempted at {time}, and loses its files (SPOT-7).",
 }
 _UNKNOWN = {
-    Cause.RETENTION: "It is deleted {span} after its process has ended (FILE-7).",
-    Cause.JOB_DELETED: "Its job is being deleted, and all directories of the job with it (JOB-16).",
-    Cause.REIMAGED: "The node is reimaged once its tasks have ended, and all its files are lost (NOP-12).",
-    Cause.DEALLOCATED: "The node is deallocated once its tasks have ended, and all its files are lost (NOP-12).",
-    Cause.LEFT: "The node leaves the pool once its tasks have ended, and all its files are lost (FILE-9).",
+    Cause.RETENTION: "It is deleted {span} after its process ends (FILE-7).",
+    Cause.JOB_DELETED: "Its job is being deleted, with all its directories (JOB-16).",
+    Cause.REIMAGED: "The node is reimaged when its tasks end (NOP-12).",
+    Cause.DEALLOCATED: "The node is deallocated when its tasks end (NOP-12).",
+    Cause.LEFT: "The node leaves the pool when its tasks end (FILE-9).",
 }
 _SHORT_PAST = {
     Cause.RETENTION: "retention ended",
@@ -42,28 +42,27 @@ _SHORT_PAST = {
     Cause.LEFT: "node left",
 }
 _SHORT_UNKNOWN = {
-    Cause.RETENTION: "goes {span} after its end",
-    Cause.JOB_DELETED: "goes with its job",
-    Cause.REIMAGED: "goes when the node is reimaged",
-    Cause.DEALLOCATED: "goes when the node is deallocated",
-    Cause.LEFT: "goes when the node leaves",
+    Cause.RETENTION: "deleted {span} after its end",
+    Cause.JOB_DELETED: "deleted with its job",
+    Cause.REIMAGED: "deleted when the node is reimaged",
+    Cause.DEALLOCATED: "deleted when the node is deallocated",
+    Cause.LEFT: "deleted when the node leaves",
 }
 _JOB_SLASHES = 2  # workitems/<job>/job-1 (FILE-3)
 _NAMED = {
     APPLICATIONS: "Application packages of the pool and of tasks, unpacked (APP-7).",
     MOUNTS: "The file systems that the pool mounts (FILE-13).",
-    SHARED: "Every task may read and write here. Nothing is cleaned up while the node lives: what a job leaves here "
-    "its release task must remove (FILE-8).",
-    STARTUP: "The directory of the start task. Its wd is emptied whenever the start task begins (START-9).",
-    VOLATILE: "The service's own.",
-    WORKITEMS: "A directory for each job, and in it one for each of its processes. They go with their job (JOB-16).",
+    SHARED: "Shared by all tasks. Never cleaned up: a job's release task must delete its files (FILE-8).",
+    STARTUP: "The directory of the start task. Its wd is emptied before each run (START-9).",
+    VOLATILE: "Used by the service.",
+    WORKITEMS: "A directory for each job, with one for each process (JOB-16).",
 }
 
 
 def named(path: str) -> str:
     """Return the purpose of a directory that every node or job has; empty for any other."""
     is_of_job = path.startswith(f"{WORKITEMS}/") and path.count("/") == _JOB_SLASHES
-    return "The directory of a job. It goes when the job is deleted (JOB-16)." if is_of_job else _NAMED.get(path, "")
+    return "The directory of a job. It is deleted with the job (JOB-16)." if is_of_job else _NAMED.get(path, "")
 
 
 def sentence(session: Session, fate: Deletion) -> str:
@@ -80,7 +79,9 @@ def short(session: Session, fate: Deletion) -> str:
     if fate.when_ms is None:
         return _said(session, fate, _SHORT_UNKNOWN[fate.cause])
     is_past = fate.when_ms <= session.now_ms
-    return _said(session, fate, f"gone since {{time}}: {_SHORT_PAST[fate.cause]}" if is_past else "goes at {time}")
+    return _said(
+        session, fate, f"deleted at {{time}}: {_SHORT_PAST[fate.cause]}" if is_past else "will be deleted at {time}"
+    )
 
 
 def _said(session: Session, fate: Deletion, words: str) -> str:

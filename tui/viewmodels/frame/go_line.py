@@ -67,7 +67,7 @@ def find(session: Session, identity: str) -> Found | None:
 
 def not_found(session: Session, text: str) -> str:
     """Say that nothing has this name, and suggest the nearest one."""
-    return f"Nothing is called {text!r}{nearest(text.lower(), list(_words(session)))}."
+    return f"Nothing has the name {text!r}{nearest(text.lower(), list(_words(session)))}."
 
 
 def _words(session: Session) -> Iterator[str]:
@@ -132,5 +132,5 @@ def asked_columns(text: str, columns: Sequence[str]) -> tuple[dict[str, bool], l
 def line_hint(text: str, offered: Sequence[str]) -> Line:
     """Return the completions as a line."""
     if not offered:
-        return line(Span(" enter: looked for among all ids" if text.strip() else " ", Role.DIM))
+        return line(Span(" enter: search all ids" if text.strip() else " ", Role.DIM))
     return line(Span(" tab ", Role.KEY), Span("  ".join(each.strip() for each in offered), Role.DIM))

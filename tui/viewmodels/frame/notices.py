@@ -98,7 +98,7 @@ class Notices:
         told = [(why, names) for why, names in ordered if self._is_news(why, len(names))][:_MOST_CAUSES]
         lines = [f"{self._counts[why]:,} × {why} ({_some(names)})" for why, names in told]
         rest = len(new) - sum(len(names) for _, names in told)
-        return [*lines, f"and {rest:,} more failures: 9 ! lists them"] if told and rest else lines
+        return [*lines, f"and {rest:,} more failures: press 9, then !"] if told and rest else lines
 
     def _is_news(self, why: str, more: int) -> bool:
         """Count failures of a cause. Return True the first time, and when their number has grown tenfold."""
@@ -125,9 +125,9 @@ class Notices:
         lines = []
         if before.prepares and not now.prepares and not preparation.without_record:
             done, failed = preparation[HookStatus.SUCCEEDED], preparation[HookStatus.FAILED]
-            lines.append(f"Preparation of {now.job_id} has ended: {done:,} succeeded, {failed:,} failed.")
+            lines.append(f"Preparation of {now.job_id} is done: {done:,} succeeded, {failed:,} failed.")
         if before.has_tasks and not now.has_tasks:
-            lines.append(f"Tasks of {now.job_id} have ended: {tasks.succeeded:,} succeeded, {tasks.failed:,} failed.")
+            lines.append(f"Tasks of {now.job_id} are done: {tasks.succeeded:,} succeeded, {tasks.failed:,} failed.")
         if now.state is not before.state and now.state is JobState.TERMINATING:
             lines.append(f"{now.job_id} is terminating: {job.terminate_reason}.")
         if now.state is not before.state and now.state is JobState.COMPLETED:

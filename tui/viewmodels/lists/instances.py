@@ -186,9 +186,9 @@ class InstancesModel(RowsModel):
         if record.exit_code is not None:
             words.append(f"exit {record.exit_code}")
         if record.retry_count:
-            words.append(f"tried {record.retry_count + 1} times")
+            words.append(f"{record.retry_count + 1:,} attempts")
         if record.is_ineligible:
-            words.append("barred from this job until reimaged")
+            words.append("ineligible for this job until reimaged")
         if record.gone_ms is not None:
             words.append(f"left the pool at {self.session.clock(record.gone_ms)}")
         return line(Span(", ".join(words), Role.DERIVED))
@@ -223,14 +223,13 @@ class PreparationModel(InstancesModel):
         *_EXTRA,
         Column("Last retry time", 15, is_extra=True),
         Column("Triggered by", 18, is_extra=True, is_derived=True),
-        Column("Barred", 14, is_extra=True, is_derived=True),
+        Column("Ineligible", 14, is_extra=True, is_derived=True),
     )
     help_text = (
-        "One line for each node that was asked to prepare for the job in focus, nodes that have left included.\n"
-        "A node prepares when the first task of the job is assigned to it. Where preparation fails for good, the node "
-        "gets no task of this job until it is reimaged; other jobs still use it.\n"
-        "Status, duration, runs, what triggered it and whether the node is barred are derived; all else is what the "
-        "service reports. The bar of a duration is full at what 95 of 100 nodes take at most."
+        "One row for each node that prepared for the job in focus, even if it has left.\n"
+        "A node prepares before its first task of the job. If preparation fails, the node becomes ineligible: "
+        "it gets no task of this job until it is reimaged. Other jobs still use it.\n"
+        "Duration, Runs, Triggered by and Ineligible are derived. A bar is full at the 95th percentile."
     )
 
     def __init__(self, session: Session) -> None:
@@ -275,15 +274,15 @@ class PreparationModel(InstancesModel):
     def empty(self) -> Sequence[str]:
         """Say why no node has prepared."""
         if not self.session.job_id:
-            return ("There is no job yet. Press space to let time go by, or . for one event.",)
+            return ("There is no job yet. Press space to run, or . for one event.",)
         if self._page.definition() is None:
             return (
                 f"Job {self.session.job_id} has no job preparation task.",
-                "The service answers 409, JobPreparationTaskNotSpecified.",
+                "The service responds 409 JobPreparationTaskNotSpecified.",
             )
         return (
-            "No node has been asked to prepare: no task of this job has been assigned yet.",
-            "A node prepares before its first task of the job (PREP-3, PREP-4). w tells why none has come.",
+            "No node has prepared: no task has been assigned yet.",
+            "A node prepares before its first task (PREP-3, PREP-4). w explains the wait.",
         )
 
 
@@ -298,14 +297,14 @@ class ReleaseModel(InstancesModel):
         *_EXTRA,
     )
     help_text = (
-        "One line for each node on which the job's release task ran.\n"
-        "It runs at the end of the job on each node that ran a task of it and prepared; it is not retried, and its "
-        "failure does not keep the job from completing. v shows the nodes without a record as well."
+        "One row for each node on which the job's release task ran.\n"
+        "It runs when the job ends, on each node that prepared and ran a task. It is not retried. "
+        "Its failure does not affect the job. v also shows the nodes without a record."
     )
 
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
         assert isinstance(task, JobReleaseTask)
-        words = "runs where a task ran after preparation, unless reimaged (REL-3, REL-4)"
+        words = "runs where a task ran after preparation (REL-3, REL-4)"
         limits = settings_line(
             ("max wall-clock", fmt.span(task.max_wall_clock_time) or "no limit"),
             ("retention", fmt.span(task.retention_time) or "no limit"),
@@ -315,14 +314,14 @@ class ReleaseModel(InstancesModel):
     def empty(self) -> Sequence[str]:
         """Say why no release task has run."""
         if not self.session.job_id:
-            return ("There is no job yet. Press space to let time go by, or . for one event.",)
+            return ("There is no job yet. Press space to run, or . for one event.",)
         if self._page.definition() is None:
             return (f"Job {self.session.job_id} has no job release task.",)
         if self._page.job_state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):
-            return ("Nothing to release: on no node had a task run after preparation completed (REL-3).",)
+            return ("Nothing to release: no task ran after preparation (REL-3).",)
         owed = self._page.counts().get(HookStatus.WILL_RUN, 0)
-        nodes = "1 node will run it." if owed == 1 else f"{owed:,} nodes will run it."
-        return ("Release tasks run when the job ends.", f"As things are, {nodes} v shows them; a offers Terminate.")
+        nodes = "1 node would run it." if owed == 1 else f"{owed:,} nodes would run it."
+        return ("Release tasks run when the job ends.", f"At present {nodes} v shows them, a terminates the job.")
 
 
 def settings_line(*pairs: tuple[str, str]) -> Line:

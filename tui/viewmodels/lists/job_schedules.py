@@ -31,15 +31,15 @@ class JobSchedulesModel(RowsModel):
         Column("", 1),
         Column("Job schedule", 16, stretch=True),
         Column("State", 11),
-        Column("Every", 11, from_width=90),
+        Column("Interval", 11, from_width=90),
         Column("Next run", 14),
         Column("Jobs", 4, is_right=True),
         Column("Missed", 6, is_right=True, is_derived=True),
         Column("Recent job", 10),
     )
     help_text = (
-        "A schedule has one active job at a time. If it is still there when the next is due, that one waits, or is\n"
-        "missed once the start window is over: w tells how it stands.\n"
+        "A schedule has one active job at a time. While it is active, the next occurrence waits.\n"
+        "After the start window the occurrence is missed. w explains the present state.\n"
         "Enter puts the recent job in focus and opens the Watch view."
     )
 
@@ -111,7 +111,7 @@ class JobSchedulesModel(RowsModel):
             Block(
                 "Jobs",
                 (
-                    row("Made", f"{schedule.jobs_made:,}"),
+                    row("Jobs created", f"{schedule.jobs_made:,}"),
                     row("Not deleted", f"{schedule.jobs_left:,}"),
                     row("Missed occurrences", f"{schedule.missed:,}", Role.DERIVED),
                 ),
@@ -143,8 +143,8 @@ class JobSchedulesModel(RowsModel):
     def empty(self) -> Sequence[str]:
         """Say why there are no job schedules."""
         return (
-            "There is no job schedule. A scenario adds one under jobSchedules, or with createJobSchedule.",
-            "Jobs that were added by themselves are in view 4.",
+            "There is no job schedule. Scenarios add them under jobSchedules.",
+            "Press 4 for jobs without a schedule.",
         )
 
 
@@ -163,7 +163,7 @@ def _specification(job: JobSpecification, pool_id: str) -> Block:
         (
             row("Priority", job.priority),
             row("Pool", f"{pool}: {pool_id}" if pool_id else pool),
-            row("Job manager task", "none: others must fill its jobs" if manager is None else manager.command_line),
+            row("Job manager task", "none: tasks must be added by others" if manager is None else manager.command_line),
             row(
                 "Preparation task", None if job.job_preparation_task is None else job.job_preparation_task.command_line
             ),

@@ -49,9 +49,10 @@ class JobsModel(RowsModel):
         Column("Waiting for", 30, is_extra=True, is_derived=True),
     )
     help_text = (
-        "Preparation and Release show done of all, and failures after a cross. Tasks shows how many are active, "
-        "preparing, running and completed, those that have failed in brackets. Waiting for is derived.\n"
-        "Enter puts a job in focus and opens its blade; 1 watches it then."
+        "Preparation and Release show the nodes that are done, of all, then the failures. "
+        "Tasks shows active/preparing/running/completed tasks, and in brackets the failed ones. "
+        "Waiting for is derived.\n"
+        "Enter puts a job in focus and opens its page. 1 watches it."
     )
 
     def __init__(self, session: Session) -> None:
@@ -129,4 +130,4 @@ class JobsModel(RowsModel):
 
     def empty(self) -> Sequence[str]:
         """Say why there are no jobs."""
-        return ("There is no job yet, or all have been deleted.", "Press space to let time go by, or . for one event.")
+        return ("There are no jobs.", "Press space to run, or . for one event.")

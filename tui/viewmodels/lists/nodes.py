@@ -49,9 +49,9 @@ class NodesModel(RowsModel):
         Column("Errors", 24, is_extra=True),
     )
     help_text = (
-        "All nodes the pool in focus ever had. Running tasks counts task slots in use, of all slots of the node.\n"
-        "Focus job is derived: how the node stands with preparation and release of the job in focus.\n"
-        "A node with scheduling disabled takes no new tasks; it is offline once nothing of a job runs there."
+        "All nodes that the pool in focus ever had. Running tasks shows used slots, of all slots.\n"
+        "Focus job is derived: the node's preparation and release for the job in focus.\n"
+        "A node with scheduling disabled takes no new tasks. It is offline when none run."
     )
 
     def __init__(self, session: Session) -> None:
@@ -137,17 +137,17 @@ class NodesModel(RowsModel):
     def empty(self) -> Sequence[str]:
         """Say why the pool has no nodes."""
         if not self.session.pool_id:
-            return ("There is no pool yet. Press space to let time go by, or . for one event.",)
+            return ("There is no pool yet. Press space to run, or . for one event.",)
         pool = self.session.pool(self.session.pool_id)
         if pool is None:
-            return (f"There is no pool {self.session.pool_id} any more.",)
+            return (f"Pool {self.session.pool_id} was deleted.",)
         target = pool.target_dedicated + pool.target_spot
         if pool.allocation is not AllocationState.STEADY:
-            return (f"Pool {pool.pool_id} is resizing: 0 → {target:,} nodes. w tells when they come.",)
+            return (f"Pool {pool.pool_id} is resizing: 0 → {target:,} nodes. w explains when they join.",)
         if target:
-            return (f"Pool {pool.pool_id} is steady at 0 of {target:,} nodes. w tells why.",)
-        why = "its formula says so" if pool.auto_scale else "its target is 0"
-        return (f"Pool {pool.pool_id} is steady at 0 nodes: {why}. w tells more, a resizes it.",)
+            return (f"Pool {pool.pool_id} is steady at 0 of {target:,} nodes. w explains why.",)
+        why = "its formula sets this target" if pool.auto_scale else "its target is 0"
+        return (f"Pool {pool.pool_id} is steady at 0 nodes: {why}. w explains, a resizes it.",)
 
 
 def _start_task(node: NodeRow) -> Span:

@@ -48,10 +48,10 @@ class PoolsModel(RowsModel):
         Column("Jobs", 24, is_extra=True, is_derived=True),
     )
     help_text = (
-        "Dedicated and Spot show current and target numbers of nodes. Node counts is derived: the signs of the nodes' "
-        "states in proportion to their numbers. Utilisation is the share of all slots that is in use.\n"
-        "Enter puts a pool in focus and opens its blade; 3 lists its nodes then.\n"
-        "S shows how a pool scales itself: formula, evaluations, and an editor."
+        "Dedicated and Spot show current and target numbers of nodes. Node counts is derived: "
+        "the glyphs of the nodes' states in proportion. Utilisation is the share of slots in use.\n"
+        "Enter puts a pool in focus and opens its page. 3 lists its nodes.\n"
+        "S shows a pool's autoscale: formula, evaluations, and an editor."
     )
 
     def __init__(self, session: Session) -> None:
@@ -85,8 +85,8 @@ class PoolsModel(RowsModel):
             Span(pool.state.wire if pool.state is not None else "deleted"),
             Span(allocation + mark, Role.FAILED if mark else glyph.role),
             Span(pool.vm_size),
-            Span(f"{pool.current_dedicated}/{pool.target_dedicated}"),
-            Span(f"{pool.current_spot}/{pool.target_spot}"),
+            Span(f"{pool.current_dedicated:,}/{pool.target_dedicated:,}"),
+            Span(f"{pool.current_spot:,}/{pool.target_spot:,}"),
             self._counts(pool),
             Span(f"{blocks.utilisation(pool):>4} of {pool.nodes * pool.slots:,}", Role.DERIVED),
             Span(blocks.cost(self.session, pool), Role.DERIVED),
@@ -130,4 +130,4 @@ class PoolsModel(RowsModel):
 
     def empty(self) -> Sequence[str]:
         """Say why there are no pools."""
-        return ("There is no pool yet, or all have been deleted.", "Press space to let time go by, or . for one event.")
+        return ("There are no pools.", "Press space to run, or . for one event.")

@@ -34,7 +34,7 @@ class RowsModel(ColumnsModel, ABC):
     title: ClassVar[str]
     help_text: ClassVar[str] = ""
     kind: ClassVar[Kind | None] = None  # the kind of item in a row
-    own_order: ClassVar[str] = "trouble first"  # in words
+    own_order: ClassVar[str] = "failures first"  # in words
 
     def __init__(self, session: Session) -> None:
         """Start empty; ``update`` adds the rows."""
@@ -290,15 +290,15 @@ class RowsModel(ColumnsModel, ABC):
         failed = "   only failed" if self.only_failed else ""
         hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
         work = self._arranging
-        at_work = f"   {work.progress:.0%} looked through" if work is not None and self.is_arranging else ""
+        at_work = f"   {work.progress:.0%} searched" if work is not None and self.is_arranging else ""
         return line(Span(f"sorted by {order}{turned}{shown}{failed}{hidden}{at_work}", Role.DIM))
 
     def nothing_shown(self) -> Sequence[str]:
         """Return the sentences of an empty list."""
         if self.is_arranging:
-            return ("Looking through all rows ...",)
+            return ("Filtering and sorting ...",)
         if self.hidden:
-            return (f"Nothing matches. Esc clears the filter, which hides {self.hidden:,} rows.",)
+            return (f"No row matches. Esc clears the filter, which hides {self.hidden:,} rows.",)
         return self.empty()
 
 

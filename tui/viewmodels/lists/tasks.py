@@ -49,8 +49,8 @@ class TasksModel(RowsModel):
         Column("Command line", 24, is_extra=True),
     )
     help_text = (
-        "The tasks of the job in focus. A task is active while it waits, preparing while the job's preparation runs "
-        "on its node, then running, then completed.\nDuration, Attempts and Waiting for are derived."
+        "The tasks of the job in focus. Active tasks wait for a node. Preparing tasks wait for the job's preparation "
+        "on their node.\nDuration, Attempts and Waiting for are derived."
     )
 
     def __init__(self, session: Session) -> None:
@@ -174,5 +174,5 @@ class TasksModel(RowsModel):
     def empty(self) -> Sequence[str]:
         """Say why there are no tasks."""
         if not self.session.job_id:
-            return ("There is no job yet. Press space to let time go by, or . for one event.",)
-        return (f"Job {self.session.job_id} has no tasks.", "a on view 4 can add some.")
+            return ("There is no job yet. Press space to run, or . for one event.",)
+        return (f"Job {self.session.job_id} has no tasks.", "To add some, press 4, then a.")

@@ -260,9 +260,9 @@ class NodeMapModel:
     def empty(self) -> Sequence[str]:
         """Say why there are no cells."""
         if not self.session.pool_id:
-            return ("There is no pool yet.", "Press space to let time go by,", "or . for one event.")
+            return ("There is no pool yet.", "Press space to run,", "or . for one event.")
         if self._left_out.get(self.session.pool_id):
-            return ("All its nodes have gone and are left out.", "D shows them again.")
+            return ("All its nodes have left and are hidden.", "D shows them again.")
         return (f"Pool {self.session.pool_id} has no nodes yet.",)
 
 

@@ -24,7 +24,7 @@ class Lens(Enum):
     STATE = "node state"
     PHASE = "job phase"
     SLOTS = "slots in use"
-    AGE = "age in the state"
+    AGE = "age in state"
     FAILURES = "failures so far"
 
 

@@ -74,14 +74,14 @@ def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: 
     glyphs = session.glyphs
     said: list[Span] = []
     if record.gone_ms is not None:
-        said.append(Span("The record is kept; the files are not.", Role.DERIVED))
+        said.append(Span("The record is kept, the files are deleted.", Role.DERIVED))
     elif record.is_ineligible:
-        said.append(Span(f"{glyphs.bad} barred from this job until reimaged (PREP-9)", Role.FAILED))
-        said.append(Span(f"{glyphs.good} still usable by other jobs", Role.OK))
+        said.append(Span(f"{glyphs.bad} ineligible for this job until reimaged (PREP-9)", Role.FAILED))
+        said.append(Span(f"{glyphs.good} still eligible for other jobs", Role.OK))
         tasks = session.tasks(job_id)
         for task in dict.fromkeys(history.requeued(job_id)):
             if tasks.state_of(task) is not None:
-                said.append(link(f"{tasks.id_of(task)} went back to active (PREP-8)", ItemRef("task", task)))
+                said.append(link(f"{tasks.id_of(task)} is active again (PREP-8)", ItemRef("task", task)))
     elif record.status is HookStatus.SUPERSEDED:
         said.append(Span("runs again before the job's next task here (PREP-15, PREP-16, PREP-18)", Role.TRANSITION))
     return [Block("Effect", tuple(("", each) for each in said))] if said else []
@@ -96,7 +96,7 @@ def runs(session: Session, found: list[InstanceRun]) -> list[Block]:
         said = " ".join(filter(None, [run.cause.value + ",", clock(run.start_ms), until]))
         said += "" if run.exit_code is None else f", exit {run.exit_code}"
         is_last = run is found[-1]
-        said += "" if run.end_ms is not None else ", running" if is_last else ", broken off or tried again"
+        said += "" if run.end_ms is not None else ", running" if is_last else ", interrupted or retried"
         role = Role.FAILED if run.result is TaskResult.FAILURE else Role.PLAIN
         rows.append((str(run.number), Span(said, role)))
     return [Block("Runs", tuple(rows))] if rows else []

@@ -19,7 +19,7 @@ def general(session: Session, node: NodeRow) -> Block:
     """Return the properties that the portal shows first."""
     glyph = NODE[node.state]
     clock = session.clock
-    waits = f"{node.pending_operation} once its tasks are done" if node.pending_operation else ""
+    waits = f"{node.pending_operation} when its tasks end" if node.pending_operation else ""
     return Block(
         "General",
         (
@@ -85,7 +85,7 @@ def jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
         said = f"{session.glyphs.of(PREPARATION[job.prep])} {PREPARATION[job.prep].name}"
         if job.has_released:
             said += f", {session.glyphs.of(RELEASE[job.release])} {RELEASE[job.release].name}"
-        said += ", barred until reimaged" if job.is_ineligible else ""
+        said += ", ineligible until reimaged" if job.is_ineligible else ""
         rows.append((job.job_id, Span(said, PREPARATION[job.prep].role)))
     return [Block("Jobs on this node", tuple(rows))] if rows else []
 

@@ -52,8 +52,8 @@ def scale(pool: PoolRow) -> Block:
     return Block(
         "Scale",
         (
-            row("Dedicated", f"{pool.current_dedicated} of {pool.target_dedicated}"),
-            row("Spot/low-priority", f"{pool.current_spot} of {pool.target_spot}"),
+            row("Dedicated", f"{pool.current_dedicated:,} of {pool.target_dedicated:,}"),
+            row("Spot/low-priority", f"{pool.current_spot:,} of {pool.target_spot:,}"),
             row("Autoscale", "on" if pool.auto_scale else "off"),
             *([] if pool.auto_scale else [row("Resize timeout", fmt.span(pool.spec.resize_timeout))]),
         ),
@@ -67,7 +67,7 @@ def autoscale(session: Session, pool: PoolRow) -> list[Block]:
         return []
     run = page.runs[-1]
     if run.error is None:
-        result = row("Wanted", f"{run.target_dedicated} dedicated, {run.target_spot} Spot")
+        result = row("Targets", f"{run.target_dedicated:,} dedicated, {run.target_spot:,} Spot")
     else:
         result = row("Failed", f"{run.error.code}. {run.error.position}: {run.error.reason}", Role.FAILED)
     clock = session.clock

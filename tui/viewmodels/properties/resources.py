@@ -40,13 +40,13 @@ def node_blocks(session: Session, node: int) -> list[Block]:
     rows = [_supply(session, supply) for supply in found.supplies]
     rows += [row("Certificate", thumbprint) for thumbprint in found.certificates]
     if found.is_behind:
-        rows.append(row("Behind", "the pool has changed since: until the next boot (POOL-15)", Role.TRANSITION))
+        rows.append(row("Outdated", "the pool has changed; applied at the next boot (POOL-15)", Role.TRANSITION))
     users = [row("Remote login", found.login_address)]
     users += [row("User account", f"{name}, for tasks") for name in found.accounts]
     for login in found.logins:
         kind = "administrator" if login.is_admin else "user"
         users.append(row(login.name, f"{kind} until {session.clock(login.expiry_ms)}"))
-    return [disk, *([Block("Brought to the node", tuple(rows))] if rows else []), Block("Users", tuple(users))]
+    return [disk, *([Block("Installed on the node", tuple(rows))] if rows else []), Block("Users", tuple(users))]
 
 
 def _supply(session: Session, supply: InstalledItem) -> tuple[str, Span]:
@@ -54,7 +54,7 @@ def _supply(session: Session, supply: InstalledItem) -> tuple[str, Span]:
     whose = "of the pool" if supply.is_pools else "of tasks"
     clock = session.clock(supply.ready_ms)
     if supply.ready_ms > session.now_ms:
-        return row(label, f"{supply.name}, {whose}, there at {clock}", Role.TRANSITION)
+        return row(label, f"{supply.name}, {whose}, ready at {clock}", Role.TRANSITION)
     return row(label, f"{supply.name}, {whose}, since {clock}")
 
 
@@ -66,5 +66,5 @@ def task_blocks(session: Session, task: int) -> list[Block]:
     rows += [row("Resource file", file) for file in needs.files]
     rows += [row("User", needs.user)] if needs.user is not None else []
     if needs.ready_ms is not None:
-        rows.append(row("All there", f"at {session.clock(needs.ready_ms)}: then the command starts", Role.TRANSITION))
+        rows.append(row("All ready", f"at {session.clock(needs.ready_ms)}: then the command starts", Role.TRANSITION))
     return [Block("Needs", tuple(rows))] if rows else []

@@ -47,7 +47,7 @@ def links_of_hook(session: Session, node: int) -> Sequence[Link]:
     task = trigger_of(session.simulation, session.job_id, node)
     if task is not None:
         task_id = session.tasks(session.job_id).id_of(task)
-        links.append(Link("t", f"task {task_id}, which made it prepare", ItemRef("task", task)))
+        links.append(Link("t", f"task {task_id}, which triggered it", ItemRef("task", task)))
     return [*links, *_of_node(session, node)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import NodeState
-from tui.viewmodels.lists.column_help import said_of
+from tui.viewmodels.lists.column_help import column_help
 from tui.viewmodels.text.glyphs import JOB, JOB_SCHEDULE, NODE, POOL_GLYPHS, PREPARATION, RELEASE, TASK_GLYPHS
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line, wrapped
 
@@ -28,11 +28,11 @@ _FIRST = {"Watch": ("Preparation tasks", "Release tasks", "Nodes"), "Timeline": 
 _REMARKS = {
     NODE[state]: remark
     for state, remark in {
-        NodeState.CREATING: "the machine is obtained, and has not joined yet",
-        NodeState.WAITING_FOR_START_TASK: "the start task runs, tasks must wait",
-        NodeState.START_TASK_FAILED: "reboot, reimage, or mend the start task",
-        NodeState.RUNNING: "a digit in the lens of slots: so many are in use",
-        NodeState.REIMAGING: "clears what bars the node from a job",
+        NodeState.CREATING: "the VM is being allocated",
+        NodeState.WAITING_FOR_START_TASK: "no tasks until the start task succeeds",
+        NodeState.START_TASK_FAILED: "reboot, reimage, or fix the start task",
+        NodeState.RUNNING: "in the slots lens a digit counts used slots",
+        NodeState.REIMAGING: "makes the node eligible again",
         NodeState.OFFLINE: "scheduling is disabled and nothing runs",
         NodeState.PREEMPTED: "Spot nodes only",
         NodeState.UNKNOWN: "contact is lost",
@@ -67,7 +67,7 @@ def page_lines(page: Page, glyphs: GlyphSet, cells: int) -> list[Line]:
     if any(column.name for column in page.columns):
         lines += [
             (),
-            line(Span("Columns", Role.STRONG), Span("   in italics: derived, ours", Role.DIM)),
+            line(Span("Columns", Role.STRONG), Span("   in italics: derived by batchdeck", Role.DIM)),
         ]
         name_cells = max(len(column.name) for column in page.columns) + 2
         for column in page.columns:
@@ -81,7 +81,7 @@ def page_lines(page: Page, glyphs: GlyphSet, cells: int) -> list[Line]:
 def _column_lines(title: str, column: Column, glyphs: GlyphSet, cells: tuple[int, int]) -> list[Line]:
     name_cells, all_cells = cells
     name = Span(column.name, Role.DERIVED if column.is_derived else Role.PLAIN)
-    return _beside(name, name_cells, glyphs.text(said_of(title, column.name)), all_cells)
+    return _beside(name, name_cells, glyphs.text(column_help(title, column.name)), all_cells)
 
 
 def _beside(name: Span, name_cells: int, said: str, cells: int) -> list[Line]:

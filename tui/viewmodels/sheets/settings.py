@@ -34,7 +34,7 @@ def entries(settings: Settings, keys: Iterable[tuple[str, str, str]]) -> list[En
             "view",
             view,
             _told(values),
-            "as it was left",
+            "last used",
             "; ".join(f"{name} {_value(values[name])}" for name in values),
         )
         for view, values in sorted(settings.views.items())
@@ -66,7 +66,7 @@ def _value(value: ViewValue) -> str:
 
 _HEADINGS = {
     "option": "Options",
-    "view": "Views: how each opens",
+    "view": "Views: saved choices",
     "key": "Keys",
 }
 

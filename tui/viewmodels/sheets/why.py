@@ -33,7 +33,7 @@ def expected_of(session: Session, kind: Kind, key: int | str) -> Expected | None
     try:
         return expected(session.simulation, kind, key)
     except Exception as error:  # the trial is undone in any case
-        return Expected(f"batchdeck makes a mistake on the way: {type(error).__name__}: {error}", session.now_ms)
+        return Expected(f"internal error on the way: {type(error).__name__}: {error}", session.now_ms)
     finally:
         session.noted()
 
@@ -103,7 +103,7 @@ def _candidate(session: Session, reason: Reason, most: int, cells: int) -> list[
     size = max(1, reason.size * (bar_cells - 1) // most) if bar_cells else 0
     lead = " " * (_COUNT_CELLS + bar_cells)
     first, *rest = _told(lead, Span(reason.text + soonest), reason.rule, cells)
-    count = Span(f"{reason.size:>{_COUNT_CELLS - 1}} ", Role.STRONG)
+    count = Span(f"{reason.size:>{_COUNT_CELLS - 1},} ", Role.STRONG)
     return [(count, Span(f"{session.glyphs.full * size:<{bar_cells}}", Role.OFF), *first[1:]), *rest]
 
 

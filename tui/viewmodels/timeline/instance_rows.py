@@ -110,11 +110,13 @@ class HookRows(RowsByNode):
         clock = self.session.clock
         begun = [run for run in self._runs(key) if run.begin_ms <= when_ms]
         if not begun:
-            return line(Span("has not begun", Role.DIM))
+            return line(Span("has not started", Role.DIM))
         run, tries = begun[-1], len(begun)
         has_ended = run.end_ms is not None and run.end_ms <= when_ms
         glyph = _end_glyph(run) if has_ended else self._glyph(run)
-        words = f"  try {tries}, began {clock(run.begin_ms)}" if tries > 1 else f"  began {clock(run.begin_ms)}"
+        words = (
+            f"  attempt {tries:,}, started {clock(run.begin_ms)}" if tries > 1 else f"  started {clock(run.begin_ms)}"
+        )
         if run.end_ms is not None and has_ended:
             words += f", ended {clock(run.end_ms)} after {fmt.span(run.end_ms - run.begin_ms)}"
         return line(Span(glyph.name, glyph.role), Span(words))

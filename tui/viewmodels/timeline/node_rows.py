@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 _IDLE = Glyph("·", ".", Role.QUIET, "idle")
-_BARRED = Glyph("×", "x", Role.OFF, "barred")
+_INELIGIBLE = Glyph("×", "x", Role.OFF, "ineligible")
 _TASK_BEGINS = Glyph("▌", "|", Role.RUNNING, "begins")
 _CHANGING = Glyph("◔", "s", Role.TRANSITION, "changes")
 _DOING = {
     Activity.ABSENT: NOTHING,
     Activity.IDLE: _IDLE,
-    Activity.INELIGIBLE: _BARRED,
+    Activity.INELIGIBLE: _INELIGIBLE,
     Activity.PREPARING: PREPARING,
     Activity.RETRYING: RETRYING,
     Activity.WORKING: RUNNING,
@@ -60,7 +60,7 @@ class NodeRows(RowsByNode):
     """The nodes of the pool in focus."""
 
     name = "nodes"
-    legend = (PREPARING, RETRYING, FAILED, _BARRED, RUNNING, _TASK_BEGINS, RELEASING, _CHANGING, _IDLE)
+    legend = (PREPARING, RETRYING, FAILED, _INELIGIBLE, RUNNING, _TASK_BEGINS, RELEASING, _CHANGING, _IDLE)
     sorts = (Sort.NUMBER, Sort.FIRST_START, Sort.BUSY, Sort.TROUBLE)
     _page: NodePage
 
@@ -152,8 +152,8 @@ class NodeRows(RowsByNode):
         named = [page.id_of(task) for task in tasks if page.has(task)][:_MOST_NAMED]
         left = len(tasks) - len(named)
         if not named:
-            return "one task that is added later" if left == 1 else f"{left} tasks that are added later"
-        return ", ".join(named) + (f" and {left} more" if left else "")
+            return "one task added later" if left == 1 else f"{left:,} tasks added later"
+        return ", ".join(named) + (f" and {left:,} more" if left else "")
 
     def there(self, key: int, when_ms: int) -> list[There]:
         """Return the tasks that ran there, or the preparation or release of the job in focus, and the node."""

@@ -35,7 +35,7 @@ class Sort(Enum):
     NUMBER = "number"
     FIRST_START = "first start"
     BUSY = "busy share"
-    TROUBLE = "trouble"
+    TROUBLE = "failures"
 
 
 class Columns(NamedTuple):

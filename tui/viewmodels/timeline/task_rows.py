@@ -93,7 +93,7 @@ class TaskRows(LaneRows):
         task, clock = self._page.row(key), self.session.clock
         words = [f"added {clock(task.created_ms)}"]
         if task.start_ms is not None:
-            words.append(f"began {clock(task.start_ms)}")
+            words.append(f"started {clock(task.start_ms)}")
         if task.end_ms is not None:
             words.append(f"ended {clock(task.end_ms)}, exit {fmt.optional(task.exit_code)}")
         (glyph,) = self.cells(key, Columns(when_ms, 1, 1)) or (NOTHING,)

@@ -251,7 +251,7 @@ class TimelineModel:
         label = Span(f"{self.rows.label(key)}  ", Role.STRONG)
         if when_ms is None:
             begin_ms = self.columns.begin_ms(self.cursor_column)
-            return cut(line(label, Span(f"{self.session.clock(begin_ms)} has not been reached yet", Role.DIM)), cells)
+            return cut(line(label, Span(f"{self.session.clock(begin_ms)} is not simulated yet", Role.DIM)), cells)
         clock = Span(f"{self.session.clock(when_ms)}  ", Role.DIM)
         told = line(label, clock, *self.rows.told(key, when_ms))
         value = self.rows.value_text(key, self.order.sort)
@@ -275,10 +275,10 @@ class TimelineModel:
     def empty(self) -> Sequence[str]:
         """Say why there are no rows."""
         if self.order.is_arranging:
-            return ("Putting the rows in order ...",)
+            return ("Sorting ...",)
         if self.only_failed:
             return (f"None of the {self.rows.name} has failed.", "Press ! to see all.")
-        return (f"There are no {self.rows.name} yet.", "Press space to let time go by, or . for one event.")
+        return (f"There are no {self.rows.name} yet.", "Press space to run, or . for one event.")
 
 
 def _short_span(ms: int) -> str:

@@ -14,13 +14,12 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 HELP = (
-    "Estimates are derived. Preparation is done when the last of those that run now ends as planned; "
-    "or later says that other nodes are likely to prepare as well.\n"
-    "Tasks are done when those that are left have gone by as fast as those so far, since the first one started; "
-    "once none waits, when the last one ends as planned.\n"
-    "The job is completed after that, if it ends with its tasks, and after the slowest of its release tasks; "
-    "it ends at its max wall-clock time at the latest.\n"
-    "A retry, a node that is lost or an action moves them. Where too little is known, nothing is estimated."
+    "Estimates are derived. Preparation is done when the last running one ends as planned; "
+    '"or later" means that more nodes are likely to prepare.\n'
+    "Tasks are done when the rest has run as fast as the tasks so far. "
+    "When no task waits, the planned end of the last one counts.\n"
+    "The job is completed after its slowest release task, at the latest at its max wall-clock time.\n"
+    "Retries, lost nodes and actions change the estimates."
 )
 
 

@@ -36,7 +36,7 @@ def title(session: Session) -> str:
         nodes = sum(number for _, number in pool.node_counts)
         target = pool.target_dedicated + pool.target_spot
         allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
-        words.append(f"pool {pool.pool_id} {allocation} {nodes}/{target}")
+        words.append(f"pool {pool.pool_id} {allocation} {nodes:,}/{target:,}")
         others = sum(session.is_unfinished(other) for other in pool.jobs if other != job.job_id)
         if others:
             words.append(f"{others} other {'job' if others == 1 else 'jobs'} here")
@@ -59,7 +59,7 @@ def rail(session: Session, cells: int, lines: int) -> list[Line]:
     """Return three bars with counts; with more than three ``lines``, the estimated ends on a line of their own."""
     job = session.job(session.job_id)
     if job is None:
-        empty = "No job has been added yet. Press space to let time go by, or . for one event."
+        empty = "There is no job yet. Press space to run, or . for one event."
         return [line(Span(empty, Role.DIM)), (), ()]
     is_narrow = cells < 96
     labels = _SHORT_LABELS if is_narrow else _LABELS
@@ -138,7 +138,7 @@ def _preparation_text(phases: Phases, glyphs: GlyphSet, is_narrow: bool) -> Line
     spans = [span for status in statuses for span in _counted(glyphs, PREPARATION[status], counts[status])]
     if counts.without_record:
         of_all = "" if is_narrow else f" of {counts.total:,} nodes"
-        spans.append(Span(f"{counts.without_record:,}{of_all} not asked yet", Role.DIM))
+        spans.append(Span(f"{counts.without_record:,}{of_all} not prepared yet", Role.DIM))
     return tuple(spans)
 
 
@@ -168,5 +168,5 @@ def _release_text(job: JobRow, glyphs: GlyphSet, is_narrow: bool) -> Line:
         number, when = f"{owed:,}" if owed else "none", "" if is_narrow else " when the job ends"
         return line(Span(f"{number} will run{when}", Role.DIM))
     if owed:
-        spans.append(Span(f"{owed:,} still to come", Role.DIM))
+        spans.append(Span(f"{owed:,} pending", Role.DIM))
     return tuple(spans) or line(Span("nothing to release", Role.DIM))

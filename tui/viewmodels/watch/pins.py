@@ -52,7 +52,7 @@ def _identity(session: Session, item: ItemRef) -> str:
 def _line(session: Session, item: ItemRef, identity: str) -> Line:
     if _identity(session, item) != identity:
         name = fmt.short_node(identity) if item.kind == "node" else identity
-        return line(Span(session.text(f"  {name} is not there yet"), Role.DIM))
+        return line(Span(session.text(f"  {name} does not exist yet"), Role.DIM))
     match item.kind:
         case "node":
             return _node(session, int(item.key))

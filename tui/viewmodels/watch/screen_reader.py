@@ -28,7 +28,7 @@ def describe(session: Session, transport: Transport) -> list[str]:
     if pool is not None:
         said.append(_pool(pool))
     if job is None:
-        return [*said, "No job has been added yet."]
+        return [*said, "There is no job yet."]
     said += [_job(job), _hooks("Preparation", job.phases.preparation, Hook.PREPARATION), _tasks(job)]
     said.append(_hooks("Release", job.phases.release, Hook.RELEASE))
     if told := plain(ends(session, job)).replace(session.text(" · "), ", ").replace("   ", "; "):
@@ -38,14 +38,14 @@ def describe(session: Session, transport: Transport) -> list[str]:
 
 def _moment(session: Session, transport: Transport) -> str:
     if session.is_past:
-        goes = f"this is the past, {fmt.span(session.newest_ms - session.now_ms)} before the newest moment"
+        goes = f"{fmt.span(session.newest_ms - session.now_ms)} before the newest moment"
     elif transport.is_finished:
         goes = "nothing more can happen"
     elif transport.is_playing:
-        speed = "as fast as it can" if transport.speed is None else f"{transport.speed:g} times as fast as a clock"
-        goes = f"time goes by {speed}"
+        speed = "at maximum speed" if transport.speed is None else f"{transport.speed:g} times real time"
+        goes = f"running {speed if transport.speed is None else f'at {speed}'}"
     else:
-        goes = "time stands still"
+        goes = "paused"
     now = fmt.date_and_clock(session.simulation.scenario.start, session.now_ms)
     return f"It is {now}, {fmt.span(session.now_ms)} after the start; {goes}."
 
@@ -54,7 +54,7 @@ def _pool(pool: PoolRow) -> str:
     states = _listed([f"{number:,} {NODE[state].name}" for state, number in pool.node_counts if number])
     allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
     target = pool.target_dedicated + pool.target_spot
-    nodes = f"has {_counted(pool.nodes, 'node')} of {target:,} wanted{f': {states}' if states else ''}"
+    nodes = f"has {_counted(pool.nodes, 'node')} of {target:,} targeted{f': {states}' if states else ''}"
     slots = f" {pool.used_slots:,} of {pool.nodes * pool.slots:,} task slots are in use." if pool.nodes else ""
     return f"Pool {pool.pool_id} is {allocation} and {nodes}.{slots}"
 
@@ -70,8 +70,8 @@ def _hooks(name: str, counts: HookCounts, hook: Hook) -> str:
     table = PREPARATION if hook is Hook.PREPARATION else RELEASE
     found = [f"{table[status].name} on {_counted(counts[status], 'node')}" for status in HookStatus if counts[status]]
     if counts.without_record:
-        found.append(f"not asked for on {_counted(counts.without_record, 'node')}")
-    return f"{name}: {_listed(found) or 'no node has been asked'}."
+        found.append(f"not started on {_counted(counts.without_record, 'node')}")
+    return f"{name}: {_listed(found) or 'no node yet'}."
 
 
 def _tasks(job: JobRow) -> str:
@@ -87,7 +87,7 @@ def _tasks(job: JobRow) -> str:
     )
     parts = _listed([f"{number:,} {word}" for number, word in numbers if number])
     wait_ms = counts.oldest_wait_ms
-    oldest = "" if wait_ms is None else f" The one that waits first in line has waited {fmt.span(wait_ms)}."
+    oldest = "" if wait_ms is None else f" The oldest wait is {fmt.span(wait_ms)}."
     return f"{_counted(counts.total, 'task')}: {parts}.{oldest}"
 
 
@@ -108,7 +108,7 @@ def _events(session: Session) -> list[str]:
     model.refresh()
     newest = [model.key(at) for at in reversed(range(max(0, model.count - _MOST_EVENTS), model.count))]
     said = [" ".join(plain(model.one_line(key)).split()).replace("→", "to") for key in newest]
-    return ["The newest events, the last one first:", *(f"{each}." for each in said)] if said else []
+    return ["Newest events first:", *(f"{each}." for each in said)] if said else []
 
 
 def _listed(parts: list[str]) -> str:
