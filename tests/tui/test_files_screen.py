@@ -46,7 +46,7 @@ def seen(kept, what):
     [
         (["1", "f"], ["risk/job-1/"]),
         (["3", "f"], ["risk/job-1/", "shared/"]),
-        (["5", "f"], ["workitems/risk/job-1/t3/stdout.txt", "It is empty so far"]),
+        (["5", "f"], ["workitems/risk/job-1/t3/stdout.txt", "It is empty: output"]),
         (["6", "f"], ["n1 ", "unpack: no space left on device", "will be deleted at 08:31:31"]),
         (["6", "down", "f"], ["n0 ", "1 of 9 parts", "as it was at 08:01:40"]),
         (["9", "end", "f"], ["Files on node"]),
@@ -187,7 +187,7 @@ def test_space_lets_time_go_by_under_the_sheet(dashboard_at):
         async with app.run_test(size=(120, 40)) as pilot:
             await pilot.press("right_curly_bracket", "6", "f")
             await pilot.pause()
-            assert contains(text_of(app), "It is empty so far")
+            assert contains(text_of(app), "It is empty: output")
             await pilot.press("space")
             await app.workers.wait_for_complete()
             await pilot.pause()

@@ -48,7 +48,7 @@ def test_the_story_from_the_failure_to_the_replay(dashboard_at, tmp_path, monkey
     assert contains(seen["why"], "Why is n1 ineligible for job align?", "exit code 56", "A reboot does not help.")
     assert contains(seen["rebooted"], "✗ 1 failed")
     assert contains(seen["reimaged"], "↺ 1 must run again")
-    assert contains(seen["terminate"], "Tried out up to", "tasks terminated", "align completed")
+    assert contains(seen["terminate"], "Simulated until", "tasks terminated", "align completed")
     assert contains(seen["release"], "releasing")
     given = [one.command.NAME for one in app.session.simulation.journal.by_hand()]
     assert given == ["rebootNode", "reimageNode", "terminateJob"]

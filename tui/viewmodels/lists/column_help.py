@@ -54,7 +54,7 @@ _HELP = {
     "Resize errors": "why the pool did not reach its target",
     "Result": "success or failure, once completed",
     "Retries": "runs repeated after a failure",
-    "Rule": "the rule that decided; engine/RULES.md lists all rules",
+    "Rule": "the rule behind the event; K shows its text",
     "Running tasks": "task slots in use, of all slots of the node",
     "Runs": "starts on this node, after retries, reboots and reimages too",
     "Scheduling policy": "whether tasks are packed on few nodes or spread",
