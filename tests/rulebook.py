@@ -1,8 +1,9 @@
 """Where rules are cited: ``python -m tests.rulebook`` rewrites the last column of engine/RULES.md from the source.
 
-At most three modules are named for a rule. Modules of the folders that decide come before those that describe or show,
-in the order of ``FOLDERS``; in a folder the one that cites most rules of the chapter comes first. Tables of data
-(``TABLES``) come last in their folder. A range of ids ("AS-40 to AS-90") counts only where nothing cites the id alone.
+At most three modules are named for a rule: those that decide, in the order of ``FOLDERS``, and in a folder the one that
+cites most rules of the chapter first. Tables of data (``TABLES``) come last in their folder. Modules that describe or
+show something (``SHOWING``) are named only where nothing else cites the rule. A range of ids ("AS-40 to AS-90") counts
+only where nothing cites the id alone.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ FOLDERS = (
     "engine/views",
     "tui",
 )
+SHOWING = ("engine/views/", "tui/")
 TABLES = ("reactions.py", "lifecycles.py", "terms.py")
 MOST_MODULES = 3
 
@@ -83,7 +85,9 @@ def _floor(module: str) -> int:
 
 def modules_of(rule_id: str) -> tuple[str, ...]:
     """Return the modules that RULES.md names for a rule."""
-    return citations().get(rule_id, ())[:MOST_MODULES]
+    cited = citations().get(rule_id, ())
+    deciding = tuple(module for module in cited if not module.startswith(SHOWING))
+    return (deciding or cited)[:MOST_MODULES]
 
 
 def rewritten(markdown: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from engine.base import rulebook
 from engine.scenario.schema import schema
+from tests.rulebook import RULES, rewritten
 
 CHAPTER = """
 # Rules
@@ -66,6 +67,12 @@ def test_each_rule_is_a_sentence_with_known_sources():
         assert rule.text.count("`") % 2 == 0, rule.id
         assert list(rule.sources) == [source for source in rulebook.SOURCES if source in rule.sources], rule.id
         assert rule.modules or rule.reason, rule.id
+
+
+def test_the_modules_named_are_those_that_cite_the_rule():
+    written = RULES.read_text(encoding="utf-8")
+    pairs = zip(written.splitlines(), rewritten(written).splitlines(), strict=True)
+    assert [line for line, new in pairs if line != new] == [], "run `python -m tests.rulebook`"
 
 
 def test_each_option_of_a_scenario_stands_beside_its_rule():
