@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 
+_RUNNING = InstanceState.RUNNING
 _BY_JOB = ended("the job was ended")
 
 
@@ -76,7 +77,7 @@ def preparation_ended(world: World, due: Due) -> None:
     """End a preparation whose process has come to its planned end; it may run again (PREP-12)."""
     row = due.key
     instances = world.instances
-    if instances.prep_state[row] != InstanceState.RUNNING or instances.prep_end[row] != world.now_ms:
+    if instances.prep_state[row] != _RUNNING or instances.prep_end[row] != world.now_ms:
         return
     job, node = world.jobs[instances.job[row]], instances.node[row]
     prep = job.spec.job_preparation_task
@@ -122,19 +123,21 @@ def _failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: s
 
 def job_ending(world: World, ending: JobEnding) -> None:
     """Stop the job's running preparations (PREP-23)."""
-    for row in world.instances.rows_of_job(ending.job):
-        _stop(world, row, _BY_JOB, "PREP-23")
+    instances = world.instances
+    for row in instances.rows_of_job(ending.job):
+        if instances.prep_state[row] == _RUNNING:
+            _stop(world, row, _BY_JOB, "PREP-23")
 
 
 def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None:
     """Stop the preparation with its node (PREP-15, PREP-18, PREP-19)."""
-    _stop(world, interrupted.row, interrupted.why, interrupted.rule)
+    if interrupted.was_preparing:
+        _stop(world, interrupted.row, interrupted.why, interrupted.rule)
 
 
 def _stop(world: World, row: int, why: FailureInfo, rule: str) -> None:
     """Stop a running instance: it has failed, but the node stays eligible for the job (PREP-9)."""
-    if world.instances.prep_state[row] == InstanceState.RUNNING:
-        world.instances.prep_complete(world.now_ms, row, Ending(STOPPED_EXIT_CODE, why), rule)
+    world.instances.prep_complete(world.now_ms, row, Ending(STOPPED_EXIT_CODE, why), rule)
 
 
 def void_after_interruption(world: World, interrupted: InstanceInterrupted) -> None:
@@ -147,7 +150,7 @@ def void_after_interruption(world: World, interrupted: InstanceInterrupted) -> N
     job = world.jobs[instances.job[row]]
     prep = job.spec.job_preparation_task
     assert prep is not None
-    state = InstanceState.RUNNING if interrupted.was_preparing else instances.prep_state[row]
+    state = _RUNNING if interrupted.was_preparing else instances.prep_state[row]
     if interrupted.disk is Disk.WIPED:
         _void(world, job, row, PrepFlag.VALID | PrepFlag.INELIGIBLE | PrepFlag.RAN | PrepFlag.PREPARED_ONCE)
     elif not stays_valid_after_reboot(instances.flags[row], state, prep):

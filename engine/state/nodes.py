@@ -11,7 +11,7 @@ from engine.base.failures import FailureInfo
 from engine.base.lifecycles import NODE, rule_of_move
 from engine.base.terms import NodeState, SchedulingState, TaskResult
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import TIME, ColumnsCopy, PagedColumns, Record, Records
+from engine.state.columns import PAGE_BITS, TIME, ColumnsCopy, PagedColumns, Record, Records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.specs.common import CertificateReference
     from engine.specs.pool import StartTask
 
-CREATING = NodeState.CREATING
+CREATING, _IDLE, _RUNNING = NodeState.CREATING, NodeState.IDLE, NodeState.RUNNING
 _FIRST_ADDRESS = (10 << 24) + 4  # NODE-4: 10.0.0.4
 GONE = len(NodeState)  # in the column: the node has left its pool
 
@@ -413,7 +413,7 @@ class NodeTable(PagedColumns[None]):
     def free_slots(self, node: int, slots: int) -> None:
         """Give slots of the node back (SCHED-10), or take them if negative."""
         self.free[node] += slots
-        self.touch(node, BUSY)
+        self.dirty[BUSY][node >> PAGE_BITS] = 1
 
     def prepare_task(self, task: int, node: int) -> None:
         """Note that the task prepares on the node."""
@@ -439,7 +439,7 @@ class NodeTable(PagedColumns[None]):
         self.ran[node] += 1
         if not well:
             self.failed[node] += 1
-        self.touch(node, BUSY)
+        self.dirty[BUSY][node >> PAGE_BITS] = 1
 
     def forget_tasks(self, node: int) -> None:
         """Count the tasks of the node anew, since another VM takes its place (NODE-10)."""
@@ -457,13 +457,13 @@ class NodeTable(PagedColumns[None]):
     def settle(self, now_ms: int, node: int) -> None:
         """Let the state of an idle or running node follow from what is on it (NODE-9, NOP-6)."""
         state = self.state[node]
-        if state not in (NodeState.IDLE, NodeState.RUNNING):
+        if state not in (_IDLE, _RUNNING):
             return
         busy = self.busy(node)
-        if self[node].scheduling is SchedulingState.DISABLED and not busy:
+        if not busy and self[node].scheduling is SchedulingState.DISABLED:
             self.set_state(now_ms, node, NodeState.OFFLINE)
-        elif busy != (state == NodeState.RUNNING):
-            self.set_state(now_ms, node, NodeState.RUNNING if busy else NodeState.IDLE)
+        elif busy != (state == _RUNNING):
+            self.set_state(now_ms, node, _RUNNING if busy else _IDLE)
 
     def restore(self, copy: ColumnsCopy[None]) -> None:
         """Restore the columns; the caller restores ``records`` and then ``running`` and ``preparing``."""
