@@ -1,4 +1,4 @@
-"""What the explanations of a run say, as text."""
+"""The explanations of a run as lines of text."""
 
 from engine.views.explain.job_schedules import why_schedule
 from engine.views.explain.jobs import why_job

@@ -1,4 +1,4 @@
-"""The state as JSON: one object, the service's bodies in it, read back by the service's client library."""
+"""The state as JSON holds the service's bodies, which the service's client library reads back."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ def at(seconds):
 
 
 def state(sim):
-    """The document as a reader of its JSON has it."""
+    """Return the document as read back from its JSON."""
     found = json.loads("".join(document.json_text(sim)))
     assert found == json.loads(json.dumps(document.document(sim)))
     return found
@@ -40,7 +40,7 @@ def state(sim):
 
 @pytest.fixture
 def finished():
-    """A job that has ended on two nodes, with a task that failed."""
+    """Run a job on two nodes to its end; one of its tasks fails."""
     tasks = [*some_tasks(4, seconds=30), a_task("bad", 10, exit_code=1)]
     job = a_job(
         tasks=tasks,

@@ -1,4 +1,4 @@
-"""The spread of what preparation took: whatever way it is looked at, it is that of the runs that have succeeded."""
+"""The spread of durations, kept and computed anew, is that of the runs that have succeeded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run():
 
 
 def expected(page):
-    """By a loop over all nodes."""
+    """Compute the spread by a loop over all nodes."""
     rows = [page.row(node) for node in page.order()]
     taken = sorted(row.end_ms - row.start_ms for row in rows if row.status is HookStatus.SUCCEEDED)
     if not taken:

@@ -1,4 +1,4 @@
-"""Why autoscale has set the targets that a pool has, and what another formula would come to."""
+"""Explanations of autoscale targets, and trials of other formulas."""
 
 from __future__ import annotations
 

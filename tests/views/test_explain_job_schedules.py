@@ -1,4 +1,4 @@
-"""Why a job schedule makes no job now, and when the next."""
+"""Explanations of job schedules: no job now, the next job, the end."""
 
 from tests.builders import a_job, a_line, do, run, run_to, run_to_end, simulation
 from tests.views.explaining import why_job_says, why_schedule_says

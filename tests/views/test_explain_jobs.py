@@ -1,4 +1,4 @@
-"""Why a job has not ended, or is still ending."""
+"""Explanations of jobs that have not ended, or are still ending."""
 
 from tests.builders import a_job, a_line, a_pool, do, node, run, run_to, run_to_end, simulation
 from tests.views.explaining import why_job_says, why_node_says

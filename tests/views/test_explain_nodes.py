@@ -1,4 +1,4 @@
-"""Why a node is idle, busy or of no use, and how preparation stands there."""
+"""Explanations of nodes that are idle, busy or out of order, and of preparation there."""
 
 from tests.builders import a_job, a_line, a_pool, do, node, run, run_to, simulation
 from tests.views.explaining import why_node_says, why_preparation_says

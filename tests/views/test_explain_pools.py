@@ -1,4 +1,4 @@
-"""Why a pool is resizing, or below its target; and what explanations cost."""
+"""Explanations of pools that are resizing, or below their targets; and the cost of an explanation."""
 
 import time
 
@@ -21,7 +21,7 @@ def test_rsz_5_a_node_that_waits_for_its_tasks():
         "✓ pool state        active [POOL-7]",
         "✗ allocation state  resizing since 08:01:10 [RSZ-2]",
         "✗ dedicated nodes   2 of 1 [RSZ-2]",
-        "     1 node to leave when its tasks have ended (taskcompletion); soonest n0 at 08:01:51 [RSZ-5]",
+        "     1 node leaving once all tasks there have ended (taskcompletion); soonest n0 at 08:01:51 [RSZ-5]",
         "No other resize is accepted until it is steady. [RSZ-1]",
         "Next: the last task on n0 ends at 08:01:51 [RSZ-5]",
     ]

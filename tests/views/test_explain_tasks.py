@@ -1,4 +1,4 @@
-"""Why a task waits, prepares, runs, or has ended."""
+"""Explanations of tasks that wait, prepare, run or have ended."""
 
 from engine.rules.decisions.placement import choose_node
 from engine.views.explain.tasks import why_task
@@ -7,7 +7,7 @@ from tests.views.explaining import why_task_says
 
 
 def broken_pool():
-    """Six nodes, each of no use to job j for another reason."""
+    """Make six nodes, each ineligible for job j for another reason."""
     prep = a_line(10, simulate={"onNode": {0: {"exitCode": 3}}})
     sim = simulation(a_job(tasks=9, prep=prep), pool=a_pool(nodes=6))
     run_to(sim, seconds=70)

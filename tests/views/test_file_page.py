@@ -1,4 +1,4 @@
-"""The files of one node as the dashboard looks at them: the tree, what will take directories away, what has."""
+"""The files of one node as the dashboard lists them, with past and future deletions of directories."""
 
 import pytest
 

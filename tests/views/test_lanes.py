@@ -1,4 +1,4 @@
-"""Lanes say of every moment what the world says when it is taken there."""
+"""Lanes agree with the tables at every moment."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def read(simulation):
 
 
 def moments(simulation):
-    """Every moment at which something happened, at most a hundred of them."""
+    """Return the moments at which something happened, at most a hundred of them."""
     every = sorted(set(simulation.log.when))
     return every[:: -(-len(every) // 100)]
 
 
 def does(simulation, node):
-    """What a node does by the tables."""
+    """Return the activity of a node by the tables."""
     world = simulation.world
     state = world.nodes.state_of(node)
     if state is None:

@@ -1,4 +1,4 @@
-"""One thing alone reads as in the document of all things."""
+"""A resource that is looked up alone has the body that it has in the document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that keep what has not changed say the same as pages that look at everything anew."""
+"""Pages that keep what has not changed agree with new pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bodies and explanations say of packages, files, disks, certificates and users."""
+"""Packages, files, disks, certificates and users in bodies and explanations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every question that somebody may ask: each has an answer with rules, and names the next event that can change it."""
+"""Every question has an answer that cites rules, and names the next event that can change it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMULA = "$TargetDedicatedNodes = 2;"
 
 
 def answers(about):
-    """All answers as text; each sentence but the question cites a rule."""
+    """Return all answers as text; check that each sentence but the question cites a rule."""
     for one in about:
         question, *sentences = one.lines()
         assert question.endswith("?")

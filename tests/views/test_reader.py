@@ -1,4 +1,4 @@
-"""A reader of the log that was kept finds what a new one finds, wherever time has jumped or branched meanwhile."""
+"""A kept reader of the log agrees with a new one after any jumps and branches."""
 
 from __future__ import annotations
 

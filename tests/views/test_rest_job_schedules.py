@@ -1,4 +1,4 @@
-"""Job schedules as the service answers them, and in the report: JS-7, GEN-6, STAT-1."""
+"""Job schedules as the service returns them, and in the report: JS-7, GEN-6, STAT-1."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -13,7 +13,7 @@ ACCOUNT = "https://batchdeck.westeurope.batch.azure.com"
 
 
 def nightly(minutes=20, **schedule):
-    """A schedule called nightly, each job of which takes so many minutes."""
+    """Make a schedule called nightly whose jobs take so many minutes."""
     manager = {"id": "boss"} | a_line(minutes * 60)
     return {
         "id": "nightly",

@@ -1,4 +1,4 @@
-"""Tasks as the service answers them: GEN-6, TASK-10, TASK-11, TASK-12."""
+"""Tasks as the service returns them: GEN-6, TASK-10, TASK-11, TASK-12."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Multi-instance tasks as readers see them: their subtasks, and why they are where they are."""
+"""Multi-instance tasks in bodies, pages and explanations."""
 
 import json
 

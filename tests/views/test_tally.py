@@ -1,4 +1,4 @@
-"""Tallies of a log agree with the report, and find where two runs part."""
+"""Tallies of a log agree with the report, and find where two runs differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task's process has in its environment, as its client reads it back (TASK-17)."""
+"""The environment of a task's process, as its client reads it back (TASK-17)."""
 
 from __future__ import annotations
 

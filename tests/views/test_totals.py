@@ -1,4 +1,4 @@
-"""Counts, and the run in numbers: TASK-16, NODE-16, ACC-10, EVT."""
+"""Counts and totals of a run: TASK-16, NODE-16, ACC-10, EVT."""
 
 import pytest
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.terms import InstanceState, NodeState, SchedulingState
 from engine.rules.decisions import network
 from engine.state.nodes import GONE
-from engine.views.explain.explanation import Next, Reason, earliest, name_of, some
+from engine.views.explain.explanation import Next, Reason, earliest, name_of, plural, some
 from engine.world.agenda import ends_in_order
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _first(found: list[tuple[int | None, int]]) -> tuple[int, int] | None:
 
 def _reason(world: World, size: int, why: _Why, first: tuple[int, int] | None) -> Reason:
     text, rule = why
-    text = f"{'node' if size == 1 else 'nodes'} {text}"
+    text = f"{plural(size, 'node')} {text}"
     if first is None:
         return Reason(size, text, None, rule)
     return Reason(size, text, first[0], rule, name_of(world, first[1]))

@@ -102,4 +102,9 @@ def moment(world: World, ms: int) -> str:
 
 def some(count: int, noun: str) -> str:
     """Return a count with its noun: ``1 task``, ``2,000 tasks``, ``no tasks``."""
-    return f"{f'{count:,}' if count else 'no'} {noun}{'' if count == 1 else 's'}"
+    return f"{f'{count:,}' if count else 'no'} {plural(count, noun)}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return the noun as it follows a count: ``task``, ``tasks``."""
+    return noun if count == 1 else f"{noun}s"

@@ -11,7 +11,18 @@ from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import Fit, candidates, first_end, state_passes_ms
-from engine.views.explain.explanation import Check, Explanation, Next, Note, Reason, earliest, moment, name_of, some
+from engine.views.explain.explanation import (
+    Check,
+    Explanation,
+    Next,
+    Note,
+    Reason,
+    earliest,
+    moment,
+    name_of,
+    plural,
+    some,
+)
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
@@ -213,11 +224,14 @@ def _release_reasons(world: World, running: list[tuple[int, int]], waiting: _Wai
     reasons = []
     if running:
         first_ms, node = min(running)
-        noun = "release task" if len(running) == 1 else "release tasks"
-        reasons.append(Reason(len(running), f"{noun} running", first_ms, "REL-6", name_of(world, node)))
+        reasons.append(
+            Reason(
+                len(running), f"{plural(len(running), 'release task')} running", first_ms, "REL-6", name_of(world, node)
+            )
+        )
     for (state, rule), owed in sorted(waiting.items()):
         known = sorted((when_ms, node) for when_ms, node in owed if when_ms is not None)
-        text = f"release {'task' if len(owed) == 1 else 'tasks'} waiting for a node that is {state}"
+        text = f"{plural(len(owed), 'release task')} waiting for a node that is {state}"
         if known:
             reasons.append(Reason(len(owed), text, known[0][0], rule, name_of(world, known[0][1])))
         else:

@@ -9,7 +9,18 @@ from engine.rules import os_upgrade
 from engine.rules.decisions import membership, network, quotas
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import room_ms
-from engine.views.explain.explanation import Check, Explanation, Next, Note, Reason, earliest, moment, name_of, some
+from engine.views.explain.explanation import (
+    Check,
+    Explanation,
+    Next,
+    Note,
+    Reason,
+    earliest,
+    moment,
+    name_of,
+    plural,
+    some,
+)
 from engine.views.pages.provisioning import is_behind
 from engine.world.agenda import Agenda
 
@@ -73,7 +84,7 @@ def network_checks(world: World, pool: Pool) -> list[Check]:
         return []
     ports = " and ".join(map(str, closed))
     mode = network.communication_mode(pool.spec).value
-    value = f"{mode} communication needs {'port' if len(closed) == 1 else 'ports'} {ports}, closed in its subnet"
+    value = f"{mode} communication needs {plural(len(closed), 'port')} {ports}, closed in its subnet"
     return [Check("network", False, value, "NET-4")]
 
 
@@ -114,13 +125,23 @@ def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> 
     for dedicated, kind in _KINDS:
         times = sorted(when_ms for number, when_ms in arrivals.items() if pool.pending[number] is dedicated)
         if times:
-            noun = "node" if len(times) == 1 else "nodes"
-            reasons.append(Reason(len(times), f"{kind} {noun} requested, not allocated yet", times[0], "RSZ-2", "one"))
+            reasons.append(
+                Reason(
+                    len(times),
+                    f"{kind} {plural(len(times), 'node')} requested, not allocated yet",
+                    times[0],
+                    "RSZ-2",
+                    "one",
+                )
+            )
             changes.append(Next(f"a {kind} node is allocated", times[0], "RSZ-2"))
     if preempted:
-        noun = "node" if len(preempted) == 1 else "nodes"
         first = name_of(world, preempted[0])
-        reasons.append(Reason(len(preempted), f"Spot {noun} preempted", pool.refill_at_ms, "SPOT-3", first))
+        reasons.append(
+            Reason(
+                len(preempted), f"Spot {plural(len(preempted), 'node')} preempted", pool.refill_at_ms, "SPOT-3", first
+            )
+        )
     if pool.refill_at_ms is not None:
         changes.append(Next("Batch tries to allocate Spot nodes", pool.refill_at_ms, "SPOT-5"))
     leaving, draining = [], []
@@ -131,12 +152,14 @@ def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> 
             draining.append((room_ms(world, node, pool.slots), node))
     if leaving:
         when_ms, node = min(leaving)
-        noun = "node" if len(leaving) == 1 else "nodes"
-        reasons.append(Reason(len(leaving), f"{noun} leaving the pool", when_ms, "RSZ-7", name_of(world, node)))
+        reasons.append(
+            Reason(
+                len(leaving), f"{plural(len(leaving), 'node')} leaving the pool", when_ms, "RSZ-7", name_of(world, node)
+            )
+        )
         changes.append(Next(f"{name_of(world, node)} leaves the pool", when_ms, "RSZ-7"))
     if draining:
-        noun, verb = ("node", "its") if len(draining) == 1 else ("nodes", "their")
-        text = f"{noun} to leave when {verb} tasks have ended ({pool.drain_option})"
+        text = f"{plural(len(draining), 'node')} leaving once all tasks there have ended ({pool.drain_option})"
         known = [(when_ms, node) for when_ms, node in draining if when_ms is not None]
         if known:
             when_ms, node = min(known)
