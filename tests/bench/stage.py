@@ -99,7 +99,7 @@ class Stage:
         writes, view = -1, self.screen.view
         while (
             writes != self.terminal.writes
-            or (isinstance(view, ListPage) and view.model.is_arranging)
+            or (isinstance(view, ListPage) and view.model.is_sorting)
             or (isinstance(view, Timeline) and view.query_one(TimelineGrid).is_behind)
         ):
             writes = self.terminal.writes

@@ -11,7 +11,7 @@ from engine.base.errors import BrokenInvariant
 from engine.views.results.document import recorded
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.actions.consequences import by_the_rules
+from tui.viewmodels.actions.consequences import effect_lines
 from tui.viewmodels.actions.menu import actions_for, script_of
 from tui.viewmodels.actions.trial import Trials, heading, refusal_lines, trial_lines, whose
 from tui.viewmodels.text.styled import ItemRef, plain
@@ -52,7 +52,7 @@ def test_every_choice_of_every_action_is_a_command(session_at, subject):
 def test_what_the_service_would_refuse_has_no_consequences(session_at):
     session = session_at(LATER_S)
     refused, possible = action(session, "enableNodeScheduling", NODES[0]), action(session, "rebootNode", NODES[0])
-    said = [[plain(each) for each in by_the_rules(session, act, 80)] for act in (refused, possible)]
+    said = [[plain(each) for each in effect_lines(session, act, 80)] for act in (refused, possible)]
     assert said[0][-1] == "Not now: it is already enabled. The service would refuse it."
     assert "Effects" not in said[0]
     assert "Effects" in said[1]
@@ -61,7 +61,7 @@ def test_what_the_service_would_refuse_has_no_consequences(session_at):
 def test_the_verbs_of_each_kind(session_at):
     session = session_at(LATER_S)
     session.simulation.submit(action(session, "createNodeUser", NODES[0]).commands()[0])
-    session.noted()
+    session.update()
 
     def verbs(subject):
         return [each.command for each in actions_for(session, [subject])]
@@ -104,7 +104,7 @@ def test_users_are_named_by_hand(session_at):
     with pytest.raises(ValueError, match="Administrator: 'maybe' must be yes or no"):
         add.commands(answers={**add.defaults, "isAdmin": "maybe"})
     session.simulation.submit(command)
-    session.noted()
+    session.update()
     delete = action(session, "deleteNodeUser", *NODES[:2])
     assert delete.title == "Delete a user account from n0"
     assert delete.defaults == {"name": "ada"}
@@ -158,7 +158,7 @@ def test_a_verb_that_no_subject_is_in_a_state_for_says_why(session_at):
     session = session_at(LATER_S)
     assert action(session, "enableNodeScheduling", *NODES[:2]).unavailable == "it is already enabled"
     session.simulation.submit(action(session, "disableNodeScheduling", NODES[0]).commands()[0])
-    session.noted()
+    session.update()
     assert action(session, "enableNodeScheduling", *NODES[:2]).unavailable == ""
     assert actions_for(session, [NODES[5]]) == []
 
@@ -185,7 +185,7 @@ def test_a_trial_says_when_a_job_ends_instead(session_at):
 def test_a_trial_tells_refusals_with_code_and_reason(session_at):
     session = session_at(LATER_S)
     session.simulation.submit(action(session, "rebootNode", NODES[0]).commands()[0])
-    session.noted()
+    session.update()
     trial = tried(session, action(session, "rebootNode", NODES[0], NODES[4]))
     assert [(whose(command), error.code) for command, error in trial.refused] == [("n0", "NodeBeingRebooted")]
     lines = [plain(each) for each in trial_lines(session, trial, 200)]
@@ -204,7 +204,7 @@ def test_equal_refusals_are_told_once_with_a_count(session_at):
     session = session_at(LATER_S)
     for command in action(session, "rebootNode", *NODES[:5]).commands():
         session.simulation.submit(command)
-    session.noted()
+    session.update()
     lines = refusal_lines(tried(session, action(session, "rebootNode", *NODES[:5])).refused)
     assert lines == [
         "5 × refused (n0, n1, n2 …): 409 NodeBeingRebooted. The specified node is being rebooted. The node is rebooting"

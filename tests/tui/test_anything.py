@@ -90,7 +90,7 @@ def check(app, size):
         assert sum(count for _, count in node_map.model.counts()) == len(node_map.model.nodes)
     if isinstance(view, ListPage) and not (view.model.filter_text or view.model.remembered()):
         fresh = type(view.model)(session)
-        fresh.refresh()
+        fresh.update()
         assert view.model.count == fresh.count
 
 

@@ -18,7 +18,7 @@ BROKEN_S = 30
 
 def listed(sim, cells=100):
     model = AttentionModel(Session(sim))
-    model.refresh()
+    model.update()
     return model, [plain(text) for _, text in model.lines(cells)]
 
 
@@ -34,7 +34,7 @@ def broken(state, nodes=2):
 def test_a_node_that_has_gone_wrong_is_listed_with_the_time_and_its_name(state, said):
     model, lines = listed(broken(state))
     assert lines[0] == f"! 1 node: {said} since 08:01:20  n1"
-    assert model.place(0) == ("nodes", 1)
+    assert model.destination(0) == ("nodes", 1)
     assert model.subjects(0) == [ItemRef("node", 1)]
 
 
@@ -57,7 +57,7 @@ def test_a_pool_that_no_job_uses_yet_is_listed_by_its_name():
     assert session.pool_id == "pricing"
     model, lines = listed(sim)
     assert lines[0] == "✗ pool risk, resize: AccountCoreQuotaReached"
-    assert model.place(0) == ("pools", None)
+    assert model.destination(0) == ("pools", None)
     assert model.subjects(0) == [ItemRef("pool", "risk")]
 
 
@@ -66,7 +66,7 @@ def test_a_resize_that_fell_short_and_a_formula_that_fails_are_of_the_pool():
     run_to(sim, minutes=3)
     model, lines = listed(sim)
     assert lines[0].startswith("✗ resize: AccountCoreQuotaReached")
-    assert model.place(0) == ("pools", None)
+    assert model.destination(0) == ("pools", None)
     assert model.subjects(0) == [ItemRef("pool", "p")]
     pool = {"id": "p", "vmSize": "standard_d2s_v3", "enableAutoScale": True}
     pool["autoScaleFormula"] = "$TargetDedicatedNodes = 1 / ($CurrentDedicatedNodes - 0);"
@@ -91,7 +91,7 @@ def test_a_job_that_waits_is_listed(more, said):
     run_to(sim, minutes=5)
     model, lines = listed(sim)
     assert lines[0] == said
-    assert model.place(0) == ("jobs", None)
+    assert model.destination(0) == ("jobs", None)
     assert model.subjects(0) == [ItemRef("job", "j")]
 
 
@@ -111,7 +111,7 @@ def test_tasks_that_depend_on_a_failed_one_wait_for_good():
 
 def test_groups_are_listed_newest_first(session_at):
     model = AttentionModel(session_at(330))
-    model.refresh()
+    model.update()
     since = [concern.since_ms for concern in model.concerns]
     assert len(since) > 1
     assert since == sorted(since, reverse=True)
@@ -120,7 +120,7 @@ def test_groups_are_listed_newest_first(session_at):
 def test_lines_keep_to_their_width_in_both_sets(session_at):
     for is_ascii in (False, True):
         model = AttentionModel(session_at(330, ascii_only=is_ascii))
-        model.refresh()
+        model.update()
         for cells in (24, 50, 100):
             lines = model.lines(cells)
             assert all(width(text) <= cells for _, text in lines)

@@ -100,7 +100,7 @@ def test_a_pool_without_autoscale_says_so_and_how_to_switch_it_on(session_at):
 
 def test_the_pool_blade_tells_the_last_evaluation_and_the_next(session_at):
     model = PoolsModel(session_at(FAILING_S, NEVER))
-    model.refresh()
+    model.update()
     block = next(each for each in model.details(0) if each.title.startswith("Autoscale"))
     assert block.rows[1][1].text.startswith("InsufficientSampleData. Line 1, Col 52")
     assert block.rows[2][1].text == "08:15:00"

@@ -16,7 +16,7 @@ from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.session.links import links_of_hook
+from tui.viewmodels.session.links import links_of_instance
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.text.styled import plain
@@ -63,12 +63,12 @@ def only(model, name):
     """The cells of one column, in the order of the rows."""
     at = [column.name for column in model.columns].index(name)
     model.chosen_columns = frozenset({name})
-    model.refresh()
+    model.update()
     return [model.cells(model.key(row))[at].text.strip() for row in range(model.count)]
 
 
 def details(model, row=0):
-    model.refresh()
+    model.update()
     return [" ".join(plain(each).split()) for each in block_lines(model.details(model.key(row)), 90)]
 
 
@@ -183,19 +183,19 @@ def test_the_details_of_a_preparation_have_effect_runs_and_files(session_at):
 
 def test_the_footer_says_how_the_tasks_are_to_run(session_at):
     model = PreparationModel(session_at(LATER_S))
-    model.refresh()
+    model.update()
     said = " ".join(plain(each) for each in model.footer())
     for word in ("command line", "wait for success yes", "rerun on node reboot yes", "max retries 1", "retention 7d"):
         assert word in said
     model = ReleaseModel(session_at(LATER_S))
-    model.refresh()
+    model.update()
     said = " ".join(plain(each) for each in model.footer())
     assert "max wall-clock 00:15:00" in said
     assert "REL-3" in said
 
 
 def test_a_preparation_leads_to_its_node_and_the_task_that_triggered_it(session_at):
-    found = links_of_hook(session_at(LATER_S), 1)
+    found = links_of_instance(session_at(LATER_S), 1)
     assert [link.letter for link in found[:3]] == ["n", "t", "p"]
     assert found[1].text.endswith("which triggered it")
 
@@ -216,7 +216,7 @@ def test_a_preparation_leads_to_its_node_and_the_task_that_triggered_it(session_
 )
 def test_a_row_reads_as_the_service_writes_it(session_at, kind, name, value):
     model = kind(session_at(LATER_S))
-    model.refresh()
+    model.update()
     body = model.wire(model.key(0))
     assert name in body
     assert value is None or body[name] == value
@@ -224,7 +224,7 @@ def test_a_row_reads_as_the_service_writes_it(session_at, kind, name, value):
 
 def test_a_schedule_reads_as_the_service_writes_it(session_at):
     model = JobSchedulesModel(session_at(185_400, "nightly-schedule-overruns"))
-    model.refresh()
+    model.update()
     assert model.wire(0)["schedule"]
 
 

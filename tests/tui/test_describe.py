@@ -44,7 +44,7 @@ def test_how_time_goes_by(session_at):
     assert describe(session, STILL._replace(is_playing=True))[0].endswith("running at 60 times real time.")
     assert describe(session, STILL._replace(is_playing=True, speed=None))[0].endswith("running at maximum speed.")
     session.simulation.seek(100_000)
-    session.noted()
+    session.update()
     assert describe(session, STILL)[0].endswith("; 00:03:50 before the newest moment.")
 
 

@@ -55,11 +55,11 @@ def test_once_no_task_waits_the_end_is_what_is_planned(session_at):
     session = session_at(LAST_S)
     planned_ms = session.forecast().tasks_ms
     session.simulation.run_until(planned_ms - 1)
-    session.noted()
+    session.update()
     assert session.job("risk").phases.tasks.running
     assert session.forecast().tasks_ms == planned_ms
     session.simulation.run_until(planned_ms)
-    session.noted()
+    session.update()
     assert not session.job("risk").phases.tasks.running
 
 
@@ -67,7 +67,7 @@ def test_while_release_runs_the_end_is_what_is_planned(session_at):
     session = session_at(RELEASING_S)
     estimated_ms = session.forecast().job_ms
     session.simulation.run_until(END_S * 1000)
-    session.noted()
+    session.update()
     assert estimated_ms == pytest.approx(session.job("risk").end_ms, abs=2000)
     assert session.forecast().end_ms is None
     assert "Ended 08:07:5" in fourth_line(session)
@@ -93,9 +93,9 @@ def test_estimates_follow_time_back(session_at):
     session = session_at(WORKING_S)
     then = session.forecast()
     session.simulation.run_until(END_S * 1000)
-    session.noted()
+    session.update()
     session.simulation.seek(WORKING_S * 1000)
-    session.noted()
+    session.update()
     assert session.forecast() == then
 
 

@@ -21,7 +21,7 @@ def model_at(session, **modes):
     model = EventsModel(session)
     for name, value in modes.items():
         setattr(model, name, value)
-    model.refresh()
+    model.update()
     return model
 
 
@@ -72,7 +72,7 @@ def test_what_was_done_by_hand_is_listed_in_script_form(session_at, tmp_path):
     simulation.submit(c.DisableJob.from_wire({"jobId": "risk", "disableTasks": "requeue"}))
     with pytest.raises(Exception, match="JobNotFound"):
         simulation.submit(c.EnableJob.from_wire({"jobId": "risk2"}))
-    session.noted()
+    session.update()
     model = model_at(session, is_by_hand=True)
     lines = [texts(model, model.key(at))[3] for at in range(model.count)]
     assert lines == [

@@ -25,7 +25,7 @@ def notes(app):
 def test_every_column_of_every_row_that_is_left(session_at):
     model = PreparationModel(session_at(LATER_S))
     model.filter_text = "result:failure"
-    model.refresh()
+    model.update()
     header, *rows = csv.reader(io.StringIO(as_csv(model)))
     assert header[:3] == ["id", "Node", "State"]
     assert len(rows) == 1

@@ -9,7 +9,7 @@ from engine.views.pages.files import Deletion, DeletionCause
 from tests.builders import a_job, a_line, a_task, simulation
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.files.browser import FilesModel
-from tui.viewmodels.files.locations import FilesAt, files_of
+from tui.viewmodels.files.locations import FileLocation, files_of
 from tui.viewmodels.files.retention import sentence, short
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.jobs import JobsModel
@@ -34,14 +34,14 @@ def said(model):
 
 def later(model, seconds):
     model.session.simulation.run_until(round(seconds * 1000))
-    model.session.noted()
-    return model.refresh()
+    model.session.update()
+    return model.update()
 
 
 def put_cursor(model, path):
     model.tree.reveal(path)
     assert model.tree.path == path
-    model.look()
+    model.show_item()
 
 
 # -- where f leads -------------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def put_cursor(model, path):
 )
 def test_rows_lead_to_the_files_of_what_they_show(session_at, model_type, places):
     model = model_type(session_at(100, READ))
-    model.refresh()
+    model.update()
     found = {}
     for index in range(model.count):
         words = [span.text for span in model.cells(model.key(index))] + [plain(model.sentence(model.key(index)))]
@@ -81,7 +81,7 @@ def test_rows_lead_to_the_files_of_what_they_show(session_at, model_type, places
 def test_a_failed_task_leads_to_what_it_said_of_its_failure():
     session = Session(simulation(a_job("risk", tasks=[a_task("t1", 5, exit_code=1)])))
     session.simulation.run_until(600_000)
-    assert files_of(session, ItemRef("task", 0)) == FilesAt(0, f"{JOB}/t1/stderr.txt")
+    assert files_of(session, ItemRef("task", 0)) == FileLocation(0, f"{JOB}/t1/stderr.txt")
 
 
 def test_where_nothing_has_run_the_node_is_shown():
@@ -89,9 +89,9 @@ def test_where_nothing_has_run_the_node_is_shown():
     session.simulation.run_until(100_000)
     model = ReleaseModel(session)
     model.with_all = True
-    model.refresh()
-    assert model.files_of(model.key(0)) == FilesAt(0, JOB)
-    assert files_of(session, ItemRef("node", 0)) == FilesAt(0, JOB)
+    model.update()
+    assert model.files_of(model.key(0)) == FileLocation(0, JOB)
+    assert files_of(session, ItemRef("node", 0)) == FileLocation(0, JOB)
     assert isinstance(files_of(session, None), str)
 
 
@@ -114,17 +114,17 @@ def test_events_lead_to_the_files_of_what_happened():
     )
     session.simulation.run_until(900_000)
     model = EventsModel(session)
-    model.refresh()
+    model.update()
     places = {}
     for index in range(model.count):
         event = session.events.row(index)
         to = event.fields.get("to")
         places[event.event, to if event.event == "TaskStateChanged" else event.is_failure] = model.files_of(index)
-    assert places["JobPreparationTaskStateChanged", False] == FilesAt(0, PREPARED)
-    assert places["JobReleaseTaskStateChanged", True] == FilesAt(0, f"{JOB}/jobrelease/stderr.txt")
-    assert places["TaskStateChanged", "completed"] == FilesAt(0, f"{JOB}/t1/stdout.txt")
-    assert places["TaskStateChanged", "active"] == FilesAt(0, f"{JOB}/t1/stdout.txt")
-    assert places["NodeStateChanged", False] == FilesAt(0, JOB)
+    assert places["JobPreparationTaskStateChanged", False] == FileLocation(0, PREPARED)
+    assert places["JobReleaseTaskStateChanged", True] == FileLocation(0, f"{JOB}/jobrelease/stderr.txt")
+    assert places["TaskStateChanged", "completed"] == FileLocation(0, f"{JOB}/t1/stdout.txt")
+    assert places["TaskStateChanged", "active"] == FileLocation(0, f"{JOB}/t1/stdout.txt")
+    assert places["NodeStateChanged", False] == FileLocation(0, JOB)
     assert isinstance(places["JobStateChanged", False], str)
     assert isinstance(places["CommandAccepted", False], str)
 
@@ -133,7 +133,7 @@ def test_events_lead_to_the_files_of_what_happened():
 
 
 def test_the_tree_is_open_where_it_was_asked_for_and_opens_and_closes(session_at):
-    model = FilesModel(session_at(100, READ), FilesAt(0, PREPARED))
+    model = FilesModel(session_at(100, READ), FileLocation(0, PREPARED))
     closed = ["applications/", "fsmounts/", "shared/", "startup/", "volatile/", "workitems/"]
     inside = [" risk/job-1/", "  jobpreparation/", "   wd/", "   stderr.txt", "   stdout.txt"]
     tasks = ["  t1/", "  t2/", "  t3/"]
@@ -154,11 +154,11 @@ def test_the_tree_is_open_where_it_was_asked_for_and_opens_and_closes(session_at
 def test_numbers_in_names_are_sorted_by_value():
     session = Session(simulation(a_job("risk", tasks=11)))
     session.simulation.run_until(3_600_000)
-    assert rows(FilesModel(session, FilesAt(0, JOB)))[7:] == [f"  t{number}/" for number in range(1, 12)]
+    assert rows(FilesModel(session, FileLocation(0, JOB)))[7:] == [f"  t{number}/" for number in range(1, 12)]
 
 
 def test_rows_say_sizes_and_fit_into_any_width(session_at):
-    model = FilesModel(session_at(100, READ), FilesAt(0, PREPARED))
+    model = FilesModel(session_at(100, READ), FileLocation(0, PREPARED))
     for cells in (20, 30, 60):
         lines = [model.tree.line(at, cells) for at in range(len(model.tree.rows))]
         assert {width(each) for each in lines} == {cells}
@@ -194,7 +194,7 @@ def test_durations_in_words(seconds, words):
 
 
 def test_a_file_that_grows_is_read_to_its_end_and_one_that_vanishes_is_told_of(session_at):
-    model = FilesModel(session_at(94, READ), FilesAt(0, "shared/done.txt"))
+    model = FilesModel(session_at(94, READ), FileLocation(0, "shared/done.txt"))
     assert said(model) == ["1 t1"]
     assert later(model, 100)
     assert said(model) == ["1 t1", "2 t2"]
@@ -203,7 +203,7 @@ def test_a_file_that_grows_is_read_to_its_end_and_one_that_vanishes_is_told_of(s
     assert said(model)[0] == "shared/done.txt does not exist at 08:08:20. It had 6 B."
     assert model.reads == ""
     assert model.tree.path == "shared"
-    model.look()
+    model.show_item()
     assert said(model)[0] == "shared/"
     assert said(model)[-1].endswith("must delete its files (FILE-8).")
     put_cursor(model, JOB)
@@ -214,7 +214,7 @@ def test_a_file_that_grows_is_read_to_its_end_and_one_that_vanishes_is_told_of(s
 
 
 def test_an_output_is_empty_until_the_process_ends(session_at):
-    model = FilesModel(session_at(60, READ), FilesAt(0, PREPARED))
+    model = FilesModel(session_at(60, READ), FileLocation(0, PREPARED))
     assert said(model) == ["It is empty: output is written when the process ends."]
     later(model, 100)
     assert model.text.total == 5
@@ -223,7 +223,7 @@ def test_an_output_is_empty_until_the_process_ends(session_at):
 
 
 def test_what_is_gone_says_why_and_is_read_as_it_was(session_at):
-    model = FilesModel(session_at(2000, READ), FilesAt(0, PREPARED))
+    model = FilesModel(session_at(2000, READ), FileLocation(0, PREPARED))
     assert model.session.now_ms == 2_000_000
     assert (model.tree.path, model.text.total) == (PREPARED, 5)
     assert plain(model.heading(100)).split("  ")[-1].strip() == "deleted at 08:31:31: retention ended"
@@ -246,24 +246,24 @@ def test_what_is_gone_says_why_and_is_read_as_it_was(session_at):
 
 
 def test_a_file_that_goes_while_it_is_read_is_read_on_as_it_was(session_at):
-    model = FilesModel(session_at(100, READ), FilesAt(0, PREPARED))
+    model = FilesModel(session_at(100, READ), FileLocation(0, PREPARED))
     model.text.fit(80, 3)
     model.text.scroll(1)
     later(model, 2000)
     assert (model.tree.path, model.text.total, model.text.first) == (PREPARED, 5, 1)
     assert plain(model.status(100)).startswith("as it was at 08:31:30")
     model.session.simulation.seek(100_000)
-    model.session.noted()
-    model.refresh()
+    model.session.update()
+    model.update()
     assert (model.tree.item.gone, model.text.first) == (None, 1)
     assert plain(model.status(100)).startswith("as it was at 08:01:40")
 
 
 def test_what_was_remembered_is_forgotten_when_time_goes_back_before_its_end(session_at):
-    model = FilesModel(session_at(2000, READ), FilesAt(0, PREPARED))
+    model = FilesModel(session_at(2000, READ), FileLocation(0, PREPARED))
     model.session.simulation.seek(100_000)
-    model.session.noted()
-    assert model.refresh()
+    model.session.update()
+    assert model.update()
     assert model.tree.path == PREPARED
     assert model.tree.item.gone is None
     assert plain(model.heading(100)).endswith("will be deleted at 08:31:31")
@@ -271,7 +271,7 @@ def test_what_was_remembered_is_forgotten_when_time_goes_back_before_its_end(ses
 
 
 def test_a_reimage_takes_everything_and_is_looked_back_behind(session_at):
-    model = FilesModel(session_at(2410, READ), FilesAt(0, f"{JOB}/t3/stderr.txt"))
+    model = FilesModel(session_at(2410, READ), FileLocation(0, f"{JOB}/t3/stderr.txt"))
     assert plain(model.heading(100)).endswith("deleted at 08:40:00: node reimaged")
     assert model.tree.path == f"{JOB}/t3/stderr.txt"
     assert said(model)[0] == "It was empty."
@@ -280,9 +280,9 @@ def test_a_reimage_takes_everything_and_is_looked_back_behind(session_at):
 def test_a_node_that_has_left_keeps_no_files(session_at):
     session = session_at(330, "one-node-fails")
     nodes = NodesModel(session)
-    nodes.refresh()
+    nodes.update()
     left = next(node for node in range(6) if session.simulation.world.nodes[node].gone_ms is not None)
-    model = FilesModel(session, FilesAt(left))
+    model = FilesModel(session, FileLocation(left))
     assert rows(model) == ["workitems/"]
     put_cursor(model, "workitems")
     model.tree.open("workitems")
@@ -296,7 +296,7 @@ def test_what_was_downloaded_has_a_size_and_no_text():
     simulate = {"storage": {"https://acc/in/*": {"size": "4 GB"}}}
     session = Session(simulation(a_job("risk", tasks=[task]), simulate=simulate))
     session.simulation.run_until(400_000)
-    model = FilesModel(session, FilesAt(0, f"{JOB}/t1/wd/a"))
+    model = FilesModel(session, FileLocation(0, f"{JOB}/t1/wd/a"))
     assert said(model) == ["It was downloaded: only its size is known."]
     assert model.reads == ""
     assert plain(model.tree.line(model.tree.at, 40)).endswith("4.0 GB")
@@ -316,7 +316,7 @@ def test_every_cause_is_told_in_each_of_its_times(session_at, cause):
 
 
 def test_status_and_heading_fit_into_any_width(session_at):
-    model = FilesModel(session_at(100, READ), FilesAt(0, PREPARED))
+    model = FilesModel(session_at(100, READ), FileLocation(0, PREPARED))
     model.text.find("fetch")
     model.text.filter("!9 of")
     model.text.turn_follow()
@@ -330,10 +330,10 @@ def test_status_and_heading_fit_into_any_width(session_at):
 
 
 def test_before_its_node_was_there_nothing_is_shown(session_at):
-    model = FilesModel(session_at(100, READ), FilesAt(0, PREPARED))
+    model = FilesModel(session_at(100, READ), FileLocation(0, PREPARED))
     model.session.simulation.seek(5000)
-    model.session.noted()
-    assert model.refresh()
+    model.session.update()
+    assert model.update()
     assert model.tree.rows == []
     assert " ".join(said(model)) == (
         f"{PREPARED} does not exist at 08:00:05. It had 271 B. There are no files. The node has not joined yet."
@@ -346,7 +346,7 @@ def test_before_its_node_was_there_nothing_is_shown(session_at):
 
 
 def test_a_filter_that_nothing_passes_says_so(session_at):
-    model = FilesModel(session_at(100, READ), FilesAt(0, PREPARED))
+    model = FilesModel(session_at(100, READ), FileLocation(0, PREPARED))
     model.text.filter("zebra")
     assert said(model) == ["No line passes the filter. Esc shows all lines."]
     assert "no line · filter zebra" in plain(model.status(100))
@@ -363,14 +363,14 @@ def test_every_scenario_shows_the_files_of_every_node_at_its_end():
             model = FilesModel(session, files_of(session, ItemRef("node", node)))
             for at in range(len(model.tree.rows)):
                 model.tree.move_to(at)
-                model.look()
+                model.show_item()
                 assert model.rows()
 
 
 def test_the_past_is_looked_back_from_without_leaving_it(session_at):
     session = session_at(2450, READ)
     session.simulation.seek(2_000_000)
-    session.noted()
-    model = FilesModel(session, FilesAt(0, PREPARED))
+    session.update()
+    model = FilesModel(session, FileLocation(0, PREPARED))
     assert model.text.total == 5
     assert (session.now_ms, session.is_past) == (2_000_000, True)

@@ -129,7 +129,7 @@ def test_a_list_is_filtered_by_its_columns(session_at):
 
     def shown(text):
         model.filter_text = text
-        model.refresh()
+        model.update()
         return {model.identity_of(model.key(at)) for at in range(model.count)}
 
     everything = shown("")

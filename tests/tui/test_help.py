@@ -9,7 +9,7 @@ from tests.tui.test_keys import drive
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.column_help import _HELP, _HELP_IN_LIST, column_help
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.sheets.help import Page, key_lines, page_lines
+from tui.viewmodels.sheets.help import HelpPage, key_lines, page_lines
 from tui.viewmodels.text.glyphs import NODE, GlyphSet
 from tui.viewmodels.text.styled import Role, plain, width
 
@@ -50,7 +50,7 @@ def test_keys_here_come_before_keys_everywhere():
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_a_page_tells_of_columns_and_of_states_as_they_are_drawn(ascii_only):
     glyphs = GlyphSet(ascii_only=ascii_only)
-    lines = page_lines(Page("Nodes", "All nodes.", COLUMNS), glyphs, 70)
+    lines = page_lines(HelpPage("Nodes", "All nodes.", COLUMNS), glyphs, 70)
     said = texts(lines)
     assert said[0] == "All nodes."
     (derived,) = (spans[0] for spans in lines if plain(spans).startswith("Focus job"))
@@ -66,7 +66,7 @@ def test_a_page_tells_of_columns_and_of_states_as_they_are_drawn(ascii_only):
 
 
 def test_the_watch_view_begins_with_the_states_of_its_map():
-    said = texts(page_lines(Page("Watch", "Three bars."), GlyphSet(ascii_only=False), 80))
+    said = texts(page_lines(HelpPage("Watch", "Three bars."), GlyphSet(ascii_only=False), 80))
     assert said[:3] == ["Three bars.", "", "Preparation tasks"]
     assert "Columns" not in said
 

@@ -38,7 +38,7 @@ def test_in_ascii_states_have_letters(session_at):
 
 def test_details_tell_the_schedule_and_what_its_jobs_are_made_of(session_at):
     model = JobSchedulesModel(session_at(HOUR_S, POOLS))
-    model.refresh()
+    model.update()
     hourly = [" ".join(line.split()) for line in texts(block_lines(model.details(0), 60))]
     assert "Recurrence interval 01:00:00" in hourly
     assert "Do not run after 2026-01-05 11:30" in hourly
@@ -51,14 +51,14 @@ def test_details_tell_the_schedule_and_what_its_jobs_are_made_of(session_at):
 
 def test_jm_3_without_a_job_manager_the_details_say_so(session_at):
     model = JobSchedulesModel(session_at(17_821, BY_HAND))  # weather is there again, without one
-    model.refresh()
+    model.update()
     shown = texts(block_lines(model.details(model.count - 1), 100))
     assert any("none: tasks must be added by others" in line for line in shown)
 
 
 def test_without_schedules_the_blade_says_what_would_make_one(session_at):
     model = JobSchedulesModel(session_at(300))
-    model.refresh()
+    model.update()
     assert "jobSchedules" in model.nothing_shown()[0]
 
 
@@ -118,7 +118,7 @@ def test_until_a_job_is_chosen_the_last_one_of_a_schedule_is_in_focus(session_at
     session = session_at(10 * HOUR_S, OVERRUN)
     assert session.job_id == "nightly-risk:job-1"
     session.simulation.run_until(60 * HOUR_S * 1000)
-    session.noted()
+    session.update()
     assert session.job_id == "nightly-risk:job-2"
     session.focus_job("nightly-risk:job-1")
     assert session.job_id == "nightly-risk:job-1"

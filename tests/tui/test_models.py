@@ -27,7 +27,7 @@ MODELS = [PreparationModel, ReleaseModel, NodesModel, TasksModel, JobsModel, Poo
 
 def rows(model):
     """The visible texts of all rows."""
-    model.refresh()
+    model.update()
     return [[span.text.strip() for span in model.cells(model.key(at))] for at in range(model.count)]
 
 
@@ -64,7 +64,7 @@ def test_pool_12_on_which_ports_nodes_reach_one_another(more, ports):
     sim = simulation(pool=a_pool(nodes=1, enableInterNodeCommunication=True, **more))
     run_to(sim, minutes=1)
     model = PoolsModel(Session(sim))
-    model.refresh()
+    model.update()
     network = next(block for block in model.details(0) if block.title == "Network")
     assert dict(network.rows)["Ports between nodes"].text == ports
 
@@ -74,7 +74,7 @@ def test_a_task_on_several_nodes_lists_its_subtasks():
     sim = simulation(a_job(tasks=[together(coordinate=coordinate)]), pool=mpi_pool(3))
     run_to(sim, seconds=READY_S + 5)
     model = TasksModel(Session(sim))
-    model.refresh()
+    model.update()
     shown = texts(block_lines(model.details(model.key(0)), 100))
     at = shown.index("Subtasks")
     assert [each.split(maxsplit=1) for each in shown[at + 1 : at + 3]] == [
@@ -102,7 +102,7 @@ def test_preparation_shows_trouble_first_then_what_runs_then_what_is_done(sessio
 
 def test_a_node_that_left_keeps_its_record_and_says_when_it_left(session_at):
     model = PreparationModel(session_at(LATER_S))
-    model.refresh()
+    model.update()
     gone = model.key(model.count - 1)
     assert model.cells(gone)[3].text == "success"
     assert any("left the pool at 08:03" in text for text in texts(block_lines(model.details(gone), 60)))
@@ -160,7 +160,7 @@ def test_a_job_without_hooks_says_so(session_at):
 @pytest.mark.parametrize("seconds", [PREPARING_S, WORKING_S, LATER_S, END_S])
 def test_every_row_has_a_cell_for_each_column_and_details(session_at, model, seconds):
     shown = model(session_at(seconds))
-    shown.refresh()
+    shown.update()
     for at in range(min(shown.count, 50)):
         key = shown.key(at)
         assert len(shown.cells(key)) == len(shown.columns)
@@ -171,12 +171,12 @@ def test_every_row_has_a_cell_for_each_column_and_details(session_at, model, sec
 @pytest.mark.parametrize("model", [NodesModel, TasksModel, PreparationModel, JobsModel])
 def test_sorting_by_any_column_keeps_all_rows(session_at, model):
     shown = model(session_at(LATER_S))
-    shown.refresh()
+    shown.update()
     everything = sorted(shown.key(at) for at in range(shown.count))
     for column in shown.columns:
         if column.name:
             shown.sort_by(column.name)
-            shown.refresh()
+            shown.update()
             assert sorted(shown.key(at) for at in range(shown.count)) == everything
 
 
@@ -223,18 +223,18 @@ def test_the_rail_names_all_three_phases_at_every_width(session_at):
 
 def test_attention_groups_by_cause_and_says_what_that_holds_up(session_at):
     model = AttentionModel(session_at(LATER_S))
-    model.refresh()
+    model.update()
     said = " ".join(plain(text) for _, text in model.lines(60))
     assert "1 node: preparation task exit code 3" in said
     assert "ineligible for this job until reimaged (PREP-9)" in said
     assert "task exit code 1" in said
     number = next(number for number, concern in enumerate(model.concerns) if concern.kind == "preparation")
-    assert model.place(number) == ("preparation", 1)
+    assert model.destination(number) == ("preparation", 1)
 
 
 def test_preparation_that_failed_everywhere_is_said_first(session_at):
     model = AttentionModel(session_at(600, "preparation-fails-everywhere"))
-    model.refresh()
+    model.update()
     assert model.concerns[0].text == "preparation failed on every node"
     assert "PREP-11" in model.concerns[0].effect
 
@@ -243,7 +243,7 @@ def test_preparation_that_failed_everywhere_is_said_first(session_at):
 def test_the_map_has_exactly_one_cell_for_each_node(session_at, lens):
     model = NodeMapModel(session_at(LATER_S))
     model.lens = lens
-    model.refresh()
+    model.update()
     layout = grid(len(model.nodes), 30, 10)
     cells = "".join(plain(model.row(0, layout, None))[6:].split())
     assert len(cells) == len(model.nodes) == 6
@@ -261,9 +261,9 @@ def test_the_header_tells_present_and_past_apart(session_at):
     session = session_at(LATER_S)
     transport = Transport(is_playing=True, speed=60, is_finished=False)
     assert "RUN x60" in plain(breadcrumb(session, "Watch", transport, 120))
-    session.noted()
+    session.update()
     session.simulation.seek(200_000)
-    session.noted()
+    session.update()
     line = plain(breadcrumb(session, "Watch", transport, 120))
     assert "PAST -00:02:10" in line
     assert "08:03:20" in line
@@ -311,28 +311,28 @@ def test_a_long_list_is_arranged_piece_by_piece_to_the_same_rows(
     session = session_at(LATER_S)
     at_once = TasksModel(session)
     at_once.filter_text, at_once.sort_column, at_once.is_descending = filter_text, sort, is_descending
-    at_once.refresh()
+    at_once.update()
     monkeypatch.setattr("tui.viewmodels.lists.rows.AT_ONCE", 5)
     monkeypatch.setattr("tui.viewmodels.lists.sorting._PIECE", 7)
     monkeypatch.setattr("tui.viewmodels.lists.sorting._SAMPLES", 4)
     pieces = TasksModel(session)
     pieces.filter_text, pieces.sort_column, pieces.is_descending = filter_text, sort, is_descending
-    pieces.refresh()
-    assert pieces.is_arranging
+    pieces.update()
+    assert pieces.is_sorting
     assert pieces.count == 0
     assert "Filtering and sorting" in pieces.nothing_shown()[0]
     steps = 0
-    while pieces.arrange_some():
+    while pieces.sort_some():
         steps += 1
-        assert "looked through" in plain(pieces.arrangement())
+        assert "searched" in plain(pieces.arrangement())
     assert steps > 4
     assert [pieces.key(at) for at in range(pieces.count)] == [at_once.key(at) for at in range(at_once.count)]
     assert pieces.hidden == at_once.hidden
-    pieces.refresh()
-    assert not pieces.is_arranging  # nothing has happened since
+    pieces.update()
+    assert not pieces.is_sorting  # nothing has happened since
     session.simulation.run_until(session.now_ms + 60_000)
-    pieces.refresh()
-    assert pieces.is_arranging
+    pieces.update()
+    assert pieces.is_sorting
     assert pieces.count == at_once.count  # what was found before is shown until then
 
 
@@ -357,7 +357,7 @@ def test_a_pool_without_nodes_says_why(seconds, pool, said):
     sim = simulation(pool=pool)
     run_to(sim, seconds=seconds)
     model = NodesModel(Session(sim))
-    model.refresh()
+    model.update()
     assert model.nothing_shown() == (said,)
 
 
@@ -365,5 +365,5 @@ def test_a_pool_that_got_no_nodes_says_so():
     sim = simulation(pool=a_pool(nodes=3), account={"quotas": {"dedicatedCores": 0}})
     run_to(sim, minutes=20)
     model = NodesModel(Session(sim))
-    model.refresh()
+    model.update()
     assert model.nothing_shown() == ("Pool p is steady at 0 of 3 nodes. w explains why.",)

@@ -229,12 +229,12 @@ def test_nodes_that_have_gone_are_left_out_by_a_key_and_come_back_with_the_past(
     assert said(model).get("left the pool") is None
     now_ms = sim.now_ms
     sim.seek((READY_S + 30) * 1000)
-    model.session.noted()
-    model.refresh()
+    model.session.update()
+    model.update()
     assert len(cells(model, Grid(10, 1))) == 6
     sim.seek(now_ms)
-    model.session.noted()
-    model.refresh()
+    model.session.update()
+    model.update()
     assert len(model.nodes) == 5
     assert not model.compact()
     assert len(model.nodes) == 6

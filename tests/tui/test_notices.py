@@ -21,7 +21,7 @@ def told(session, *seconds, speed=60):
     notices, said = Notices(session), []
     for second in seconds:
         session.simulation.run_until(second * 1000)
-        session.noted()
+        session.update()
         said.append(notices.take(speed))
     return said
 
@@ -67,7 +67,7 @@ def test_many_causes_are_cut_short(session_at):
         session.simulation.submit_all([c.DeletePool.from_wire({"poolId": pool_id})])
     for node, state in enumerate(("unusable", "unknown")):
         session.simulation.submit_all([c.FailNode.from_wire({"poolId": "shared", "node": node, "state": state})])
-    session.noted()
+    session.update()
     lines = notices.take(60).text.splitlines()
     assert lines[:2] == [
         "2 × command refused: PoolNotFound (deletePool, deletePool)",
@@ -81,7 +81,7 @@ def test_going_to_another_moment_tells_nothing(session_at):
     notices = Notices(session)
     session.simulation.seek(100_000)
     session.simulation.run_until(200_000)
-    session.noted()
+    session.update()
     assert notices.take(60) is None
 
 

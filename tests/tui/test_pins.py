@@ -18,9 +18,9 @@ def texts(session, cells=70):
 
 
 def back(session, seconds):
-    session.noted()
+    session.update()
     session.simulation.seek(seconds * 1000)
-    session.noted()
+    session.update()
 
 
 def test_a_node_a_job_and_a_task_are_told_in_a_line_each(session_at):
@@ -60,7 +60,7 @@ def test_what_is_not_known_any_more_is_dropped(session_at):
     back(session, 1)
     assert len(texts(session)) == 2
     session.simulation.branch()
-    session.noted()
+    session.update()
     assert len(texts(session)) == 1
 
 

@@ -96,7 +96,7 @@ def test_two_moments_of_a_run(session_at):
     assert bookmarks.others() == []
     assert bookmarks.add() == 1
     session.simulation.run_until(LATER_S * 1000)
-    session.noted()
+    session.update()
     lines = told(session, bookmarks.here(), bookmarks.others()[0])
     assert lines[0] == "this moment beside bookmark 1, 08:01:40"
     assert lines[2] == "up to 08:05:30 08:01:40"
@@ -125,9 +125,9 @@ def test_only_the_last_runs_are_kept(session_at):
     session = session_at(LATER_S)
     bookmarks = Bookmarks(session)
     for second in range(300, 290, -1):
-        session.noted()
+        session.update()
         session.simulation.seek(second * 1000)
-        session.noted()
+        session.update()
         bookmarks.keep_run()
         session.simulation.branch()
     assert [run.name for run in bookmarks.others()] == [
@@ -138,7 +138,7 @@ def test_only_the_last_runs_are_kept(session_at):
 def test_the_newest_moment_can_be_compared_with_from_the_past(session_at):
     session = session_at(LATER_S)
     session.simulation.seek(100_000)
-    session.noted()
+    session.update()
     (newest,) = Bookmarks(session).others()
     assert (newest.name, newest.until_ms) == ("the newest moment", 330_000)
 

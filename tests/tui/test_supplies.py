@@ -42,7 +42,7 @@ def test_details_show_packages_files_disks_and_users():
     session = Session(sim)
     pools, nodes, tasks = PoolsModel(session), NodesModel(session), TasksModel(session)
     for model in (pools, nodes, tasks):
-        model.refresh()
+        model.update()
     assert block(pools, 0, "On each node") == [
         "Application package pricer (default version)",
         "Certificate ab12",
@@ -74,7 +74,7 @@ def test_an_unusable_node_shows_what_could_not_be_had():
     sim = simulation(pool=pool, account=PACKAGED, simulate=simulate)
     run_to(sim, minutes=2)
     model = NodesModel(Session(sim))
-    model.refresh()
+    model.update()
     assert block(model, 0, "Errors") == [
         "ApplicationPackageError An application package of the pool could not be installed.",
         "ApplicationId pricer",
@@ -91,6 +91,6 @@ def test_a_user_is_added_and_deleted_by_hand():
         (action,) = (each for each in actions_for(session, [ItemRef("node", node)]) if each.title == title)
         for command in action.commands():
             sim.submit(command)
-        session.noted()
+        session.update()
         users = next(block for block in NodesModel(session).details(node) if block.title == "Users")
         assert ("operator" in dict(users.rows)) is there

@@ -9,11 +9,11 @@ import pytest
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
-from tui.viewmodels.detail_pages import THINGS, thing_of
+from tui.viewmodels.detail_pages import DETAIL_MODELS, detail_model_of
 from tui.viewmodels.detail_pages.page import tab_at, tab_bar
 from tui.viewmodels.session.focus import focus_on
 from tui.viewmodels.session.session import Session
-from tui.viewmodels.session.visited import Place, Trail
+from tui.viewmodels.session.visited import ViewHistory, VisitedView
 from tui.viewmodels.text.styled import ItemRef, plain, width
 
 LATER_S = 330
@@ -22,9 +22,9 @@ SUBJECTS = [NODE, POOL, JOB, TASK]
 
 
 def the(session, subject):
-    session.noted()
+    session.update()
     focus_on(session, subject)
-    return thing_of(session, subject)
+    return detail_model_of(session, subject)
 
 
 def page(session, subject, tab, cells=118):
@@ -51,14 +51,14 @@ def test_every_page_has_something_to_say_at_every_moment_and_width(session_at, s
     thing = the(session, subject)
     for tab in range(len(thing.tabs)):
         assert any(plain(each).strip() for each in thing.lines(tab, cells))
-    assert bool(thing.head(cells)) is thing.is_there
+    assert bool(thing.head(cells)) is thing.exists
     assert all(width(each) <= cells for each in thing.head(cells))
 
 
 def test_what_is_not_there_yet_says_so(session_at):
     session = session_at(0)
     thing = the(session, ItemRef("node", 3))
-    assert not thing.is_there
+    assert not thing.exists
     assert plain(thing.lines(0, 80)[0]) == "This node does not exist yet at 08:00:00."
 
 
@@ -67,10 +67,10 @@ def test_time_goes_back_and_the_page_with_it(session_at):
     thing = the(session, TASK)
     now = [plain(each) for each in thing.head(100)]
     session.simulation.seek(100_000)
-    session.noted()
+    session.update()
     then = [plain(each) for each in thing.head(100)]
     session.simulation.seek(LATER_S * 1000)
-    session.noted()
+    session.update()
     assert then != now
     assert [plain(each) for each in thing.head(100)] == now
 
@@ -249,7 +249,7 @@ def test_a_click_on_a_tab_finds_it():
 
 
 def test_the_trail_goes_back_and_forward_and_forgets_what_lay_ahead():
-    trail, places = Trail(), [Place(name) for name in "abcd"]
+    trail, places = ViewHistory(), [VisitedView(name) for name in "abcd"]
     for here, there in pairwise(places):
         trail.visit(here, there)
     assert trail.step(places[3], -1) == places[2]
@@ -258,19 +258,19 @@ def test_the_trail_goes_back_and_forward_and_forgets_what_lay_ahead():
     assert trail.previous(places[2]) == places[1]
     assert trail.step(places[1]._replace(page=2), 1) == places[2]
     assert trail.step(places[2], -1) == places[1]._replace(page=2)
-    trail.visit(places[1], Place("e"))
-    assert trail.step(Place("e"), 1) is None
-    assert trail.step(Place("e"), -1) == places[1]
+    trail.visit(places[1], VisitedView("e"))
+    assert trail.step(VisitedView("e"), 1) is None
+    assert trail.step(VisitedView("e"), -1) == places[1]
 
 
 def test_the_trail_has_an_end_and_a_beginning():
-    trail = Trail()
-    assert trail.step(Place("a"), -1) is None
-    assert trail.previous(Place("a")) is None
+    trail = ViewHistory()
+    assert trail.step(VisitedView("a"), -1) is None
+    assert trail.previous(VisitedView("a")) is None
     for number in range(1000):
-        trail.visit(Place(str(number)), Place(str(number + 1)))
+        trail.visit(VisitedView(str(number)), VisitedView(str(number + 1)))
     steps = 0
-    here = Place("1000")
+    here = VisitedView("1000")
     while (there := trail.step(here, -1)) is not None:
         here, steps = there, steps + 1
     assert steps < 1000
@@ -385,7 +385,7 @@ def test_details_of_a_preparation_open_where_they_are_not_beside_the_list(dashbo
 
 
 def test_every_kind_has_a_blade_with_tabs_of_its_own(session_at):
-    kinds = {thing.kind for thing in THINGS}
+    kinds = {thing.kind for thing in DETAIL_MODELS}
     assert kinds == {"node", "pool", "job", "task"}
     for subject in SUBJECTS:
         tabs = the(session_at(LATER_S), subject).tabs

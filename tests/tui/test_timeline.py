@@ -19,7 +19,7 @@ LATER_S, CELLS = 330, 100
 
 def model_of(session, cells=CELLS):
     model = TimelineModel(session)
-    model.refresh(cells)
+    model.update(cells)
     return model
 
 
@@ -39,14 +39,14 @@ def test_a_row_tells_a_nodes_story(session_at):
 
 def test_the_cell_under_the_cursor_is_told_and_is_a_moment(session_at):
     model = model_of(session_at(LATER_S))
-    assert plain(model.told(0, CELLS)).startswith("n0  08:05:30  task since 08:01:31")
+    assert plain(model.cursor_line(0, CELLS)).startswith("n0  08:05:30  task since 08:01:31")
     model.move(-40)  # the column in which preparation failed on n1
     assert model.cursor_ms == 130_000
     assert model.moment_ms(1) == 132_000
-    assert plain(model.told(1, CELLS)) == "n1  08:02:12  ineligible since 08:02:12, 00:03:18 so far"
+    assert plain(model.cursor_line(1, CELLS)) == "n1  08:02:12  ineligible since 08:02:12, 00:03:18 so far"
     model.move(1_000)
     assert model.moment_ms(1) is None
-    assert "is not simulated yet" in plain(model.told(1, CELLS))
+    assert "is not simulated yet" in plain(model.cursor_line(1, CELLS))
 
 
 def test_zoom_keeps_the_cursor_where_it_is_on_the_screen(session_at):
@@ -60,7 +60,7 @@ def test_zoom_keeps_the_cursor_where_it_is_on_the_screen(session_at):
         model.zoom(-1)
     assert model.columns.step_ms == STEPS_MS[-1]
     model.fit()
-    model.refresh(CELLS)
+    model.update(CELLS)
     assert model.columns.step_ms == 5_000
     assert model.cursor_ms is None
 
@@ -71,14 +71,14 @@ def test_only_rows_where_something_has_failed(session_at):
     model.only_failed = True
     shown = []
     for _ in range(5):
-        model.refresh(CELLS)
+        model.update(CELLS)
         shown.append([model.rows.label(key) for key in model.keys])
         model.next_rows()
     assert shown == [["n1"], ["deal-1", "deal-11"], ["risk"], ["n1"], []]
     session.simulation.seek(60_000)
     session.simulation.branch()
-    session.noted()
-    model.refresh(CELLS)
+    session.update()
+    model.update(CELLS)
     assert model.keys == []
     assert model.empty()[0] == "None of the nodes has failed."
 
@@ -96,27 +96,27 @@ def test_panning_goes_from_the_start_to_the_end_of_the_run(session_at):
 def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     model = model_of(session_at(LATER_S, ascii_only=True))
     model.next_rows()
-    model.refresh(CELLS)
+    model.update(CELLS)
     assert "tasks risk" in model.title()
     assert row(model, 0).startswith("deal-1    " + "a" * 18 + "#" * 12 + "x ")
-    assert plain(model.told(0, CELLS)).endswith("added 08:00:00, started 08:01:31, ended 08:02:32, exit 1")
+    assert plain(model.cursor_line(0, CELLS)).endswith("added 08:00:00, started 08:01:31, ended 08:02:32, exit 1")
     assert "-" not in row(model, 0)[LABEL_CELLS:]
     model.next_rows()
-    model.refresh(CELLS)
+    model.update(CELLS)
     assert row(model, 0) == "risk      " + "a" * 67 + "-" * 27 + " " * 6
-    assert plain(model.told(0, CELLS)) == "risk  08:05:30  active since 08:00:00"
+    assert plain(model.cursor_line(0, CELLS)) == "risk  08:05:30  active since 08:00:00"
     model.next_rows()
-    model.refresh(CELLS)
+    model.update(CELLS)
     assert model.title().startswith("preparation tasks risk - 6 - by trouble")
     assert row(model, 0).rstrip() == f"{'n1':<{LABEL_CELLS}}" + " " * 10 + "p" * 8 + "X" + "/" * 7 + "X"
     assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p" * 8 + "+" + " " * 43 + "p" * 5 + "=" * 4
     assert (
-        plain(model.told(0, CELLS))
+        plain(model.cursor_line(0, CELLS))
         == "n1  08:05:30  failed  attempt 2, started 08:01:31, ended 08:02:12 after 00:00:41"
     )
-    assert plain(model.told(1, CELLS)) == "n3  08:05:30  preparing  attempt 2, started 08:05:10"
+    assert plain(model.cursor_line(1, CELLS)) == "n3  08:05:30  preparing  attempt 2, started 08:05:10"
     model.next_rows()
-    model.refresh(CELLS)
+    model.update(CELLS)
     assert model.empty()[0] == "There are no release tasks yet."
     model.next_rows()
     assert model.rows.name == "nodes"
@@ -126,10 +126,10 @@ def test_what_is_recorded_is_shown_beyond_the_moment_that_is_looked_at(session_a
     session = session_at(LATER_S, ascii_only=True)
     model = model_of(session)
     whole = row(model, 1)
-    session.noted()
+    session.update()
     session.simulation.seek(100_000)
-    session.noted()
-    model.refresh(CELLS)
+    session.update()
+    model.update(CELLS)
     assert row(model, 1).rstrip("- ") == whole.rstrip("- ")
     assert "=" not in row(model, 1)
     assert plain(model.axis())[LABEL_CELLS + 20] == "^"
@@ -139,10 +139,10 @@ def test_what_is_recorded_is_shown_beyond_the_moment_that_is_looked_at(session_a
 def test_every_line_fits(session_at, cells):
     model = model_of(session_at(LATER_S), cells)
     for _ in range(5):
-        model.refresh(cells)
+        model.update(cells)
         lines = [model.axis(), *model.band(0), *(model.row(at, is_cursor=True) for at in range(len(model.keys)))]
         assert {width(each) for each in lines} == {cells + LABEL_CELLS}
-        assert width(model.told(0, cells)) <= cells
+        assert width(model.cursor_line(0, cells)) <= cells
         assert width(model.legend(cells)) <= cells
         model.next_rows()
 
@@ -156,9 +156,9 @@ def test_rows_stand_in_the_order_that_is_asked_for(session_at):
     assert "by number" in model.title()
     orders, told = {}, {}
     for _ in range(4):
-        model.refresh(CELLS)
+        model.update(CELLS)
         orders[model.order.sort.value] = labels(model)
-        told[model.order.sort.value] = plain(model.told(0, CELLS)).rpartition("  ")[2]
+        told[model.order.sort.value] = plain(model.cursor_line(0, CELLS)).rpartition("  ")[2]
         model.order.next_sort()
     assert orders["number"] == ["n0", "n1", "n2", "n3", "n4", "n5"]
     assert orders["first start"][-1] == "n1"  # no task has ever begun there
@@ -169,7 +169,7 @@ def test_rows_stand_in_the_order_that_is_asked_for(session_at):
     assert told["failures"] == "1 failed, 1 retried"
     assert model.order.sort.value == "number"
     model.order.is_turned = True
-    model.refresh(CELLS)
+    model.update(CELLS)
     assert labels(model) == orders["number"][::-1]
     assert "by number ▼" in model.title()
 
@@ -178,17 +178,17 @@ def test_rows_of_tasks_jobs_and_hook_tasks_have_orders_of_their_own(session_at):
     model = model_of(session_at(LATER_S))
     model.next_rows()
     model.order.next_sort()
-    model.refresh(CELLS)
+    model.update(CELLS)
     assert labels(model)[:3] == ["deal-1", "deal-2", "deal-3"]
     model.order.next_sort()
-    model.refresh(CELLS)
+    model.update(CELLS)
     starts = [model.session.tasks("risk").row(key).start_ms for key in model.keys]
     begun = [start for start in starts if start is not None]
     assert begun == sorted(begun) == starts[: len(begun)]
     model.next_rows()
     model.next_rows()
     model.order.next_sort()
-    model.refresh(CELLS)
+    model.update(CELLS)
     assert labels(model) == ["n0", "n1", "n2", "n3", "n4", "n5"]
 
 
@@ -199,24 +199,24 @@ def test_many_rows_are_sorted_in_pieces_and_a_long_log_is_read_in_pieces(session
     model = model_of(session)
     model.order.next_sort()
     model.order.next_sort()
-    model.refresh(CELLS)
+    model.update(CELLS)
     assert "% read" in model.title()
     assert model.keys == ()
     assert model.empty() == ("Sorting ...",)
     looks = []
     while model.go_on(model.keys):
-        model.refresh(CELLS)
+        model.update(CELLS)
         if model.keys:
             looks.append(row(model, labels(model).index("n1")).rstrip("-= "))
-    model.refresh(CELLS)
+    model.update(CELLS)
     assert len(set(looks)) > 3
     story = row(model, labels(model).index("n1"))
     assert all(story.startswith(look[:-1]) for look in looks)  # what filled the last column may not be known yet
     monkeypatch.undo()
     fresh = model_of(session, CELLS)
     fresh.order.sort = model.order.sort
-    fresh.refresh(CELLS)
-    model.refresh(CELLS)
+    fresh.update(CELLS)
+    model.update(CELLS)
     assert labels(model) == labels(fresh)
     assert [row(model, at) for at in range(6)] == [row(fresh, at) for at in range(6)]
     assert "read" not in model.title()
@@ -244,19 +244,19 @@ IN_THE_PAST = ["repairing-nodes", "job-manager-is-restarted", "mpi-in-trouble"]
 @pytest.mark.parametrize("name", IN_THE_PAST)
 def test_all_that_is_recorded_can_be_told_in_the_past(session_at, name):
     session = session_at(20_000, name)
-    session.noted()
+    session.update()
     session.simulation.seek(30_000)
-    session.noted()
+    session.update()
     model = model_of(session, 40)
     told = set()
     for _ in range(5):
-        model.refresh(40)
+        model.update(40)
         for column in range(40):
             model.move_to_column(column)
             for at in range(len(model.keys)):
-                assert width(model.told(at, 200)) <= 200
-                assert model.asked(at) is not None
-                told.add(plain(model.told(at, 200)).split("  ")[-1])
+                assert width(model.cursor_line(at, 200)) <= 200
+                assert model.item_to_explain(at) is not None
+                told.add(plain(model.cursor_line(at, 200)).split("  ")[-1])
             assert len(model.band(0)) == 3
         model.fit()
         model.next_rows()
@@ -265,17 +265,17 @@ def test_all_that_is_recorded_can_be_told_in_the_past(session_at, name):
 
 def test_tasks_that_are_added_later_are_told_of_without_their_ids(session_at):
     session = session_at(2_000, "job-manager-is-restarted")
-    session.noted()
+    session.update()
     model = model_of(session)
 
     def told():
         moments = [(node, each.begin_ms) for node in model.keys for each in model.lanes.lane(node).stretches]
-        return {plain(model.rows.told(node, when_ms)) for node, when_ms in moments}
+        return {plain(model.rows.description_at(node, when_ms)) for node, when_ms in moments}
 
     assert not any("added later" in each for each in told())
     session.simulation.seek(30_000)
-    session.noted()
-    model.refresh(CELLS)
+    session.update()
+    model.update(CELLS)
     assert any(each.endswith("added later") for each in told())
 
 
@@ -287,13 +287,13 @@ def test_after_a_branch_everything_is_that_of_the_new_run(session_at):
     session.simulation.branch()
     session.simulation.submit(RemoveNodes(pool_id="shared", node_list=(1,)))
     session.simulation.run_until(LATER_S * 1000)
-    session.noted()
-    model.refresh(CELLS)
+    session.update()
+    model.update(CELLS)
     assert row(model, 1).rstrip().endswith("//Xlll")
     fresh = model_of(session)
     for _ in range(5):
-        model.refresh(CELLS)
-        fresh.refresh(CELLS)
+        model.update(CELLS)
+        fresh.update(CELLS)
         assert [row(model, at) for at in range(len(model.keys))] == [row(fresh, at) for at in range(len(fresh.keys))]
         assert model.band(0) == fresh.band(0)
         model.next_rows()
@@ -316,22 +316,22 @@ def test_the_cursor_comes_along_when_somebody_goes_to_another_moment(dashboard_a
 
 def test_what_is_asked_about_where_nothing_was_yet(session_at):
     model = model_of(session_at(LATER_S))
-    assert model.asked(0) == ItemRef("node", 0)
+    assert model.item_to_explain(0) == ItemRef("node", 0)
     model.cursor_ms = 0
-    assert model.asked(0) == ItemRef("pool", "shared")
+    assert model.item_to_explain(0) == ItemRef("pool", "shared")
     model.cursor_ms = 200_000
-    assert model.asked(5) == ItemRef("node", 5)
+    assert model.item_to_explain(5) == ItemRef("node", 5)
 
 
 def test_what_was_there_can_be_opened(session_at):
     model = model_of(session_at(LATER_S))
-    assert [each.text for each in model.there(0)] == ["task deal-25", "task deal-26", "node n0"]
-    assert [(each.view, each.subject.key) for each in model.there(3)] == [("preparation", 3), ("", 3)]
-    assert [each.text for each in model.there(1)] == ["node n1"]
+    assert [each.text for each in model.openables(0)] == ["task deal-25", "task deal-26", "node n0"]
+    assert [(each.view, each.subject.key) for each in model.openables(3)] == [("preparation", 3), ("", 3)]
+    assert [each.text for each in model.openables(1)] == ["node n1"]
     for text in ("task deal-1", "job risk", "preparation on n1"):
         model.next_rows()
-        model.refresh(CELLS)
-        assert [each.text for each in model.there(0)] == [text]
+        model.update(CELLS)
+        assert [each.text for each in model.openables(0)] == [text]
 
 
 def test_what_was_chosen_is_remembered(session_at):
@@ -346,7 +346,7 @@ def test_what_was_chosen_is_remembered(session_at):
     assert model.remembered() == chosen
     other = TimelineModel(session)
     other.recall(chosen)
-    other.refresh(CELLS)
+    other.update(CELLS)
     assert other.remembered() == chosen
 
 
@@ -354,14 +354,14 @@ def test_the_present_moment_stays_in_view_with_room_for_what_comes(session_at):
     session = session_at(60)
     model = TimelineModel(session)
     model.recall({"zoom": 1.0})
-    model.refresh(1)  # before there is room for more
-    model.refresh(80)
+    model.update(1)  # before there is room for more
+    model.update(80)
     assert (model.columns.first, model.cursor_column) == (0, 60)
     session.simulation.run_until(85_000)
-    session.noted()
-    model.refresh(80)
+    session.update()
+    model.update(80)
     assert (model.columns.first, model.cursor_column) == (25, 60)
-    model.refresh(100)
+    model.update(100)
     assert (model.columns.first, model.cursor_column) == (5, 80)
 
 

@@ -37,7 +37,7 @@ def test_every_row_is_in_the_picture(session_at, kind, theme):
     model = model_of(session_at(LATER_S))
     for _ in range(kind):
         model.next_rows()
-    model.refresh(100)
+    model.update(100)
     root = picture(model, theme)
     assert {model.rows.label(key) for key in model.keys} <= set(texts(root))
     assert {"nodes", "running", "preparing", "5", "6", "1"} <= set(texts(root))

@@ -12,7 +12,7 @@ from textual.widgets import Input
 from engine.specs.commands import Command
 from tui.dialogs.modal import Modal
 from tui.viewmodels.actions.action import LASTING
-from tui.viewmodels.actions.consequences import as_tried, by_the_rules, problem_lines
+from tui.viewmodels.actions.consequences import effect_lines, problem_lines, trial_result_lines
 from tui.viewmodels.actions.menu import Action, first_problem
 from tui.viewmodels.text.styled import Line, Role, Span, line
 from tui.widgets.buttons import Buttons
@@ -115,13 +115,13 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._show_choices()
         view = self.query_one("#consequences", LinesView)
         cells = max(20, view.size.width - 1)
-        lines = by_the_rules(self._session, self._action, cells)
+        lines = effect_lines(self._session, self._action, cells)
         try:
             commands = self._commands()
         except ValueError as error:
             lines += problem_lines(first_problem(error), cells)
         else:
-            lines += as_tried(self._session, commands, self._trials.of(commands), cells)
+            lines += trial_result_lines(self._session, commands, self._trials.of(commands), cells)
         view.styles.height = max(3, min(len(lines), self._room()))
         view.show(lines)
 

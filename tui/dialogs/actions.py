@@ -11,7 +11,7 @@ from textual.content import Content
 from engine.specs.commands import Command
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.modal import Modal
-from tui.viewmodels.actions.consequences import PAST, by_the_rules
+from tui.viewmodels.actions.consequences import PAST, effect_lines
 from tui.viewmodels.actions.menu import Action
 from tui.viewmodels.actions.trial import Trials
 from tui.viewmodels.text.styled import Line, Role, Span, line
@@ -71,7 +71,7 @@ class ActionSheet(Modal[list[Command] | Action | None]):
 
     def _show_consequences(self, action: Action) -> None:
         view = self.query_one("#consequences", LinesView)
-        lines = by_the_rules(self._session, action, max(20, view.size.width))
+        lines = effect_lines(self._session, action, max(20, view.size.width))
         if self._session.is_past:
             lines += [(), line(Span(PAST, Role.ALERT))]
         view.styles.height = len(lines)

@@ -14,7 +14,7 @@ from engine.views.pages.autoscale import scale_page
 from tui.dialogs.modal import Modal
 from tui.dialogs.sheet import Sheet
 from tui.viewmodels.actions.consequences import PAST
-from tui.viewmodels.autoscale.overview import FIRST_FORMULA, Trial, autoscale_lines, try_out
+from tui.viewmodels.autoscale.overview import FIRST_FORMULA, FormulaTrial, autoscale_lines, try_out
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class FormulaEditor(Modal[list[Command] | None]):
         page = scale_page(session.simulation, pool_id)
         self._initial_text = page.formula.rstrip() + "\n" if page is not None else FIRST_FORMULA
         self._is_warned = False  # that the formula would fail, or that changes would be lost
-        self._trial = Trial([], False, None)
+        self._trial = FormulaTrial([], False, None)
 
     def compose(self) -> ComposeResult:
         """Lay out the text and its result."""

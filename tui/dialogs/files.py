@@ -15,7 +15,7 @@ from tui.dialogs.help import HelpScreen
 from tui.dialogs.modal import Modal
 from tui.saving.targets import TargetError, write_new
 from tui.viewmodels.files.browser import HELP_TEXT, FilesModel
-from tui.viewmodels.sheets.help import Page
+from tui.viewmodels.sheets.help import HelpPage
 from tui.widgets.file_tree import FileTree
 from tui.widgets.lines import LinesView
 from tui.widgets.messages import say
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from tui.settings.keymap import Keymap
-    from tui.viewmodels.files.locations import FilesAt
+    from tui.viewmodels.files.locations import FileLocation
     from tui.viewmodels.session.session import Session
 
 
@@ -83,7 +83,7 @@ class Files(Modal[None]):
 
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (72, "-narrow"), (100, "-wide")]  # noqa: RUF012  # as Textual declares it
 
-    def __init__(self, session: Session, place: FilesAt, playback: FilesPlayback, keymap: Keymap) -> None:
+    def __init__(self, session: Session, place: FileLocation, playback: FilesPlayback, keymap: Keymap) -> None:
         super().__init__()
         self.model = FilesModel(session, place)
         self._session = session
@@ -116,7 +116,7 @@ class Files(Modal[None]):
         """Show the files as they are at the present moment."""
         if not self.is_mounted:
             return
-        if self.model.refresh():
+        if self.model.update():
             self._show()
         else:
             self._show_status()
@@ -155,7 +155,7 @@ class Files(Modal[None]):
 
     def on_file_tree_moved(self) -> None:
         """Show the file that is under the cursor now."""
-        self.model.look()
+        self.model.show_item()
         self._show()
 
     def on_file_tree_opened(self, message: FileTree.Opened) -> None:
@@ -309,5 +309,5 @@ class Files(Modal[None]):
     def action_help(self) -> None:
         """Show the keys, and explain the dialog."""
         here = [] if self.focused is None else self._keymap.keys_in(type(self.focused))
-        everywhere, about = self._keymap.keys_in(Files), Page("Files", HELP_TEXT)
+        everywhere, about = self._keymap.keys_in(Files), HelpPage("Files", HELP_TEXT)
         self.app.push_screen(HelpScreen(about, here, everywhere, self._session.glyphs))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from tui.viewmodels.sheets.help import Page as About
+    from tui.viewmodels.sheets.help import HelpPage as About
     from tui.viewmodels.text.glyphs import GlyphSet
 
 

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from tui.dialogs.modal import Modal
 from tui.settings.options import SPEEDS
-from tui.viewmodels.sheets.settings import Entry, entries, entry_lines, next_value
+from tui.viewmodels.sheets.settings import SettingEntry, entries, entry_lines, next_value
 from tui.viewmodels.text.styled import Role, Span, line, wrapped
 from tui.widgets.choices import Choices
 from tui.widgets.lines import LinesView
@@ -68,7 +68,7 @@ class SettingsScreen(Modal[None]):
     def __init__(self, configurable: ConfigurableApp) -> None:
         super().__init__()
         self._configurable = configurable
-        self._entries: list[Entry] = []
+        self._entries: list[SettingEntry] = []
 
     def compose(self) -> ComposeResult:
         """Lay out a line for each setting, and the explanation of the one under the cursor."""
@@ -102,7 +102,7 @@ class SettingsScreen(Modal[None]):
         said.show([line(Span(each, Role.DIM)) for each in lines])
 
     @property
-    def _entry(self) -> Entry:
+    def _entry(self) -> SettingEntry:
         return self._entries[self.query_one(Choices).number]
 
     def on_choices_moved(self) -> None:

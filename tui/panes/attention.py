@@ -38,7 +38,7 @@ class Attention(Choices):
 
     def update(self) -> None:
         """Bring the groups up to date."""
-        self._model.refresh()
+        self._model.update()
         self.pointer = self._model.session.glyphs.cursor
         count = len(self._model.concerns)
         title = "Needs attention" if self.outer_size.width >= _TITLE_CELLS else "Attention"
@@ -49,4 +49,4 @@ class Attention(Choices):
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
         """Show the list with the items of the group."""
         message.stop()
-        self.post_message(ShowView(*self._model.place(message.number)))
+        self.post_message(ShowView(*self._model.destination(message.number)))

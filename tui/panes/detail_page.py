@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.panes.view import View
-from tui.viewmodels.detail_pages import thing_of
+from tui.viewmodels.detail_pages import detail_model_of
 from tui.viewmodels.detail_pages.page import tab_at, tab_bar
 from tui.viewmodels.text.styled import Span, cut
 from tui.widgets.lines import LinesView
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from tui.viewmodels.detail_pages.page import Thing
+    from tui.viewmodels.detail_pages.page import DetailModel
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef
 
@@ -51,7 +51,7 @@ class DetailPage(ResizeFilter, View):
         """The page is empty until ``open``."""
         super().__init__(id="detail")
         self._session = session
-        self._thing: Thing | None = None
+        self._thing: DetailModel | None = None
         self._is_new = True
         self.page = 0
 
@@ -64,7 +64,7 @@ class DetailPage(ResizeFilter, View):
     def open(self, subject: ItemRef, page: int = 0) -> None:
         """Show this item from now on, at one of its pages."""
         if self._thing is None or self._thing.subject != subject:
-            self._thing = thing_of(self._session, subject)
+            self._thing = detail_model_of(self._session, subject)
         self._turn_to(page)
 
     def _turn_to(self, page: int) -> None:
@@ -76,7 +76,7 @@ class DetailPage(ResizeFilter, View):
         return None if self._thing is None else self._thing.subject
 
     @property
-    def thing(self) -> Thing | None:
+    def thing(self) -> DetailModel | None:
         """The view model of the item."""
         return self._thing
 
@@ -106,7 +106,7 @@ class DetailPage(ResizeFilter, View):
         head.styles.height = len(lines)
         head.show([(Span(" "), *each) for each in lines])
         set_title(page, f"{thing.title}: {thing.tabs[self.page]}")
-        page.subject = thing.subject if thing.is_there else None
+        page.subject = thing.subject if thing.exists else None
         cells = max(20, page.size.width - PageView.MARGIN - 1)
         shown = [cut(each, cells) for each in thing.lines(self.page, cells)]
         page.show_page(shown, is_new=self._is_new)

@@ -136,7 +136,7 @@ class Watch(View):
         recent = self.query_one("#recent", LinesView)
         if not recent.region.height:
             return
-        self._events.refresh()
+        self._events.update()
         first = max(0, self._events.count - recent.size.height)
         recent.show([self._events.one_line(self._events.key(at)) for at in reversed(range(first, self._events.count))])
 
@@ -152,7 +152,7 @@ class Watch(View):
             model = focused.model
         blocks = []
         if model is not None and subject is not None:
-            model.refresh()
+            model.update()
             key = subject.key if isinstance(subject.key, int) else model.row_of(subject.key)
             blocks = [] if key is None else list(model.details(key))
         set_title(about, "Details")

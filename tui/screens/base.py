@@ -140,7 +140,7 @@ class ViewScreen(Screen[None]):
 
     def update(self) -> None:
         """Bring everything on the screen up to date."""
-        self.session.noted()
+        self.session.update()
         self.update_header()
         self.view.update()
         if isinstance(self.app.screen, Modal):

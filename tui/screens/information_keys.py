@@ -13,7 +13,7 @@ from tui.dialogs.why import Why, WhyActions
 from tui.panes.timeline import Timeline
 from tui.screens.time_keys import TimeKeys
 from tui.viewmodels.files.locations import files_of
-from tui.viewmodels.sheets.help import Page
+from tui.viewmodels.sheets.help import HelpPage
 from tui.viewmodels.sheets.why import answers_to, expected_of
 from tui.viewmodels.text.styled import ItemRef, line, wrapped
 from tui.viewmodels.watch.screen_reader import describe
@@ -61,7 +61,7 @@ class InformationKeys(TimeKeys):
         def offer() -> None:
             if self.session.is_past:
                 self.action_branch()
-            self.session.noted()
+            self.session.update()
             self.post_message(OfferActions([subject]))
 
         def expect() -> Expected | None:
@@ -90,7 +90,7 @@ class InformationKeys(TimeKeys):
 
     def _open_help(self, view: View, here: Sequence[tuple[str, str]]) -> None:
         everywhere = [pair for owner in (self, self.app) for pair in self.keymap.keys_in(type(owner))]
-        about = Page(view.title, view.help_text, view.columns)
+        about = HelpPage(view.title, view.help_text, view.columns)
         self.app.push_screen(HelpScreen(about, here, everywhere, self.session.glyphs))
 
     def describe(self) -> None:

@@ -18,7 +18,7 @@ from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists.filters import filter_hint
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.lists.rows import as_csv
-from tui.viewmodels.session.rest_body import as_json, wire_of
+from tui.viewmodels.session.rest_body import as_json, rest_body
 from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.messages import say
 from tui.widgets.prompt import Prompt
@@ -26,7 +26,7 @@ from tui.widgets.table import Table
 
 if TYPE_CHECKING:
     from tui.panes.list_page import ListPage
-    from tui.viewmodels.events.destinations import Place
+    from tui.viewmodels.events.destinations import Destination
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text.styled import Kind
 
@@ -111,14 +111,14 @@ class ListKeys(NavigationKeys):
 
     def _open_event(self, model: EventsModel, key: int) -> None:
         """Go to the moment of an event, and there to what it is about."""
-        place = model.place(key)
+        place = model.destination(key)
         if place is None:
             self._show_details(model, key)
         else:
             self.playback.seek(self.session.events.when_ms(key), lambda: self._show_place(place))
 
-    def _show_place(self, place: Place) -> None:
-        self.session.noted()
+    def _show_place(self, place: Destination) -> None:
+        self.session.update()
         if place.job_id is not None:
             self.session.focus_job(place.job_id)
         if place.pool_id is not None:
@@ -143,7 +143,7 @@ class ListKeys(NavigationKeys):
         if page is not None:
             body = None if page.table.key is None else page.model.wire(page.table.key)
         else:
-            body = None if subject is None else wire_of(self.session, subject)
+            body = None if subject is None else rest_body(self.session, subject)
         if body is None:
             say(self, "There is nothing here to copy as JSON.")
         else:

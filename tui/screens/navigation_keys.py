@@ -17,8 +17,8 @@ from tui.screens.time_keys import TimeKeys
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.session.focus import focus_on
-from tui.viewmodels.session.links import links_of, links_of_hook
-from tui.viewmodels.session.visited import Place, Trail
+from tui.viewmodels.session.links import links_of, links_of_instance
+from tui.viewmodels.session.visited import ViewHistory, VisitedView
 from tui.viewmodels.text.styled import ItemRef
 from tui.viewmodels.watch.pins import PINNED, toggle_pin
 from tui.widgets.messages import OpenOneOf, OpenSubject, ShowView, say
@@ -66,17 +66,17 @@ class NavigationKeys(TimeKeys):
 
     def __init__(self, session: Session, recorder: Recorder, settings: Settings) -> None:
         super().__init__(session, recorder, settings)
-        self._trail = Trail()
+        self._trail = ViewHistory()
         self._jumps_when_left: dict[str, int] = {}  # by view: how often time had jumped when it was left
 
     # -- views ---------------------------------------------------------------------------------------------------
 
     @property
-    def _here(self) -> Place:
+    def _here(self) -> VisitedView:
         view = self.view
         if isinstance(view, DetailPage):
-            return Place(view.id or "", self.session.focus, view.subject, view.page)
-        return Place(view.id or "", self.session.focus)
+            return VisitedView(view.id or "", self.session.focus, view.subject, view.page)
+        return VisitedView(view.id or "", self.session.focus)
 
     def action_show_view(self, name: str) -> None:
         """Show a view."""
@@ -90,7 +90,7 @@ class NavigationKeys(TimeKeys):
         """Show a view, with the cursor on the row with this key if one is given."""
         here = self._here
         if here.view != name:
-            self._trail.visit(here, Place(name, here.focus))
+            self._trail.visit(here, VisitedView(name, here.focus))
             self._switch(name)
             if key is None:
                 return  # it is updated as soon as it is laid out
@@ -108,7 +108,7 @@ class NavigationKeys(TimeKeys):
             if key is not None:
                 page.table.move_to_key(key)
 
-    def _go_to_place(self, place: Place | None) -> None:
+    def _go_to_place(self, place: VisitedView | None) -> None:
         if place is None:
             return
         is_shown = self.view.id == place.view
@@ -144,7 +144,7 @@ class NavigationKeys(TimeKeys):
         """Open the detail page of a subject; its job or pool gets the focus."""
         here = self._here
         focus_on(self.session, subject)
-        there = Place("detail", self.session.focus, subject, page)
+        there = VisitedView("detail", self.session.focus, subject, page)
         if here != there:
             self._trail.visit(here, there)
         self._go_to_place(there)
@@ -200,7 +200,7 @@ class NavigationKeys(TimeKeys):
         page, subject = self.list_page, self.subject
         links: Sequence[Link] = []
         if page is not None and isinstance(page.model, InstancesModel) and page.table.key is not None:
-            links = links_of_hook(self.session, page.table.key)
+            links = links_of_instance(self.session, page.table.key)
         elif subject is not None:
             links = links_of(self.session, subject)
 

@@ -116,7 +116,7 @@ class Playback:
             self._notify_of_news()
         began_s = time.perf_counter()
         if self.pacer.is_seeking or (self.pacer.playing and began_s < self._next_update_s):
-            self._session.noted()
+            self._session.update()
             self._update_header()
             return
         self._update()
@@ -131,7 +131,7 @@ class Playback:
                 self._screen.set_timer(wait_s, self._notify_of_news)
             return
         self._next_notice_s = time.perf_counter() + _BETWEEN_NOTICES_S
-        self._session.noted()
+        self._session.update()
         notice = self._notices.take(self.pacer.speed)
         if notice is not None:
             say(self._screen, notice.text, "warning" if notice.is_failure else "information")
@@ -141,7 +141,7 @@ class Playback:
     def seek(self, when_ms: int, then: Callable[[], None] | None = None) -> None:
         """Go to a moment, in ms after the start, and call ``then`` there. A long seek can be stopped."""
         self.pause()
-        self._session.noted()
+        self._session.update()
         self._screen.query_one(Timeline).follow()
         self._session.marks.clear()  # the marked rows may not exist at that moment
         with self.guard():
@@ -219,7 +219,7 @@ class Playback:
                 if not has_more:
                     say(self._screen, otherwise)
                     break
-                self._session.noted()
+                self._session.update()
                 self._update_header()
                 await self.pacer.yielder.pause()
         self._is_searching = False

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from tui.viewmodels.node_map.legend import Entry, laid_out, legend_line
+from tui.viewmodels.node_map.legend import LegendEntry, laid_out, legend_line
 from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.cursor import CursorView
 from tui.widgets.lines import strip_of
@@ -36,12 +36,12 @@ class Legend(CursorView):
         """The legend is empty until ``update``."""
         super().__init__(id=id)
         self._model = model
-        self._entries: list[Entry] = []
+        self._entries: list[LegendEntry] = []
         self._at: Glyph | None = None
         self._drawn_only: Glyph | None = None
 
     @property
-    def entry(self) -> Entry | None:
+    def entry(self) -> LegendEntry | None:
         """The entry under the cursor, at first the first one."""
         found = (entry for entry in self._entries if entry.glyph == self._at)
         return next(found, next(iter(self._entries), None))
@@ -82,7 +82,7 @@ class Legend(CursorView):
             at = self._entries.index(self.entry) + by
             self._move_to(self._entries[max(0, min(at, len(self._entries) - 1))])
 
-    def _move_to(self, entry: Entry) -> None:
+    def _move_to(self, entry: LegendEntry) -> None:
         self._at = entry.glyph
         self.scroll_into_view(entry.line)
         self.refresh()

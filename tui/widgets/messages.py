@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from tui.viewmodels.text.styled import ItemRef
-    from tui.viewmodels.timeline.rows import There
+    from tui.viewmodels.timeline.rows import Openable
 
 
 @dataclass
@@ -42,7 +42,7 @@ class GoToTime(Message):
 class OpenOneOf(Message):
     """Open the only choice, or let the user pick one of several."""
 
-    choices: Sequence[There]
+    choices: Sequence[Openable]
 
 
 @dataclass

@@ -77,7 +77,7 @@ class NodeMap(ResizeFilter, CursorView):
 
     def update(self) -> None:
         """Update the model, and draw the map if it has changed."""
-        self.model.refresh()
+        self.model.update()
         self.cursor = min(self.cursor, max(0, len(self.model.nodes) - 1))
         set_line_count(self, -(-len(self.model.nodes) // self._grid.nodes_in_line))
         drawn = [self._line(y) for y in range(self.size.height)]

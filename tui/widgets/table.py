@@ -98,15 +98,15 @@ class Table(ResizeFilter, RowsView):
 
     def update(self) -> None:
         """Update the model, and draw the rows that have changed."""
-        self.model.refresh()
-        if self.model.is_arranging:
+        self.model.update()
+        if self.model.is_sorting:
             self.run_worker(self._arrange(), group="arrange", exclusive=True)
         self._show_rows()
 
     async def _arrange(self) -> None:
         """Go on filtering and sorting in slices, and show the progress."""
         next_progress_s = time.perf_counter()
-        while self.model.arrange_some():
+        while self.model.sort_some():
             if time.perf_counter() >= next_progress_s:
                 next_progress_s = time.perf_counter() + _PROGRESS_S
                 self.post_message(self.Moved())
@@ -282,24 +282,24 @@ class Table(ResizeFilter, RowsView):
         for index, cells_wide in self._columns:
             if left <= x <= left + cells_wide and self.model.columns[index].name:
                 self.model.sort_by(self.model.columns[index].name)
-                self._arranged()
+                self._sorted_for()
                 return
             left += cells_wide + 1
 
     def action_sort(self) -> None:
         """Sort by the next column."""
         self.model.next_sort()
-        self._arranged()
+        self._sorted_for()
 
     def action_reverse(self) -> None:
         """Reverse the order."""
         self.model.is_descending = not self.model.is_descending
-        self._arranged()
+        self._sorted_for()
 
     def action_only_failed(self) -> None:
         """Show only what failed, or all again."""
         self.model.only_failed = not self.model.only_failed
-        self._arranged()
+        self._sorted_for()
 
     def action_next_failure(self, by: int) -> None:
         """Go to the next failed row; if only failed rows are shown, to the moment of the next failure."""
@@ -310,5 +310,5 @@ class Table(ResizeFilter, RowsView):
         if place is not None:
             self.move_to(place)
 
-    def _arranged(self) -> None:
+    def _sorted_for(self) -> None:
         self.post_message(self.Arranged())

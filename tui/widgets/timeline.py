@@ -71,7 +71,7 @@ class TimelineGrid(ResizeFilter, RowsView):
     @property
     def asked(self) -> ItemRef | None:
         """The item to explain for the cell under the cursor."""
-        return self.model.asked(self._at)
+        return self.model.item_to_explain(self._at)
 
     @property
     def moment_ms(self) -> int | None:
@@ -109,7 +109,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         self._show()
 
     def _refresh(self) -> None:
-        self.model.refresh(max(1, self._cells - LABEL_CELLS))
+        self.model.update(max(1, self._cells - LABEL_CELLS))
         keys = self.model.keys
         if self._key is not None and not (self._at < len(keys) and keys[self._at] == self._key):
             at = self.model.order.index_of(self._key)
@@ -159,7 +159,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         lines += [()] * (_AXIS_LINES + self.visible_lines - len(lines))
         if self._band_lines:
             lines += model.band(self._at)
-        lines += [model.told(self._at, cells), model.legend(cells)]
+        lines += [model.cursor_line(self._at, cells), model.legend(cells)]
         return lines
 
     def render_line(self, y: int) -> Strip:
@@ -242,7 +242,7 @@ class TimelineGrid(ResizeFilter, RowsView):
         """Go to the moment under the cursor; if that is the present one, open what was there."""
         when_ms = self.moment_ms
         if when_ms == self.model.session.now_ms:
-            self.post_message(OpenOneOf(self.model.there(self._at)))
+            self.post_message(OpenOneOf(self.model.openables(self._at)))
         elif when_ms is not None:
             self.post_message(GoToTime(when_ms))
 

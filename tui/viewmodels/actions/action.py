@@ -61,7 +61,7 @@ def yes_or_no(text: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Verb(Generic[T]):
+class ActionType(Generic[T]):
     """An action on rows of one kind. ``{}`` in the title stands for the name of the row."""
 
     title: str

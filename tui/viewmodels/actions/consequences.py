@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from engine.specs.commands import Command
     from tui.viewmodels.actions.menu import Action
-    from tui.viewmodels.actions.trial import Trial
+    from tui.viewmodels.actions.trial import TrialResult
     from tui.viewmodels.session.session import Session
 
 PAST = "This is the past. Press b to branch here first."
 
 
-def by_the_rules(session: Session, action: Action, cells: int) -> list[Line]:
+def effect_lines(session: Session, action: Action, cells: int) -> list[Line]:
     """Return better actions, the items affected now, and the effects by the rules."""
     lines: list[Line] = [()]
     for better in action.better:
@@ -36,7 +36,7 @@ def by_the_rules(session: Session, action: Action, cells: int) -> list[Line]:
     return lines
 
 
-def as_tried(session: Session, commands: Sequence[Command], trial: Trial, cells: int) -> list[Line]:
+def trial_result_lines(session: Session, commands: Sequence[Command], trial: TrialResult, cells: int) -> list[Line]:
     """Return the result of a trial of these commands, and the lines that record them."""
     lines: list[Line] = [(), line(Span(heading(session, trial), Role.STRONG)), *trial_lines(session, trial, cells)]
     lines += [(), line(Span("Recorded as", Role.DIM))]

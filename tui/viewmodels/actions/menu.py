@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.specs.commands import COMMANDS
 from engine.views.results.document import script_line
-from tui.viewmodels.actions.action import Better, Body, Choice, Verb
-from tui.viewmodels.actions.cases import VERBS, Case, case_of
+from tui.viewmodels.actions.action import ActionType, Better, Body, Choice
+from tui.viewmodels.actions.targets import ACTION_TYPES, ActionTarget, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 3
 
 
-class Entry(NamedTuple):
+class FormField(NamedTuple):
     """A field of a form for certain rows: property, label, hint and default."""
 
     name: str
@@ -45,7 +45,7 @@ class Action(NamedTuple):
     command: str
     bodies: tuple[Body, ...]  # without choices and fields
     choices: tuple[Choice, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[FormField, ...]
     compose: Callable[[Body], Body]
     counts: tuple[tuple[str, int], ...]  # affected items, at present
     effects: tuple[str, ...]
@@ -88,14 +88,14 @@ def first_problem(error: ValueError) -> str:
 
 def actions_for(session: Session, subjects: Sequence[ItemRef]) -> list[Action]:
     """Return the actions on items of one kind. Items that no longer exist are left out."""
-    cases = [case for subject in subjects if (case := case_of(session, subject)) is not None]
+    cases = [case for subject in subjects if (case := target_of(session, subject)) is not None]
     if not cases:
         return []
-    offered = [verb for verb in VERBS[subjects[0].kind] if any(verb.offered(case.row) for case in cases)]
+    offered = [verb for verb in ACTION_TYPES[subjects[0].kind] if any(verb.offered(case.row) for case in cases)]
     return [_action(verb, cases, subjects[0].kind) for verb in offered]
 
 
-def _action(verb: Verb[Any], cases: Sequence[Case], kind: Kind) -> Action:
+def _action(verb: ActionType[Any], cases: Sequence[ActionTarget], kind: Kind) -> Action:
     cases = [case for case in cases if verb.offered(case.row)]
     reasons = [verb.unavailable(case.row) for case in cases]
     effects: dict[str, list[str]] = {}
@@ -115,7 +115,9 @@ def _action(verb: Verb[Any], cases: Sequence[Case], kind: Kind) -> Action:
         command=verb.command,
         bodies=_bodies(verb, cases),
         choices=verb.choices,
-        entries=tuple(Entry(one.name, one.label, one.hint, one.default(cases[0].row), one.read) for one in verb.fields),
+        entries=tuple(
+            FormField(one.name, one.label, one.hint, one.default(cases[0].row), one.read) for one in verb.fields
+        ),
         compose=verb.compose,
         counts=tuple((label, number) for label, number in counts.items() if number),
         effects=tuple(_told(effect, names, len(cases)) for effect, names in effects.items()),
@@ -127,7 +129,7 @@ def _action(verb: Verb[Any], cases: Sequence[Case], kind: Kind) -> Action:
     )
 
 
-def _to_type(verb: Verb[Any], cases: Sequence[Case]) -> str:
+def _to_type(verb: ActionType[Any], cases: Sequence[ActionTarget]) -> str:
     if len(cases) > 1 and (verb.asks_for_id or verb.asks_for_count):
         return str(len(cases))
     return cases[0].name if verb.asks_for_id else ""
@@ -140,7 +142,7 @@ def _told(effect: str, names: Sequence[str], cases: int) -> str:
     return f"{effect} ({', '.join(names)})" if len(names) <= _MOST_SHOWN else f"{effect} ({len(names):,} of {cases:,})"
 
 
-def _bodies(verb: Verb[Any], cases: Sequence[Case]) -> tuple[Body, ...]:
+def _bodies(verb: ActionType[Any], cases: Sequence[ActionTarget]) -> tuple[Body, ...]:
     if verb.body is not None:
         return tuple({**verb.body(case.row), **verb.adds} for case in cases[:1])
     if not verb.lists:

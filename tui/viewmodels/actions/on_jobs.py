@@ -10,22 +10,22 @@ from engine.views.pages.job_schedules import JobScheduleRow
 from engine.views.pages.jobs import JobRow
 from engine.views.pages.tasks import TaskRow
 from tui.viewmodels.actions import new_tasks
-from tui.viewmodels.actions.action import Better, Choice, Field, Verb, whole, yes_or_no
+from tui.viewmodels.actions.action import ActionType, Better, Choice, Field, whole, yes_or_no
 
-TASK: tuple[Verb[TaskRow], ...] = (
-    Verb(
+TASK: tuple[ActionType[TaskRow], ...] = (
+    ActionType(
         "Terminate {}",
         "terminateTask",
         effects=lambda _: ("it completes with the failure TaskEnded",),
         unavailable=lambda task: "it is already completed" if task.state is TaskState.COMPLETED else "",
     ),
-    Verb(
+    ActionType(
         "Reactivate {}",
         "reactivateTask",
         effects=lambda _: ("it becomes active again; its retry count is reset",),
         unavailable=lambda task: "" if task.state is TaskState.COMPLETED else "it is not completed",
     ),
-    Verb("Delete {}", "deleteTask", effects=lambda _: ("it is deleted from the job",), cannot_be_undone=True),
+    ActionType("Delete {}", "deleteTask", effects=lambda _: ("it is deleted from the job",), cannot_be_undone=True),
 )
 
 
@@ -56,8 +56,8 @@ def _ends(job: JobRow) -> Sequence[str]:
     )
 
 
-JOB: tuple[Verb[JobRow], ...] = (
-    Verb(
+JOB: tuple[ActionType[JobRow], ...] = (
+    ActionType(
         "Terminate {}",
         "terminateJob",
         fields=(_REASON, _FORCE),
@@ -65,7 +65,7 @@ JOB: tuple[Verb[JobRow], ...] = (
         effects=_ends,
         unavailable=_is_over,
     ),
-    Verb(
+    ActionType(
         "Disable {}",
         "disableJob",
         (
@@ -77,20 +77,20 @@ JOB: tuple[Verb[JobRow], ...] = (
         effects=lambda _: ("no task starts until the job is enabled",),
         unavailable=lambda job: _is_over(job) or ("it is already disabled" if job.state is JobState.DISABLED else ""),
     ),
-    Verb(
+    ActionType(
         "Enable {}",
         "enableJob",
         effects=lambda _: ("its tasks are scheduled again",),
         unavailable=lambda job: "" if job.state in (JobState.DISABLED, JobState.DISABLING) else "it is not disabled",
     ),
-    Verb(
+    ActionType(
         "Change the priority of {}",
         "updateJob",
         fields=(Field("priority", "Priority", "-1000 to 1000", lambda job: str(job.priority), whole),),
         effects=lambda _: ("running tasks continue",),
         unavailable=_is_over,
     ),
-    Verb(
+    ActionType(
         "Add tasks to {}",
         "addTasks",
         fields=new_tasks.FIELDS,
@@ -98,7 +98,7 @@ JOB: tuple[Verb[JobRow], ...] = (
         effects=lambda _: ("they are scheduled one second later (TIME-9)",),
         unavailable=_is_over,
     ),
-    Verb(
+    ActionType(
         "Delete {}",
         "deleteJob",
         fields=(_FORCE,),
@@ -130,8 +130,8 @@ def _ends_for_good(schedule: JobScheduleRow) -> Sequence[str]:
     return "no more jobs", job
 
 
-JOB_SCHEDULE: tuple[Verb[JobScheduleRow], ...] = (
-    Verb(
+JOB_SCHEDULE: tuple[ActionType[JobScheduleRow], ...] = (
+    ActionType(
         "Disable {}",
         "disableJobSchedule",
         effects=_stops,
@@ -139,20 +139,20 @@ JOB_SCHEDULE: tuple[Verb[JobScheduleRow], ...] = (
             _is_ending(schedule) or ("it is already disabled" if _is_disabled(schedule) else "")
         ),
     ),
-    Verb(
+    ActionType(
         "Enable {}",
         "enableJobSchedule",
         effects=lambda _: ("the next occurrence creates the next job (JS-13)",),
         unavailable=lambda schedule: "" if _is_disabled(schedule) else _is_ending(schedule) or "it is not disabled",
     ),
-    Verb(
+    ActionType(
         "Terminate {}",
         "terminateJobSchedule",
         effects=_ends_for_good,
         unavailable=_is_ending,
         cannot_be_undone=True,
     ),
-    Verb(
+    ActionType(
         "Delete {}",
         "deleteJobSchedule",
         effects=lambda schedule: (

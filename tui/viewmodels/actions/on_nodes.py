@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from engine.base.terms import NodeState, SchedulingState
 from engine.views.pages.nodes import NodeRow
-from tui.viewmodels.actions.action import LASTING, Better, Field, Verb, options, yes_or_no
+from tui.viewmodels.actions.action import LASTING, ActionType, Better, Field, options, yes_or_no
 
 _REACHABLE = (NodeState.IDLE, NodeState.RUNNING)
 _REPAIRABLE = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED)
 
 
-class NodeCase(NamedTuple):
+class NodeTarget(NamedTuple):
     """A node, and the jobs that an action on it affects."""
 
     row: NodeRow
@@ -23,7 +23,7 @@ class NodeCase(NamedTuple):
     began: str  # start of the run, as a UTC time
 
 
-def _reboot(case: NodeCase) -> Sequence[str]:
+def _reboot(case: NodeTarget) -> Sequence[str]:
     again = f"preparation runs again for {', '.join(case.prepared_again)} (PREP-16)" if case.prepared_again else ""
     stays = [job_id for job_id in case.prepared if job_id not in case.prepared_again]
     return (
@@ -34,7 +34,7 @@ def _reboot(case: NodeCase) -> Sequence[str]:
     )
 
 
-def _reimage(case: NodeCase) -> Sequence[str]:
+def _reimage(case: NodeTarget) -> Sequence[str]:
     return (
         "all files on the node are lost",
         "the start task runs again" if case.row.start_task is not None else "",
@@ -43,16 +43,16 @@ def _reimage(case: NodeCase) -> Sequence[str]:
     )
 
 
-def _tasks(case: NodeCase) -> dict[str, int]:
+def _tasks(case: NodeTarget) -> dict[str, int]:
     return {"tasks affected": case.row.running_tasks + case.row.preparing_tasks}
 
 
-def _counts(case: NodeCase) -> dict[str, int]:
+def _counts(case: NodeTarget) -> dict[str, int]:
     """Return what both a reboot and a reimage affect."""
     return {**_tasks(case), "start task runs again": int(case.row.start_task is not None)}
 
 
-def _reboot_counts(case: NodeCase) -> dict[str, int]:
+def _reboot_counts(case: NodeTarget) -> dict[str, int]:
     return {
         **_counts(case),
         "preparation runs again": len(case.prepared_again),
@@ -60,11 +60,11 @@ def _reboot_counts(case: NodeCase) -> dict[str, int]:
     }
 
 
-def _reimage_counts(case: NodeCase) -> dict[str, int]:
+def _reimage_counts(case: NodeTarget) -> dict[str, int]:
     return {**_counts(case), "preparation runs again": len(case.prepared), "eligible again": int(bool(case.barred))}
 
 
-def _reimage_instead(case: NodeCase) -> Better | None:
+def _reimage_instead(case: NodeTarget) -> Better | None:
     if case.barred:
         return Better("reimageNode", "preparation failed: the node is ineligible until reimaged (PREP-9)")
     if any(code == "DiskFull" for code, _, _ in case.row.errors):
@@ -72,20 +72,20 @@ def _reimage_instead(case: NodeCase) -> Better | None:
     return None
 
 
-def _repair_instead(case: NodeCase) -> Better | None:
+def _repair_instead(case: NodeTarget) -> Better | None:
     if case.row.state in _REPAIRABLE:
         return Better("rebootNode", f"it is {case.row.state.wire} and takes no tasks; a reboot may repair it")
     return None
 
 
-def _no_login(case: NodeCase) -> str:
+def _no_login(case: NodeTarget) -> str:
     return "" if case.row.state in _REACHABLE else "the node must be idle or running"
 
 
-_REMOVAL = Field[NodeCase]("resizeTimeout", "Resize timeout", "PT15M; at least PT5M", lambda _: "PT15M")
+_REMOVAL = Field[NodeTarget]("resizeTimeout", "Resize timeout", "PT15M; at least PT5M", lambda _: "PT15M")
 
-NODE: tuple[Verb[NodeCase], ...] = (
-    Verb(
+NODE: tuple[ActionType[NodeTarget], ...] = (
+    ActionType(
         "Reboot {}",
         "rebootNode",
         options("nodeRebootOption", keeps_data=True, verb="reboot"),
@@ -93,14 +93,14 @@ NODE: tuple[Verb[NodeCase], ...] = (
         effects=_reboot,
         better=_reimage_instead,
     ),
-    Verb(
+    ActionType(
         "Reimage {}",
         "reimageNode",
         options("nodeReimageOption", keeps_data=True, verb="reimage"),
         counts=_reimage_counts,
         effects=_reimage,
     ),
-    Verb(
+    ActionType(
         "Disable scheduling on {}",
         "disableNodeScheduling",
         options("nodeDisableSchedulingOption", keeps_data=False, verb="offline"),
@@ -109,13 +109,13 @@ NODE: tuple[Verb[NodeCase], ...] = (
         unavailable=lambda case: "" if case.row.scheduling is SchedulingState.ENABLED else "it is already disabled",
         better=_repair_instead,
     ),
-    Verb(
+    ActionType(
         "Enable scheduling on {}",
         "enableNodeScheduling",
         effects=lambda _: ("tasks are scheduled here again",),
         unavailable=lambda case: "it is already enabled" if case.row.scheduling is SchedulingState.ENABLED else "",
     ),
-    Verb(
+    ActionType(
         "Remove {} from the pool",
         "removeNodes",
         options("nodeDeallocationOption", keeps_data=True, verb="remove"),
@@ -129,7 +129,7 @@ NODE: tuple[Verb[NodeCase], ...] = (
         asks_for_count=True,
         lists="nodeList",
     ),
-    Verb(
+    ActionType(
         "Deallocate {}",
         "deallocateNode",
         options("nodeDeallocateOption", keeps_data=True, verb="deallocate"),
@@ -137,13 +137,13 @@ NODE: tuple[Verb[NodeCase], ...] = (
         effects=lambda _: ("the VM is deallocated; files are lost",),
         offered=lambda case: case.row.state is not NodeState.DEALLOCATED,
     ),
-    Verb(
+    ActionType(
         "Start {}",
         "startNode",
         effects=lambda _: ("it boots like a reimaged node",),
         offered=lambda case: case.row.state is NodeState.DEALLOCATED,
     ),
-    Verb(
+    ActionType(
         "Add a user account to {}",
         "createNodeUser",
         fields=(
@@ -155,7 +155,7 @@ NODE: tuple[Verb[NodeCase], ...] = (
         effects=lambda _: ("the user can log in until it expires (NOP-9)",),
         unavailable=_no_login,
     ),
-    Verb(
+    ActionType(
         "Delete a user account from {}",
         "deleteNodeUser",
         fields=(Field("name", "Name", "the user to delete", lambda case: case.row.users[0]),),
@@ -163,7 +163,7 @@ NODE: tuple[Verb[NodeCase], ...] = (
         unavailable=_no_login,
         offered=lambda case: bool(case.row.users),
     ),
-    Verb(
+    ActionType(
         "Upload the service logs of {}",
         "uploadNodeLogs",
         fields=(
@@ -172,7 +172,7 @@ NODE: tuple[Verb[NodeCase], ...] = (
         ),
         effects=lambda _: ("three files are uploaded; nothing else changes (NOP-11)",),
     ),
-    Verb(
+    ActionType(
         "Fault: make {} unusable",
         "failNode",
         LASTING,
@@ -180,7 +180,7 @@ NODE: tuple[Verb[NodeCase], ...] = (
         counts=_tasks,
         effects=lambda _: ("its tasks are requeued; in the simulation only",),
     ),
-    Verb(
+    ActionType(
         "Fault: cut {} off from Batch",
         "failNode",
         LASTING,
@@ -188,7 +188,7 @@ NODE: tuple[Verb[NodeCase], ...] = (
         counts=_tasks,
         effects=lambda _: ("its tasks may continue unseen; in the simulation only",),
     ),
-    Verb(
+    ActionType(
         "Fault: preempt {}",
         "evictNode",
         counts=_tasks,

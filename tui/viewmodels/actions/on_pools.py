@@ -8,27 +8,27 @@ from typing import NamedTuple
 from engine.base.terms import AllocationState
 from engine.base.units import MINUTE_MS, format_duration
 from engine.views.pages.jobs import PoolRow
-from tui.viewmodels.actions.action import LASTING, Better, Field, Verb, minutes, options, whole
+from tui.viewmodels.actions.action import LASTING, ActionType, Better, Field, minutes, options, whole
 
 
-class PoolCase(NamedTuple):
+class PoolTarget(NamedTuple):
     """A pool, and the interval of its autoscale evaluation; None without autoscale."""
 
     row: PoolRow
     interval_ms: int | None
 
 
-def _is_steady(pool: PoolCase) -> bool:
+def _is_steady(pool: PoolTarget) -> bool:
     return pool.row.allocation is AllocationState.STEADY
 
 
-def _resizing(pool: PoolCase) -> str:
+def _resizing(pool: PoolTarget) -> str:
     if pool.interval_ms is not None:
         return "autoscale sets the targets"
     return "" if _is_steady(pool) else "the pool is being resized"
 
 
-def _leaves(pool: PoolCase) -> Sequence[str]:
+def _leaves(pool: PoolTarget) -> Sequence[str]:
     nodes = sum(number for _, number in pool.row.node_counts)
     jobs = len(pool.row.jobs)
     return (
@@ -37,25 +37,25 @@ def _leaves(pool: PoolCase) -> Sequence[str]:
     )
 
 
-def _scales_itself(pool: PoolCase) -> bool:
+def _scales_itself(pool: PoolTarget) -> bool:
     return pool.interval_ms is not None
 
 
-def _upgraded(pool: PoolCase) -> str:
+def _upgraded(pool: PoolTarget) -> str:
     machine = pool.row.spec.cloud_service_configuration
     if machine is None or machine.os_version == "*":
         return "it already has the newest version"
     return "another upgrade is under way" if pool.row.is_upgrading else ""
 
 
-def _no_resize(pool: PoolCase) -> Better | None:
+def _no_resize(pool: PoolTarget) -> Better | None:
     if pool.interval_ms is not None:
         return Better("disablePoolAutoScale", "autoscale sets the targets: disable it first (RSZ-1)")
     return None if _is_steady(pool) else Better("stopPoolResize", "one resize at a time: stop this one first (RSZ-1)")
 
 
-POOL: tuple[Verb[PoolCase], ...] = (
-    Verb(
+POOL: tuple[ActionType[PoolTarget], ...] = (
+    ActionType(
         "Resize {}",
         "resizePool",
         options("nodeDeallocationOption", keeps_data=True, verb="remove"),
@@ -77,13 +77,13 @@ POOL: tuple[Verb[PoolCase], ...] = (
         unavailable=_resizing,
         better=_no_resize,
     ),
-    Verb(
+    ActionType(
         "Stop resizing {}",
         "stopPoolResize",
         effects=lambda _: ("the present nodes and the targets remain (RSZ-9)",),
         unavailable=lambda pool: "the pool is steady" if _is_steady(pool) else "",
     ),
-    Verb(
+    ActionType(
         "Enable autoscale of {}",
         "enablePoolAutoScale",
         effects=lambda _: (
@@ -94,14 +94,14 @@ POOL: tuple[Verb[PoolCase], ...] = (
         offered=lambda pool: not _scales_itself(pool),
         opens_formula=True,
     ),
-    Verb(
+    ActionType(
         "Evaluate or set the formula of {}",
         "evaluatePoolAutoScale",
         effects=lambda _: ("the editor shows the result; nothing changes until ctrl+s (AS-87)",),
         offered=_scales_itself,
         opens_formula=True,
     ),
-    Verb(
+    ActionType(
         "Change how often the formula of {} is evaluated",
         "enablePoolAutoScale",
         fields=(
@@ -119,13 +119,13 @@ POOL: tuple[Verb[PoolCase], ...] = (
         ),
         offered=_scales_itself,
     ),
-    Verb(
+    ActionType(
         "Disable autoscale of {}",
         "disablePoolAutoScale",
         effects=lambda _: ("targets and nodes remain (AS-86)", "samples and history are deleted (AS-52)"),
         offered=_scales_itself,
     ),
-    Verb(
+    ActionType(
         "Upgrade the operating system of {} to the newest version",
         "upgradePoolOS",
         adds={"targetOSVersion": "*"},
@@ -136,21 +136,21 @@ POOL: tuple[Verb[PoolCase], ...] = (
         unavailable=_upgraded,
         offered=lambda pool: pool.row.spec.cloud_service_configuration is not None,
     ),
-    Verb(
+    ActionType(
         "Fault: the region runs out of the node size of {}",
         "capacity",
         fields=(Field("nodes", "Nodes", "nodes of this size still available", lambda _: "0", whole),),
         body=lambda pool: {"vmSize": pool.row.vm_size},
         effects=lambda _: ("later requests get at most that many (RSZ-12); in the simulation only",),
     ),
-    Verb(
+    ActionType(
         "Fault: storage outage",
         "storageOutage",
         LASTING,
         body=lambda _: {},
         effects=lambda _: ("downloads and uploads wait or fail; in the simulation only",),
     ),
-    Verb(
+    ActionType(
         "Delete {}",
         "deletePool",
         counts=lambda pool: {"slots in use": pool.row.used_slots},

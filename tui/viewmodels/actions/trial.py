@@ -23,7 +23,7 @@ _LABEL_CELLS = 36
 _MOST_TOLD = 3
 
 
-class Mistake(NamedTuple):
+class EngineError(NamedTuple):
     """An exception of the engine during a trial, and the moment when it was raised."""
 
     text: str
@@ -37,10 +37,10 @@ class _Course(NamedTuple):
     is_end: bool  # nothing more can happen after it
     tally: Tally
     leaving: frozenset[int]  # nodes that began to leave their pool
-    mistake: Mistake | None = None
+    mistake: EngineError | None = None
 
 
-class Trial(NamedTuple):
+class TrialResult(NamedTuple):
     """The result of a trial up to ``until_ms``, beside the result without the commands."""
 
     until_ms: int
@@ -50,7 +50,7 @@ class Trial(NamedTuple):
     without: Tally
     given: Tally
     leaving: tuple[str, ...]  # nodes that leave their pool because of the commands
-    mistake: Mistake | None
+    mistake: EngineError | None
 
     def differences(self) -> list[tuple[Measure, int, int]]:
         """Return the measures that differ: without the commands, and with them."""
@@ -66,7 +66,7 @@ class Trials:
         self._session = session
         self._untouched: _Course | None = None
 
-    def of(self, commands: Sequence[Command]) -> Trial:
+    def of(self, commands: Sequence[Command]) -> TrialResult:
         """Return the result of these commands."""
         simulation = self._session.simulation
         if self._untouched is None:
@@ -79,10 +79,10 @@ class Trials:
         if not is_end and until_ms < without.until_ms:
             without, _ = _course(simulation, (), until_ms)
         refused = tuple((command, error) for command, error in zip(commands, errors, strict=True) if error is not None)
-        self._session.noted()
+        self._session.update()
         nodes = self._session.nodes()
         leaving = tuple(f"n{nodes.position_of(node)}" for node in sorted(given.leaving - without.leaving))
-        return Trial(until_ms, is_end, len(commands), refused, without.tally, given.tally, leaving, given.mistake)
+        return TrialResult(until_ms, is_end, len(commands), refused, without.tally, given.tally, leaving, given.mistake)
 
 
 def _course(
@@ -102,7 +102,7 @@ def _course(
             if simulation.finished:
                 simulation.finish()
         except Exception as error:  # the trial is undone in any case; the sheet shows the error
-            mistake = Mistake(f"{type(error).__name__}: {error}", simulation.entry_ms)
+            mistake = EngineError(f"{type(error).__name__}: {error}", simulation.entry_ms)
         is_end = simulation.finished and mistake is None
         course = _Course(simulation.now_ms, is_end, _tally(simulation, mark), _leaving(simulation, mark), mistake)
     return course, errors
@@ -124,7 +124,7 @@ def _tally(simulation: Simulation, mark: int) -> Tally:
     return tally(simulation, LogColumns(log.when, log.shape_of, log.row_a, log.row_b), mark)
 
 
-def heading(session: Session, trial: Trial) -> str:
+def heading(session: Session, trial: TrialResult) -> str:
     """Return how far a trial went, and why no further."""
     until = f"Simulated until {session.clock(trial.until_ms)}"
     if trial.mistake is not None:
@@ -132,7 +132,7 @@ def heading(session: Session, trial: Trial) -> str:
     return f"{until}, the end of the run" if trial.is_end else f"{until}: the next {_MOST_ENTRIES:,} events"
 
 
-def trial_lines(session: Session, trial: Trial, cells: int) -> list[Line]:
+def trial_lines(session: Session, trial: TrialResult, cells: int) -> list[Line]:
     """Return the result of a trial: refusals with their codes, differences, and ends of jobs."""
     lines: list[Line] = []
     if trial.mistake is not None:
@@ -180,7 +180,7 @@ def refusal_lines(refused: Sequence[tuple[Command, BatchError]]) -> list[str]:
     return [*told, f"and {rest:,} other reasons"] if rest > 0 else told
 
 
-def _completions(session: Session, trial: Trial) -> list[tuple[str, str, str]]:
+def _completions(session: Session, trial: TrialResult) -> list[tuple[str, str, str]]:
     """Return the jobs whose end differs."""
     jobs = sorted(trial.without.completed_ms.keys() | trial.given.completed_ms.keys())
     never = "never" if trial.is_end else "later"

@@ -172,7 +172,7 @@ def _row(session: Session, run: AutoScaleRun) -> Line:
 # -- a formula that is being written ---------------------------------------------------------------------------------
 
 
-class Trial(NamedTuple):
+class FormulaTrial(NamedTuple):
     """The evaluation of a formula in the editor: its lines, whether the service accepts it, and its error."""
 
     lines: list[Line]
@@ -180,7 +180,7 @@ class Trial(NamedTuple):
     fault: Position | None
 
 
-def try_out(session: Session, pool_id: str, formula: str, cells: int) -> Trial:
+def try_out(session: Session, pool_id: str, formula: str, cells: int) -> FormulaTrial:
     """Evaluate a formula on the pool as it is now. Nothing changes (AS-87)."""
     refused = refusal_of(session.simulation, pool_id, formula)
     lines: list[Line] = []
@@ -191,19 +191,19 @@ def try_out(session: Session, pool_id: str, formula: str, cells: int) -> Trial:
         run = dry_run(session.simulation, pool_id, formula)
     except FormulaError as error:
         said = f"{session.glyphs.bad} The service rejects it: {error.code}."
-        return Trial(_fault(formula, said, error.position, error.reason, cells), False, error.position)
+        return FormulaTrial(_fault(formula, said, error.position, error.reason, cells), False, error.position)
     pool = pool_row(session.simulation, pool_id)
     if run is None or pool is None:
-        return Trial(lines, False, None)
+        return FormulaTrial(lines, False, None)
     if run.error is not None:
         said = f"{session.glyphs.bad} It would fail: {run.error.code}. The targets remain."
         lines += _fault(formula, said, run.error.position, run.error.reason, cells)
         own = run.items[_SERVICE_ITEMS:]
         lines += [(), line(Span("Variables up to the error", Role.DIM)), *_table(own, Role.DERIVED)] if own else []
-        return Trial(lines, refused is None, run.error.position)
+        return FormulaTrial(lines, refused is None, run.error.position)
     page = scale_page(session.simulation, pool_id)
     lines += [*_outcome(session, run, cells), *_change(pool, run, cells), ()]
-    return Trial([*lines, *_sampled(page.samples if page is not None else ())], refused is None, None)
+    return FormulaTrial([*lines, *_sampled(page.samples if page is not None else ())], refused is None, None)
 
 
 def _fault(formula: str, said: str, position: Position, reason: str, cells: int) -> list[Line]:

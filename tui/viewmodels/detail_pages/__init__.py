@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.viewmodels.detail_pages.job import JobThing
-from tui.viewmodels.detail_pages.node import NodeThing
-from tui.viewmodels.detail_pages.pool import PoolThing
-from tui.viewmodels.detail_pages.task import TaskThing
+from tui.viewmodels.detail_pages.job import JobDetailModel
+from tui.viewmodels.detail_pages.node import NodeDetailModel
+from tui.viewmodels.detail_pages.pool import PoolDetailModel
+from tui.viewmodels.detail_pages.task import TaskDetailModel
 
 if TYPE_CHECKING:
-    from tui.viewmodels.detail_pages.page import Thing
+    from tui.viewmodels.detail_pages.page import DetailModel
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef
 
-THINGS: tuple[type[Thing], ...] = (NodeThing, PoolThing, JobThing, TaskThing)
-_BY_KIND = {thing.kind: thing for thing in THINGS}
+DETAIL_MODELS: tuple[type[DetailModel], ...] = (NodeDetailModel, PoolDetailModel, JobDetailModel, TaskDetailModel)
+_BY_KIND = {thing.kind: thing for thing in DETAIL_MODELS}
 
 
-def thing_of(session: Session, subject: ItemRef) -> Thing | None:
+def detail_model_of(session: Session, subject: ItemRef) -> DetailModel | None:
     """Return the detail page of an item, or None if its kind has none."""
     found = _BY_KIND.get(subject.kind)
     return None if found is None else found(session, subject)

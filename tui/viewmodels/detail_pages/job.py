@@ -10,8 +10,8 @@ from engine.views.pages.jobs import row_of_job
 from engine.views.pages.phases import approximate_counts
 from engine.views.rest.lookup import job_wire
 from tui.viewmodels.detail_pages.layout import columns, listing, tabular
-from tui.viewmodels.detail_pages.page import Page, Thing
-from tui.viewmodels.detail_pages.states import Stay, state_history
+from tui.viewmodels.detail_pages.page import DetailModel, Page
+from tui.viewmodels.detail_pages.states import StatePeriod, state_history
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.properties import job as blocks
@@ -40,7 +40,7 @@ _PARTS = (
 )
 
 
-class JobThing(Thing):
+class JobDetailModel(DetailModel):
     """A job, in focus while its page is open."""
 
     kind = "job"
@@ -59,7 +59,7 @@ class JobThing(Thing):
         self._release = ReleaseModel(session)
 
     @property
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """True if the job exists now."""
         return self.session.job(self.name) is not None
 
@@ -135,7 +135,7 @@ class JobThing(Thing):
     def _timeline(self, cells: int) -> Sequence[Line]:
         job = row_of_job(self.session.simulation, self.name)
         assert job is not None
-        stays = [Stay(*each[:2], JOB[each.state]) for each in self.session.history(JobHistory, job).states()]
+        stays = [StatePeriod(*each[:2], JOB[each.state]) for each in self.session.history(JobHistory, job).states()]
         opens = link("Open the timeline", "show_view('timeline')", Role.KEY)
         return [
             line(opens, Span(" of its nodes.", Role.DIM)),

@@ -43,7 +43,7 @@ def tabular(names: Sequence[str], rows: Sequence[Sequence[Span]], cells: int) ->
 
 def listing(model: RowsModel, view: str, cells: int) -> list[Line]:
     """Return the first rows of a list as it is now, below a link to the list itself."""
-    model.refresh()
+    model.update()
     glyphs = model.session.glyphs
     title = model.title
     if not model.count:

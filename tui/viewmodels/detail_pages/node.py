@@ -9,8 +9,8 @@ from engine.views.pages.instances import HookStatus
 from engine.views.pages.tasks import TaskPage
 from engine.views.rest.lookup import node_settings
 from tui.viewmodels.detail_pages.layout import columns, tabular
-from tui.viewmodels.detail_pages.page import Page, Thing
-from tui.viewmodels.detail_pages.states import Stay, state_history
+from tui.viewmodels.detail_pages.page import DetailModel, Page
+from tui.viewmodels.detail_pages.states import StatePeriod, state_history
 from tui.viewmodels.properties import node as blocks
 from tui.viewmodels.properties.resources import node_blocks
 from tui.viewmodels.properties.rest_fields import block
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_TASKS = 40
 
 
-class NodeThing(Thing):
+class NodeDetailModel(DetailModel):
     """A node of any pool."""
 
     kind = "node"
@@ -42,14 +42,14 @@ class NodeThing(Thing):
         return int(self.subject.key)
 
     @property
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """True if the node has joined its pool."""
         return self.session.nodes().has(self._node)
 
     @property
     def name(self) -> str:
         """The node's index and shortened id."""
-        if not self.is_there:
+        if not self.exists:
             return "not created yet"
         node = self.session.nodes().row(self._node)
         return f"n{node.position} {fmt.short_node(node.node_id)}"
@@ -57,7 +57,7 @@ class NodeThing(Thing):
     @property
     def identity(self) -> str:
         """The node's id."""
-        return self.session.nodes().id_of(self._node) if self.is_there else ""
+        return self.session.nodes().id_of(self._node) if self.exists else ""
 
     def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every page
         """Return state, scheduling state and slots."""
@@ -155,5 +155,5 @@ class NodeThing(Thing):
 
     def _history(self, cells: int) -> Sequence[Line]:
         stays = self.session.history(NodeHistory, self._node).states()
-        present = [Stay(each.begin_ms, each.end_ms, NODE[each.state]) for each in stays]
+        present = [StatePeriod(each.begin_ms, each.end_ms, NODE[each.state]) for each in stays]
         return state_history(self.session, present, cells)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Page = tuple[str, "Callable[[int], Sequence[Line]]"]
 
 
-class Thing(ABC):
+class DetailModel(ABC):
     """An item at the displayed moment. It may not exist yet, for the user can go back in time."""
 
     kind: ClassVar[Kind]
@@ -36,7 +36,7 @@ class Thing(ABC):
 
     @property
     @abstractmethod
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """True if the item exists at this moment, or did before."""
 
     @property
@@ -64,11 +64,11 @@ class Thing(ABC):
 
     def head(self, cells: int) -> Sequence[Line]:
         """Return the lines above every tab; none while the item does not exist."""
-        return [cut(each, cells) for each in self._head(cells)] if self.is_there else []
+        return [cut(each, cells) for each in self._head(cells)] if self.exists else []
 
     def lines(self, tab: int, cells: int) -> Sequence[Line]:
         """Return the content of a tab."""
-        if not self.is_there:
+        if not self.exists:
             return [
                 line(
                     Span(f"This {self.kind} does not exist yet at {self.session.clock(self.session.now_ms)}.", Role.DIM)

@@ -10,7 +10,7 @@ from engine.views.pages.autoscale import scale_page
 from engine.views.rest.lookup import pool_wire
 from tui.viewmodels.autoscale.overview import autoscale_lines
 from tui.viewmodels.detail_pages.layout import columns, listing
-from tui.viewmodels.detail_pages.page import Page, Thing
+from tui.viewmodels.detail_pages.page import DetailModel, Page
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.properties import pool as blocks
 from tui.viewmodels.properties.resources import pool_blocks
@@ -32,7 +32,7 @@ _ELSEWHERE = ("startTask", "autoScaleFormula", "autoScaleRun", "resizeErrors")
 _PARTS = ("virtualMachineConfiguration", "applicationPackageReferences", "metadata")
 
 
-class PoolThing(Thing):
+class PoolDetailModel(DetailModel):
     """A pool, in focus while its page is open."""
 
     kind = "pool"
@@ -51,7 +51,7 @@ class PoolThing(Thing):
         self._history_read = PoolHistory(session.simulation, self.name)
 
     @property
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """True if the pool exists now."""
         return self.session.pool(self.name) is not None
 

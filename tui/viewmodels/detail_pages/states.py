@@ -18,7 +18,7 @@ _SPAN_CELLS = 13
 _MOST_CHANGES = 30
 
 
-class Stay(NamedTuple):
+class StatePeriod(NamedTuple):
     """A period in one state, in ms since the start. The last one still goes on."""
 
     begin_ms: int
@@ -26,7 +26,7 @@ class Stay(NamedTuple):
     glyph: Glyph
 
 
-def state_history(session: Session, stays: Sequence[Stay], cells: int) -> list[Line]:
+def state_history(session: Session, stays: Sequence[StatePeriod], cells: int) -> list[Line]:
     """Return bars from the first period until now, then the changes."""
     if not stays:
         return [line(Span("No changes yet.", Role.DIM))]
@@ -58,7 +58,7 @@ def state_history(session: Session, stays: Sequence[Stay], cells: int) -> list[L
     return lines
 
 
-def _bar(stays: Sequence[Stay], begin_ms: int, end_ms: int, cells: int, glyphs: GlyphSet) -> str:
+def _bar(stays: Sequence[StatePeriod], begin_ms: int, end_ms: int, cells: int, glyphs: GlyphSet) -> str:
     """Return a bar that is full in every cell in which the state occurred, however briefly."""
     filled = [glyphs.rest] * cells
     span_ms = end_ms - begin_ms

@@ -9,7 +9,7 @@ from engine.views.log.task_history import TaskHistory
 from engine.views.pages.dependencies import dependencies_of
 from engine.views.rest.lookup import task_settings
 from tui.viewmodels.detail_pages.layout import columns, tabular
-from tui.viewmodels.detail_pages.page import Page, Thing
+from tui.viewmodels.detail_pages.page import DetailModel, Page
 from tui.viewmodels.properties import task as blocks
 from tui.viewmodels.properties.resources import task_blocks
 from tui.viewmodels.properties.rest_fields import parts
@@ -37,7 +37,7 @@ _PARTS = (
 )
 
 
-class TaskThing(Thing):
+class TaskDetailModel(DetailModel):
     """A task of any job."""
 
     kind = "task"
@@ -54,14 +54,14 @@ class TaskThing(Thing):
         return int(self.subject.key)
 
     @property
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         """True if the task has been added."""
         return self._page.has(self._task)
 
     @property
     def name(self) -> str:
         """The task's id."""
-        return self._page.id_of(self._task) if self.is_there else "not created yet"
+        return self._page.id_of(self._task) if self.exists else "not created yet"
 
     @property
     def _page(self) -> TaskPage:

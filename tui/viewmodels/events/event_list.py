@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, EventRow
 from engine.views.rest.lookup import event_wire
-from tui.viewmodels.events.destinations import Place, place_of
-from tui.viewmodels.files.locations import FilesAt, files_of_event
+from tui.viewmodels.events.destinations import Destination, destination_of
+from tui.viewmodels.files.locations import FileLocation, files_of_event
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.filters import parse_filter
 from tui.viewmodels.lists.rows import RowsModel
@@ -95,7 +95,7 @@ class EventsModel(RowsModel):
         """True if entries are folded. A filter needs single entries."""
         return self.is_folded and not (self.is_by_hand or self.only_failed or self.filter_text)
 
-    def refresh(self) -> None:
+    def update(self) -> None:
         """Read the log again."""
         rows = self.order()
         if terms := parse_filter(self.filter_text):
@@ -170,11 +170,11 @@ class EventsModel(RowsModel):
         named = event.job_id or event.schedule_id or event.pool_id
         return named or f"{fmt.optional(event.fields.get('command'))} {_named(event)}".strip()
 
-    def place(self, key: int) -> Place | None:
+    def destination(self, key: int) -> Destination | None:
         """Return the destination of an entry, or None."""
-        return place_of(self._page.row(key))
+        return destination_of(self._page.row(key))
 
-    def files_of(self, key: int) -> FilesAt | str:
+    def files_of(self, key: int) -> FileLocation | str:
         """Return where the files of an entry's item are."""
         return files_of_event(self.session, self._page.row(key))
 
@@ -185,7 +185,7 @@ class EventsModel(RowsModel):
             return ItemRef("task", event.task) if event.job_id == self.session.job_id else None
         if event.node is not None:
             return ItemRef("node", event.node) if event.pool_id == self.session.pool_id else None
-        place = place_of(event)
+        place = destination_of(event)
         kind = None if place is None else _SUBJECTS.get(place.view)
         return None if place is None or kind is None or place.row is None else ItemRef(kind, place.row)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.views.pages.files import Deletion, Item
-    from tui.viewmodels.files.locations import FilesAt
+    from tui.viewmodels.files.locations import FileLocation
     from tui.viewmodels.session.session import Session
 
 HELP_TEXT = (
@@ -41,7 +41,7 @@ class _Memory(NamedTuple):
 class FilesModel:
     """The files of one node."""
 
-    def __init__(self, session: Session, place: FilesAt) -> None:
+    def __init__(self, session: Session, place: FileLocation) -> None:
         """Open the tree at ``place``."""
         self.session = session
         nodes = session.nodes()
@@ -61,22 +61,22 @@ class FilesModel:
             self.tree.reveal(place.path)
         elif gone is not None and gone.path == place.path and gone.is_directory:
             self.tree.open(gone.path)
-        self.look()
+        self.show_item()
 
     # -- looking -------------------------------------------------------------------------------------------------
 
-    def refresh(self) -> bool:
+    def update(self) -> bool:
         """Read the node again. Return True if anything but the time has changed."""
         if not self.page.update():
             return False
         read = self._lost or self.tree.item
         self._memories = {path: memory for path, memory in self._memories.items() if self._fate_of(path) == memory.fate}
         self._hand_on_memories()
-        self.tree.refresh()
+        self.tree.update()
         if read is not None and not read.is_directory:
             self._read_on(read)
         else:
-            self.look()
+            self.show_item()
         return True
 
     def _read_on(self, file: Item) -> None:
@@ -84,7 +84,7 @@ class FilesModel:
         if self.page.item(file.path) is None and self.would_recall:
             self._remember()
         self.tree.reveal_again(file.path)
-        self.look()
+        self.show_item()
         if self.tree.path != file.path:
             self._lost = file
             self._tell_of_directory()
@@ -96,7 +96,7 @@ class FilesModel:
     def _hand_on_memories(self) -> None:
         self.tree.remembered = {path: memory.items for path, memory in self._memories.items()}
 
-    def look(self) -> None:
+    def show_item(self) -> None:
         """Show the file or directory under the cursor of the tree."""
         item = self.tree.item
         self._info, self._lost = (), None
@@ -177,7 +177,7 @@ class FilesModel:
         """Look up the content of the directory under the cursor before it was deleted, and open it."""
         self._remember()
         self.tree.open(self.tree.path)
-        self.look()
+        self.show_item()
 
     def _remember(self) -> None:
         item = self.tree.item

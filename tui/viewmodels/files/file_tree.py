@@ -42,9 +42,9 @@ class TreeModel:
         self._open: set[str] = set()
         self.rows: list[TreeRow] = []
         self.at = 0
-        self.refresh()
+        self.update()
 
-    def refresh(self) -> None:
+    def update(self) -> None:
         """Read the page again. The cursor stays on its file, or moves to the nearest directory."""
         path = self.path
         self.rows = list(self._below("", 0))
@@ -115,13 +115,13 @@ class TreeModel:
     def open(self, path: str) -> None:
         """Open a directory."""
         self._open.add(path)
-        self.refresh()
+        self.update()
 
     def close(self) -> None:
         """Close the directory under the cursor, or go to its parent."""
         if self.path in self._open:
             self._open.remove(self.path)
-            self.refresh()
+            self.update()
         elif self.rows and self.rows[self.at].depth:
             depth = self.rows[self.at].depth
             self.at = next(at for at in range(self.at, -1, -1) if self.rows[at].depth < depth)

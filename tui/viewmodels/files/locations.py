@@ -17,19 +17,19 @@ OUTPUTS = "stdout.txt", "stderr.txt"
 _HOOKS = "JobPreparationTaskStateChanged", "JobReleaseTaskStateChanged"
 
 
-class FilesAt(NamedTuple):
+class FileLocation(NamedTuple):
     """A node by its row number, and a path on it; an empty path is the root."""
 
     node: int
     path: str = ""
 
 
-def output_at(node: int, directory: str, *, has_failed: bool) -> FilesAt:
+def output_at(node: int, directory: str, *, has_failed: bool) -> FileLocation:
     """Return the output file in a process's directory: stderr.txt after a failure, else stdout.txt."""
-    return FilesAt(node, f"{directory}/{OUTPUTS[has_failed]}")
+    return FileLocation(node, f"{directory}/{OUTPUTS[has_failed]}")
 
 
-def files_of(session: Session, subject: ItemRef | None) -> FilesAt | str:
+def files_of(session: Session, subject: ItemRef | None) -> FileLocation | str:
     """Return where the files of a node or task are, or a sentence that says why there are none."""
     if subject is not None and subject.kind == "node":
         return _files_of_node(session, int(subject.key))
@@ -42,14 +42,14 @@ def files_of(session: Session, subject: ItemRef | None) -> FilesAt | str:
     return output_at(*found, has_failed=task.result is TaskResult.FAILURE)
 
 
-def _files_of_node(session: Session, node: int) -> FilesAt:
+def _files_of_node(session: Session, node: int) -> FileLocation:
     """Return the start task's output if it failed, else the directory of the job in focus."""
     if session.nodes().state_of(node) is NodeState.START_TASK_FAILED:
         return output_at(node, STARTUP, has_failed=True)
-    return FilesAt(node, job_directory(session.job_id) if session.job_id else "")
+    return FileLocation(node, job_directory(session.job_id) if session.job_id else "")
 
 
-def files_of_event(session: Session, event: EventRow) -> FilesAt | str:
+def files_of_event(session: Session, event: EventRow) -> FileLocation | str:
     """Return where the files of an event's task, instance, start task or node are."""
     if event.task is not None and event.tasks == 1:
         if event.node is None or event.job_id is None or event.task_id is None:

@@ -35,7 +35,7 @@ _SEARCHED: dict[str, type[RowsModel]] = {
     "schedules": JobSchedulesModel,
 }
 VIEWS = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
-VERBS = ("time", "speed", "only", "filter", "sort", "columns", "rule")
+GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule")
 _NODE = re.compile(r"n(\d+)", re.IGNORECASE)
 _MOST_TASKS = 1000
 _MOST_OFFERED = 12
@@ -73,7 +73,7 @@ def not_found(session: Session, text: str) -> str:
 def _words(session: Session) -> Iterator[str]:
     """Yield everything that can be typed first."""
     yield from VIEWS
-    yield from VERBS
+    yield from GO_WORDS
     yield from _ids(session)
 
 
@@ -89,12 +89,12 @@ def _ids(session: Session) -> Iterator[str]:
 def completions(session: Session, text: str, columns: Sequence[str] = ()) -> list[str]:
     """Return up to a dozen completions. ``columns`` are those of the list that is shown."""
     verb, blank, rest = text.lower().lstrip().partition(" ")
-    if blank and verb in VERBS:
+    if blank and verb in GO_WORDS:
         begun, wanted = _arguments(verb, rest, columns)
         return [f"{verb} {begun}{each}" for each in wanted if each.startswith(rest[len(begun) :])][:_MOST_OFFERED]
     begun = text.lower().lstrip()
     words = dict.fromkeys(each for each in _words(session) if each.lower().startswith(begun))
-    return [f"{each} " if each in VERBS else each for each in islice(words, _MOST_OFFERED)]
+    return [f"{each} " if each in GO_WORDS else each for each in islice(words, _MOST_OFFERED)]
 
 
 def _arguments(verb: str, rest: str, columns: Sequence[str]) -> tuple[str, Sequence[str]]:

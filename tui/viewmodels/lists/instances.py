@@ -12,7 +12,7 @@ from engine.views.log.node_history import NodeHistory, trigger_of
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
 from engine.views.rest.lookup import hook_wire
 from engine.views.rest.node_files import hook_outputs
-from tui.viewmodels.files.locations import FilesAt, output_at
+from tui.viewmodels.files.locations import FileLocation, output_at
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.properties import instance as blocks
@@ -172,7 +172,7 @@ class InstancesModel(RowsModel):
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
         """Return the settings that decide where and how often the task runs."""
 
-    def files_of(self, key: int) -> FilesAt | str:
+    def files_of(self, key: int) -> FileLocation | str:
         """Return the task's output on the node, or the node if the task has not run there."""
         record = self._page.row(key)
         if record.state is None:

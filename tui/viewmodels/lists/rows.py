@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tui.viewmodels.files.locations import files_of
 from tui.viewmodels.lists.columns import ColumnsModel
 from tui.viewmodels.lists.filters import Term, column_of, field_name, parse_filter, passes, quantity
-from tui.viewmodels.lists.sorting import Arranging
-from tui.viewmodels.session.rest_body import wire_of
+from tui.viewmodels.lists.sorting import SlicedSort
+from tui.viewmodels.session.rest_body import rest_body
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
-    from tui.viewmodels.files.locations import FilesAt
+    from tui.viewmodels.files.locations import FileLocation
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import Kind
 
@@ -48,8 +48,8 @@ class RowsModel(ColumnsModel, ABC):
         self.is_written_out = False  # all columns are computed
         self._rows: Sequence[int] = ()
         self._hidden = 0
-        self._arranging: Arranging | None = None
-        self._arranged: tuple[object, object] = (None, None)  # the rows asked for, and their moment
+        self._sorting: SlicedSort | None = None
+        self._sorted_for: tuple[object, object] = (None, None)  # the rows asked for, and their moment
 
     # -- to be said by each list ---------------------------------------------------------------------------------
 
@@ -108,29 +108,29 @@ class RowsModel(ColumnsModel, ABC):
     def wire(self, key: int) -> dict[str, Any] | None:
         """Return a row as the service would return it, or None if the item does not exist now."""
         subject = self.subject_of(key)
-        return None if subject is None else wire_of(self.session, subject)
+        return None if subject is None else rest_body(self.session, subject)
 
-    def files_of(self, key: int) -> FilesAt | str:
+    def files_of(self, key: int) -> FileLocation | str:
         """Return where a row's files are, or a sentence that says why there are none."""
         return files_of(self.session, self.subject_of(key))
 
     # -- what all lists have in common ---------------------------------------------------------------------------
 
-    def refresh(self) -> None:
+    def update(self) -> None:
         """Read the simulation again: rows, order, filter."""
         rows = self.order()
         terms = parse_filter(self.filter_text)
         if not (self.only_failed or terms or self.sort_column is not None):
-            self._arranging, self._arranged = None, (None, None)
+            self._sorting, self._sorted_for = None, (None, None)
             self._rows, self._hidden = rows, 0
             return
-        self._arrange_again(rows, terms)
-        if self._arranging is not None and len(rows) <= AT_ONCE:
-            while self._arranging.go_on():
+        self._start_sorting(rows, terms)
+        if self._sorting is not None and len(rows) <= AT_ONCE:
+            while self._sorting.go_on():
                 pass
         self._take_over()
 
-    def _arrange_again(self, rows: Sequence[int], terms: tuple[Term, ...]) -> None:
+    def _start_sorting(self, rows: Sequence[int], terms: tuple[Term, ...]) -> None:
         """Start to filter and sort, unless that is under way or done for this moment."""
         session = self.session
         wanted = (
@@ -138,31 +138,31 @@ class RowsModel(ColumnsModel, ABC):
             (session.job_id, session.pool_id, session.simulation.jumps),
         )
         moment = session.simulation.log.count, session.now_ms
-        is_other = wanted != self._arranged[0]
-        if not is_other and (self.is_arranging or moment == self._arranged[1]):
+        is_other = wanted != self._sorted_for[0]
+        if not is_other and (self.is_sorting or moment == self._sorted_for[1]):
             return
         if is_other:
             self._rows, self._hidden = (), 0  # the previous rows do not match, or are gone
-        self._arranged = wanted, moment
+        self._sorted_for = wanted, moment
         value = None if self.sort_column is None else self.sort_key(self.sort_column)
         keep = partial(self._keep, terms) if terms or self.only_failed else None
-        self._arranging = Arranging(rows, keep, value, is_descending=self.is_descending)
+        self._sorting = SlicedSort(rows, keep, value, is_descending=self.is_descending)
 
     def _take_over(self) -> None:
-        work = self._arranging
+        work = self._sorting
         if work is not None and work.found is not None:
             self._rows, self._hidden = work.found, work.total - len(work.found)
 
     @property
-    def is_arranging(self) -> bool:
+    def is_sorting(self) -> bool:
         """True while filtering and sorting go on. Until then the list shows the previous rows, or none."""
-        return self._arranging is not None and self._arranging.found is None
+        return self._sorting is not None and self._sorting.found is None
 
-    def arrange_some(self) -> bool:
+    def sort_some(self) -> bool:
         """Filter and sort for a few milliseconds. Return True if there is more to do."""
-        if self._arranging is None or not self.is_arranging:
+        if self._sorting is None or not self.is_sorting:
             return False
-        if self._arranging.go_on():
+        if self._sorting.go_on():
             return True
         self._take_over()
         return False
@@ -221,7 +221,7 @@ class RowsModel(ColumnsModel, ABC):
     def find(self, identity: str) -> int | None:
         """Return the row with this id, else the first whose id contains it; None if there is none."""
         self.filter_text = identity
-        self.refresh()
+        self.update()
         looked_at = map(self.key, range(min(self.count, _MOST_SEARCHED)))
         exact = (key for key in looked_at if self.identity_of(key).lower() == identity.lower())
         return next(exact, self.key(0) if self.count else None)
@@ -289,13 +289,13 @@ class RowsModel(ColumnsModel, ABC):
         shown = f"   filter: {self.filter_text or 'none'}"
         failed = "   only failed" if self.only_failed else ""
         hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
-        work = self._arranging
-        at_work = f"   {work.progress:.0%} searched" if work is not None and self.is_arranging else ""
+        work = self._sorting
+        at_work = f"   {work.progress:.0%} searched" if work is not None and self.is_sorting else ""
         return line(Span(f"sorted by {order}{turned}{shown}{failed}{hidden}{at_work}", Role.DIM))
 
     def nothing_shown(self) -> Sequence[str]:
         """Return the sentences of an empty list."""
-        if self.is_arranging:
+        if self.is_sorting:
             return ("Filtering and sorting ...",)
         if self.hidden:
             return (f"No row matches. Esc clears the filter, which hides {self.hidden:,} rows.",)

@@ -13,7 +13,7 @@ _PIECE = 1000  # rows in a slice: a few milliseconds
 _SAMPLES = 500  # sampled values that divide the rows into parts
 
 
-class Arranging:
+class SlicedSort:
     """The rows that pass a filter, sorted. ``found`` is set once ``go_on`` returns False."""
 
     def __init__(

@@ -83,7 +83,7 @@ class NodeMapModel:
         """Restore the user's choice of lens."""
         self.lens = next((lens for lens in LENSES if lens.value == values.get("lens")), FIRST_LENS)
 
-    def refresh(self) -> None:
+    def update(self) -> None:
         """Read the simulation again."""
         self._page = page = self.session.nodes()
         nodes, states, facts = page.nodes(), page.states(), facts_of(self.lens, page, self.session.now_ms)
@@ -112,13 +112,13 @@ class NodeMapModel:
         pool_id = self._page.pool_id
         gone = frozenset(self._positions[at] for at in gone_in(self._states))
         self._left_out[pool_id] = self._left_out.get(pool_id, frozenset()) | gone if gone else frozenset()
-        self.refresh()
+        self.update()
         return bool(gone)
 
     def look_through(self, lens: Lens) -> None:
         """Choose a lens."""
         self.lens, self.only = lens, None
-        self.refresh()
+        self.update()
 
     def next_lens(self) -> None:
         """Choose the next lens."""

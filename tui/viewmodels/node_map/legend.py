@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _GAP = "   "
 
 
-class Entry(NamedTuple):
+class LegendEntry(NamedTuple):
     """An entry of the legend: a glyph, its text, and its position."""
 
     glyph: Glyph
@@ -23,21 +23,21 @@ class Entry(NamedTuple):
     first: int  # cell
 
 
-def laid_out(counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int) -> list[Entry]:
+def laid_out(counts: Sequence[tuple[Glyph, int]], glyphs: GlyphSet, cells: int) -> list[LegendEntry]:
     """Return an entry for each glyph, in as many lines as needed."""
-    found: list[Entry] = []
+    found: list[LegendEntry] = []
     line, first = 0, 0
     for glyph, count in counts:
         spans = cut((glyphs.span(glyph), Span(f" {glyph.name} {count:,}")), cells)
         wide = width(spans)
         if first and first + wide > cells:
             line, first = line + 1, 0
-        found.append(Entry(glyph, spans, line, first))
+        found.append(LegendEntry(glyph, spans, line, first))
         first += wide + len(_GAP)
     return found
 
 
-def legend_line(entries: Sequence[Entry], line: int, *, cursor: Glyph | None, only: Glyph | None) -> Line:
+def legend_line(entries: Sequence[LegendEntry], line: int, *, cursor: Glyph | None, only: Glyph | None) -> Line:
     """Return a line of the legend. ``cursor`` is highlighted; with ``only`` all other entries are dimmed."""
     spans: list[Span] = []
     for entry in entries:

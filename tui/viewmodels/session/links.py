@@ -41,7 +41,7 @@ def links_of(session: Session, subject: ItemRef) -> Sequence[Link]:
             return []
 
 
-def links_of_hook(session: Session, node: int) -> Sequence[Link]:
+def links_of_instance(session: Session, node: int) -> Sequence[Link]:
     """Return the links of a preparation or release of the job in focus, among them the task that triggered it."""
     links = [Link("n", f"node n{session.nodes().row(node).position}", ItemRef("node", node))]
     task = trigger_of(session.simulation, session.job_id, node)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import ItemRef
 
 
-def wire_of(session: Session, subject: ItemRef) -> dict[str, Any] | None:
+def rest_body(session: Session, subject: ItemRef) -> dict[str, Any] | None:
     """Return the REST body of an item, or None if it does not exist now."""
     simulation, key = session.simulation, subject.key
     match subject.kind:

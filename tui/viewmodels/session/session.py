@@ -75,7 +75,7 @@ class Session:
         """True if more has been recorded after the displayed moment."""
         return self.simulation.is_past
 
-    def noted(self) -> None:
+    def update(self) -> None:
         """Drop what was cached for another moment, and note how far the run has come."""
         simulation = self.simulation
         moment = simulation.jumps, len(simulation.log), simulation.now_ms, simulation.is_past
@@ -98,14 +98,14 @@ class Session:
         if when_ms == here_ms:
             yield
             return
-        self.noted()
+        self.update()
         self.simulation.seek(when_ms)
         try:
-            self.noted()
+            self.update()
             yield
         finally:
             self.simulation.seek(here_ms)
-            self.noted()
+            self.update()
 
     # -- focus ---------------------------------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ _ENTRY_CELLS = 26
 _KEY_CELLS = 12
 
 
-class Page(NamedTuple):
+class HelpPage(NamedTuple):
     """The help on a view: its title, a text, and the columns of its list."""
 
     title: str
@@ -61,7 +61,7 @@ def key_lines(here: Sequence[tuple[str, str]], everywhere: Sequence[tuple[str, s
     return lines
 
 
-def page_lines(page: Page, glyphs: GlyphSet, cells: int) -> list[Line]:
+def page_lines(page: HelpPage, glyphs: GlyphSet, cells: int) -> list[Line]:
     """Return the help on a view: text, columns, its own states, then all other states."""
     lines = [line(glyphs.text(each)) for each in wrapped(page.text, cells)]
     if any(column.name for column in page.columns):

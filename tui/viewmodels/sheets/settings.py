@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NAME_CELLS, _VALUE_CELLS, _SOURCE_CELLS = 24, 16, 14
 
 
-class Entry(NamedTuple):
+class SettingEntry(NamedTuple):
     """A setting: its kind and name, its value with the source of it, and its purpose."""
 
     kind: Literal["option", "view", "key"]
@@ -26,11 +26,11 @@ class Entry(NamedTuple):
     said: str
 
 
-def entries(settings: Settings, keys: Iterable[tuple[str, str, str]]) -> list[Entry]:
+def entries(settings: Settings, keys: Iterable[tuple[str, str, str]]) -> list[SettingEntry]:
     """Return options, saved views and keys. ``keys`` are id, key and purpose of each binding."""
     found = [_option(settings, name) for name in OPTIONS]
     found += [
-        Entry(
+        SettingEntry(
             "view",
             view,
             _told(values),
@@ -42,14 +42,14 @@ def entries(settings: Settings, keys: Iterable[tuple[str, str, str]]) -> list[En
     ]
     for identity, key, does in keys:
         source = Source.FILE if identity in settings.keys else Source.DEFAULT
-        found.append(Entry("key", identity, key, source.value, does))
+        found.append(SettingEntry("key", identity, key, source.value, does))
     return found
 
 
-def _option(settings: Settings, name: str) -> Entry:
+def _option(settings: Settings, name: str) -> SettingEntry:
     option = OPTIONS[name]
     said = f"{option.about} ({option.choice})"
-    return Entry("option", name, _value(settings.value(name)), settings.source(name).value, said)
+    return SettingEntry("option", name, _value(settings.value(name)), settings.source(name).value, said)
 
 
 def _told(values: Mapping[str, ViewValue]) -> str:
@@ -71,7 +71,7 @@ _HEADINGS = {
 }
 
 
-def entry_lines(found: Sequence[Entry], cells: int) -> list[tuple[int, Line]]:
+def entry_lines(found: Sequence[SettingEntry], cells: int) -> list[tuple[int, Line]]:
     """Return a line for each setting with its number, below headings."""
     lines: list[tuple[int, Line]] = []
     kind = ""

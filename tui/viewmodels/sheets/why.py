@@ -35,7 +35,7 @@ def expected_of(session: Session, kind: Kind, key: int | str) -> Expected | None
     except Exception as error:  # the trial is undone in any case
         return Expected(f"internal error on the way: {type(error).__name__}: {error}", session.now_ms)
     finally:
-        session.noted()
+        session.update()
 
 
 def next_change(answers: Sequence[Explanation]) -> Next | None:

@@ -18,10 +18,10 @@ from tui.viewmodels.timeline.rows import (
     RELEASING,
     RETRYING,
     SUCCEEDED,
-    Columns,
+    Openable,
     RowsByNode,
     Sort,
-    There,
+    TimeColumns,
     filled,
 )
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _STOPPED = Glyph("⊘", "t", Role.OFF, "stopped by the node")
 
 
-class HookRows(RowsByNode):
+class InstanceRows(RowsByNode):
     """Preparation or release of the job in focus, on each node where it has run."""
 
     sorts = (Sort.TROUBLE, Sort.NUMBER, Sort.FIRST_START)
@@ -75,7 +75,7 @@ class HookRows(RowsByNode):
     def _runs(self, node: int) -> Sequence[InstanceSpan]:
         return self.lanes.hook_runs(self.hook, self._page.job_id, node)
 
-    def cells(self, key: int, columns: Columns) -> list[Glyph]:
+    def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return the cells of each attempt. Its end always shows, and a failure hides any other end."""
         marks: list[tuple[int, Glyph]] = []
         ends: dict[int, Glyph] = {}
@@ -105,7 +105,7 @@ class HookRows(RowsByNode):
         moments = [each for run in self._runs(key) for each in (run.begin_ms, run.end_ms) if each is not None]
         return max((each for each in moments if begin_ms <= each < end_ms), default=begin_ms)
 
-    def told(self, key: int, when_ms: int) -> Line:
+    def description_at(self, key: int, when_ms: int) -> Line:
         """Return the attempt at that moment, or the last one before it, with its times."""
         clock = self.session.clock
         begun = [run for run in self._runs(key) if run.begin_ms <= when_ms]
@@ -121,11 +121,13 @@ class HookRows(RowsByNode):
             words += f", ended {clock(run.end_ms)} after {fmt.span(run.end_ms - run.begin_ms)}"
         return line(Span(glyph.name, glyph.role), Span(words))
 
-    def there(self, key: int, when_ms: int) -> list[There]:
+    def openables(self, key: int, when_ms: int) -> list[Openable]:
         """Return the preparation or release task, or the node before its first attempt."""
         if any(run.begin_ms <= when_ms for run in self._runs(key)):
-            return [There(f"{self.view} on {self.label(key)}", self.subject(key), self.view)]
-        return [There(f"node {self.label(key)}", self.subject(key))] if self.lanes.lane(key).has_begun(when_ms) else []
+            return [Openable(f"{self.view} on {self.label(key)}", self.subject(key), self.view)]
+        return (
+            [Openable(f"node {self.label(key)}", self.subject(key))] if self.lanes.lane(key).has_begun(when_ms) else []
+        )
 
     def planned_ms(self, key: int) -> int | None:
         """Return the planned end of the current attempt."""
@@ -145,7 +147,7 @@ def _end_glyph(run: InstanceSpan) -> Glyph:
     return _STOPPED if run.has_failed is None else FAILED if run.has_failed else SUCCEEDED
 
 
-class PreparationRows(HookRows):
+class PreparationRows(InstanceRows):
     """The preparation tasks."""
 
     name = "preparation tasks"
@@ -154,7 +156,7 @@ class PreparationRows(HookRows):
     legend = (PREPARING, RETRYING, SUCCEEDED, FAILED, _STOPPED)
 
 
-class ReleaseRows(HookRows):
+class ReleaseRows(InstanceRows):
     """The release tasks."""
 
     name = "release tasks"

@@ -8,7 +8,7 @@ from engine.base.terms import JobState
 from engine.views.pages.jobs import job_ids
 from tui.viewmodels.text.glyphs import JOB, Glyph
 from tui.viewmodels.text.styled import ItemRef, Line, Span, line
-from tui.viewmodels.timeline.rows import NOTHING, Columns, LaneRows, Sort, There, filled
+from tui.viewmodels.timeline.rows import NOTHING, Openable, Sort, TimeColumns, TimelineRows, filled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 
-class JobRows(LaneRows):
+class JobRows(TimelineRows):
     """The jobs of the account, without deleted ones."""
 
     name = "jobs"
@@ -56,7 +56,7 @@ class JobRows(LaneRows):
         """Return the job's id."""
         return self._ids[key]
 
-    def cells(self, key: int, columns: Columns) -> list[Glyph]:
+    def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return the state at the end of each column."""
         stretches = self.lanes.job(self._ids[key])
         marks = [(columns.column_at(each.begin_ms), JOB[each.state]) for each in stretches]
@@ -67,7 +67,7 @@ class JobRows(LaneRows):
         changes = [each.begin_ms for each in self.lanes.job(self._ids[key]) if begin_ms <= each.begin_ms < end_ms]
         return changes[-1] if changes else begin_ms
 
-    def told(self, key: int, when_ms: int) -> Line:
+    def description_at(self, key: int, when_ms: int) -> Line:
         """Return the job's state, and since when it lasts."""
         begun = [each for each in self.lanes.job(self._ids[key]) if each.begin_ms <= when_ms]
         glyph = JOB[begun[-1].state] if begun else NOTHING
@@ -78,9 +78,9 @@ class JobRows(LaneRows):
         """Return the job."""
         return ItemRef("job", self._ids[key])
 
-    def there(self, key: int, when_ms: int) -> list[There]:  # noqa: ARG002  # only existing jobs have a row
+    def openables(self, key: int, when_ms: int) -> list[Openable]:  # noqa: ARG002  # only existing jobs have a row
         """Return the job."""
-        return [There(f"job {self.label(key)}", self.subject(key))]
+        return [Openable(f"job {self.label(key)}", self.subject(key))]
 
     def estimated_ms(self, key: int) -> int | None:
         """Return the estimated end of the job in focus; None for other jobs."""

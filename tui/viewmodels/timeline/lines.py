@@ -10,7 +10,7 @@ from tui.viewmodels.text.styled import Line, Role, Span
 if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.glyphs import Glyph, GlyphSet
-    from tui.viewmodels.timeline.rows import Columns, LaneRows
+    from tui.viewmodels.timeline.rows import TimeColumns, TimelineRows
 
 _MOST_KEPT = 500
 
@@ -23,7 +23,7 @@ class Ahead(NamedTuple):
     blank: int
 
 
-def ahead(rows: LaneRows, key: int, columns: Columns, recorded: int) -> Ahead:
+def ahead(rows: TimelineRows, key: int, columns: TimeColumns, recorded: int) -> Ahead:
     """Return what follows the recorded cells: first what is planned, then what is estimated.
 
     Nothing follows if a row is over or not read yet. Without an estimate the row goes on to the last column.
@@ -39,7 +39,7 @@ def ahead(rows: LaneRows, key: int, columns: Columns, recorded: int) -> Ahead:
     return Ahead(planned, known - planned, rest - known)
 
 
-class LaneLines:
+class RowLines:
     """Draws rows and caches their lines."""
 
     def __init__(self, session: Session) -> None:

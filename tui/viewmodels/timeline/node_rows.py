@@ -19,10 +19,10 @@ from tui.viewmodels.timeline.rows import (
     RELEASING,
     RETRYING,
     RUNNING,
-    Columns,
+    Openable,
     RowsByNode,
     Sort,
-    There,
+    TimeColumns,
 )
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ class NodeRows(RowsByNode):
             case _:
                 return ""
 
-    def cells(self, key: int, columns: Columns) -> list[Glyph]:
-        """Return what the node did in each column. Columns that are over are cached."""
+    def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
+        """Return what the node did in each column. TimeColumns that are over are cached."""
         valid = self.lanes.version, columns.step_ms
         if valid != self._valid or len(self._over) > _MOST_CACHED:
             self._over.clear()
@@ -133,7 +133,7 @@ class NodeRows(RowsByNode):
         """Return the moment when what the cell shows began."""
         return max(begin_ms, self.lanes.lane(key).shown(begin_ms, end_ms).begin_ms)
 
-    def told(self, key: int, when_ms: int) -> Line:
+    def description_at(self, key: int, when_ms: int) -> Line:
         """Return what the node did, since when, and for how long."""
         lane = self.lanes.lane(key)
         stretch = lane.at(when_ms)
@@ -155,7 +155,7 @@ class NodeRows(RowsByNode):
             return "one task added later" if left == 1 else f"{left:,} tasks added later"
         return ", ".join(named) + (f" and {left:,} more" if left else "")
 
-    def there(self, key: int, when_ms: int) -> list[There]:
+    def openables(self, key: int, when_ms: int) -> list[Openable]:
         """Return the tasks that ran there, or the preparation or release of the job in focus, and the node."""
         lane = self.lanes.lane(key)
         if not lane.has_begun(when_ms):
@@ -163,14 +163,15 @@ class NodeRows(RowsByNode):
         doing, page, found = lane.at(when_ms).activity, self.session.tasks(self.session.job_id), []
         if doing is Activity.WORKING:
             found = [
-                There(f"task {page.id_of(task)}", ItemRef("task", task)) for task in self.lanes.tasks_at(key, when_ms)
+                Openable(f"task {page.id_of(task)}", ItemRef("task", task))
+                for task in self.lanes.tasks_at(key, when_ms)
             ]
         elif doing in _HOOK_OF:
             hook, view = _HOOK_OF[doing]
             runs = self.lanes.hook_runs(hook, self.session.job_id, key)
             if any(run.begin_ms <= when_ms and (run.end_ms is None or when_ms < run.end_ms) for run in runs):
-                found = [There(f"{view} on {self.label(key)}", self.subject(key), view)]
-        return [*found, There(f"node {self.label(key)}", self.subject(key))]
+                found = [Openable(f"{view} on {self.label(key)}", self.subject(key), view)]
+        return [*found, Openable(f"node {self.label(key)}", self.subject(key))]
 
     def planned_ms(self, key: int) -> int | None:
         """Return the planned end of what runs there."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from engine.views.lanes.counts_over_time import CountsOverTime, Peak
     from engine.views.lanes.lanes import Lanes
     from tui.viewmodels.session.session import Session
-    from tui.viewmodels.timeline.rows import Columns
+    from tui.viewmodels.timeline.rows import TimeColumns
 
 _NEVER_MS = 1 << 62
 BAND = (("nodes", Role.QUIET), ("running", Role.RUNNING), ("preparing", Role.PREPARING))
@@ -27,7 +27,7 @@ class PoolBand:
         self._tops: dict[int, Peak] = {}
         self._valid: object = None
 
-    def values(self, columns: Columns, known_ms: int) -> list[list[int]]:
+    def values(self, columns: TimeColumns, known_ms: int) -> list[list[int]]:
         """Return for each line the highest number in each column that has begun."""
         valid = self._session.pool_id, self._lanes.version, columns.step_ms
         if valid != self._valid:
@@ -60,7 +60,7 @@ class PoolBand:
         """Return for each line its number at a moment."""
         return [counts.at(when_ms) for counts in self._lanes.in_pool(self._session.pool_id)]
 
-    def lines(self, columns: Columns, known_ms: int, when_ms: int | None, label_cells: int) -> list[Line]:
+    def lines(self, columns: TimeColumns, known_ms: int, when_ms: int | None, label_cells: int) -> list[Line]:
         """Return the lines, each with its number at a moment on the right, if it is known."""
         densities = self._session.glyphs.densities
         levels = len(densities) - 1

@@ -38,8 +38,8 @@ class Sort(Enum):
     TROUBLE = "failures"
 
 
-class Columns(NamedTuple):
-    """Columns of the timeline: each lasts ``step_ms``, and the first one begins ``first`` steps after the start."""
+class TimeColumns(NamedTuple):
+    """TimeColumns of the timeline: each lasts ``step_ms``, and the first one begins ``first`` steps after the start."""
 
     first: int
     number: int
@@ -58,7 +58,7 @@ class Columns(NamedTuple):
         return max(0, min(self.number, self.column_at(known_ms) + 1))
 
 
-class There(NamedTuple):
+class Openable(NamedTuple):
     """Something that can be opened: an item, or its row in the list of a view."""
 
     text: str
@@ -66,7 +66,7 @@ class There(NamedTuple):
     view: str = ""
 
 
-class LaneRows(ABC):
+class TimelineRows(ABC):
     """Rows of one kind."""
 
     name: ClassVar[str]
@@ -104,7 +104,7 @@ class LaneRows(ABC):
         """Return the name of a row."""
 
     @abstractmethod
-    def cells(self, key: int, columns: Columns) -> list[Glyph]:
+    def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return the glyph of each column, up to the last one that is known."""
 
     @abstractmethod
@@ -112,19 +112,19 @@ class LaneRows(ABC):
         """Return the moment of a cell: the begin of what it shows, if that lies within the cell."""
 
     @abstractmethod
-    def told(self, key: int, when_ms: int) -> Line:
+    def description_at(self, key: int, when_ms: int) -> Line:
         """Return what a row did at a moment, in words."""
 
     @abstractmethod
     def subject(self, key: int) -> ItemRef:
         """Return the item that actions concern."""
 
-    def asked(self, key: int, when_ms: int) -> ItemRef:  # noqa: ARG002  # most rows always have an item
+    def item_to_explain(self, key: int, when_ms: int) -> ItemRef:  # noqa: ARG002  # most rows always have an item
         """Return the item to explain for a row at a moment."""
         return self.subject(key)
 
     @abstractmethod
-    def there(self, key: int, when_ms: int) -> list[There]:
+    def openables(self, key: int, when_ms: int) -> list[Openable]:
         """Return what can be opened of a row at the present moment."""
 
     def planned_ms(self, key: int) -> int | None:  # noqa: ARG002  # jobs have no planned end
@@ -154,7 +154,7 @@ class LaneRows(ABC):
         return self.recorded_ms if unread_ms is None else unread_ms - 1
 
 
-class RowsByNode(LaneRows):
+class RowsByNode(TimelineRows):
     """Rows that each stand for a node, with its index as label."""
 
     _page: NodePage | InstancePage
@@ -167,7 +167,7 @@ class RowsByNode(LaneRows):
         """Return the node."""
         return ItemRef("node", key)
 
-    def asked(self, key: int, when_ms: int) -> ItemRef:
+    def item_to_explain(self, key: int, when_ms: int) -> ItemRef:
         """Return the node, or its pool before the node joined it."""
         has_come = self.lanes.lane(key).has_begun(when_ms)
         return self.subject(key) if has_come else ItemRef("pool", self.session.pool_id)

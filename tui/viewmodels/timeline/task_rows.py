@@ -14,10 +14,10 @@ from tui.viewmodels.timeline.rows import (
     NOTHING,
     RUNNING,
     SUCCEEDED,
-    Columns,
-    LaneRows,
+    Openable,
     Sort,
-    There,
+    TimeColumns,
+    TimelineRows,
     filled,
 )
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _WAITING = Glyph("◌", "a", Role.QUIET, "waiting")
 
 
-class TaskRows(LaneRows):
+class TaskRows(TimelineRows):
     """The tasks of the job in focus: waiting, running, ended. Earlier attempts are not shown."""
 
     name = "tasks"
@@ -71,7 +71,7 @@ class TaskRows(LaneRows):
         """Return the task's id."""
         return self._page.id_of(key)
 
-    def cells(self, key: int, columns: Columns) -> list[Glyph]:
+    def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return the cells of waiting and running. Start and end always show."""
         task = self._page.row(key)
         marks = [(columns.column_at(task.created_ms), _WAITING)]
@@ -88,7 +88,7 @@ class TaskRows(LaneRows):
         moments = (task.end_ms, task.start_ms, task.created_ms)
         return next((when for when in moments if when is not None and begin_ms <= when < end_ms), begin_ms)
 
-    def told(self, key: int, when_ms: int) -> Line:
+    def description_at(self, key: int, when_ms: int) -> Line:
         """Return the task's states with their times."""
         task, clock = self._page.row(key), self.session.clock
         words = [f"added {clock(task.created_ms)}"]
@@ -96,21 +96,21 @@ class TaskRows(LaneRows):
             words.append(f"started {clock(task.start_ms)}")
         if task.end_ms is not None:
             words.append(f"ended {clock(task.end_ms)}, exit {fmt.optional(task.exit_code)}")
-        (glyph,) = self.cells(key, Columns(when_ms, 1, 1)) or (NOTHING,)
+        (glyph,) = self.cells(key, TimeColumns(when_ms, 1, 1)) or (NOTHING,)
         return line(Span(glyph.name, glyph.role), Span("  " + ", ".join(words)))
 
     def subject(self, key: int) -> ItemRef:
         """Return the task."""
         return ItemRef("task", key)
 
-    def asked(self, key: int, when_ms: int) -> ItemRef:
+    def item_to_explain(self, key: int, when_ms: int) -> ItemRef:
         """Return the task, or its job before the task was added."""
         was_added = when_ms >= self._page.row(key).created_ms
         return ItemRef("task", key) if was_added else ItemRef("job", self.session.job_id)
 
-    def there(self, key: int, when_ms: int) -> list[There]:  # noqa: ARG002  # only existing tasks have a row
+    def openables(self, key: int, when_ms: int) -> list[Openable]:  # noqa: ARG002  # only existing tasks have a row
         """Return the task."""
-        return [There(f"task {self.label(key)}", self.subject(key))]
+        return [Openable(f"task {self.label(key)}", self.subject(key))]
 
     def planned_ms(self, key: int) -> int | None:
         """Return the planned end of the task."""

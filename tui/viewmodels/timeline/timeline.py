@@ -10,11 +10,11 @@ from tui.viewmodels.text.glyphs import Glyph
 from tui.viewmodels.text.styled import Line, Role, Span, between, cut, fit, line, width
 from tui.viewmodels.timeline.instance_rows import PreparationRows, ReleaseRows
 from tui.viewmodels.timeline.job_rows import JobRows
-from tui.viewmodels.timeline.lines import LaneLines, ahead
+from tui.viewmodels.timeline.lines import RowLines, ahead
 from tui.viewmodels.timeline.node_rows import NodeRows
-from tui.viewmodels.timeline.order import LaneOrder
+from tui.viewmodels.timeline.order import RowOrder
 from tui.viewmodels.timeline.pool_band import PoolBand
-from tui.viewmodels.timeline.rows import Columns
+from tui.viewmodels.timeline.rows import TimeColumns
 from tui.viewmodels.timeline.task_rows import TaskRows
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef
-    from tui.viewmodels.timeline.rows import LaneRows, There
+    from tui.viewmodels.timeline.rows import Openable, TimelineRows
 
 # The durations that a column can have.
 STEPS_MS = (
@@ -32,7 +32,7 @@ STEPS_MS = (
     DAY_MS,
 )
 LABEL_CELLS = 10
-_KINDS: tuple[type[LaneRows], ...] = (NodeRows, TaskRows, JobRows, PreparationRows, ReleaseRows)
+_KINDS: tuple[type[TimelineRows], ...] = (NodeRows, TaskRows, JobRows, PreparationRows, ReleaseRows)
 _TICK = 12  # columns between two times on the axis
 _SEEN_SHARE = 0.75  # share of the columns for the past when the whole run is shown
 _PIECE = 10_000  # log entries that are read in one go
@@ -45,36 +45,34 @@ class TimelineModel:
         """Start empty; ``update`` adds the rows."""
         self.session = session
         self.lanes = Lanes(session.simulation)
-        self._kinds: tuple[LaneRows, ...] = tuple(kind(session, self.lanes) for kind in _KINDS)
-        self._orders = {rows.name: LaneOrder(rows) for rows in self._kinds}
+        self._kinds: tuple[TimelineRows, ...] = tuple(kind(session, self.lanes) for kind in _KINDS)
+        self._orders = {rows.name: RowOrder(rows) for rows in self._kinds}
         self.rows = self._kinds[0]
         self.only_failed = False
         self.cursor_ms: int | None = None  # None: the present moment
-        self.columns = Columns(0, 1, STEPS_MS[0])
+        self.columns = TimeColumns(0, 1, STEPS_MS[0])
         self._step = 0
         self._is_fitted = True
         self.pool_band = PoolBand(session, self.lanes)
-        self._lines = LaneLines(session)
+        self._lines = RowLines(session)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
-    def refresh(self, cells: int) -> None:
+    def update(self, cells: int) -> None:
         """Read the simulation again, with room for ``cells`` columns beside the label."""
         self.lanes.update(_PIECE)
-        self.order.refresh(only_failed=self.only_failed)
+        self.order.update(only_failed=self.only_failed)
         if self._is_fitted:
             wanted_ms = self.rows.recorded_ms / (cells * _SEEN_SHARE)
             self._step = next((at for at, step in enumerate(STEPS_MS) if step >= wanted_ms), len(STEPS_MS) - 1)
         shown = self.columns
         first = 0 if self._is_fitted else max(0, shown.first + shown.number - cells)  # the last column stays the last
-        self.columns = Columns(first, cells, STEPS_MS[self._step])
+        self.columns = TimeColumns(first, cells, STEPS_MS[self._step])
         self._keep_cursor_in_view()
 
     def is_behind(self, seen: Sequence[int]) -> bool:
         """Return True if reading or sorting must go on before these rows are complete."""
-        return (
-            self.lanes.unread_from_ms() is not None or self.order.is_arranging or not all(map(self.rows.is_read, seen))
-        )
+        return self.lanes.unread_from_ms() is not None or self.order.is_sorting or not all(map(self.rows.is_read, seen))
 
     def go_on(self, seen: Sequence[int]) -> bool:
         """Read and sort for a few milliseconds. Return True if there is more to do for these rows."""
@@ -83,7 +81,7 @@ class TimelineModel:
         return self.is_behind(seen)
 
     @property
-    def order(self) -> LaneOrder:
+    def order(self) -> RowOrder:
         """The order of the rows."""
         return self._orders[self.rows.name]
 
@@ -133,7 +131,7 @@ class TimelineModel:
         if step == self._step:
             return
         self._step, self._is_fitted = step, False
-        self.columns = Columns(max(0, self.when_ms // STEPS_MS[step] - at), self.columns.number, STEPS_MS[step])
+        self.columns = TimeColumns(max(0, self.when_ms // STEPS_MS[step] - at), self.columns.number, STEPS_MS[step])
 
     def follow(self) -> None:
         """Put the cursor back on the present moment, after a move in time."""
@@ -185,23 +183,23 @@ class TimelineModel:
         when_ms = self.rows.moment_ms(self.keys[index], begin_ms, begin_ms + self.columns.step_ms)
         return when_ms if when_ms <= self.rows.recorded_ms else None
 
-    def asked(self, index: int) -> ItemRef | None:
+    def item_to_explain(self, index: int) -> ItemRef | None:
         """Return the item to explain for the cell under the cursor."""
         when_ms = self.moment_ms(index)
         if index >= len(self.keys) or when_ms is None:
             return self.subject(index)
-        return self.rows.asked(self.keys[index], when_ms)
+        return self.rows.item_to_explain(self.keys[index], when_ms)
 
-    def there(self, index: int) -> list[There]:
+    def openables(self, index: int) -> list[Openable]:
         """Return what can be opened of the cell under the cursor, at the present moment."""
-        return self.rows.there(self.keys[index], self.session.now_ms) if index < len(self.keys) else []
+        return self.rows.openables(self.keys[index], self.session.now_ms) if index < len(self.keys) else []
 
     # -- lines ---------------------------------------------------------------------------------------------------
 
     def title(self) -> str:
         """Return kind, number and order of the rows, and the duration of a column."""
         rows, glyphs = self.rows, self.session.glyphs
-        parts = [f"{rows.name} {rows.whose}".rstrip(), f"{len(self.keys):,}", self.order.told(f" {glyphs.down}")]
+        parts = [f"{rows.name} {rows.whose}".rstrip(), f"{len(self.keys):,}", self.order.title(f" {glyphs.down}")]
         parts += ["only failed"] if self.only_failed else []
         parts.append(f"one column is {_short_span(self.columns.step_ms)}")
         if self.lanes.unread_from_ms() is not None:
@@ -243,7 +241,7 @@ class TimelineModel:
         known_ms = self.rows.known_ms()
         return self.pool_band.lines(self.columns, known_ms, self.moment_ms(index), LABEL_CELLS)
 
-    def told(self, index: int, cells: int) -> Line:
+    def cursor_line(self, index: int, cells: int) -> Line:
         """Return what the cell under the cursor shows, and the sort key of its row."""
         if index >= len(self.keys):
             return ()
@@ -253,7 +251,7 @@ class TimelineModel:
             begin_ms = self.columns.begin_ms(self.cursor_column)
             return cut(line(label, Span(f"{self.session.clock(begin_ms)} is not simulated yet", Role.DIM)), cells)
         clock = Span(f"{self.session.clock(when_ms)}  ", Role.DIM)
-        told = line(label, clock, *self.rows.told(key, when_ms))
+        told = line(label, clock, *self.rows.description_at(key, when_ms))
         value = self.rows.value_text(key, self.order.sort)
         return between(told, line(Span(value, Role.DERIVED)), cells) if value else cut(told, cells)
 
@@ -274,11 +272,11 @@ class TimelineModel:
 
     def empty(self) -> Sequence[str]:
         """Say why there are no rows."""
-        if self.order.is_arranging:
+        if self.order.is_sorting:
             return ("Sorting ...",)
         if self.only_failed:
             return (f"None of the {self.rows.name} has failed.", "Press ! to see all.")
-        return (f"There are no {self.rows.name} yet.", "Press space to run, or . for one event.")
+        return (f"Openable are no {self.rows.name} yet.", "Press space to run, or . for one event.")
 
 
 def _short_span(ms: int) -> str:

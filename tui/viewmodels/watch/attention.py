@@ -24,7 +24,7 @@ class AttentionModel:
         self.session = session
         self.concerns: list[Concern] = []
 
-    def refresh(self) -> None:
+    def update(self) -> None:
         """Read the simulation again."""
         session = self.session
         preparation, release = session.pages(session.job_id)
@@ -41,7 +41,7 @@ class AttentionModel:
         found: list[tuple[int, Line]] = []
         for number, concern in enumerate(self.concerns):
             mark = self.session.glyphs.bad if concern.kind != "node" else "!"
-            first, *rest = wrapped(text(self.said(concern)), cells - 2)
+            first, *rest = wrapped(text(self.text_of(concern)), cells - 2)
             found.append((number, line(Span(f"{mark} {first}", Role.FAILED))))
             found += [(number, line(Span(f"  {each}", Role.FAILED))) for each in rest]
             if concern.effect:
@@ -49,7 +49,7 @@ class AttentionModel:
                 found += [(number, line(Span(f"  {each}", Role.DERIVED))) for each in effect]
         return found
 
-    def said(self, concern: Concern) -> str:
+    def text_of(self, concern: Concern) -> str:
         """Return number of items, cause, and the names of a few nodes."""
         said = concern.text
         if concern.nodes:
@@ -74,7 +74,7 @@ class AttentionModel:
             return [ItemRef("task", task) for task in concern.tasks]
         return [ItemRef("pool", concern.pool_id) if concern.kind == "pool" else ItemRef("job", self.session.job_id)]
 
-    def place(self, number: int) -> tuple[str, int | None]:
+    def destination(self, number: int) -> tuple[str, int | None]:
         """Return the view of a concern, and the first of its nodes or tasks."""
         concern = self.concerns[number]
         view = "nodes" if concern.nodes else "jobs"

@@ -93,19 +93,19 @@ def _tasks(job: JobRow) -> str:
 
 def _attention(session: Session) -> list[str]:
     model = AttentionModel(session)
-    model.refresh()
+    model.update()
     if not model.concerns:
         return ["Nothing needs attention."]
     said = [f"{_counted(len(model.concerns), 'thing')} need{'s' if len(model.concerns) == 1 else ''} attention."]
     for number, concern in enumerate(model.concerns, 1):
         effect = f" {_sentence(concern.effect)}" if concern.effect else ""
-        said.append(f"{number}: {_sentence(' '.join(model.said(concern).split()))}{effect}")
+        said.append(f"{number}: {_sentence(' '.join(model.text_of(concern).split()))}{effect}")
     return said
 
 
 def _events(session: Session) -> list[str]:
     model = EventsModel(session)
-    model.refresh()
+    model.update()
     newest = [model.key(at) for at in reversed(range(max(0, model.count - _MOST_EVENTS), model.count))]
     said = [" ".join(plain(model.one_line(key)).split()).replace("→", "to") for key in newest]
     return ["Newest events first:", *(f"{each}." for each in said)] if said else []

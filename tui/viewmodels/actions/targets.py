@@ -9,15 +9,15 @@ from engine.base.units import format_utc
 from engine.views.pages.autoscale import scale_page
 from engine.views.pages.instances import HookStatus
 from tui.viewmodels.actions.on_jobs import JOB, JOB_SCHEDULE, TASK
-from tui.viewmodels.actions.on_nodes import NODE, NodeCase
-from tui.viewmodels.actions.on_pools import POOL, PoolCase
+from tui.viewmodels.actions.on_nodes import NODE, NodeTarget
+from tui.viewmodels.actions.on_pools import POOL, PoolTarget
 
 if TYPE_CHECKING:
-    from tui.viewmodels.actions.action import Body, Verb
+    from tui.viewmodels.actions.action import ActionType, Body
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef, Kind
 
-VERBS: dict[Kind, tuple[Verb[Any], ...]] = {
+ACTION_TYPES: dict[Kind, tuple[ActionType[Any], ...]] = {
     "node": NODE,
     "task": TASK,
     "job": JOB,
@@ -26,7 +26,7 @@ VERBS: dict[Kind, tuple[Verb[Any], ...]] = {
 }
 
 
-class Case(NamedTuple):
+class ActionTarget(NamedTuple):
     """An item as the target of an action: its name, its part of the body, and its row."""
 
     name: str
@@ -35,7 +35,7 @@ class Case(NamedTuple):
     listed: object = None  # the item in the body's list, for one command on all
 
 
-def case_of(session: Session, subject: ItemRef) -> Case | None:
+def target_of(session: Session, subject: ItemRef) -> ActionTarget | None:
     """Return the target for an item, or None if it no longer exists."""
     match subject.kind:
         case "node":
@@ -43,24 +43,26 @@ def case_of(session: Session, subject: ItemRef) -> Case | None:
         case "task":
             task = session.tasks(session.job_id).row(int(subject.key))
             return (
-                None if task.state is None else Case(task.task_id, {"jobId": task.job_id, "taskId": task.task_id}, task)
+                None
+                if task.state is None
+                else ActionTarget(task.task_id, {"jobId": task.job_id, "taskId": task.task_id}, task)
             )
         case "job":
             job = session.job(str(subject.key))
-            return None if job is None else Case(job.job_id, {"jobId": job.job_id}, job)
+            return None if job is None else ActionTarget(job.job_id, {"jobId": job.job_id}, job)
         case "job schedule":
             one = session.schedule(str(subject.key))
-            return None if one is None else Case(one.schedule_id, {"jobScheduleId": one.schedule_id}, one)
+            return None if one is None else ActionTarget(one.schedule_id, {"jobScheduleId": one.schedule_id}, one)
         case "pool":
             pool = session.pool(str(subject.key))
             if pool is None:
                 return None
             scale = scale_page(session.simulation, pool.pool_id)
-            row = PoolCase(pool, None if scale is None else scale.interval_ms)
-            return Case(pool.pool_id, {"poolId": pool.pool_id}, row)
+            row = PoolTarget(pool, None if scale is None else scale.interval_ms)
+            return ActionTarget(pool.pool_id, {"poolId": pool.pool_id}, row)
 
 
-def _goes_on(session: Session, job_id: str) -> bool:
+def _may_prepare(session: Session, job_id: str) -> bool:
     """Return True if a job may still need preparation somewhere."""
     job = session.job(job_id)
     return job is not None and job.state not in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
@@ -73,15 +75,15 @@ def _prepares_again(session: Session, job_id: str) -> bool:
     return prep is not None and prep.rerun_on_node_reboot_after_success
 
 
-def _node_case(session: Session, node: int) -> Case | None:
+def _node_case(session: Session, node: int) -> ActionTarget | None:
     page = session.nodes()
     row = page.row(node)
     if row.state is None:
         return None
-    jobs = [job for job in page.jobs_on(node) if _goes_on(session, job.job_id)]
+    jobs = [job for job in page.jobs_on(node) if _may_prepare(session, job.job_id)]
     prepared = tuple(job.job_id for job in jobs if job.prep is HookStatus.SUCCEEDED)
     again = tuple(job_id for job_id in prepared if _prepares_again(session, job_id))
     barred = tuple(job.job_id for job in jobs if job.is_ineligible)
     body = {"poolId": row.pool_id, "node": row.position}
     began = format_utc(session.simulation.scenario.start, 0)
-    return Case(f"n{row.position}", body, NodeCase(row, prepared, again, barred, began), row.position)
+    return ActionTarget(f"n{row.position}", body, NodeTarget(row, prepared, again, barred, began), row.position)
