@@ -120,7 +120,7 @@ def test_a_long_line_is_shown_around_its_place(autoscale):
         ("{", "samples.json:1:2: not valid JSON"),
         ("[]", "a samples file is an object"),
         ("[" * 100_000, "nested too deeply"),
-        ({"sample": {}}, "sample: there is no such key; did you mean samples?"),
+        ({"sample": {}}, "sample: there is no such key: did you mean 'samples'?"),
         ({"now": "noon"}, "now: 'noon' is not an ISO 8601 time"),
         ({"now": 5}, "now: '5' is not an ISO 8601 time"),
         ({"variables": []}, "variables: should be an object"),

@@ -147,7 +147,7 @@ def test_while_a_filter_is_typed_the_fields_are_named_and_what_is_wrong():
     assert plain(filter_hint("", COLUMNS)).endswith("fields: task state starttime endtime exitcode retries ageinstate")
     assert plain(filter_hint("deal !st", COLUMNS)).endswith(" fields: state starttime")
     (said,) = filter_hint("sate:x", COLUMNS)
-    assert (said.text, said.role) == (" No field sate; state is.", Role.FAILED)
+    assert (said.text, said.role) == (" No field sate: did you mean 'state'?", Role.FAILED)
 
 
 @pytest.mark.parametrize("tab", [tab for tab in TABS if tab.model], ids=lambda tab: tab.name)
@@ -171,6 +171,6 @@ def test_the_hint_line_is_there_while_typing_and_goes(dashboard_at, size):
         size=size,
     )
     assert "field:>5m  fields: task state" in seen[0][-2]
-    assert "No field sat; state is." in seen[1][-2]
+    assert "No field sat: did you mean 'state'?" in seen[1][-2]
     assert not contains(seen[2], "No field")
     assert "help" in seen[2][-1]

@@ -60,7 +60,9 @@ def test_a_node_is_found_by_its_index_and_what_is_exact_comes_first(session_at):
     ("text", "near"), [("taks", "tasks"), ("rsik", "risk"), ("sped", "speed"), ("dael-7", "deal-7"), ("zzz", None)]
 )
 def test_the_nearest_name_is_told(session_at, text, near):
-    assert not_found(session_at(LATER_S), text) == f"Nothing has the name {text!r}{f'; {near} is' if near else ''}."
+    assert not_found(session_at(LATER_S), text) == f"Nothing has the name {text!r}" + (
+        f": did you mean {near!r}?" if near else "."
+    )
 
 
 def test_columns_to_show_and_to_hide():
@@ -108,7 +110,7 @@ def test_verbs_arrange_the_list_that_is_shown(dashboard_at):
         (True, "deal-1", "Node", True),
     ]
     assert seen[4:] == [(True, "deal-1", None, True)] * 3
-    assert said == ["columns 'sate' is not known; state is.", "only 'good' is not known."]
+    assert said == ["columns 'sate' is not known: did you mean 'state'?", "only 'good' is not known."]
 
 
 def test_where_no_list_is_shown_verbs_say_so(dashboard_at):

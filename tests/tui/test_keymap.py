@@ -117,7 +117,7 @@ def test_what_cannot_be_bound_is_told_and_the_rest_holds():
         }
     )
     assert keymap.problems == [
-        "time.stp is not a binding; time.step is",
+        "time.stp is not a binding: did you mean 'time.step'?",
         "help: 'nokey' is not a key",
         "row.act: f9 is the key of row.copy already",
         "time.go: r is the key of timeline.rows already",

@@ -150,12 +150,12 @@ views.tasks = {columns = [1], descending = "yes"}
     assert len(wrong) == 1
     assert wrong[0].splitlines() == [
         f"{file.path}:",
-        "themes is not known; theme is",
+        "themes is not known: did you mean 'theme'?",
         "speed should be a number, not -1",
         "confirm_quit should be true, false, not 1",
         "views.nodes.columns should be a list of names, not 'State'",
-        "views.nodes.sorted is not known; sort is",
-        "views.node is no view; nodes is",
+        "views.nodes.sorted is not known: did you mean 'sort'?",
+        "views.node is not a view: did you mean 'nodes'?",
         "views.tasks.columns should be a list of names, not [1]",
         "views.tasks.descending should be true or false, not 'yes'",
     ]

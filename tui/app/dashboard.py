@@ -167,7 +167,6 @@ class Dashboard(App[None]):
         return self.main_screen
 
     def on_mount(self) -> None:
-        """Use the user's keys, and show the notes and the introduction."""
         keymap = self.main_screen.keymap
         self.set_keymap(keymap.changed)
         for note in (*self._notes, *(f"keys: {each}" for each in keymap.problems)):

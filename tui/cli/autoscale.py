@@ -17,7 +17,7 @@ from engine.base.errors import Position
 from engine.base.units import SECOND_MS, parse_utc
 from engine.scenario.model import DEFAULT_START
 from engine.scenario.times import parse_time
-from engine.scenario.wording import nearest
+from engine.scenario.wording import one_of
 from engine.specs import draws
 from tui.viewmodels.autoscale.formula import around
 
@@ -95,7 +95,7 @@ def _samples(name: str) -> tuple[datetime | None, dict[str, float], dict[str, Sa
         _refuse(name, 'a samples file is an object such as {"now": ..., "variables": {...}, "samples": {...}}')
     for key in document:
         if key not in _KEYS:
-            _refuse(f"{name}: {key}", f"there is no such key{_did_you_mean(key, _KEYS)}")
+            _refuse(f"{name}: {key}", f"there is no such key{one_of(key, _KEYS)}")
     variables = {
         _known(f"{name}: variables", key, _VARIABLES): _number(f"{name}: variables.{key}", value)
         for key, value in _members(f"{name}: variables", document.get("variables", {}))
@@ -124,7 +124,7 @@ def _members(place: str, value: object) -> Iterator[tuple[str, object]]:
 
 def _known(place: str, name: str, names: dict[str, str]) -> str:
     if name not in names:
-        _refuse(f"{place}.{name}", f"there is no such variable{_did_you_mean(name, names)}")
+        _refuse(f"{place}.{name}", f"there is no such variable{one_of(name, names)}")
     return names[name]
 
 
@@ -159,11 +159,6 @@ def _read(name: str, parameter: str) -> str:
         reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None)
         hint = f"{name!r} cannot be read: {reason or error}; give a file, or - for standard input"
         raise click.BadParameter(hint, param_hint=parameter) from None
-
-
-def _did_you_mean(name: str, names: dict[str, str] | tuple[str, ...]) -> str:
-    near = nearest(name, names)
-    return f"; did you mean {near}?" if near else f"; there are {', '.join(names)}"
 
 
 def _refuse(place: str, reason: str) -> NoReturn:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.content import Content
+from textual.containers import Horizontal
 from textual.widgets import Input
 
 from engine.specs.commands import Command
-from tui.dialogs.modal import Modal
+from tui.dialogs.modal import Frame, Modal
 from tui.viewmodels.actions.action import LASTING
 from tui.viewmodels.actions.consequences import effect_lines, problem_lines, trial_result_lines
 from tui.viewmodels.actions.menu import Action, first_problem
@@ -58,9 +57,8 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self._trials = trials
 
     def compose(self) -> ComposeResult:
-        """Lay out fields, choices, consequences and buttons."""
         action = self._action
-        with Vertical(id="actions"):
+        with Frame(self._session.text(action.title), "tab next  ctrl+s do it  PgDn more  esc back"):
             for entry in action.entries:
                 yield from self._line(entry.name, entry.default, entry.hint)
             choices = Choices(self._session.glyphs.cursor, id="choices")
@@ -77,11 +75,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
             yield _Field(default, id=f"entry-{name}", compact=True, placeholder=hint)
 
     def on_mount(self) -> None:
-        """Set labels and buttons, and focus the first field."""
         action = self._action
-        sheet = self.query_one("#actions")
-        sheet.border_title = Content(self._session.text(action.title))
-        sheet.border_subtitle = "tab next  ctrl+s do it  PgDn more  esc back"
         for entry in action.entries:
             self._label(entry.name, entry.label)
         if action.to_type:
@@ -100,7 +94,6 @@ class ActionForm(Modal[list[Command] | Action | None]):
         self.query_one(f"#label-{name}", LinesView).show([(Span(label, Role.DIM),)])
 
     def on_resize(self) -> None:
-        """Update for the new size."""
         self.call_after_refresh(self._show)
 
     # -- consequences --------------------------------------------------------------------------------------------

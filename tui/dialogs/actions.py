@@ -44,13 +44,11 @@ class ActionSheet(Modal[list[Command] | Action | None]):
         self._trials = Trials(session)
 
     def compose(self) -> ComposeResult:
-        """Lay out the actions and their consequences."""
         with Vertical(id="actions"):
             yield Choices(self._session.glyphs.cursor, id="choices")
             yield LinesView(id="consequences")
 
     def on_mount(self) -> None:
-        """Set the titles, and show the actions."""
         is_past = self._session.is_past
         self.query_one("#actions").border_title = Content(self._session.text(self._title))
         keys = "b branch here" if is_past else "enter choose"

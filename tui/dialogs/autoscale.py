@@ -70,7 +70,6 @@ class FormulaEditor(Modal[list[Command] | None]):
         self._trial = FormulaTrial([], False, None)
 
     def compose(self) -> ComposeResult:
-        """Lay out the text and its result."""
         with Container(id="editor"):
             text = TextArea(self._initial_text, show_line_numbers=True, compact=True, id="formula")
             text.cursor_blink = False
@@ -78,7 +77,6 @@ class FormulaEditor(Modal[list[Command] | None]):
             yield LinesView(id="trial")
 
     def on_mount(self) -> None:
-        """Set the titles, and focus the text."""
         editor = self.query_one("#editor")
         editor.border_title = Content(self._session.text(f"Formula of {self._pool_id}"))
         editor.border_subtitle = "ctrl+s apply  ctrl+t evaluate only  ctrl+g to the error  esc leave"
@@ -86,7 +84,6 @@ class FormulaEditor(Modal[list[Command] | None]):
         self.call_after_refresh(self._try_out)
 
     def on_resize(self) -> None:
-        """Update for the new size."""
         self.call_after_refresh(self._try_out)
 
     def on_text_area_changed(self) -> None:

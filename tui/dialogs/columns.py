@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.content import Content
 
-from tui.dialogs.modal import Modal
+from tui.dialogs.modal import Frame, Modal
 from tui.viewmodels.text.styled import Line, Role, Span, line
 from tui.widgets.choices import Choices
 
@@ -36,15 +34,10 @@ class ColumnChooser(Modal[None]):
         self._on_change = on_change
 
     def compose(self) -> ComposeResult:
-        """Lay out a line for each column."""
-        with Vertical(id="actions"):
+        with Frame(f"Columns of {self._model.title}", "space show or hide  d default  esc close"):
             yield Choices(self._model.session.glyphs.cursor, id="choices")
 
     def on_mount(self) -> None:
-        """Set the titles, and show the columns."""
-        sheet = self.query_one("#actions")
-        sheet.border_title = Content(f"Columns of {self._model.title}")
-        sheet.border_subtitle = "space show or hide  d default  esc close"
         choices = self.query_one(Choices)
         choices.styles.height = len(self._model.named_columns)
         choices.focus()

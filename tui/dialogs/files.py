@@ -93,7 +93,6 @@ class Files(Modal[None]):
     # -- arrangement ---------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """Lay out heading, tree and text, status, prompt."""
         with Container(id="files"):
             yield LinesView(id="file-heading")
             with Horizontal(id="file-panes"):
@@ -103,13 +102,11 @@ class Files(Modal[None]):
             yield Prompt()
 
     def on_mount(self) -> None:
-        """Focus the text of the file that was asked for, else the tree."""
         self.query_one("#files").border_title = Content(self.model.title)
         self._turn_to(TextView if self.model.reads else FileTree)
         self.call_after_refresh(self._show)
 
     def on_resize(self) -> None:
-        """Update for the new size."""
         self.call_after_refresh(self._show)
 
     def update(self) -> None:

@@ -43,13 +43,11 @@ class HelpScreen(Modal[None]):
         self._page = SheetText(lambda cells: page_lines(about, glyphs, cells))
 
     def compose(self) -> ComposeResult:
-        """Lay out both beside each other."""
         with Horizontal(id="help", classes="sheet"):
             yield self._keys
             yield self._page
 
     def on_mount(self) -> None:
-        """Focus the text about the view: the keys fit without scrolling, or nearly."""
         self._keys.border_title = "Keys"
         self._page.border_title = Content(f"Help: {self._about.title}")
         self._page.border_subtitle = "tab other page  esc close"

@@ -39,7 +39,6 @@ class Jump(Modal[JumpTarget | None]):
         self._moments = moments
 
     def compose(self) -> ComposeResult:
-        """Lay out a label on each pane, and a line of bookmarks."""
         for letter, pane in self._panes.items():
             label = LinesView(classes="jump")
             label.styles.offset = (pane.region.x, pane.region.y)

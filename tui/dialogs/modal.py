@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.containers import Vertical
+from textual.content import Content
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 
@@ -35,6 +37,15 @@ class _Backdrop(BackgroundScreen):
     def process_segments(cls, segments: Iterable[Segment], color: Color) -> Iterable[Segment]:
         for text, style, control in segments:
             yield Segment(text, style if control else _faded(style, color), control)
+
+
+class Frame(Vertical):
+    """A frame with a title and a hint about keys."""
+
+    def __init__(self, title: str, keys: str, *, id: str = "actions", classes: str = "") -> None:  # noqa: A002  # Textual's own name
+        super().__init__(id=id, classes=classes)
+        self.border_title = Content(title)
+        self.border_subtitle = Content(keys)
 
 
 class Modal(ModalScreen[ResultT]):

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.content import Content
 
-from tui.dialogs.modal import Modal
+from tui.dialogs.modal import Frame, Modal
 from tui.viewmodels.text.styled import Line, Role, Span, line
 from tui.widgets.choices import Choices
 
@@ -39,14 +37,10 @@ class Picker(Modal[int | None]):
         self._pointer = pointer
 
     def compose(self) -> ComposeResult:
-        """Lay out the lines."""
-        with Vertical(id="actions"):
+        with Frame(self._title, "letter or enter goes  esc close"):
             yield Choices(self._pointer, id="choices")
 
     def on_mount(self) -> None:
-        """Set the titles, and show the lines."""
-        self.query_one("#actions").border_title = Content(self._title)
-        self.query_one("#actions").border_subtitle = "letter or enter goes  esc close"
         choices = self.query_one(Choices)
         choices.styles.height = len(self._picks)
         lines: list[tuple[int, Line]] = [

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.content import Content
 
-from tui.dialogs.modal import Modal
+from tui.dialogs.modal import Frame, Modal
 from tui.settings.options import SPEEDS
 from tui.viewmodels.sheets.settings import SettingEntry, entries, entry_lines, next_value
 from tui.viewmodels.text.styled import Role, Span, line, wrapped
@@ -71,21 +69,16 @@ class SettingsScreen(Modal[None]):
         self._entries: list[SettingEntry] = []
 
     def compose(self) -> ComposeResult:
-        """Lay out a line for each setting, and the explanation of the one under the cursor."""
-        with Vertical(id="settings", classes="sheet"):
+        keys = "enter or left right change  d default  esc close"
+        with Frame("Settings", keys, id="settings", classes="sheet"):
             yield _Entries(self._configurable.session.glyphs.cursor, id="choices")
             yield LinesView(id="said")
 
     def on_mount(self) -> None:
-        """Set the titles, and show the settings."""
-        sheet = self.query_one("#settings")
-        sheet.border_title = Content("Settings")
-        sheet.border_subtitle = Content("enter or left right change  d default  esc close")
         self.query_one(Choices).focus()
         self.call_after_refresh(self._show)
 
     def on_resize(self) -> None:
-        """Update for the new size."""
         self.call_after_refresh(self._show)
 
     def _show(self) -> None:
@@ -151,13 +144,10 @@ class KeyCatcher(Modal[str | None]):
         self._does = does
 
     def compose(self) -> ComposeResult:
-        """Lay out the question."""
-        with Vertical(id="actions"):
+        with Frame("Press a key", ""):
             yield LinesView(id="said")
 
     def on_mount(self) -> None:
-        """Show the question."""
-        self.query_one("#actions").border_title = Content("Press a key")
         self.query_one(LinesView).show(
             [line("for: ", Span(self._does, Role.STRONG)), line(Span("esc: none", Role.DIM))]
         )

@@ -70,12 +70,10 @@ class Sheet(Modal[None]):
         self._keys = keys
 
     def compose(self) -> ComposeResult:
-        """Lay out the text."""
         with Container(classes="sheet"):
             yield SheetText(self._lines)
 
     def on_mount(self) -> None:
-        """Set the titles, and focus the text."""
         page = self.query_one(SheetText)
         page.border_title = Content(self._title)
         page.border_subtitle = self._keys

@@ -56,7 +56,6 @@ class DetailPage(ResizeFilter, View):
         self.page = 0
 
     def compose(self) -> ComposeResult:
-        """Lay out tabs, summary and page."""
         yield _Tabs()
         yield LinesView(id="detail-head")
         yield PageView(self._session.glyphs.cursor, id="detail-page")
@@ -120,7 +119,6 @@ class DetailPage(ResizeFilter, View):
             self.update()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Update for the new size."""
         if self.has_new_size(event):
             self.call_after_refresh(self.update)
 

@@ -20,56 +20,22 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 
-class _Breadcrumb(LinesView):
-    def __init__(self, session: Session) -> None:
-        super().__init__(id="breadcrumb")
-        self._session = session
-
-    def on_click(self, event: events.Click) -> None:
-        name = breadcrumb_at(self._session, event.x, self.size.width)
-        if name is not None:
-            self.post_message(ShowView(name))
-
-
-class _Scrubber(LinesView):
-    def __init__(self, session: Session) -> None:
-        super().__init__(id="scrubber")
-        self._session = session
-
-    def on_click(self, event: events.Click) -> None:
-        when_ms = scrubber_ms(self._session, event.x, self.size.width)
-        if when_ms is not None:
-            self.post_message(GoToTime(when_ms))
-
-
-class _Tabs(LinesView):
-    def __init__(self, tabs: Sequence[Tab]) -> None:
-        super().__init__(id="tabs")
-        self.tabs = tabs
-
-    def on_click(self, event: events.Click) -> None:
-        name = tab_at(self.tabs, event.x, self.size.width)
-        if name is not None:
-            self.post_message(ShowView(name))
-
-
 class Header(Vertical):
     """The present view and moment, and the views to choose from."""
 
     def __init__(self, session: Session, tabs: Sequence[Tab]) -> None:
         super().__init__(id="header")
         self._session = session
-        self._tabs = _Tabs(tabs)
+        self._tabs = tabs
 
     def compose(self) -> ComposeResult:
         """Lay out three lines. The style sheet hides the scrubber on a low screen."""
-        yield _Breadcrumb(self._session)
-        yield _Scrubber(self._session)
-        yield self._tabs
+        for name in ("breadcrumb", "scrubber", "tabs"):
+            yield LinesView(id=name)
 
     def set_tabs(self, tabs: Sequence[Tab]) -> None:
         """Use these tabs and keys from the next ``show`` on."""
-        self._tabs.tabs = tabs
+        self._tabs = tabs
 
     def show(self, view: str, title: str, transport: Transport) -> None:
         """Bring the lines up to date."""
@@ -78,4 +44,17 @@ class Header(Vertical):
         strip = self.query_one("#scrubber", LinesView)
         if strip.display:
             strip.show([scrubber(self._session, cells)])
-        self._tabs.show([tab_line(self._tabs.tabs, view, cells)])
+        self.query_one("#tabs", LinesView).show([tab_line(self._tabs, view, cells)])
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the view or the moment that was clicked."""
+        line = event.widget.id if event.widget is not None else None
+        cells = self.size.width
+        if line == "scrubber":
+            when_ms = scrubber_ms(self._session, event.x, cells)
+            if when_ms is not None:
+                self.post_message(GoToTime(when_ms))
+            return
+        name = tab_at(self._tabs, event.x, cells) if line == "tabs" else breadcrumb_at(self._session, event.x, cells)
+        if name is not None:
+            self.post_message(ShowView(name))

@@ -29,7 +29,6 @@ class Introduction(LinesView):
         self._keymap = keymap
 
     def on_mount(self) -> None:
-        """Show the lines with the user's keys."""
         self.border_title = "Welcome"
         self.show([line(Span(fit(self._keymap.shown(key), 7), Role.KEY), does) for key, does in _LINES])
 

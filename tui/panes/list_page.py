@@ -55,7 +55,6 @@ class ListPage(ResizeFilter, View):
         return self.model.help_text
 
     def compose(self) -> ComposeResult:
-        """Lay out the counts above, list and details side by side, the footing below."""
         yield LinesView(classes="summary")
         with Horizontal(classes="body"):
             yield self._table
@@ -79,7 +78,6 @@ class ListPage(ResizeFilter, View):
         return self.model.clear_filter()
 
     def on_mount(self) -> None:
-        """Set the title that does not change."""
         self._details.border_title = "Details"
 
     @property
@@ -139,7 +137,6 @@ class ListPage(ResizeFilter, View):
         self._update_row()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Update: the details may have appeared or disappeared."""
         if self.has_new_size(event):
             self.call_after_refresh(self.update)
 

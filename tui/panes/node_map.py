@@ -35,7 +35,6 @@ class NodeMapPane(Vertical):
         self._model = NodeMapModel(session)
 
     def compose(self) -> ComposeResult:
-        """Lay out cells, legend and description."""
         yield NodeMap(self._model, id="map")
         yield Legend(self._model, id="legend")
         yield LinesView(id="described")

@@ -45,7 +45,6 @@ class Pinned(Choices):
         self.show(pin_lines(self._session, max(1, self.size.width - self.POINTER_CELLS)))
 
     def on_show(self) -> None:
-        """Update now that the width is known."""
         self.update()
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:

@@ -50,7 +50,6 @@ class Timeline(View):
         self._model = TimelineModel(session)
 
     def compose(self) -> ComposeResult:
-        """Lay out the grid."""
         yield TimelineGrid(self._model, id="lanes")
 
     def remembered(self) -> dict[str, Any]:

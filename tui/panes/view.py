@@ -58,5 +58,4 @@ class View(Container):
         return False
 
     def on_show(self) -> None:
-        """Update now that the view has been laid out."""
         self.update()

@@ -77,7 +77,6 @@ class Watch(View):
         self._map = NodeMapPane(session)
 
     def compose(self) -> ComposeResult:
-        """Lay out the progress bars above, the map and the attention pane beside the list and the events."""
         yield LinesView(id="rail", classes="panel")
         with Container(id="panes"):
             with Container(id="where"):
@@ -103,7 +102,6 @@ class Watch(View):
         self._map.recall(values)
 
     def on_mount(self) -> None:
-        """Set the title that does not change."""
         self.query_one("#recent").border_title = "Events"
 
     def update(self) -> None:

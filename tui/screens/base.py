@@ -61,7 +61,6 @@ class ViewScreen(Screen[None]):
             view.recall(settings.of(view.id or ""))
 
     def compose(self) -> ComposeResult:
-        """Lay out header, views and prompt."""
         yield Header(self.session, self._tabs())
         yield LinesView(id="too-small")
         with ContentSwitcher(initial="watch", id="views"):

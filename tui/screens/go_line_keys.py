@@ -7,9 +7,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from engine.base import rulebook
+from engine.scenario.wording import did_you_mean
 from tui.dialogs.rules import RuleSheet
 from tui.screens.navigation_keys import NavigationKeys
-from tui.settings.nearest import nearest
 from tui.viewmodels.frame.go_line import VIEWS, asked_columns, completions, find, line_hint, not_found
 from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.session.focus import focus_on
@@ -75,7 +75,7 @@ class GoLineKeys(NavigationKeys):
             wrong = rest
         known = [name.lower() for name in model.column_names if name] if verb in ("sort", "columns") else ["failed"]
         if wrong:
-            say(self, f"{verb} {wrong!r} is not known{nearest(wrong.lower(), known)}.", "warning")
+            say(self, f"{verb} {wrong!r} is not known{did_you_mean(wrong, known) or '.'}", "warning")
         self.update()
 
     def _go_to_id(self, identity: str) -> None:

@@ -28,7 +28,6 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
         self._plays = plays
 
     def on_mount(self) -> None:
-        """Focus the first pane, and go to the moment to begin with."""
         self.view.focus_first()
         self.call_after_refresh(self.update)
         if self._at_ms:
@@ -37,11 +36,9 @@ class MainScreen(CommandKeys, InformationKeys, ListKeys, GoLineKeys):
             self.call_after_refresh(self.playback.play)
 
     def on_unmount(self) -> None:
-        """Stop playing when the dashboard is left."""
         self.playback.pause()
 
     def on_resize(self) -> None:
-        """Update everything for the new size."""
         self.call_after_refresh(self.update)
 
     def on_descendant_focus(self) -> None:

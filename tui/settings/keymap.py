@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.keys import Keys
 
-from tui.settings.nearest import nearest
+from engine.scenario.wording import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ class Keymap:
         for identity, text in wanted:
             keys = ["comma"] if text == "," else [_long_name(key.strip()) for key in text.split(",")]
             if identity not in declared:
-                self.problems.append(f"{identity} is not a binding{nearest(identity, declared)}")
+                self.problems.append(f"{identity} is not a binding{did_you_mean(identity, declared)}")
             elif wrong := [key for key in keys if not _is_key(key)]:
                 self.problems.append(f"{identity}: {wrong[0]!r} is not a key")
             elif keys != declared[identity]:

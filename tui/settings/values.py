@@ -6,7 +6,7 @@ from copy import deepcopy
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tui.settings.nearest import nearest
+from engine.scenario.wording import did_you_mean
 from tui.settings.options import OPTIONS, Value
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def parse_settings(found: Mapping[str, object], view_names: tuple[str, ...]) -> 
         elif name == "keys" and isinstance(value, dict):
             settings.keys = {identity: str(keys) for identity, keys in value.items()}
         else:
-            problems.append(f"{name} is not known{nearest(name, (*OPTIONS, 'views', 'keys'))}")
+            problems.append(f"{name} is not known{did_you_mean(name, (*OPTIONS, 'views', 'keys'))}")
     return settings, problems
 
 
@@ -128,11 +128,11 @@ def _parse_views(settings: Settings, found: Mapping[str, object], view_names: tu
     problems = []
     for name, values in found.items():
         if name not in view_names or not isinstance(values, dict):
-            problems.append(f"views.{name} is no view{nearest(name, view_names)}")
+            problems.append(f"views.{name} is not a view{did_you_mean(name, view_names)}")
             continue
         for key, value in values.items():
             if key not in VIEW_VALUES:
-                problems.append(f"views.{name}.{key} is not known{nearest(key, VIEW_VALUES)}")
+                problems.append(f"views.{name}.{key} is not known{did_you_mean(key, VIEW_VALUES)}")
             elif _is_of(VIEW_VALUES[key], value):
                 settings.of(name)[key] = value
             else:

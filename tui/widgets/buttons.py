@@ -51,7 +51,6 @@ class Buttons(CursorView):
         return [f"[ {label} ]" for label in self._labels]
 
     def render_line(self, y: int) -> Strip:
-        """Draw the buttons."""
         spans: list[Span] = []
         for number, text in enumerate(self._texts()) if y == 0 else ():
             is_chosen = number == self.number and self.has_focus

@@ -67,7 +67,6 @@ class Choices(CursorView):
         return list(dict.fromkeys(number for number, _ in self._lines if number >= 0))
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line."""
         at = y + self.top_line
         if at >= len(self._lines):
             return strip_of(self, ())

@@ -46,12 +46,10 @@ class FileTree(RowsView):
 
     @property
     def row_count(self) -> int:
-        """The number of rows."""
         return len(self.model.rows)
 
     @property
     def cursor_row(self) -> int:
-        """The row under the cursor."""
         return self.model.at
 
     def update(self) -> None:
@@ -64,11 +62,9 @@ class FileTree(RowsView):
 
     @property
     def visible_lines(self) -> int:
-        """The number of rows that are visible."""
         return max(1, self.size.height)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row."""
         row = y + self.top_line
         if row >= self.row_count:
             return strip_of(self, ())

@@ -72,7 +72,6 @@ class Legend(CursorView):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of entries."""
         cursor = self.entry.glyph if self.has_focus and self.entry is not None else None
         return strip_of(self, legend_line(self._entries, y + self.top_line, cursor=cursor, only=self._model.only))
 

@@ -62,7 +62,6 @@ class LinesView(ScrollView):
                 self.refresh(Region(0, y - top, self.size.width, 1))
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line."""
         at = y + self.scroll_offset.y
         spans = self.lines[at] if at < len(self.lines) else ()
         return strip_of(self, spans)

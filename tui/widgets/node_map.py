@@ -72,7 +72,7 @@ class NodeMap(ResizeFilter, CursorView):
         return () if self.subject is None else (self.subject,)
 
     def on_mount(self) -> None:
-        """Update when the theme changes: not every theme has colours for half cells."""
+        # not every theme has colours for half cells
         self.watch(self.app, "theme", self.update, init=False)
 
     def update(self) -> None:
@@ -91,7 +91,6 @@ class NodeMap(ResizeFilter, CursorView):
         return grid(len(self.model.nodes), self.size.width, max(1, self.size.height), has_halves=halves)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of cells."""
         return strip_of(self, self._drawn[y] if y < len(self._drawn) else self._line(y))
 
     def _line(self, y: int) -> Line:
@@ -108,13 +107,11 @@ class NodeMap(ResizeFilter, CursorView):
         self.refresh()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw the map anew: a row holds more or fewer nodes."""
         if self.has_new_size(event):
             self.redraw_cursor()
             set_line_count(self, -(-len(self.model.nodes) // self._grid.nodes_in_line))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Draw the rows that are visible now."""
         super().watch_scroll_y(old_value, new_value)
         self.redraw_cursor()
 

@@ -45,7 +45,6 @@ class Prompt(Vertical):
         self._offered: Sequence[str] = ()
 
     def compose(self) -> ComposeResult:
-        """Lay out the hints or label, the input beside it, and the line above both."""
         offer = LinesView(id="offer")
         offer.display = False
         yield offer

@@ -78,17 +78,14 @@ class Table(ResizeFilter, RowsView):
 
     @property
     def row_count(self) -> int:
-        """The number of rows."""
         return self.model.count
 
     @property
     def cursor_row(self) -> int:
-        """The row under the cursor."""
         return self._at
 
     @property
     def visible_lines(self) -> int:
-        """The number of rows that are visible."""
         return max(1, self.size.height - _HEADER_LINES)
 
     @property
@@ -171,7 +168,6 @@ class Table(ResizeFilter, RowsView):
         return _HEADER if y < _HEADER_LINES else y - _HEADER_LINES + self.top_line
 
     def render_line(self, y: int) -> Strip:
-        """Draw the header or one row."""
         place = self._place(y)
         spans = self._shown.get(place)
         if spans is None:
@@ -224,7 +220,6 @@ class Table(ResizeFilter, RowsView):
         self._draw((self._at,))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw all rows anew: other columns may fit."""
         if not self.has_new_size(event):
             return
         self._shown.clear()
@@ -252,7 +247,6 @@ class Table(ResizeFilter, RowsView):
             self.move_to(at)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Forget the drawn rows that are not visible any more."""
         super().watch_scroll_y(old_value, new_value)
         seen = set(map(self._place, range(self.size.height)))
         self._shown = {place: spans for place, spans in self._shown.items() if place in seen}

@@ -58,7 +58,6 @@ class TextView(ScrollView):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Draw one row."""
         return strip_of(self, self._rows[y] if y < len(self._rows) else ())
 
     def _moved(self) -> None:

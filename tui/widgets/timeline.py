@@ -139,7 +139,6 @@ class TimelineGrid(ResizeFilter, RowsView):
 
     @property
     def visible_lines(self) -> int:
-        """The number of rows that are visible."""
         return max(1, self.size.height - _AXIS_LINES - self._band_lines - _FOOTER_LINES)
 
     @property
@@ -163,17 +162,14 @@ class TimelineGrid(ResizeFilter, RowsView):
         return lines
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line."""
         return strip_of(self, self._drawn[y] if y < len(self._drawn) else ())
 
     def on_resize(self, event: events.Resize) -> None:
-        """Update for the new size."""
         if self.has_new_size(event):
             self._drawn = []
             self.update()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Update the rows that are visible now."""
         super().watch_scroll_y(old_value, new_value)
         self.update()
 
@@ -181,12 +177,10 @@ class TimelineGrid(ResizeFilter, RowsView):
 
     @property
     def row_count(self) -> int:
-        """The number of rows."""
         return len(self.model.keys)
 
     @property
     def cursor_row(self) -> int:
-        """The row under the cursor."""
         return self._at
 
     def move_to(self, row: int) -> None:

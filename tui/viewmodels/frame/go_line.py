@@ -7,9 +7,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.rulebook import chapters, rules
+from engine.scenario.wording import did_you_mean
 from engine.views.pages.job_schedules import schedule_ids
 from engine.views.pages.jobs import job_ids, pool_ids
-from tui.settings.nearest import nearest
 from tui.settings.options import SPEEDS
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.filters import column_of, field_name
@@ -67,7 +67,7 @@ def find(session: Session, identity: str) -> Found | None:
 
 def not_found(session: Session, text: str) -> str:
     """Say that nothing has this name, and suggest the nearest one."""
-    return f"Nothing has the name {text!r}{nearest(text.lower(), list(_words(session)))}."
+    return f"Nothing has the name {text!r}{did_you_mean(text, list(_words(session))) or '.'}"
 
 
 def _words(session: Session) -> Iterator[str]:

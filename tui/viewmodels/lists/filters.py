@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.settings.nearest import nearest
+from engine.scenario.wording import did_you_mean
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def filter_hint(text: str, columns: Sequence[str]) -> Line:
     fields = [field_name(name) for name in columns if name]
     for term in parse_filter(text):
         if term.field and column_of(term.field, columns) is None:
-            return line(Span(f" No field {term.field}{nearest(term.field, fields)}.", Role.FAILED))
+            return line(Span(f" No field {term.field}{did_you_mean(term.field, fields) or '.'}", Role.FAILED))
     word = text.lower().split(" ")[-1].lstrip("!")
     begun = [field for field in fields if word and field.startswith(word)]
     language = [] if begun else [Span(" word  !word  field:value  field:!value  field:>5m ", Role.KEY)]
