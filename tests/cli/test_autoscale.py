@@ -124,12 +124,12 @@ def test_a_long_line_is_shown_around_its_place(autoscale):
         ({"now": "noon"}, "now: 'noon' is not an ISO 8601 time"),
         ({"now": 5}, "now: '5' is not an ISO 8601 time"),
         ({"variables": []}, "variables: should be an object"),
-        ({"variables": {"$CurrentDedicatedNode": 1}}, "did you mean $CurrentDedicatedNodes?"),
-        ({"variables": {"$CurrentDedicatedNodes": "4"}}, 'variables.$CurrentDedicatedNodes: "4" is no number'),
-        ({"variables": {"$CurrentDedicatedNodes": True}}, "true is no number"),
-        ('{"variables": {"$CurrentDedicatedNodes": NaN}}', "NaN is no number"),
-        ({"variables": {"$CurrentDedicatedNodes": 10**400}}, "is no number"),
-        ({"samples": {"$PendingTask": []}}, "did you mean $PendingTasks?"),
+        ({"variables": {"$CurrentDedicatedNode": 1}}, "did you mean '$CurrentDedicatedNodes'?"),
+        ({"variables": {"$CurrentDedicatedNodes": "4"}}, 'variables.$CurrentDedicatedNodes: "4" is not a usable number'),
+        ({"variables": {"$CurrentDedicatedNodes": True}}, "true is not a usable number"),
+        ('{"variables": {"$CurrentDedicatedNodes": NaN}}', "NaN is not a usable number"),
+        ({"variables": {"$CurrentDedicatedNodes": 10**400}}, "is not a usable number"),
+        ({"samples": {"$PendingTask": []}}, "did you mean '$PendingTasks'?"),
         ({"samples": {"$TargetDedicatedNodes": []}}, "there is no such variable"),
         ({"samples": {"$PendingTasks": 5}}, "should be a list of [seconds before now, value]"),
         (
@@ -138,7 +138,7 @@ def test_a_long_line_is_shown_around_its_place(autoscale):
         ),
         ({"samples": {"$PendingTasks": [[0, 1, 2]]}}, "samples.$PendingTasks[0]: should be"),
         ({"samples": {"$PendingTasks": [[-30, 1]]}}, "lies 30 s after now"),
-        ({"samples": {"$PendingTasks": [["0", 1]]}}, "is no number"),
+        ({"samples": {"$PendingTasks": [["0", 1]]}}, "is not a usable number"),
     ],
 )
 def test_a_bad_samples_file_is_status_2(samples, words, autoscale):

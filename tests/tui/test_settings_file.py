@@ -61,7 +61,7 @@ def test_what_is_written_is_read_again_and_a_new_file_says_what_there_is(file):
     assert again.as_remembered() == settings.as_remembered()
     assert wrong == []
     text = file.path.read_text(encoding="utf-8")
-    assert all(f"#   {name} " in text and option.said in text for name, option in OPTIONS.items())
+    assert all(f"#   {name} " in text and option.about in text for name, option in OPTIONS.items())
     assert [each.name for each in file.path.parent.iterdir()] == ["settings.toml"]
 
 
