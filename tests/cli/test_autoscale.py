@@ -125,7 +125,10 @@ def test_a_long_line_is_shown_around_its_place(autoscale):
         ({"now": 5}, "now: '5' is not an ISO 8601 time"),
         ({"variables": []}, "variables: should be an object"),
         ({"variables": {"$CurrentDedicatedNode": 1}}, "did you mean '$CurrentDedicatedNodes'?"),
-        ({"variables": {"$CurrentDedicatedNodes": "4"}}, 'variables.$CurrentDedicatedNodes: "4" is not a usable number'),
+        (
+            {"variables": {"$CurrentDedicatedNodes": "4"}},
+            'variables.$CurrentDedicatedNodes: "4" is not a usable number',
+        ),
         ({"variables": {"$CurrentDedicatedNodes": True}}, "true is not a usable number"),
         ('{"variables": {"$CurrentDedicatedNodes": NaN}}', "NaN is not a usable number"),
         ({"variables": {"$CurrentDedicatedNodes": 10**400}}, "is not a usable number"),

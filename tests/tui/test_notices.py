@@ -14,6 +14,7 @@ from engine.specs import commands as c
 from tests.tui.screen_text import contains, text_of
 from tui.viewmodels.frame.notices import Notices
 from tui.viewmodels.session.session import Session
+from tui.widgets.messages import say
 
 
 def told(session, *seconds, speed=60):
@@ -92,13 +93,12 @@ def test_while_time_goes_by_it_is_said_on_the_screen_but_not_too_often_and_esc_c
 
     async def run():
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
-            say = app.screen.say
 
-            def say_and_note(text, severity):
+            def say_and_note(widget, text, severity):
                 moments.append(time.perf_counter())
-                say(text, severity)
+                say(widget, text, severity)
 
-            app.screen.say = say_and_note
+            monkeypatch.setattr("tui.screens.playback.say", say_and_note)
             await pilot.press("right_curly_bracket", "space")
             await app.workers.wait_for_complete()
             while not app.screen.query("Toast"):
