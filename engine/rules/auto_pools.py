@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
 from engine.base.terms import ErrorCategory, PoolLifetimeOption, PoolState
-from engine.rules.decisions.pools import create_verdict
+from engine.rules.decisions.quotas import new_pool_verdict
 from engine.specs import draws
 from engine.specs.pool import PoolSpec
 from engine.world.facts import AutoPoolReleased, AutoPoolRequested
@@ -38,7 +38,7 @@ def auto_pool_verdict(world: World, auto: AutoPoolSpecification, pool_id: str) -
     if not auto.pool.enable_auto_scale:
         given = {"target_dedicated_nodes": 0} | given  # the service takes an auto pool without a target
     spec = PoolSpec.model_validate({"id": pool_id, **given}, by_name=True)
-    return create_verdict(world, spec) or spec
+    return new_pool_verdict(world, spec) or spec
 
 
 def job_added(world: World, added: JobAdded) -> None:

@@ -71,7 +71,7 @@ def cancel_deletion(world: World, thumbprint: str) -> None:
     world.certificates.set_state(world.now_ms, record.row, _S.ACTIVE)
 
 
-def deletion_is_over(world: World, due: Due) -> None:
+def deletion_ended(world: World, due: Due) -> None:
     """Delete the certificate, or fail to because a pool or node uses it (CERT-4)."""
     record = world.certificates[due.key]
     use = use_of(world, record.spec.thumbprint)

@@ -154,7 +154,7 @@ def evict_node(world: World, node: int) -> None:
     world.calendar.at(when_ms, DueKind.EVICTION, node)
 
 
-def notice_is_over(world: World, due: Due) -> None:
+def evict(world: World, due: Due) -> None:
     """Take the VM back for want of capacity, unless its node is leaving anyway (SPOT-2, SPOT-3, SPOT-4)."""
     node, record = due.key, world.nodes[due.key]
     if record.evicted_ms != world.now_ms:

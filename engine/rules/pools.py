@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BatchError
 from engine.base.terms import AllocationState, Deallocation, NodeState, PoolState
 from engine.rules.decisions import membership
-from engine.rules.decisions.pools import create_verdict
+from engine.rules.decisions.quotas import new_pool_verdict
 from engine.specs.base import wire_name
 from engine.specs.catalogue import vm_size
 from engine.specs.pool import PoolReplacement
@@ -42,7 +42,7 @@ def find(world: World, pool_id: str) -> Pool:
 
 def create(world: World, spec: PoolSpec) -> None:
     """Create a pool; the initial sizing is an ordinary resize (POOL-7, POOL-8, POOL-9)."""
-    refusal = create_verdict(world, spec)
+    refusal = new_pool_verdict(world, spec)
     if refusal is not None:
         raise refusal
     size = vm_size(spec.vm_size)

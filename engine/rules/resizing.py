@@ -185,18 +185,18 @@ def _announce(world: World, pool: Pool, timeout_ms: int, option: Deallocation | 
     world.calendar.at(world.now_ms + timeout_ms, DueKind.RESIZE_TIMEOUT, pool.row, token)
 
 
-def ask_for_wanted_nodes(world: World, _: Due) -> None:
-    """Ask for the nodes that pools want, in the order of the pools' ids (ACC-8)."""
+def request_wanted_nodes(world: World, _: Due) -> None:
+    """Request the nodes that pools want, in the order of the pools' ids (ACC-8)."""
     for pool in sorted(world.pools.present(), key=lambda pool: pool.id.lower()):
         wanted = pool.wanted
         pool.want(())
         for dedicated, count in wanted:
-            _ask_for_nodes(world, pool, count, dedicated=dedicated)
+            _request_nodes(world, pool, count, dedicated=dedicated)
         if wanted:
             _finish_if_done(world, pool)
 
 
-def _ask_for_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> None:
+def _request_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> None:
     """Request nodes; give up those that quota or capacity do not allow (ACC-8, RSZ-12)."""
     count, errors = quotas.granted(world, pool, wanted, dedicated=dedicated)
     pool.gather(errors)
@@ -252,7 +252,7 @@ def _finish(world: World, pool: Pool) -> None:
     world.emit(PoolSteady(pool.row))
 
 
-def resize_timeout(world: World, due: Due) -> None:
+def resize_timed_out(world: World, due: Due) -> None:
     """Give up what is not finished in time (RSZ-3); nodes that wait for their tasks stay in the pool (RSZ-5)."""
     pool = world.pools[due.key]
     if pool.token != due.token or pool.allocation is not AllocationState.RESIZING or pool.state is not PoolState.ACTIVE:
@@ -271,7 +271,7 @@ def resize_timeout(world: World, due: Due) -> None:
         _finish_if_done(world, pool)
 
 
-def stopped(world: World, due: Due) -> None:
+def resize_stopped(world: World, due: Due) -> None:
     """End a resize that was stopped: the changes have been halted (RSZ-9)."""
     pool = world.pools[due.key]
     if pool.token == due.token and pool.allocation is AllocationState.STOPPING:

@@ -48,7 +48,7 @@ def _enter_attempt(world: World, pool: Pool) -> None:
         world.calendar.at(when_ms, DueKind.SPOT_REFILL, pool.row)
 
 
-def refill(world: World, _: Due) -> None:
+def refill_pools(world: World, _: Due) -> None:
     """Make the attempts of this moment, in the order of the pools' ids (ACC-8)."""
     for pool in sorted(world.pools.present(), key=lambda pool: pool.id.lower()):
         if pool.refill_at_ms == world.now_ms:

@@ -1,16 +1,19 @@
-"""Limits of the account and the region for requests of nodes, jobs and job schedules (ACC, RSZ-12)."""
+"""Limits of the account and the region for new pools, nodes, jobs and job schedules (ACC, RSZ-12)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.errors import BatchError
 from engine.base.terms import JobScheduleState, OsFamily
 from engine.base.terms import NodeState as N
 from engine.rules.decisions import network
 from engine.specs.account import PoolAllocationMode
+from engine.specs.refusals import pool_refusals
 from engine.state.pools import ResizeError
 
 if TYPE_CHECKING:
+    from engine.specs.pool import PoolSpec
     from engine.state.pools import Pool
     from engine.world.world import World
 
@@ -120,6 +123,19 @@ def _capacity_limit(world: World, pool: Pool) -> list[_Limit]:
             reason = f"there is no capacity for {pool.spec.vm_size} in {world.account.location}"
             return [(left, code, reason)]
     return []
+
+
+def new_pool_verdict(world: World, spec: PoolSpec) -> BatchError | None:
+    """Return why the service refuses a new pool: its body, its id or the quota (POOL-9); None if it is created."""
+    classic, networks = world.options.classic_size_rules, world.scenario.simulate.network
+    refused = pool_refusals(spec, world.account, classic_size_rules=classic, networks=networks)
+    if refused:
+        return refused[0].error()
+    if world.pools.find(spec.id) is not None:
+        return BatchError("PoolExists", poolId=spec.id)
+    if sum(1 for _ in world.pools.present()) >= world.account.quotas.pools:
+        return BatchError("PoolQuotaReached")
+    return None
 
 
 def active_jobs_and_schedules(world: World) -> int:
