@@ -243,8 +243,8 @@ def test_the_form_tries_out_and_adds(dashboard_at):
         *(*["backspace"] * 4, *"PT2M", "ctrl+s"),
         lambda app: seen.append(notes(app)),
     )
-    assert contains(seen[0], "Add tasks to risk", "Tried out up to", "tasks succeeded")
+    assert contains(seen[0], "Add tasks to risk", "Simulated until", "tasks succeeded")
     assert contains(seen[1], "How many            20", "soon")
-    assert not contains(seen[1], "Tried out up to")
+    assert not contains(seen[1], "Simulated until")
     assert any("addTasks accepted" in note for note in seen[2])
     assert app.session.job("risk").phases.tasks.total == 60

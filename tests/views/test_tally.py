@@ -59,7 +59,7 @@ EVENTS = {
     ),
     Measure.REBOOTS: _is("NodeStateChanged", to="rebooting"),
     Measure.REIMAGES: _is("NodeStateChanged", to="reimaging"),
-    Measure.NODES_GONE: _is("NodeStateChanged", to=None),
+    Measure.NODES_REMOVED: _is("NodeStateChanged", to=None),
 }
 
 

@@ -19,7 +19,7 @@ def test_task_17_the_variables_of_a_task_can_be_read_its_own_and_the_services():
     assert read["AZ_BATCH_TASK_WORKING_DIR"].endswith("/workitems/j/job-1/t1/wd")
     assert TaskPage(sim, "j").environment(task_row(sim, "t2")) == {}
     model = TasksModel(Session(sim))
-    model.refresh()
+    model.update()
     shown = next(block for block in model.details(task_row(sim, "t1")) if block.title == "Environment")
     assert ("", "MODEL=v2") in [(label, value.text) for label, value in shown.rows]
 

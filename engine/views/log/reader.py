@@ -107,7 +107,7 @@ def of_kind(is_wanted: Callable[[Shape], bool]) -> Callable[[EventLog, int], Ite
 
     def find(log: EventLog, start: int) -> Iterator[int]:
         kinds.extend(map(is_wanted, log.shapes[len(kinds) :]))
-        return _where(kinds, log.shape_of[start:], start)
+        return where(kinds, log.shape_of[start:], start)
 
     return find
 
@@ -116,10 +116,10 @@ def matching(
     log: EventLog, is_wanted: Callable[[Shape], bool], start: int = 0, stop: int | None = None
 ) -> Iterator[int]:
     """Yield the entries from ``start`` to before ``stop`` whose shape is wanted."""
-    return _where(list(map(is_wanted, log.shapes)), log.shape_of[start:stop], start)
+    return where(list(map(is_wanted, log.shapes)), log.shape_of[start:stop], start)
 
 
-def _where(kinds: Sequence[bool], shapes: array[int], start: int) -> Iterator[int]:
+def where(kinds: Sequence[bool], shapes: array[int], start: int) -> Iterator[int]:
     """Yield the places of the wanted shapes, found by their lowest bytes, which takes 5 ms for a million."""
     table = bytearray(256)
     for number, is_wanted in enumerate(kinds):

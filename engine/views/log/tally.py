@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.events.log import plain
+from engine.views.log.reader import matching, where
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from array import array
+    from collections.abc import Mapping
 
     from engine import Simulation
     from engine.events.log import Shape
@@ -29,8 +32,8 @@ class Measure(Enum):
     RELEASES = "release runs"
     RELEASES_FAILED = "releases failed"
     START_TASKS = "start task runs"
-    NODES_NEW = "nodes added"
-    NODES_GONE = "nodes removed"
+    NODES_ADDED = "nodes added"
+    NODES_REMOVED = "nodes removed"
     REBOOTS = "node reboots"
     REIMAGES = "node reimages"
     NODES_LOST = "nodes unusable, unknown or preempted"
@@ -39,10 +42,10 @@ class Measure(Enum):
 class LogColumns(NamedTuple):
     """Entries of a log: times, shapes, and the two row numbers of each."""
 
-    when: Sequence[int]
-    shape_of: Sequence[int]
-    row_a: Sequence[int]
-    row_b: Sequence[int]
+    when: array[int]
+    shape_of: array[int]
+    row_a: array[int]
+    row_b: array[int]
 
 
 class Tally(NamedTuple):
@@ -54,19 +57,30 @@ class Tally(NamedTuple):
 
 def tally(simulation: Simulation, columns: LogColumns, start: int = 0, stop: int | None = None) -> Tally:
     """Count the entries from number ``start`` on, and before ``stop``."""
-    shapes = simulation.log.shapes
-    measured = [_measure(shape) for shape in shapes]
-    completes = [_completes(shape) for shape in shapes]
+    shapes, entries = simulation.log.shapes, columns.shape_of[start:stop]
     counts = dict.fromkeys(Measure, 0)
-    completed: dict[str, int] = {}
-    for number in range(start, len(columns.when) if stop is None else stop):
-        shape = columns.shape_of[number]
-        measure = measured[shape]
+    for shape, times in Counter(entries).items():
+        measure = _measure(shapes[shape])
         if measure is not None:
-            counts[measure] += 1
-        elif completes[shape]:
-            completed[_job_name(simulation, columns.row_a[number])] = columns.when[number]
-    return Tally(counts, completed)
+            counts[measure] += times
+    ends = where([_completes(shape) for shape in shapes], entries, start)
+    return Tally(counts, {_job_name(simulation, columns.row_a[at]): columns.when[at] for at in ends})
+
+
+def tally_since(simulation: Simulation, start: int) -> Tally:
+    """Count the entries from number ``start`` until now."""
+    log = simulation.log
+    return tally(simulation, LogColumns(log.when, log.shape_of, log.row_a, log.row_b), start)
+
+
+def leaving_since(simulation: Simulation, start: int) -> frozenset[int]:
+    """Return the nodes that began to leave their pool in the entries from number ``start`` until now."""
+    log = simulation.log
+    return frozenset(log.row_b[at] for at in matching(log, _is_departure, start))
+
+
+def _is_departure(shape: Shape) -> bool:
+    return shape.event == "NodeStateChanged" and ("to", NodeState.LEAVING_POOL) in shape.fields
 
 
 def _job_name(simulation: Simulation, job: int) -> str:
@@ -76,23 +90,17 @@ def _job_name(simulation: Simulation, job: int) -> str:
 
 def node_ms(simulation: Simulation, columns: LogColumns, until_ms: int) -> int:
     """Return how long nodes were in their pools up to a moment, all together, in ms."""
-    moves = [_of_node_of(shape) for shape in simulation.log.shapes]
-    since: dict[int, int] = {}
-    total = 0
-    for when_ms, shape, node in zip(columns.when, columns.shape_of, columns.row_b, strict=True):
+    shapes = simulation.log.shapes
+    total_ms = present = 0
+    for at in where([shape.event == "NodeStateChanged" for shape in shapes], columns.shape_of, 0):
+        when_ms, fields = columns.when[at], dict(shapes[columns.shape_of[at]].fields)
         if when_ms > until_ms:
             break
-        move = moves[shape]
-        if move is Measure.NODES_NEW:
-            since[node] = when_ms
-        elif move is Measure.NODES_GONE:
-            total += when_ms - since.pop(node)
-    return total + sum(until_ms - begun_ms for begun_ms in since.values())
-
-
-def _of_node_of(shape: Shape) -> Measure | None:
-    fields = dict(shape.fields)
-    return _of_node(fields.get("from"), fields.get("to")) if shape.event == "NodeStateChanged" else None
+        if fields["from"] is None:
+            total_ms, present = total_ms - when_ms, present + 1
+        elif fields["to"] is None:
+            total_ms, present = total_ms + when_ms, present - 1
+    return total_ms + present * until_ms
 
 
 def first_difference(one: LogColumns, other: LogColumns) -> int | None:
@@ -158,7 +166,7 @@ def _of_task(fields: Mapping[str, Hashable]) -> Measure | None:
 
 def _of_node(old: Hashable, new: Hashable) -> Measure | None:
     if old is None:
-        return Measure.NODES_NEW
+        return Measure.NODES_ADDED
     if new is None:
-        return Measure.NODES_GONE
+        return Measure.NODES_REMOVED
     return _ENTERED.get(new)

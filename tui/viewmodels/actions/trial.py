@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.terms import NodeState
-from engine.views.log.tally import LogColumns, Measure, Tally, tally
+from engine.views.log.tally import Measure, Tally, leaving_since, tally_since
 from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
 
 if TYPE_CHECKING:
@@ -104,24 +103,10 @@ def _course(
         except Exception as error:  # the trial is undone in any case; the sheet shows the error
             mistake = EngineError(f"{type(error).__name__}: {error}", simulation.entry_ms)
         is_end = simulation.finished and mistake is None
-        course = _Course(simulation.now_ms, is_end, _tally(simulation, mark), _leaving(simulation, mark), mistake)
+        course = _Course(
+            simulation.now_ms, is_end, tally_since(simulation, mark), leaving_since(simulation, mark), mistake
+        )
     return course, errors
-
-
-def _leaving(simulation: Simulation, mark: int) -> frozenset[int]:
-    """Return the nodes that began to leave their pool since an entry of the log."""
-    log = simulation.log
-    leave = {
-        number
-        for number, shape in enumerate(log.shapes)
-        if shape.event == "NodeStateChanged" and ("to", NodeState.LEAVING_POOL) in shape.fields
-    }
-    return frozenset(log.row_b[at] for at in range(mark, len(log)) if log.shape_of[at] in leave)
-
-
-def _tally(simulation: Simulation, mark: int) -> Tally:
-    log = simulation.log
-    return tally(simulation, LogColumns(log.when, log.shape_of, log.row_a, log.row_b), mark)
 
 
 def heading(session: Session, trial: TrialResult) -> str:
