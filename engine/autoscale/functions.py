@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from engine.autoscale.errors import EvaluationError
 from engine.autoscale.inputs import Inputs
 from engine.autoscale.times import parse_time
-from engine.autoscale.values import Value, Vector, single, to_number, to_vector, type_name, types_of
+from engine.autoscale.values import Value, Vector, expect_none, single, to_number, to_vector, type_name, types_of
 
 Function = Callable[[Inputs, Sequence[Value]], Value]
 
@@ -129,18 +129,13 @@ def _vector_and_number(name: str, arguments: Sequence[Value]) -> tuple[Vector, f
 
 
 def _rand(inputs: Inputs, arguments: Sequence[Value]) -> Value:
-    _none("rand", arguments)
+    expect_none("rand", arguments)
     return inputs.chance()
 
 
 def _stop(_: Inputs, arguments: Sequence[Value]) -> Value:
-    _none("stop", arguments)
+    expect_none("stop", arguments)
     raise FormulaStopped
-
-
-def _none(name: str, arguments: Sequence[Value]) -> None:
-    if arguments:
-        raise EvaluationError(f"Wrong arguments of {name}: ({types_of(arguments)}); it takes none")
 
 
 def _time(inputs: Inputs, arguments: Sequence[Value]) -> Value:

@@ -10,7 +10,17 @@ from typing import NamedTuple
 from engine.autoscale.errors import EvaluationError, TooFewSamples
 from engine.autoscale.inputs import Inputs, SampleSeries
 from engine.autoscale.names import METRICS
-from engine.autoscale.values import TICKS_PER_MS, Interval, Timestamp, Value, Vector, single, types_of, whole_text
+from engine.autoscale.values import (
+    TICKS_PER_MS,
+    Interval,
+    Timestamp,
+    Value,
+    Vector,
+    expect_none,
+    single,
+    types_of,
+    whole_text,
+)
 
 SAMPLE_PERIOD_MS = 30_000
 _PERIOD_TICKS = SAMPLE_PERIOD_MS * TICKS_PER_MS
@@ -114,24 +124,19 @@ def _get_sample_percent(metric: Metric, arguments: Sequence[Value]) -> Value:
 
 
 def _get_sample_period(_: Metric, arguments: Sequence[Value]) -> Value:
-    _none("GetSamplePeriod", arguments)
+    expect_none("GetSamplePeriod", arguments)
     return Interval(_PERIOD_TICKS)
 
 
 def _count(metric: Metric, arguments: Sequence[Value]) -> Value:
-    _none("Count", arguments)
+    expect_none("Count", arguments)
     return float(len(metric.series.values))
 
 
 def _history_begin_time(metric: Metric, arguments: Sequence[Value]) -> Value:
-    _none("HistoryBeginTime", arguments)
+    expect_none("HistoryBeginTime", arguments)
     times_ms = metric.series.times_ms
     return metric.inputs.at(times_ms[0] if times_ms else metric.inputs.now_ms)
-
-
-def _none(name: str, arguments: Sequence[Value]) -> None:
-    if arguments:
-        raise EvaluationError(f"Wrong arguments of {name}: ({types_of(arguments)}); it takes none")
 
 
 METHODS: dict[str, Callable[[Metric, Sequence[Value]], Value]] = {

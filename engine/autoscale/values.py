@@ -6,7 +6,7 @@ A double is a ``float``, a doubleVec a ``tuple`` of them, a string a ``str``; th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -81,6 +81,12 @@ def type_name(value: object) -> str:
 def types_of(values: Iterable[object]) -> str:
     """Return the types of arguments as ``double, string``."""
     return ", ".join(map(type_name, values))
+
+
+def expect_none(name: str, arguments: Sequence[object]) -> None:
+    """Fail if there are arguments."""
+    if arguments:
+        raise EvaluationError(f"Wrong arguments of {name}: ({types_of(arguments)}); it takes none")
 
 
 def single(value: Value) -> Value:

@@ -79,7 +79,7 @@ class Simulation:
     @property
     def finished(self) -> bool:
         """True if nothing more can happen, or the end of the run is reached."""
-        return self.now_ms >= self.end_ms or not self._something_is_due()
+        return self.now_ms >= self.end_ms or self.world.calendar.peek_ms() is None
 
     def run_until(self, until_ms: int) -> None:
         """Process everything up to and including ``until_ms``, at most to the end of the run."""
@@ -134,9 +134,6 @@ class Simulation:
     def command_outcomes(self) -> tuple[Outcome, ...]:
         """The outcomes of ``refusals``: commands that were refused, or should have been."""
         return self._expectations.commands
-
-    def _something_is_due(self) -> bool:
-        return self.world.calendar.peek_ms() is not None
 
     # -- inputs --------------------------------------------------------------------------------------------------
 
@@ -220,7 +217,7 @@ class Simulation:
         event = "FaultInjected" if one.kind is DueKind.FAULT else "CommandAccepted"
         rule = () if one.command.RULE is None else (("rule", one.command.RULE),)
         shape = world.log.shape(event, LogSubject.RUN, ("command", one.command.NAME), ("body", body), *rule)
-        mark = len(world.log)
+        before = len(world.log)
         world.log.append(world.now_ms, shape)
         refused: BatchError | None = None
         try:
@@ -228,8 +225,8 @@ class Simulation:
         except BatchError as refusal:
             refused = refusal
             # A command refused as a whole leaves only its refusal; addTasks may have added some tasks (TASK-3).
-            if not isinstance(refusal, commands.PartlyRefused) or len(world.log) == mark + 1:
-                world.log.cut(mark)
+            if not isinstance(refusal, commands.PartlyRefused) or len(world.log) == before + 1:
+                world.log.cut(before)
             self._log_refusal(one, refusal, body)
         if refused is not None or one.refused is not None:
             announced = refused is not None and one.refused == refused.code

@@ -1,4 +1,4 @@
-"""What the tests of the formula language ask of a formula."""
+"""Fixtures that evaluate formulas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.autoscale.situations import USUAL
 
 @pytest.fixture
 def evaluate():
-    """Evaluates a formula on the usual inputs, in a dialect that differs as said."""
+    """Evaluate a formula on the usual inputs, in a dialect with these differences."""
 
     def run(formula, **differences):
         return parse(formula).evaluate(replace(USUAL, dialect=Dialect(**differences)))
@@ -22,7 +22,7 @@ def evaluate():
 
 @pytest.fixture
 def value(evaluate):
-    """The text that the results show for the value of an expression."""
+    """Return the text of an expression's value in the results."""
 
     def run(expression, **differences):
         results = evaluate(f"x = {expression}", **differences)
@@ -34,7 +34,7 @@ def value(evaluate):
 
 @pytest.fixture
 def fault(evaluate):
-    """The code, the place and the reason with which the evaluation of a formula fails."""
+    """Return code, position and reason of a failed evaluation."""
 
     def run(formula, **differences):
         error = evaluate(formula, **differences).error

@@ -1,4 +1,4 @@
-"""One instant for all tests, a Wednesday, and one history of pending tasks."""
+"""Inputs of the tests: one instant, a Wednesday, and one history of pending tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assignments, failure, targets and the results string (AS-32 to AS-40, AS-65 to AS-70, AS-77)."""
+"""Tests of assignments, failures, targets and the results string (AS-32 to AS-40, AS-65 to AS-70, AS-77)."""
 
 from __future__ import annotations
 

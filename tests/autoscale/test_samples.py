@@ -1,4 +1,4 @@
-"""Sampled variables and their methods (AS-41 to AS-51). The history is that of the conftest: 1 2 - 4 - 5 6."""
+"""Tests of sampled variables and their methods (AS-41 to AS-51). The history is 1 2 - 4 - 5 6."""
 
 from __future__ import annotations
 

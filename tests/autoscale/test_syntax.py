@@ -1,4 +1,4 @@
-"""Which texts are formulas, and what is said of those that are none (AS-1 to AS-15, AS-72)."""
+"""Tests of the syntax of formulas and the messages about it (AS-1 to AS-15, AS-72)."""
 
 from __future__ import annotations
 

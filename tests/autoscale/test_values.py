@@ -1,4 +1,4 @@
-"""What expressions come to: values, operators, functions (AS-12 to AS-31, AS-56 to AS-64, AS-69)."""
+"""Tests of values, operators and functions (AS-12 to AS-31, AS-56 to AS-64, AS-69)."""
 
 from __future__ import annotations
 

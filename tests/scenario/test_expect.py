@@ -1,4 +1,4 @@
-"""Comparing what was wanted with what was seen."""
+"""Tests of the comparison of expected with actual values."""
 
 from __future__ import annotations
 

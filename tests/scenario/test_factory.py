@@ -1,4 +1,4 @@
-"""Sweeps: many tasks from one template, made only when asked for."""
+"""Tests of parametric sweeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where scenarios come from, and what is no scenario."""
+"""Tests of finding and decoding scenario files."""
 
 from __future__ import annotations
 

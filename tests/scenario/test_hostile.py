@@ -1,4 +1,4 @@
-"""Whatever is fed in: a scenario or a ScenarioError, soon."""
+"""Tests with arbitrary input: it is read quickly, to a scenario or a ScenarioError."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from engine.scenario.files import decode
 from engine.scenario.load import KEYS, load
 from engine.specs.commands import COMMANDS
 
-# Bounded, but not by a busy machine.
+# A limit that a busy machine does not exceed.
 UNHURRIED = settings(deadline=timedelta(seconds=5), suppress_health_check=[HealthCheck.too_slow])
 
 
 def feed(text: str) -> list[str]:
-    """The problems of a text; that nothing else is raised is what is tested, with any number of them."""
+    """Return the problems of a text, of which there may be any number; no other exception may be raised."""
     try:
         load("s.yaml", text=text)
     except ScenarioError as error:

@@ -1,4 +1,4 @@
-"""What a scenario file says becomes a Scenario."""
+"""Tests of loading: the content of a file becomes a Scenario."""
 
 from __future__ import annotations
 

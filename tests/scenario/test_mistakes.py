@@ -1,4 +1,4 @@
-"""Every kind of mistake in a scenario file, with the line and the column where it is."""
+"""Tests of every kind of mistake in a scenario file, with its line and column."""
 
 from __future__ import annotations
 

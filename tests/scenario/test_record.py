@@ -1,4 +1,4 @@
-"""What was done by hand, written down as a scenario that does it again."""
+"""Tests of saving: commands given by hand become a scenario that repeats them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schema knows what the loader knows."""
+"""Tests of the JSON Schema: it accepts what the loader accepts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_of(value: object, name: str) -> bool:
 
 
 def wrong(value: Any, rule: dict[str, Any], path: str = "") -> Iterator[str]:
-    """Where a value breaks a rule: the part of JSON Schema that our schema uses."""
+    """Yield the places where a value breaks a rule; covers the part of JSON Schema that the schema uses."""
     if "$ref" in rule:
         yield from wrong(value, DEFINITIONS[rule["$ref"].removeprefix("#/$defs/")], path)
     kinds = rule.get("type", [])
@@ -59,7 +59,7 @@ def wrong(value: Any, rule: dict[str, Any], path: str = "") -> Iterator[str]:
 
 
 def wrong_inside(value: Any, rule: dict[str, Any], path: str) -> Iterator[str]:
-    """The same for the parts of a list or a mapping."""
+    """Yield the places in the parts of a list or mapping."""
     if isinstance(value, list):
         for index, inner in enumerate(value):
             yield from wrong(inner, rule.get("items", {}), f"{path}[{index}]")

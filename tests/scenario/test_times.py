@@ -1,4 +1,4 @@
-"""TIME: a duration, seconds, or a moment."""
+"""Tests of TIME: a duration, seconds, or a moment."""
 
 from __future__ import annotations
 

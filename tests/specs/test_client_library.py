@@ -1,4 +1,4 @@
-"""Real bodies: what the service's client library builds is accepted, and what we answer it reads back."""
+"""Tests with bodies of the service's client library: it builds what we accept, and reads what we answer."""
 
 from datetime import UTC, datetime, timedelta
 

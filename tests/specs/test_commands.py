@@ -1,4 +1,4 @@
-"""Commands and faults: bodies with their path parameters, and the way back to an entry of a timeline."""
+"""Tests of commands and faults: bodies with path parameters, and their timeline entries."""
 
 import pytest
 from pydantic import ValidationError

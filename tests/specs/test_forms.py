@@ -1,4 +1,4 @@
-"""Types are strict, null is absent, durations are milliseconds inside and ISO 8601 outside."""
+"""Tests of strict types, absent values and durations."""
 
 import copy
 from datetime import UTC, date, datetime

@@ -1,4 +1,4 @@
-"""Names on the wire: the service's spelling, both generations of it, and what is unknown."""
+"""Tests of names on the wire: the service's spelling, both API generations, and unknown names."""
 
 import pytest
 from pydantic import ValidationError
@@ -11,7 +11,7 @@ from engine.specs.task import TaskSpec
 
 
 def mistakes(model, body):
-    """The mistakes of form in a body, as (location, type)."""
+    """Return the mistakes of form in a body as (location, type)."""
     with pytest.raises(ValidationError) as caught:
         model.from_wire(body)
     return [(error["loc"], error["type"]) for error in caught.value.errors()]

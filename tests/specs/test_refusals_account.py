@@ -1,4 +1,4 @@
-"""What cannot be in an account."""
+"""Tests of what the service refuses in an account."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the service refuses in bodies about jobs, tasks and job schedules."""
+"""Tests of what the service refuses in jobs, tasks and job schedules."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the service refuses in bodies about pools."""
+"""Tests of what the service refuses in pools."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``simulate``: times and distributions, exit codes, overrides, sizes."""
+"""Tests of ``simulate``: times and distributions, exit codes, overrides, sizes."""
 
 import pytest
 from pydantic import ValidationError

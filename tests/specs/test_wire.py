@@ -1,4 +1,4 @@
-"""The way back: ``wire`` is what the service answers, ``written`` what a scenario holds."""
+"""Tests of serialization: ``wire`` is what the service answers, ``written`` what a scenario contains."""
 
 import pytest
 

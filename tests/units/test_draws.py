@@ -27,7 +27,7 @@ weights = ((0, 0.9), (1, 0.06), (137, 0.04))
 
 
 def test_the_numbers_are_the_same_everywhere():
-    """Literals, so that another machine or Python version that draws otherwise is found out."""
+    """Compare with literals, so that a machine or Python version that draws differently is found."""
     assert draws.uniform(7, "boot", "tvm-1", 2) == 0.3166002118524598
     assert draws.hex_digits(8, 7, "node id", "shared", 1) == "60038014"
     lognormal = Distribution(kind="lognormal", values=(180_000, 0.4))

@@ -1,4 +1,4 @@
-"""What a scenario expects of its run: files on nodes, jobs that are gone, announced refusals."""
+"""Tests of expectations: files on nodes, deleted jobs, expected refusals."""
 
 import pytest
 

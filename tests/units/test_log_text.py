@@ -1,4 +1,4 @@
-"""Events as lines for people; the golden logs show the rest."""
+"""Tests of events as lines of text; the golden logs cover the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.scenario.model import DEFAULT_START
 
 
 class Labels:
-    """Rows by their number."""
+    """Names of rows: their numbers."""
 
     def pool(self, pool):
         return f"p{pool}"

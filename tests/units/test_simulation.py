@@ -1,4 +1,4 @@
-"""A run as a whole: expectations on the way, and the trace that commands leave."""
+"""Tests of a run as a whole: expectations during it, and the trace of commands."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ WD = working_directory(DIRECTORY)
 
 
 class Machine:
-    """A node with one task's environment, on which lines run one after the other."""
+    """A node with the environment of one task, on which lines run one after the other."""
 
     def __init__(self, os, **settings):
         self.os = os
