@@ -64,7 +64,7 @@ def fail_node(world: World, node: int, fault: FailNode) -> None:
 def node_cut_off(world: World, cut_off: NodeCutOff) -> None:
     """Make a node whose network is closed unusable, without errors (NET-4).
 
-    NODE-14 the attempt to recover it ends in the same way. DECISION: then Batch leaves it alone until a user acts.
+    The attempt to recover it ends in the same way (NODE-14). DECISION: then Batch leaves it alone until a user acts.
     """
     recovers_ms = None if world.nodes[cut_off.node].recovering else RECOVERY_MS
     _become_unusable(world, cut_off.node, None, recovers_ms)
@@ -154,7 +154,7 @@ def evict_node(world: World, node: int) -> None:
     world.calendar.at(when_ms, DueKind.EVICTION, node)
 
 
-def evict(world: World, due: Due) -> None:
+def eviction_due(world: World, due: Due) -> None:
     """Take the VM back for want of capacity, unless its node is leaving anyway (SPOT-2, SPOT-3, SPOT-4)."""
     node, record = due.key, world.nodes[due.key]
     if record.evicted_ms != world.now_ms:
@@ -185,5 +185,5 @@ def set_capacity(world: World, fault: Capacity) -> None:
 
 
 def storage_outage(world: World, fault: StorageOutage) -> None:
-    """Let storage not answer: downloads that begin meanwhile fail (RETRY-1)."""
+    """Begin a storage outage: downloads that begin meanwhile fail (RETRY-1)."""
     world.add_outage(None if fault.for_ms is None else world.now_ms + fault.for_ms)

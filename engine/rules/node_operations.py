@@ -73,7 +73,8 @@ _REFUSALS = {
 def operation_verdict(name: Operation, state: NodeState, pending: PendingOperation | None) -> BatchError | None:
     """Return why the service refuses an operation on a node in this state; None if it takes it.
 
-    NOP-2 a second operation while one waits. NOP-3, NOP-4 by state. NOP-8 deallocate has one code for all.
+    A second operation is refused while one waits (NOP-2), others by the state of the node (NOP-3, NOP-4). Deallocate
+    has one error code (NOP-8).
     """
     refusal = _waiting_verdict(pending)
     if refusal is not None:

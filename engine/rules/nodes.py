@@ -73,7 +73,7 @@ def _id_of(world: World, pool: Pool, position: int, *, dedicated: bool) -> str:
 
 
 def node_step(world: World, due: Due) -> None:
-    """Go on from a state that has lasted as long as it lasts."""
+    """Leave a state whose time is over, and begin what follows."""
     node = due.key
     if world.nodes[node].token != due.token:
         return

@@ -133,7 +133,7 @@ DUE: dict[DueKind, Callable[[World, Due], None]] = {
     DueKind.START_TASK_ENDED: start_task.start_task_ended,
     DueKind.NODE_STEP: nodes.node_step,
     DueKind.NODE_ALLOCATED: resizing.node_allocated,
-    DueKind.EVICTION: faults.evict,
+    DueKind.EVICTION: faults.eviction_due,
     DueKind.JOB_STEP: jobs.job_step,
     DueKind.POOL_STEP: resizing.resize_stopped,
     DueKind.CERTIFICATE_STEP: certificates.deletion_ended,

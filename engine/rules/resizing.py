@@ -244,7 +244,7 @@ def _finish_if_done(world: World, pool: Pool) -> None:
 def _finish(world: World, pool: Pool) -> None:
     """End the resize, with the errors gathered (RSZ-12, RSZ-13, RSZ-15).
 
-    RSZ-14 missing dedicated nodes stay missing until the user resizes again.
+    Missing dedicated nodes stay missing until the user resizes again (RSZ-14).
     """
     pool.end_resize()
     world.pools.set_allocation(world.now_ms, pool.row, AllocationState.STEADY)

@@ -142,7 +142,7 @@ class World:
         self.faults = self.faults._replace(capacity=left)
 
     def add_outage(self, until_ms: int | None) -> None:
-        """Let storage not answer from now on; None: until the end of the run."""
+        """Begin a storage outage; None: until the end of the run."""
         self.faults = self.faults._replace(outages=(*self.faults.outages, (self.now_ms, until_ms)))
 
     def root_of(self, pool: Pool) -> NodeRoot:

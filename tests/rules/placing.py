@@ -1,4 +1,4 @@
-"""Where and when tasks have started."""
+"""The nodes and times of task starts, for tests."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ def at_start(start, *jobs, pool=None, **scenario):
 
 
 def load(sim, pool="p"):
-    """How many tasks run on each node."""
+    """Return the number of running tasks on each node."""
     return [len(sim.world.nodes.running[row]) for row in node_rows(sim, pool)]
 
 
 def where(sim, task, job="j"):
-    """The index of the node on which a task runs."""
+    """Return the index of the node on which a task runs."""
     return sim.world.nodes[sim.world.tasks.node[task_row(sim, task, job)]].position

@@ -1,4 +1,4 @@
-"""What an evaluation leaves behind: formulas that are tried out (AS-87), and what a pool remembers (AS-67, AS-90)."""
+"""Results of evaluations: formulas that are tried out (AS-87), and the memory of a pool (AS-67, AS-90)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def scaling_of(sim):
 
 
 def try_out(sim, formula):
-    """The event that tells what a formula that is tried out comes to."""
+    """Return the event about a formula that was tried out."""
     do(sim, "evaluatePoolAutoScale", poolId="p", autoScaleFormula=formula)
     return events(sim, "AutoScaleEvaluated")[-1]
 

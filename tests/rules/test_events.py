@@ -71,7 +71,7 @@ def checked(sim):
 
 
 def _check_ending(line):
-    """Only what is completed has a result, and a failure its reason."""
+    """Check that exactly completed tasks have a result, and failures a reason."""
     ends = line.get("to") == "completed" and line["event"] not in ("JobStateChanged",)
     assert ("result" in line) is ends, line
     if ends:
@@ -266,7 +266,7 @@ WINDOWS = f", virtualMachineConfiguration: {{imageReference: {IMAGE}, nodeAgentS
 
 
 def steps(sim):
-    """How long each node was in each of its first states, in seconds."""
+    """Return how long each node was in each of its first states, in seconds."""
     moments = {}
     for event in events(sim, "NodeStateChanged"):
         moments.setdefault(event["nodeId"], []).append(event["t"])

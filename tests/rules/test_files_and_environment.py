@@ -43,7 +43,7 @@ def disk(sim, index=0):
 
 
 def lines(text):
-    """What ``TELL`` has said: the variables that were set."""
+    """Return the variables that were set, from the output of ``TELL``."""
     return {name: value for name, value in (line.split("=", 1) for line in text.splitlines()) if value}
 
 

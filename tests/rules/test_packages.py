@@ -71,7 +71,7 @@ def telling(task_id="t1", **more):
 
 
 def told(sim, directory):
-    """What such a process has said, of the packages that it found."""
+    """Return what such a process printed about the packages that it found."""
     said = (line.split("=", 1) for line in file(sim, f"{directory}/stdout.txt").splitlines())
     return {name: value for name, value in said if value}
 

@@ -38,7 +38,7 @@ def errors(sim, pool="p"):
 
 
 def kinds(sim, pool="p"):
-    """How many dedicated and how many Spot nodes a pool has ever had."""
+    """Return how many dedicated and how many Spot nodes a pool ever had."""
     dedicated = [sim.world.nodes[row].dedicated for row in node_rows(sim, pool)]
     return dedicated.count(True), dedicated.count(False)
 
@@ -269,7 +269,7 @@ def test_acc_9_jobs_count_until_they_are_completed_or_gone(start):
 
 
 def test_acc_9_an_id_in_use_is_told_before_the_quota(start):
-    """ERR-2."""
+    """The state of the pool is checked before the quota (ERR-2)."""
     sim = start(a_job(), account=quotas(activeJobsAndSchedules=1, pools=1))
     run(sim, seconds=1)
     assert refusal(sim, "createJob", id="j", poolInfo={"poolId": "p"}) == "JobExists"

@@ -46,7 +46,7 @@ def a_hooked_job(*args, prep_seconds=5, release_seconds=5, **more):
 
 
 def released(sim):
-    """How often release was completed on each node."""
+    """Return how often release was completed on each node."""
     return len(events(sim, "JobReleaseTaskStateChanged", to="completed"))
 
 

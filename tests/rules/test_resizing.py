@@ -81,7 +81,7 @@ def test_rsz_1_a_bad_body_is_refused_and_the_pool_stays_steady(start, body, code
 
 
 def test_rsz_1_the_body_is_looked_at_before_the_pool(start):
-    """ERR-2: 400 before 409."""
+    """A mistake in the body (400) comes before the state of the pool (409) (ERR-2)."""
     sim = start(pool=a_pool(nodes=1))
     assert refusal(sim, "resizePool", poolId="p") == "MissingRequiredProperty"
     assert refusal(sim, "resizePool", poolId="q") == "PoolNotFound"

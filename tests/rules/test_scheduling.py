@@ -139,7 +139,7 @@ def test_sched_6_what_comes_back_goes_before_what_is_new(start):
 
 
 def test_sched_6_what_comes_back_goes_by_the_time_it_became_active(start):
-    """Whatever they need: the tasks of one, two and one slots come back in the order 3, 2, 1."""
+    """The tasks of one, two and one slots come back in the order 3, 2, 1, whatever they need."""
     tasks = [a_task(f"t{number}", 900, requiredSlots=slots) for number, slots in ((1, 1), (2, 2), (3, 1))]
     sim = at_start(start, a_job(tasks=tasks), pool=a_pool(nodes=3, taskSlotsPerNode=4))
     do(sim, "disableJob", jobId="j", disableTasks="wait")

@@ -239,7 +239,7 @@ def test_rsz_8_one_to_a_hundred_nodes_can_be_named(start, count):
 
 
 def test_rsz_8_a_resizing_pool_refuses_before_it_looks_for_the_nodes(start):
-    """ERR-2: the state of the pool before the existence of the node."""
+    """The state of the pool is checked before the existence of the node (ERR-2)."""
     sim = start(pool=a_pool(nodes=1))
     assert refusal(sim, "removeNodes", poolId="p", nodeList=["nobody"]) == "PoolBeingResized"
 

@@ -150,7 +150,7 @@ def test_spot_5_what_can_be_had_comes_the_rest_later(start):
 
 
 def test_spot_5_nodes_that_never_came_are_sought_too(start):
-    """ACC-8: freed cores reopen no resize, but Spot nodes are refilled."""
+    """Freed cores reopen no resize, but Spot nodes are refilled (ACC-8)."""
     pools = [spot_pool(2), a_pool("q", nodes=0, targetLowPriorityNodes=2)]
     sim = start(pools=pools, account={"quotas": {"lowPriorityCores": 6}})
     run_to(sim, minutes=1)
@@ -236,7 +236,7 @@ def test_spot_5_a_run_that_is_over_ends_although_nodes_are_missing(pools):
 
 
 def test_spot_5_attempts_that_were_left_out_do_not_move_the_others():
-    """What was given by hand long after everything was quiet replays at the same moments from a file."""
+    """An interactive command long after the last event replays at the same moments from a file."""
     quiet = [{"at": 60, "capacity": {"vmSize": SIZE, "nodes": 0}}, {"at": 60, "evictNode": {"poolId": "p", "node": 0}}]
     by_hand = simulation(pool=spot_pool(1), timeline=quiet)
     run_to(by_hand, minutes=48)

@@ -1,4 +1,4 @@
-"""What nodes fetch and what fills them: resource files, mounts, disks (TASK-6, FILE-13, VM-4, NODE-15)."""
+"""Resource files, mounts and disks of nodes (TASK-6, FILE-13, VM-4, NODE-15)."""
 
 from __future__ import annotations
 
