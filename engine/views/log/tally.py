@@ -48,6 +48,11 @@ class LogColumns(NamedTuple):
     row_b: array[int]
 
 
+def recorded_columns(simulation: Simulation) -> LogColumns:
+    """Return all that is recorded, with the entries after the moment that is shown."""
+    return LogColumns(*simulation.log.recorded_columns(0))
+
+
 class Tally(NamedTuple):
     """The counts, and when each job was completed (by id, in ms since the start)."""
 
@@ -101,6 +106,11 @@ def node_ms(simulation: Simulation, columns: LogColumns, until_ms: int) -> int:
         elif fields["to"] is None:
             total_ms, present = total_ms + when_ms, present - 1
     return total_ms + present * until_ms
+
+
+def event_and_moment(simulation: Simulation, columns: LogColumns, at: int) -> tuple[str, int]:
+    """Return the event of one entry, and its moment in ms since the start."""
+    return simulation.log.shapes[columns.shape_of[at]].event, columns.when[at]
 
 
 def first_difference(one: LogColumns, other: LogColumns) -> int | None:

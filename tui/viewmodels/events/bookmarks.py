@@ -6,7 +6,16 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.units import HOUR_MS
-from engine.views.log.tally import LogColumns, Measure, Tally, first_difference, node_ms, tally
+from engine.views.log.tally import (
+    LogColumns,
+    Measure,
+    Tally,
+    event_and_moment,
+    first_difference,
+    node_ms,
+    recorded_columns,
+    tally,
+)
 from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line, wrapped
 
@@ -53,7 +62,7 @@ class Bookmarks:
         self._runs = [*self._runs, Recording(name, session.newest_ms, self._recorded())][-_MOST_RUNS:]
 
     def _recorded(self) -> LogColumns:
-        return LogColumns(*self._session.simulation.log.recorded_columns(0))
+        return recorded_columns(self._session.simulation)
 
     def here(self) -> Recording:
         """Return the run up to the displayed moment."""
@@ -109,8 +118,9 @@ def _parting(session: Session, one: Recording, other: Recording) -> str:
     at = first_difference(one.columns, other.columns)
     if at is None:
         return "Both are moments of the same run."
-    when_ms = min(one.columns.when[at], other.columns.when[at])
-    said = f"They differ from {session.clock(when_ms)}."
+    _, here_ms = event_and_moment(session.simulation, one.columns, at)
+    there, there_ms = event_and_moment(session.simulation, other.columns, at)
+    said = f"They differ from {session.clock(min(here_ms, there_ms))}."
     if at < session.events.count:
         said += f" Here: {''.join(span.text for span in EventsModel(session).one_line(at))}."
-    return f"{said} There: {session.simulation.log.shapes[other.columns.shape_of[at]].event}."
+    return f"{said} There: {there}."
