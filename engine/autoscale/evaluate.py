@@ -142,7 +142,7 @@ class Evaluation:
         if name in self.variables:
             return self.variables[name]
         if name in METRICS:
-            return Metric(name, self.inputs).bare()
+            return Metric(name, self.inputs).current()
         if name in CONSTANTS:
             return CONSTANTS[name]
         if name in TARGETS:

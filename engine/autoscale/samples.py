@@ -51,7 +51,7 @@ class Metric(NamedTuple):
         """Its samples; empty if it has never been sampled."""
         return self.inputs.samples.get(METRICS[self.name], _NO_SAMPLES)
 
-    def bare(self) -> float:
+    def current(self) -> float:
         """Return the current value if known, otherwise the newest sample or NaN (AS-46)."""
         value = self.inputs.variables.get(METRICS[self.name])
         if value is not None:

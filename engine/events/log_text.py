@@ -36,8 +36,8 @@ _SUBJECTS = {
     "FaultInjected": "fault",
 }
 # Fields that have their own place in a line.
-_SAID = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule", "subtaskId"}
-_SAID |= {"command", "thumbprint", "body", "code", "category", "message"}
+_PLACED = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule", "subtaskId"}
+_PLACED |= {"command", "thumbprint", "body", "code", "category", "message"}
 _POOL = {
     "nodeDeallocationOption",
     "currentDedicatedNodes",
@@ -71,7 +71,7 @@ class Labels(Protocol):
 def line(labels: Labels, entry: LogEntry) -> str:
     """Return an event as one line, for instance ``+00:01:32.145  node 0 of shared  creating → starting  NODE-9``."""
     fields = dict(entry.shape.fields)
-    parts = [elapsed(entry.t_ms), subject(labels, entry), *_happened(entry.shape.event, fields)]
+    parts = [elapsed(entry.t_ms), subject(labels, entry), *_change(entry.shape.event, fields)]
     if entry.shape.subject is LogSubject.TASK and entry.row_b >= 0:
         parts.append(f"on {labels.node(entry.row_b)}")
     parts += _details(fields)
@@ -114,7 +114,7 @@ def subject(labels: Labels, entry: LogEntry) -> str:
     return f"{kind} {name}".strip()
 
 
-def _happened(event: str, fields: Mapping[str, object]) -> list[str]:
+def _change(event: str, fields: Mapping[str, object]) -> list[str]:
     """Return the middle of a line: the change of state, or the outcome of another event."""
     match event:
         case "PoolResizeStart":
@@ -154,7 +154,7 @@ def _details(fields: Mapping[str, object]) -> list[str]:
     if "code" in fields:
         parts.append(str(fields["code"]) + (f" ({fields['category']})" if "category" in fields else ""))
     for name, value in fields.items():
-        if name not in _SAID and name not in _POOL:
+        if name not in _PLACED and name not in _POOL:
             parts.append(f"{name}={_short(plain(value))}")
     return parts
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from engine.base.paths import name_of, parent
-from engine.executors.commands import WILDCARD, Builtin, Call, Exit, copy_into, succeed
+from engine.executors.commands import WILDCARD, Builtin, Call, ScriptExit, copy_into, succeed
 
 
 def _switches(args: Sequence[str]) -> tuple[set[str], list[str]]:
@@ -163,8 +163,8 @@ def _cmd_set(call: Call) -> int:
 def _cmd_exit(call: Call) -> int:
     _, codes = _switches(call.args)
     if codes and re.fullmatch(r"[-+]?[0-9]{1,10}", codes[0]):
-        raise Exit((int(codes[0]) + 2**31) % 2**32 - 2**31)
-    raise Exit(call.process.status)
+        raise ScriptExit((int(codes[0]) + 2**31) % 2**32 - 2**31)
+    raise ScriptExit(call.process.status)
 
 
 CMD_COMMANDS: dict[str, Builtin] = {

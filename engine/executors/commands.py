@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.executors.files import NodeFiles
 
 
-class Exit(Exception):
+class ScriptExit(Exception):
     """The end of the script with this exit code."""
 
     def __init__(self, code: int) -> None:

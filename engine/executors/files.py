@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from engine.base.paths import TOP_DIRECTORIES, is_managed, parent
 
 
-class Denied(Exception):
+class AccessDenied(Exception):
     """The process may not write to this key (FILE-12)."""
 
     def __init__(self, key: str) -> None:
@@ -46,7 +46,7 @@ class NodeFiles:
 
     @contextmanager
     def guarded(self, read_only: tuple[str, ...]) -> Iterator[None]:
-        """Raise Denied in the ``with`` block for changes of these directories and what is in them (FILE-12)."""
+        """Raise AccessDenied in the ``with`` block for changes of these directories and what is in them (FILE-12)."""
         self._read_only = read_only
         try:
             yield
@@ -55,7 +55,7 @@ class NodeFiles:
 
     def _check(self, key: str) -> None:
         if self._read_only and any(key == place or key.startswith(f"{place}/") for place in self._read_only):
-            raise Denied(key)
+            raise AccessDenied(key)
 
     def read(self, key: str) -> str | None:
         """Return the text of a file, or None if there is none."""
@@ -64,7 +64,7 @@ class NodeFiles:
     def write(self, key: str, text: str) -> None:
         """Create or replace a file and create its parent directories."""
         self._check(key)
-        self._forget(key)
+        self._remove(key)
         self._make_directories(parent(key))
         self._texts[key] = text
         self.used_bytes += _length(text)
@@ -94,19 +94,19 @@ class NodeFiles:
         """Delete a file, or a directory with its content; return False if there was neither."""
         if self.exists(key):
             self._check(key)
-        if self._forget(key):
+        if self._remove(key):
             return True
         if key not in self._directories:
             return False
         below = key + "/"
         for inner in [name for name in self._texts if name.startswith(below)]:
-            self._forget(inner)
+            self._remove(inner)
         for inner in [name for name in self._directories if name.startswith(below)]:
             del self._directories[inner]
         del self._directories[key]
         return True
 
-    def _forget(self, key: str) -> bool:
+    def _remove(self, key: str) -> bool:
         """Remove a file but not its parent directories; return False if there is none."""
         if key not in self._texts:
             return False
@@ -131,13 +131,15 @@ class NodeFiles:
     def listdir(self, key: str) -> list[str]:
         """Return the names in a directory, sorted."""
         below = f"{key.rstrip('/')}/" if key else ""
-        inside = [name[len(below) :] for kept in (self._texts, self._directories) for name in kept if _in(name, below)]
+        inside = [
+            name[len(below) :] for kept in (self._texts, self._directories) for name in kept if _is_below(name, below)
+        ]
         return sorted({name.partition("/")[0] for name in inside})
 
     def walk(self, key: str = "") -> list[str]:
         """Return the keys of everything below a directory, sorted; from the root only what the file API sees."""
         below = f"{key.rstrip('/')}/" if key else ""
-        return sorted(name for kept in (self._texts, self._directories) for name in kept if _in(name, below))
+        return sorted(name for kept in (self._texts, self._directories) for name in kept if _is_below(name, below))
 
     def size(self, key: str) -> int:
         """Return the size of a file in bytes, with text as UTF-8; 0 if there is none."""
@@ -157,5 +159,5 @@ def _length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _in(name: str, below: str) -> bool:
+def _is_below(name: str, below: str) -> bool:
     return name.startswith(below) and len(name) > len(below) if below else is_managed(name)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from engine.executors.commands import Builtin, Call, Exit, ShellProcess, copy_into, succeed
+from engine.executors.commands import Builtin, Call, ScriptExit, ShellProcess, copy_into, succeed
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "0": "\0"}
 
@@ -174,11 +174,11 @@ def _pwd(call: Call) -> int:
 
 def _exit(call: Call) -> int:
     if not call.args:
-        raise Exit(call.process.status)
+        raise ScriptExit(call.process.status)
     if not _NUMBER.fullmatch(call.args[0]):
         call.fail(f"exit: {call.args[0]}: numeric argument required")
-        raise Exit(2)
-    raise Exit(int(call.args[0]) & 0xFF)
+        raise ScriptExit(2)
+    raise ScriptExit(int(call.args[0]) & 0xFF)
 
 
 def _export(call: Call) -> int:

@@ -13,7 +13,7 @@ from engine.base.paths import working_directory
 from engine.base.terms import OsFamily
 from engine.executors import small_shell
 from engine.executors.command_line import parse
-from engine.executors.files import Denied
+from engine.executors.files import AccessDenied
 from engine.executors.protocol import Executor, Launch, Output, PlainProcess, Plan
 from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
 from engine.specs.simulate import Distribution, Simulate
@@ -70,10 +70,10 @@ class SimulatedExecutor(Executor):
     ) -> Output:
         """Run the line in the small shell, where unknown programs behave as ``simulate:`` says."""
         simulate = self._simulate_of(launch)
-        simulated = small_shell.Simulated(plan.exit_code, simulate.stdout or "", simulate.stderr or "")
+        simulated = small_shell.SimulatedOutput(plan.exit_code, simulate.stdout or "", simulate.stderr or "")
         result = small_shell.run(launch.command_line, root, environment, files, f"{launch.directory}/wd", simulated)
         for path, size in simulate.writes.items():
-            with suppress(Denied):  # a program that may not write there is silent about it
+            with suppress(AccessDenied):  # a program that may not write there is silent about it
                 files.put(root.key(path, working_directory(launch.directory)), size)
         understood = line_facts(launch.command_line, launch.os).understood_ms is not None
         stdout = simulate.stdout if understood and simulate.stdout is not None else result.stdout

@@ -17,8 +17,8 @@ from engine.base.terms import OsFamily
 from engine.base.units import SECOND_MS
 from engine.executors.cmd_commands import CMD_COMMANDS
 from engine.executors.command_line import AndOr, Command, Piece, Pipeline, Program, Quoting, Shell, Word, parse
-from engine.executors.commands import WILDCARD, Builtin, Call, Exit, ShellProcess
-from engine.executors.files import Denied, NodeFiles
+from engine.executors.commands import WILDCARD, Builtin, Call, ScriptExit, ShellProcess
+from engine.executors.files import AccessDenied, NodeFiles
 from engine.executors.sh_commands import LINUX_PROGRAMS, SH_COMMANDS
 
 UNDERSTOOD_MS = 1 * SECOND_MS
@@ -46,7 +46,7 @@ _BLANKS = re.compile(r"[ \t\n]+")
 _NULL_DEVICES = frozenset({"/dev/null", "nul", "nul:"})
 
 
-class Simulated(NamedTuple):
+class SimulatedOutput(NamedTuple):
     """The ``simulate:`` values of a command line; an exit code of None leaves it to the shell."""
 
     exit_code: int | None = None
@@ -54,7 +54,7 @@ class Simulated(NamedTuple):
     stderr: str = ""
 
 
-NOTHING_SAID = Simulated()
+NO_OUTPUT = SimulatedOutput()
 
 
 class ShellResult(NamedTuple):
@@ -97,7 +97,7 @@ def run(
     env: Mapping[str, str],
     files: NodeFiles,
     cwd: str,
-    simulated: Simulated = NOTHING_SAID,
+    simulated: SimulatedOutput = NO_OUTPUT,
 ) -> ShellResult:
     """Run the line in directory ``cwd`` (a key, created if necessary) and change the files; never raise.
 
@@ -150,7 +150,7 @@ def _knows(shell: Shell, os: OsFamily, command: Command) -> bool:
 class _Session:
     """A run of a program: expansion, redirection and control flow around its commands."""
 
-    def __init__(self, program: Program, process: ShellProcess, simulated: Simulated) -> None:
+    def __init__(self, program: Program, process: ShellProcess, simulated: SimulatedOutput) -> None:
         self.program = program
         self.process = process
         self.simulated = simulated
@@ -164,7 +164,7 @@ class _Session:
         try:
             for chain in self.program.script:
                 self._run_chain(chain)
-        except Exit as stop:
+        except ScriptExit as stop:
             return stop.code
         return self.process.status
 
@@ -175,7 +175,7 @@ class _Session:
                 continue
             process.status = self._run_pipeline(pipeline)
             if process.status and index == last and process.stop_at_error:
-                raise Exit(process.status)
+                raise ScriptExit(process.status)
 
     def _run_pipeline(self, pipeline: Pipeline) -> int:
         stdin = ""
@@ -189,7 +189,7 @@ class _Session:
         """Run a command; it fails if it writes where its user may not (FILE-12)."""
         try:
             return self._run_redirected(command, stdin, out)
-        except Denied as denied:
+        except AccessDenied as denied:
             root = self.process.root
             path = root.native(denied.key)
             self.err.append("Access is denied.\n" if root.is_windows else f"{path}: Permission denied\n")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from engine.world.world import WorldCopy
 
 # Beyond this number every second checkpoint is dropped and the distance doubles.
-MOST = 192
+MOST_CHECKPOINTS = 192
 FIRST_DISTANCE = 4096  # log entries
 
 
@@ -55,7 +55,7 @@ class Checkpoints:
         if self._all and self._all[-1].world.log_length >= length:
             return
         self._all.append(checkpoint)
-        if len(self._all) > MOST:
+        if len(self._all) > MOST_CHECKPOINTS:
             del self._all[1::2]
             self._distance *= 2
 

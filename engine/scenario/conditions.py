@@ -59,7 +59,7 @@ Reader = Callable[[DocumentPlace], Wanted]
 _FAILED = Bounds()  # stands for an unreadable value; the problem is reported, so the scenario is not used
 
 
-def _wrong(place: DocumentPlace, message: str) -> Wanted:
+def _mistake(place: DocumentPlace, message: str) -> Wanted:
     place.report(message)
     return _FAILED
 
@@ -76,9 +76,9 @@ def _word(words: Iterable[str], *, may_be_absent: bool = False) -> Reader:
         if value is None and may_be_absent:
             return None
         if not isinstance(value, str):
-            return _wrong(place, f"must be one of {', '.join(known)}")
+            return _mistake(place, f"must be one of {', '.join(known)}")
         if value.lower() not in known:
-            return _wrong(place, f"{shown(value)} does not exist" + one_of(value, known))
+            return _mistake(place, f"{shown(value)} does not exist" + one_of(value, known))
         return value.lower()
 
     return read
@@ -86,7 +86,7 @@ def _word(words: Iterable[str], *, may_be_absent: bool = False) -> Reader:
 
 def _text(place: DocumentPlace) -> Wanted:
     if not isinstance(place.plain, str):
-        return _wrong(place, "must be text")
+        return _mistake(place, "must be text")
     return place.plain
 
 
@@ -148,7 +148,7 @@ def _counts(names: Iterable[str], *, whole: str | None = None) -> Reader:
         if whole and (_is_number(value) or (isinstance(value, dict) and {"atLeast", "atMost"} & set(value))):
             return {whole: _number(place)}
         if not isinstance(value, dict) or not value:
-            return _wrong(place, f"must be numbers by name, such as {{{known[0]}: 1}}")
+            return _mistake(place, f"must be numbers by name, such as {{{known[0]}: 1}}")
         found: dict[str, Wanted] = {}
         for name, inner in place.items():
             if name in known:
@@ -163,13 +163,15 @@ def _counts(names: Iterable[str], *, whole: str | None = None) -> Reader:
 def _codes(place: DocumentPlace) -> Wanted:
     codes = [place.plain] if isinstance(place.plain, str) else place.plain
     if not isinstance(codes, list) or not all(isinstance(code, str) for code in codes):
-        return _wrong(place, "must be a list of error codes, such as [AccountCoreQuotaReached]")
+        return _mistake(place, "must be a list of error codes, such as [AccountCoreQuotaReached]")
     return tuple(str(code) for code in codes)
 
 
 def _files(place: DocumentPlace) -> Wanted:
     if not isinstance(place.tree.value, dict) or not place.tree.value:
-        return _wrong(place, "must be texts by path, such as {shared/market.csv: done}, null for a file that is absent")
+        return _mistake(
+            place, "must be texts by path, such as {shared/market.csv: done}, null for a file that is absent"
+        )
     found: dict[str, Wanted] = {}
     for path, inner in place.items():
         if inner.plain is None or isinstance(inner.plain, str):
@@ -183,7 +185,7 @@ def _node(place: DocumentPlace) -> Wanted:
     value = place.plain
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
-    return _wrong(place, "must be the index of a node, from 0, or its id")
+    return _mistake(place, "must be the index of a node, from 0, or its id")
 
 
 PROPERTIES: Mapping[SubjectKind, Mapping[str, Reader]] = {

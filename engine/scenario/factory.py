@@ -47,7 +47,7 @@ class Placeholder:
 Pattern = tuple[str | Placeholder, ...]
 
 
-class Form:
+class CompiledPattern:
     """A pattern compiled for formatting, because writing a log takes a million ids."""
 
     __slots__ = ("_parameters", "_text", "is_plain")
@@ -130,8 +130,8 @@ class TaskFactory:
         self._patterns = {text: parse_pattern(text, len(parameters)) for _, text in template_strings(self._body)}
         identifier = self._body.get("id")
         self._id: Pattern = self._patterns[identifier] if isinstance(identifier, str) else (Placeholder(None),)
-        self._id_form = Form(self._id)
-        self._forms = {text: Form(pattern) for text, pattern in self._patterns.items()}
+        self._id_form = CompiledPattern(self._id)
+        self._forms = {text: CompiledPattern(pattern) for text, pattern in self._patterns.items()}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TaskFactory):

@@ -17,7 +17,7 @@ _BARE = re.compile(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-class Given(NamedTuple):
+class GivenCommand(NamedTuple):
     """A command given by hand: time in ms from the start, command, and the code if the service refused it."""
 
     at_ms: int
@@ -30,7 +30,7 @@ def timeline_line(at_ms: int, name: str, body: Plain, refused: Plain = None) -> 
     return f"- {_flow(_timeline_entry(at_ms, name, body, refused))}"
 
 
-def dump(scenario: Scenario, given: Iterable[Given] = ()) -> str:
+def dump(scenario: Scenario, given: Iterable[GivenCommand] = ()) -> str:
     """Return the YAML of a scenario with its seed, and with commands given since as timeline entries.
 
     ``load`` reads it as the same scenario with these additional entries. The text is kept, comments included, if the
@@ -59,7 +59,7 @@ def _reads_as(text: str, wanted: Plain) -> bool:
     return tree is not None and not problems and tree.plain == wanted
 
 
-def _entry(given: Given) -> dict[str, Plain]:
+def _entry(given: GivenCommand) -> dict[str, Plain]:
     return _timeline_entry(given.at_ms, given.command.NAME, given.command.wire(), given.refused)
 
 

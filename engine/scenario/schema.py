@@ -98,7 +98,7 @@ def _definitions() -> dict[str, Schema]:
     _, generated = models_json_schema(
         [(model, "validation") for model in _MODELS], by_alias=True, ref_template="#/$defs/{model}"
     )
-    models = {name: _tidied(definition) for name, definition in generated["$defs"].items()}
+    models = {name: _simplified(definition) for name, definition in generated["$defs"].items()}
     for model in _all_models(Spec):
         if "properties" in models.get(model.__name__, {}):
             _accept_older_names(models[model.__name__], model)
@@ -223,15 +223,17 @@ def _with(definition: Schema, properties: Mapping[str, Schema]) -> Schema:
     return definition | {"properties": definition["properties"] | dict(properties)}
 
 
-def _tidied(definition: Any) -> Any:  # noqa: ANN401 - any JSON
+def _simplified(definition: Any) -> Any:  # noqa: ANN401 - any JSON
     """Return a definition without titles and empty defaults, and with durations as in a file."""
     if isinstance(definition, list):
-        return [_tidied(inner) for inner in definition]
+        return [_simplified(inner) for inner in definition]
     if not isinstance(definition, dict):
         return definition
-    found = {key: value if key == "default" else _tidied(value) for key, value in definition.items() if key != "title"}
+    found = {
+        key: value if key == "default" else _simplified(value) for key, value in definition.items() if key != "title"
+    }
     if "properties" in definition:
-        found["properties"] = {name: _tidied(inner) for name, inner in definition["properties"].items()}
+        found["properties"] = {name: _simplified(inner) for name, inner in definition["properties"].items()}
     if isinstance(found.get("default", ""), int) and found.get("format") == "duration":
         found["default"] = format_duration(found["default"])
     if "default" in found and found["default"] in (None, [], {}):

@@ -87,7 +87,7 @@ def _read_sweep(place: DocumentPlace) -> TaskFactory | None:
     ranges = _read_ranges(sets) if sets is not None else None
     if template is None or not check_keys(template, ("id", "commandLine"), only_mapping=True) or ranges is None:
         return None
-    if not _has_sound_patterns(template, len(ranges)):
+    if not _has_valid_patterns(template, len(ranges)):
         return None
     body = template.plain
     assert isinstance(body, dict)
@@ -102,7 +102,7 @@ def _read_sweep(place: DocumentPlace) -> TaskFactory | None:
     return factory
 
 
-def _has_sound_patterns(template: DocumentPlace, parameters: int) -> bool:
+def _has_valid_patterns(template: DocumentPlace, parameters: int) -> bool:
     sound = True
     for path, text in template_strings(template.plain):
         try:

@@ -9,17 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.scenario.load import load
-from engine.scenario.record import Given, dump
+from engine.scenario.record import GivenCommand, dump
 from engine.specs.commands import AddTasks, CreateJob, FailNode, RebootNode, ResizePool, StorageOutage
 from engine.specs.task import TaskSpec
 
 GIVEN = [
-    Given(1_500, RebootNode(pool_id="p", node=1)),
-    Given(61_001, ResizePool(pool_id="p", target_dedicated_nodes=3), "PoolBeingResized"),
-    Given(61_001, AddTasks(job_id="j", tasks=(TaskSpec(id="t", command_line="a: 'b' \"c\" {0} # é\n\t\u2028"),))),
-    Given(90_000_000, FailNode(pool_id="p", node_id="tvm-1", for_ms=5_000)),
-    Given(90_000_000, StorageOutage()),
-    Given(
+    GivenCommand(1_500, RebootNode(pool_id="p", node=1)),
+    GivenCommand(61_001, ResizePool(pool_id="p", target_dedicated_nodes=3), "PoolBeingResized"),
+    GivenCommand(
+        61_001, AddTasks(job_id="j", tasks=(TaskSpec(id="t", command_line="a: 'b' \"c\" {0} # é\n\t\u2028"),))
+    ),
+    GivenCommand(90_000_000, FailNode(pool_id="p", node_id="tvm-1", for_ms=5_000)),
+    GivenCommand(90_000_000, StorageOutage()),
+    GivenCommand(
         90_000_000,
         CreateJob.from_wire(
             {
@@ -69,7 +71,7 @@ def test_it_loads_as_the_same_scenario_plus_the_commands(text, seed):
     before = len(scenario.timeline)
     assert replace(again, timeline=again.timeline[:before]) == scenario
     added = again.timeline[before:]
-    assert [Given(entry.at_ms, entry.command, entry.refused) for entry in added] == GIVEN
+    assert [GivenCommand(entry.at_ms, entry.command, entry.refused) for entry in added] == GIVEN
     assert [entry.index for entry in again.timeline] == list(range(before + len(GIVEN)))
     assert added[5].factory.count == 3
 
@@ -90,6 +92,6 @@ def test_comments_are_kept_where_entries_can_be_added():
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_comes_back(text):
     task = TaskSpec(id="t", command_line=text)
-    given_ = Given(0, AddTasks(job_id="j", tasks=(task,)))
+    given_ = GivenCommand(0, AddTasks(job_id="j", tasks=(task,)))
     (entry,) = load("s", text=dump(load("s", text=FLOW.replace("{at: 5, storageOutage: }", "")), [given_])).timeline
     assert entry.tasks == (task,)

@@ -8,7 +8,7 @@ from engine.base.environment import NodeFacts, TaskFacts, TaskKind, variables
 from engine.base.paths import NodeRoot, task_directory, working_directory
 from engine.base.terms import OsFamily
 from engine.executors.files import NodeFiles
-from engine.executors.small_shell import Simulated, duration_ms, is_found, run, understands
+from engine.executors.small_shell import SimulatedOutput, duration_ms, is_found, run, understands
 
 LINUX, WINDOWS = OsFamily.LINUX, OsFamily.WINDOWS
 DIRECTORY = task_directory("risk", "task001")
@@ -27,7 +27,7 @@ class Machine:
         self.files = NodeFiles()
 
     def run(self, line, exit_code=None, stdout="", stderr=""):
-        return run(line, self.root, self.env, self.files, WD, Simulated(exit_code, stdout, stderr))
+        return run(line, self.root, self.env, self.files, WD, SimulatedOutput(exit_code, stdout, stderr))
 
     def texts(self):
         return {key: text for key in self.files.walk() if (text := self.files.read(key)) is not None}

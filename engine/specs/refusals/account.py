@@ -35,7 +35,7 @@ def _applications(account: Account) -> Iterator[Refusal]:
     path: Path = ("applications",)
     if len(account.applications) > _MOST_APPLICATIONS:
         yield invalid(path, f"has {len(account.applications)} applications, {_MOST_APPLICATIONS} are allowed")
-    yield from _twice((application.id for application in account.applications), path, "id", "application")
+    yield from _duplicates((application.id for application in account.applications), path, "id", "application")
     for index, application in enumerate(account.applications):
         place: Path = (*path, index)
         yield from id_refusals(application.id, (*place, "id"))
@@ -43,7 +43,7 @@ def _applications(account: Account) -> Iterator[Refusal]:
         versions = application.versions
         if len(versions) > _MOST_PACKAGES:
             yield invalid((*place, "versions"), f"has {len(versions)} versions, {_MOST_PACKAGES} are allowed")
-        yield from _twice(versions, (*place, "versions"), None, "version")
+        yield from _duplicates(versions, (*place, "versions"), None, "version")
         for number, version in enumerate(versions):
             if not 1 <= len(version) <= _VERSION_MAX:
                 reason = f"has {len(version)} characters, 1 to {_VERSION_MAX} are allowed"
@@ -53,12 +53,12 @@ def _applications(account: Account) -> Iterator[Refusal]:
 def _certificates(account: Account) -> Iterator[Refusal]:
     path: Path = ("certificates",)
     thumbprints = (certificate.thumbprint for certificate in account.certificates)
-    yield from _twice(thumbprints, path, "thumbprint", "certificate")
+    yield from _duplicates(thumbprints, path, "thumbprint", "certificate")
     for index, certificate in enumerate(account.certificates):
         yield from certificate_refusals(certificate, (*path, index))
 
 
-def _twice(names: Iterable[str], path: Path, key: str | None, what: str) -> Iterator[Refusal]:
+def _duplicates(names: Iterable[str], path: Path, key: str | None, what: str) -> Iterator[Refusal]:
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name.lower() in seen:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.units import SECOND_MS
 from engine.run.observe import cost_usd, makespan_ms
-from engine.scenario.record import Given, dump, timeline_line
+from engine.scenario.record import GivenCommand, dump, timeline_line
 from engine.views.log.node_history import recent_tasks
 from engine.views.log.transitions import TaskTransitions
 from engine.views.rest.account import account_body
@@ -162,5 +162,5 @@ def given_by_hand(sim: Simulation) -> list[tuple[int, Command]]:
 def recorded(sim: Simulation) -> str:
     """Return the YAML of the scenario with every command given by hand in its timeline. It replays to the same log."""
     codes = {id(refusal.command): refusal.error.code for refusal in sim.refusals}
-    given = [Given(one.when_ms, one.command, codes.get(id(one.command))) for one in sim.journal.by_hand()]
+    given = [GivenCommand(one.when_ms, one.command, codes.get(id(one.command))) for one in sim.journal.by_hand()]
     return dump(replace(sim.scenario, seed=sim.seed), given)
