@@ -57,7 +57,7 @@ class Redirect:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ShellCommand:
     """A simple command. ``rest`` is the text after the name as written, which ``echo`` of cmd prints."""
 
     words: tuple[Word, ...]
@@ -71,7 +71,7 @@ class Command:
         return "".join(piece.text for piece in self.words[0]) if self.words else ""
 
 
-Pipeline = tuple[Command, ...]
+Pipeline = tuple[ShellCommand, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Program:
     script: tuple[AndOr, ...] | None
     stop_at_error: bool = False
 
-    def commands(self) -> Iterator[Command]:
+    def commands(self) -> Iterator[ShellCommand]:
         """Yield every simple command of the script in order."""
         for chain in self.script or ():
             for _, pipeline in chain.parts:
@@ -141,7 +141,7 @@ def _parse_linux(command_line: str) -> Program:
 
 
 def _without_shell(argv: list[str]) -> Program:
-    command = Command(tuple((Piece(argument),) for argument in argv))
+    command = ShellCommand(tuple((Piece(argument),) for argument in argv))
     return Program(Shell.NONE, (AndOr((("&&", (command,)),)),) if argv else None)
 
 
@@ -188,7 +188,7 @@ class _CommandLineReader(ABC):
         self.at = 0
 
     @abstractmethod
-    def command(self) -> Command | None:
+    def command(self) -> ShellCommand | None:
         """Return the next simple command, or None."""
 
     @abstractmethod
@@ -218,7 +218,7 @@ class _CommandLineReader(ABC):
             joined_by = operator
 
     def _pipeline(self) -> tuple[Pipeline, str]:
-        commands: list[Command] = []
+        commands: list[ShellCommand] = []
         while True:
             command = self.command()
             operator = self.operator()
@@ -256,7 +256,7 @@ class _ShReader(_CommandLineReader):
         if _SH_BEYOND.search(_SH_INERT.sub(lambda found: found["double"] or "", script)):
             raise _BeyondGrammarError
 
-    def command(self) -> Command | None:
+    def command(self) -> ShellCommand | None:
         words: list[Word] = []
         redirects: list[Redirect] = []
         assignments: list[tuple[str, Word]] = []
@@ -278,7 +278,7 @@ class _ShReader(_CommandLineReader):
                 break
         if not (words or redirects or assignments):
             return None
-        return Command(tuple(words), tuple(redirects), tuple(assignments))
+        return ShellCommand(tuple(words), tuple(redirects), tuple(assignments))
 
     def operator(self) -> str:
         if self.at >= len(self.script):
@@ -345,7 +345,7 @@ class _CmdReader(_CommandLineReader):
         super().__init__(script)
         self._operator = ""
 
-    def command(self) -> Command | None:
+    def command(self) -> ShellCommand | None:
         text, redirects = "", []
         self._operator = ""
         while self.at < len(self.script):
@@ -373,16 +373,16 @@ def _cmd_redirect(token: re.Match[str]) -> Redirect:
     return Redirect(handle, (Piece(token["target"].replace('"', "")),), append=token["sign"] == ">>")
 
 
-def _cmd_command(text: str, redirects: tuple[Redirect, ...]) -> Command | None:
+def _cmd_command(text: str, redirects: tuple[Redirect, ...]) -> ShellCommand | None:
     """Return the command without trailing blanks, though cmd prints those before ``>>`` and ``&`` (decided here)."""
     text = text.lstrip(" \t,;=").rstrip()
     found = _CMD_NAME.match(text)
     if found is None:
         if redirects:
-            return Command((), redirects)
+            return ShellCommand((), redirects)
         return None
     name, rest = found["name"].replace('"', ""), text[found.end() :]
     if name.startswith("(") or name.lower() in _CMD_KEYWORDS:
         raise _BeyondGrammarError
     words = [name, *(word.replace('"', "") for word in _WINDOWS_ARGUMENT.findall(rest))]
-    return Command(tuple((Piece(word),) for word in words), redirects, rest=rest)
+    return ShellCommand(tuple((Piece(word),) for word in words), redirects, rest=rest)

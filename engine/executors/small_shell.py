@@ -16,7 +16,7 @@ from engine.base.paths import NodeRoot
 from engine.base.terms import OsFamily
 from engine.base.units import SECOND_MS
 from engine.executors.cmd_commands import CMD_COMMANDS
-from engine.executors.command_line import AndOr, Command, Piece, Pipeline, Program, Quoting, Shell, Word, parse
+from engine.executors.command_line import AndOr, Piece, Pipeline, Program, Quoting, Shell, ShellCommand, Word, parse
 from engine.executors.commands import WILDCARD, Builtin, Call, ScriptExit, ShellProcess
 from engine.executors.files import AccessDenied, NodeFiles
 from engine.executors.sh_commands import LINUX_PROGRAMS, SH_COMMANDS
@@ -119,7 +119,7 @@ _SLEEP = re.compile(r"(?P<number>\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?P<unit>[smhd]
 _UNIT_MS = {"": 1_000, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
-def _sleep_ms(command: Command) -> int:
+def _sleep_ms(command: ShellCommand) -> int:
     if _base_name(command.name) not in ("sleep", "timeout"):
         return 0
     arguments = ["".join(piece.text for piece in word) for word in command.words[1:]]
@@ -143,7 +143,7 @@ def _builtin(shell: Shell, os: OsFamily, name: str) -> Builtin | None:
     return SH_COMMANDS.get(base) if shell is Shell.SH or base in LINUX_PROGRAMS else None
 
 
-def _knows(shell: Shell, os: OsFamily, command: Command) -> bool:
+def _knows(shell: Shell, os: OsFamily, command: ShellCommand) -> bool:
     return not command.words or _builtin(shell, os, command.name) is not None
 
 
@@ -185,7 +185,7 @@ class _Session:
             stdin = "".join(out)
         return self._run_command(pipeline[-1], stdin, self.out)
 
-    def _run_command(self, command: Command, stdin: str, out: list[str]) -> int:
+    def _run_command(self, command: ShellCommand, stdin: str, out: list[str]) -> int:
         """Run a command; it fails if it writes where its user may not (FILE-12)."""
         try:
             return self._run_redirected(command, stdin, out)
@@ -195,7 +195,7 @@ class _Session:
             self.err.append("Access is denied.\n" if root.is_windows else f"{path}: Permission denied\n")
             return 1
 
-    def _run_redirected(self, command: Command, stdin: str, out: list[str]) -> int:
+    def _run_redirected(self, command: ShellCommand, stdin: str, out: list[str]) -> int:
         """Open the files of the redirections, run the command, and write its output to them."""
         process = self.process
         streams: dict[int, list[str]] = {1: out, 2: self.err}
@@ -236,7 +236,7 @@ class _Session:
         )
         return 1 if windows else 2
 
-    def _call(self, command: Command, stdin: str, out: list[str], err: list[str]) -> int:
+    def _call(self, command: ShellCommand, stdin: str, out: list[str], err: list[str]) -> int:
         process = self.process
         words = [field for word in command.words for field in self._fields(word)]
         if not words:

@@ -118,9 +118,7 @@ class TaskFactory:
         """Create the sweep of ``body`` over the product of ``parameters``.
 
         Raises:
-            ValueError: A placeholder is wrong, or a range is empty. For invalid tasks and duplicate ids see ``spec``
-                and
-                ``duplicate``.
+            ValueError: A placeholder is wrong, or a range is empty. ``spec`` and ``duplicate`` find other mistakes.
         """
         if not parameters or not all(parameters):
             raise ValueError("a parametric sweep needs at least one parameter set, and no empty one")
