@@ -94,7 +94,7 @@ class TaskCompleted(NamedTuple):
 
 
 class TaskStopped(NamedTuple):
-    """A task of the job no longer runs or prepares, or is gone."""
+    """A task of the job no longer runs or prepares, or is gone; emitted where that may matter to the job."""
 
     job: int
 

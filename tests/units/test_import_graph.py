@@ -54,7 +54,7 @@ def circle_in(graph: Graph) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("package", ["engine"])
+@pytest.mark.parametrize("package", ["engine", "tui"])
 def test_modules_and_folders_import_each_other_without_circles(package):
     graph = graph_of(package)
     packages = {module_of(path) for path in (ROOT / package).rglob("__init__.py")}

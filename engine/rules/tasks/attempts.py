@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo
+from engine.base.terms import JobState
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules.decisions.tasks import exit_options, retry_verdict
@@ -15,7 +16,7 @@ from engine.rules.processes import disk_space, execution, launches, uploads
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import PrepFlag
 from engine.state.task_records import TaskExtra, TaskProfile
-from engine.state.tasks import NEVER_MS, PREPARING, RUNNING, TIME_LIMIT_CODE
+from engine.state.tasks import COMPLETED, NEVER_MS, PREPARING, RUNNING, TIME_LIMIT_CODE
 from engine.world.facts import (
     GangNodePrepared,
     PrimaryEnded,
@@ -220,7 +221,14 @@ def _complete(
     if failed or profile.conditions or profile.manager or world.jobs.rows[profile.job].spec.uses_task_dependencies:
         conditions = world.tasks.spec(task).exit_conditions if profile.conditions else None
         world.emit(TaskCompleted(task, *exit_options(conditions, exit_code, failure)))
-    world.emit(TaskStopped(profile.job))
+    _emit_stop(world, profile.job)
+
+
+def _emit_stop(world: World, job_row: int) -> None:
+    """Emit that a task of the job has stopped, unless that cannot matter to the job: mostly it does not."""
+    job = world.jobs.rows[job_row]
+    if job.state is not JobState.ACTIVE or job.max_parallel >= 0 or job.counts[COMPLETED] == job.total:
+        world.emit(TaskStopped(job_row))
 
 
 def _end_primary(world: World, task: int, profile: TaskProfile) -> None:
@@ -250,4 +258,4 @@ def back_to_queue(
     world.tasks.back_to_active(world.now_ms, task, extra, rule, exit_code)
     _end_primary(world, task, profile)
     world.scheduler.queue_again(task, profile, len(world.log), fills_at_once=fills_at_once)
-    world.emit(TaskStopped(profile.job))
+    _emit_stop(world, profile.job)
