@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 Reaction = tuple[Callable[["World", Any], None], str]
 
 REACTIONS: dict[type[Fact], tuple[Reaction, ...]] = {
+    # -- tasks
     facts.TaskAssigned: ((preparation.task_assigned, "PREP-3"), (attempts.task_assigned, "SCHED-7")),
     facts.GangAssigned: ((preparation.gang_assigned, "PREP-3"), (multi_instance.assigned, "MI-3")),
     facts.NodePrepared: ((attempts.node_prepared, "PREP-7"),),
@@ -54,6 +55,9 @@ REACTIONS: dict[type[Fact], tuple[Reaction, ...]] = {
     facts.PrimaryEnded: ((multi_instance.primary_ended, "MI-8"),),
     facts.TaskCompleted: ((dependencies.task_completed, "DEP-4"), (jobs.task_completed, "EXIT-5")),
     facts.TaskStopped: ((jobs.task_stopped, "JOB-7"), (scheduling.task_stopped, "JOB-2")),
+    facts.TaskDisplaced: ((interruptions.task_displaced, "SCHED-16"),),
+    facts.TaskLeftNode: ((scheduling.task_left_node, "SCHED-15"),),
+    # -- jobs, their pools and schedules
     facts.JobAdded: ((auto_pools.job_added, "AUTO-2"),),
     facts.JobBegun: ((operations.add_manager, "JM-2"),),
     facts.OccurrenceDue: ((jobs.occurrence_due, "JS-11"),),
@@ -75,8 +79,6 @@ REACTIONS: dict[type[Fact], tuple[Reaction, ...]] = {
         (release.instance_interrupted, "REL-10"),
         (preparation.void_after_interruption, "PREP-16"),
     ),
-    facts.TaskDisplaced: ((interruptions.task_displaced, "SCHED-16"),),
-    facts.TaskLeftNode: ((scheduling.task_left_node, "SCHED-15"),),
     # -- nodes
     facts.VmAllocated: ((nodes.vm_allocated, "NODE-2"),),
     facts.VmReplaced: ((nodes.vm_replaced, "SPOT-5"),),

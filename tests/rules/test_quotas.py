@@ -269,7 +269,7 @@ def test_acc_9_jobs_count_until_they_are_completed_or_gone(start):
 
 
 def test_acc_9_an_id_in_use_is_told_before_the_quota(start):
-    """The state of the pool is checked before the quota (ERR-2)."""
+    """An id in use is reported before a reached quota (ERR-2)."""
     sim = start(a_job(), account=quotas(activeJobsAndSchedules=1, pools=1))
     run(sim, seconds=1)
     assert refusal(sim, "createJob", id="j", poolInfo={"poolId": "p"}) == "JobExists"
