@@ -30,7 +30,7 @@ def use_of(world: World, thumbprint: str) -> Use | None:
     def names_it(references: Iterable[CertificateReference]) -> bool:
         return any(reference.thumbprint.lower() == thumbprint.lower() for reference in references)
 
-    pools = tuple(pool.id for pool in world.pools.present() if names_it(pool.certificates))
+    pools = tuple(pool.id for pool in world.pools.present() if names_it(pool.spec.certificate_references))
     present = (node for pool in world.pools.present() for node in pool.nodes if world.nodes.state_of(node) is not None)
     nodes = tuple(world.nodes[node].id for node in present if names_it(world.nodes[node].certificates))
     return Use(pools, nodes) if pools or nodes else None

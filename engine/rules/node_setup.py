@@ -31,7 +31,7 @@ def node_booted(world: World, booted: NodeBooted) -> None:
     delivery = Delivery(world, node)
     if disk_space.is_full(world, node):
         delivery.refuse(failure("DiskFull"))
-    for reference in pool.packages:
+    for reference in pool.spec.application_package_references:
         package = world.account.package_verdict(reference)
         assert not isinstance(package, str)  # checked when the pool was created or changed (APP-3)
         delivery.bring_package(package)

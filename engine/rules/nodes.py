@@ -102,8 +102,8 @@ def _boot(world: World, node: int) -> None:
     """Enter state ``starting`` (NODE-9); how long it lasts depends on the state before."""
     pool = world.pool_of(node)
     came_from = world.nodes.state_of(node)
-    packages = packages_of(world.account, pool.packages)
-    world.nodes.boot(world.now_ms, node, pool.start_task, packages, pool.certificates)
+    packages = packages_of(world.account, pool.spec.application_package_references)
+    world.nodes.boot(world.now_ms, node, pool.spec.start_task, packages, pool.spec.certificate_references)
     discard_unfinished_packages(world, node)
     record = world.nodes[node]
     if network.blocked_ports(world, pool):

@@ -47,7 +47,7 @@ def create(world: World, spec: PoolSpec) -> None:
         raise refusal
     size = vm_size(spec.vm_size)
     assert size is not None  # one of the refusals
-    pool = Pool(len(world.pools), spec, size, spec.os_family, world.now_ms)
+    pool = Pool(len(world.pools), spec, size, world.now_ms)
     grows = bool(pool.target_dedicated or pool.target_spot or pool.auto_scale)
     world.pools.create(world.now_ms, pool, AllocationState.RESIZING if grows else AllocationState.STEADY)
     for job in world.jobs.present():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale import joined
 from engine.base.lifecycles import ALLOCATION, POOL, rule_of_move
-from engine.base.terms import AllocationState, JobDefaultOrder, JobState, NodeFillType, OsFamily, PoolState
+from engine.base.terms import AllocationState, JobDefaultOrder, JobState, NodeFillType, PoolState
 from engine.events.log import LogSubject
 from engine.state.named import Named, NamedRecords
 
@@ -93,7 +93,6 @@ class Pool(Named):
         "busy_since_ms",
         "busy_slot_ms",
         "busy_slots",
-        "certificates",
         "created_ms",
         "dedicated_bits",
         "drain_option",
@@ -104,12 +103,10 @@ class Pool(Named):
         "gone_ms",
         "has_preemptible",
         "id",
-        "metadata",
         "modified_ms",
         "nodes",
         "oldest_first",
         "os",
-        "packages",
         "pass_due",
         "pending",
         "refill_at_ms",
@@ -126,7 +123,6 @@ class Pool(Named):
         "size",
         "slots",
         "spec",
-        "start_task",
         "state",
         "target_dedicated",
         "target_spot",
@@ -138,24 +134,18 @@ class Pool(Named):
         "wanted",
     )
 
-    def __init__(self, row: int, spec: PoolSpec, size: VmSize, os: OsFamily, now_ms: int) -> None:
+    def __init__(self, row: int, spec: PoolSpec, size: VmSize, now_ms: int) -> None:
         """Describe a pool that has just been created, without nodes."""
         self.row = row
         self.spec = spec
         self.id: str = spec.id
         self.size = size
-        self.os = os
         self.state: PoolState | None = None
         self.since_ms = self.allocation_since_ms = self.created_ms = self.modified_ms = now_ms
         self.gone_ms: int | None = None
         self.allocation: AllocationState | None = None
         self.slots = spec.task_slots_per_node
-        self.fill: NodeFillType = spec.task_scheduling_policy.node_fill_type
-        self.oldest_first = spec.task_scheduling_policy.job_default_order is JobDefaultOrder.CREATION_TIME
-        self.start_task = spec.start_task
-        self.packages = spec.application_package_references
-        self.certificates = spec.certificate_references
-        self.metadata = spec.metadata
+        self._read_body()
         self.auto_job = self.auto_schedule = -1  # the job or job schedule of an auto pool
         self.auto_scale = spec.enable_auto_scale
         self.target_dedicated = spec.target_dedicated_nodes or 0
@@ -305,19 +295,20 @@ class Pool(Named):
         Nodes that are there keep what they have until they boot (POOL-15).
         """
         self.modified_ms = now_ms
-        spec = self.spec = self.spec.model_copy(update=given)
-        self.start_task = spec.start_task
-        self.packages = spec.application_package_references
-        self.certificates = spec.certificate_references
-        self.metadata = spec.metadata
+        self.spec = self.spec.model_copy(update=given)
         self.size = size or self.size
-        self.os = spec.os_family
-        self.fill = spec.task_scheduling_policy.node_fill_type
-        self.oldest_first = spec.task_scheduling_policy.job_default_order is JobDefaultOrder.CREATION_TIME
-        if self.slots != spec.task_slots_per_node:
-            self.slots = spec.task_slots_per_node
+        self._read_body()
+        if self.slots != self.spec.task_slots_per_node:
+            self.slots = self.spec.task_slots_per_node
             self.buckets = [0] * (self.slots + 1)
         self.choose_filling()
+
+    def _read_body(self) -> None:
+        """Keep what scheduling and timings ask of the body often."""
+        self.os = self.spec.os_family
+        policy = self.spec.task_scheduling_policy
+        self.fill: NodeFillType = policy.node_fill_type
+        self.oldest_first = policy.job_default_order is JobDefaultOrder.CREATION_TIME
 
     # -- nodes -------------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,10 @@ def may_matter(pool: Pool | None, kind: TaskKind, spec: CommandLine) -> bool:
         references_of(spec)
         or spec.container_settings is not None
         or spec.user_identity.username is not None
-        or (pool is not None and (pool.certificates or containers.settings_verdict(pool.spec, kind, None)))
+        or (
+            pool is not None
+            and (pool.spec.certificate_references or containers.settings_verdict(pool.spec, kind, None))
+        )
     )
 
 

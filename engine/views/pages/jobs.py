@@ -178,7 +178,7 @@ def pool_row(simulation: Simulation, pool_id: str) -> PoolRow | None:
         created_ms=pool.created_ms,
         resize_errors=tuple((error.code, error.message, error.values) for error in pool.resize_errors),
         jobs=tuple(job.id for job in world.jobs_of(pool)),
-        start_task=pool.start_task,
+        start_task=pool.spec.start_task,
         is_upgrading=bool(pool.upgrade),
         network=_network(world, pool),
         spec=pool.spec,

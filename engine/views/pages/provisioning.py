@@ -84,11 +84,11 @@ def is_behind(world: World, node: int) -> bool:
         return False
     asked = [
         (package.application.id, package.version)
-        for reference in pool.packages
+        for reference in pool.spec.application_package_references
         if not isinstance(package := world.account.package_verdict(reference), str)
     ]
     has = [(package.application_id, package.version) for package in record.packages]
-    return sorted(asked) != sorted(has) or pool.certificates != record.certificates
+    return sorted(asked) != sorted(has) or pool.spec.certificate_references != record.certificates
 
 
 def node_contents(sim: Simulation, node: int) -> NodeContents:
