@@ -110,7 +110,8 @@ def parse_statements(text: str) -> list[Tree[Token]]:
     """Return the statements of a formula in order, without the empty ones.
 
     Raises:
-        FormulaError: The text does not follow the grammar (AS-72), or is nested more than ``DEPTH_LIMIT`` levels deep.
+        FormulaError: The text does not follow the grammar (AS-72), or is nested more than ``DEPTH_LIMIT`` levels deep
+            (AS-2).
     """
     try:
         formula = _PARSER.parse(text)
