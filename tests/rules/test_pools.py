@@ -164,11 +164,11 @@ def test_pool_16_nodes_that_have_been_asked_for_count(start):
 def test_pool_14_a_patch_replaces_only_what_it_names(start):
     sim = start(pool=a_pool(nodes=0, startTask={"commandLine": "one"}, metadata=[{"name": "a", "value": "b"}]))
     do(sim, "updatePool", poolId="p", startTask={"commandLine": "two"})
-    assert pool(sim).start_task.command_line == "two"
-    assert [item.name for item in pool(sim).metadata] == ["a"]
+    assert pool(sim).spec.start_task.command_line == "two"
+    assert [item.name for item in pool(sim).spec.metadata] == ["a"]
     do(sim, "updatePool", poolId="p", metadata=[])
-    assert pool(sim).start_task.command_line == "two"
-    assert pool(sim).metadata == ()
+    assert pool(sim).spec.start_task.command_line == "two"
+    assert pool(sim).spec.metadata == ()
 
 
 def test_pool_14_replacing_removes_what_is_absent(start):
@@ -176,7 +176,7 @@ def test_pool_14_replacing_removes_what_is_absent(start):
     sim = start(pool=a_pool(nodes=1, targetNodeCommunicationMode="classic", **body))
     run_to(sim, seconds=READY_S)
     do(sim, "replacePoolProperties", poolId="p", metadata=[{"name": "c", "value": "d"}])
-    assert (pool(sim).start_task, [item.name for item in pool(sim).metadata]) == (None, ["c"])
+    assert (pool(sim).spec.start_task, [item.name for item in pool(sim).spec.metadata]) == (None, ["c"])
     assert (pool(sim).slots, pool(sim).spec.target_node_communication_mode.value) == (2, "classic")
 
 
