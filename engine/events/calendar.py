@@ -74,7 +74,7 @@ class Calendar(simpy.Environment):
     """The pending entries and the current time, in whole milliseconds since the scenario's start."""
 
     now_ms: int
-    """The time of the entry that was processed last. A plain attribute: the hot path reads it for every entry."""
+    """The time of the entry that was processed last. A plain attribute: the fast path reads it for every entry."""
 
     _queue: list[Any]
 

@@ -86,7 +86,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             row_b(node)
             if counts[COMPLETED] == job.total or job.state is not _JOB_ACTIVE:
                 world.emit(TaskStopped(job.row))
-        # The next task (scheduling.fill_after_task, fill_node)?
+        # Choose the next task (scheduling.fill_after_task).
         turns = pool.turns
         if not turns or not is_open[node] or pool.pass_due or not pool.fills_at_once:
             pool.run_on(now_ms, -slots)
@@ -135,7 +135,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
                 if care:
                     look_elsewhere(ended_task)
                 return
-        # The task runs (attempts.start_task, TaskTable.start).
+        # The next task starts (attempts._start, TaskTable.start).
         delay_ms = planned[task]
         state[task] = RUNNING
         on_node[task] = node

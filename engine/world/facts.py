@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from engine.state.disks import Disk
 
 
-class TaskLeftNode(NamedTuple):
-    """A task has left the node, and the slots that it held there are free."""
-
-    node: int
-    slots: int
+# -- tasks -----------------------------------------------------------------------------------------------------------
 
 
 class TaskAssigned(NamedTuple):
@@ -41,25 +37,11 @@ class GangAssigned(NamedTuple):
     nodes: tuple[int, ...]
 
 
-class NodePrepared(NamedTuple):
-    """The preparation of a job has succeeded on a node."""
-
-    job: int
-    node: int
-    instance: int
-
-
-class GangNodePrepared(NamedTuple):
-    """One of the nodes on which a multi-instance task waits for the job's preparation is prepared."""
+class TaskDisplaced(NamedTuple):
+    """The scheduler needs the room of a running task for another one."""
 
     task: int
-
-
-class PreparationFailed(NamedTuple):
-    """The preparation of a job has failed for good on a node, which gets no more tasks of the job."""
-
-    job: int
-    node: int
+    rule: str
 
 
 class TaskLimitChanged(NamedTuple):
@@ -99,6 +81,56 @@ class TaskStopped(NamedTuple):
     job: int
 
 
+class TaskLeftNode(NamedTuple):
+    """A task has left the node, and the slots that it held there are free."""
+
+    node: int
+    slots: int
+
+
+# -- preparation and release -----------------------------------------------------------------------------------------
+
+
+class NodePrepared(NamedTuple):
+    """The preparation of a job has succeeded on a node."""
+
+    job: int
+    node: int
+    instance: int
+
+
+class GangNodePrepared(NamedTuple):
+    """One of the nodes on which a multi-instance task waits for the job's preparation is prepared."""
+
+    task: int
+
+
+class PreparationFailed(NamedTuple):
+    """The preparation of a job has failed for good on a node, which gets no more tasks of the job."""
+
+    job: int
+    node: int
+
+
+class InstanceInterrupted(NamedTuple):
+    """The node of an instance stops: ``row`` may have a preparation or a release under way, or none."""
+
+    row: int
+    disk: Disk
+    why: FailureInfo
+    rule: str
+    was_preparing: bool
+
+
+class ReleasesEnded(NamedTuple):
+    """No release instance that the job waits for is left."""
+
+    job: int
+
+
+# -- jobs and job schedules ------------------------------------------------------------------------------------------
+
+
 class JobAdded(NamedTuple):
     """A job has been added; its pool is not known yet."""
 
@@ -107,6 +139,25 @@ class JobAdded(NamedTuple):
 
 class JobBegun(NamedTuple):
     """A job that was added has got its pool, if there is one, and takes tasks."""
+
+    job: int
+
+
+class JobDisabled(NamedTuple):
+    """The job is being disabled; the option says what happens to its running tasks."""
+
+    job: int
+    option: DisableTasks
+
+
+class JobEnding(NamedTuple):
+    """The job is being terminated or deleted: nothing of it is to run any more but its release task."""
+
+    job: int
+
+
+class JobEnded(NamedTuple):
+    """A job is completed or gone, release tasks included."""
 
     job: int
 
@@ -132,64 +183,10 @@ class ScheduledJobDeleted(NamedTuple):
     force: bool
 
 
-class AutoPoolRequested(NamedTuple):
-    """A job or a job schedule brings its own pool along."""
-
-    spec: PoolSpec
-
-
-class AutoPoolReleased(NamedTuple):
-    """The job or the job schedule of an auto pool is over."""
-
-    pool: int
-
-
-class JobEnded(NamedTuple):
-    """A job is completed or gone, release tasks included."""
-
-    job: int
-
-
 class JobScheduleEnded(NamedTuple):
     """A job schedule is completed or gone."""
 
     schedule: int
-
-
-class JobDisabled(NamedTuple):
-    """The job is being disabled; the option says what happens to its running tasks."""
-
-    job: int
-    option: DisableTasks
-
-
-class JobEnding(NamedTuple):
-    """The job is being terminated or deleted: nothing of it is to run any more but its release task."""
-
-    job: int
-
-
-class ReleasesEnded(NamedTuple):
-    """No release instance that the job waits for is left."""
-
-    job: int
-
-
-class InstanceInterrupted(NamedTuple):
-    """The node of an instance stops: ``row`` may have a preparation or a release under way, or none."""
-
-    row: int
-    disk: Disk
-    why: FailureInfo
-    rule: str
-    was_preparing: bool
-
-
-class TaskDisplaced(NamedTuple):
-    """The scheduler needs the room of a running task for another one."""
-
-    task: int
-    rule: str
 
 
 # -- nodes -----------------------------------------------------------------------------------------------------------
@@ -346,6 +343,18 @@ class NodeGone(NamedTuple):
 
 
 # -- pools -----------------------------------------------------------------------------------------------------------
+
+
+class AutoPoolRequested(NamedTuple):
+    """A job or a job schedule brings its own pool along."""
+
+    spec: PoolSpec
+
+
+class AutoPoolReleased(NamedTuple):
+    """The job or the job schedule of an auto pool is over."""
+
+    pool: int
 
 
 class PoolCreated(NamedTuple):

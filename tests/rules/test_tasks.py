@@ -1,4 +1,4 @@
-"""Chapter 13: tasks and the operations on them. How they end is in ``test_outcomes`` and ``test_output_files``."""
+"""Chapter 13: tasks and the operations on them. How they end is in ``test_attempts`` and ``test_output_files``."""
 
 from __future__ import annotations
 
