@@ -94,7 +94,7 @@ def test_a_key_is_changed_in_hints_help_and_tabs_and_works(dashboard_at):
     assert contains(seen[0][1], "f5 Pools", "E why", "? filter")
     assert seen[1] == ("pools", 1)
     assert contains(seen[2], "Why")
-    assert contains(seen[3], "Help: Pools", "E           why is it so?")
+    assert contains(seen[3], "Help: Pools", "E           explain the state")
 
 
 def test_two_bindings_change_places():

@@ -101,7 +101,7 @@ def test_an_unknown_rule_names_the_nearest(dashboard_at):
 
 
 def test_help_and_palette_know_the_key(dashboard_at):
-    assert contains(after(dashboard_at(LATER_S), "question_mark", "tab", "end"), "K           the rules on the")
+    assert contains(after(dashboard_at(LATER_S), "question_mark", "tab", "end"), "K           show the rules")
     assert contains(after(dashboard_at(LATER_S), "ctrl+p", *"rules"), "Rules on the screen")
 
 

@@ -20,7 +20,7 @@ def test_each_value_is_shown_with_its_source():
     )
     settings.use("glyphs", "ascii", Source.COMMAND_LINE)
     settings.choose("speed", 600.0)
-    found = entries(settings, [("help", "f2", "help"), ("row.why", "w", "why is it so?")])
+    found = entries(settings, [("help", "f2", "help"), ("row.why", "w", "explain the state of the row")])
     assert [entry[:4] for entry in found] == [
         ("option", "theme", "light", "file"),
         ("option", "glyphs", "ascii", "command line"),

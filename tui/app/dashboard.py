@@ -103,7 +103,7 @@ class Dashboard(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", "quit", show=False, id="interrupt"),
         Binding("s", "settings", "settings", id="settings"),
-        Binding("K", "rules", "the rules on the screen: what they say", priority=True, id="rules"),
+        Binding("K", "rules", "show the rules cited on the screen", priority=True, id="rules"),
     ]
 
     def __init__(

@@ -52,7 +52,7 @@ class FormulaEditor(Modal[list[Command] | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "apply", "apply", id="formula.apply"),
-        Binding("ctrl+t", "evaluate", "have the service evaluate it", id="formula.evaluate"),
+        Binding("ctrl+t", "evaluate", "evaluate it, and change nothing", id="formula.evaluate"),
         Binding("ctrl+g", "go_to_fault", "go to the error", id="formula.error"),
         Binding("escape", "leave", "leave", id="formula.leave"),
     ]

@@ -24,7 +24,7 @@ class ColumnChooser(Modal[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,C", "dismiss", "close", id="columns.close"),
         Binding("space", "switch", "show or hide", id="columns.switch"),
-        Binding("d", "default", "the list's own choice", id="columns.default"),
+        Binding("d", "default", "restore the default columns", id="columns.default"),
     ]
 
     def __init__(self, model: RowsModel, on_change: Callable[[], None]) -> None:

@@ -46,13 +46,13 @@ class Files(Modal[None]):
     """Directories and files, their texts, and how long they are kept."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "all lines again, close", id="files.leave"),
+        Binding("escape", "leave", "show all lines, or close", id="files.leave"),
         Binding("q,f", "dismiss", "close", id="files.close"),
-        Binding("tab,shift+tab", "other_pane", "tree or text", id="files.pane"),
+        Binding("tab,shift+tab", "other_pane", "switch between tree and text", id="files.pane"),
         Binding("slash", "ask_find", "find", id="files.find"),
         Binding("n", "next_match(1)", "next match", id="files.next"),
         Binding("N", "next_match(-1)", "previous match", id="files.before"),
-        Binding("ampersand", "ask_filter", "only lines with a text, or with ! the others", id="files.filter"),
+        Binding("ampersand", "ask_filter", "show only matching lines, with ! the others", id="files.filter"),
         Binding("colon", "ask_line", "go to a line", id="files.line"),
         Binding("m", f"jump({_MINUTE_S})", "a minute later", id="files.minute"),
         Binding("M", f"jump({-_MINUTE_S})", "a minute earlier", id="files.minute-back"),
@@ -65,7 +65,7 @@ class Files(Modal[None]):
         Binding("number_sign", "number", "line numbers", id="files.numbers"),
         Binding("e", "ask_save", "save a copy", id="files.save"),
         Binding("y", "copy", "copy the path", id="files.copy"),
-        Binding("space", "play", "run, pause", id="files.play"),
+        Binding("space", "play", "run or pause simulated time", id="files.play"),
         Binding("full_stop", "step", "one event forward", id="files.step"),
         Binding("comma", "back", "one event back", id="files.back"),
         Binding("question_mark,f1", "help", "help", id="files.help"),

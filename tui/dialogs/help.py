@@ -26,7 +26,7 @@ class HelpScreen(Modal[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter,question_mark,f1", "dismiss", "close", id="help.close"),
-        Binding("tab,left,right", "other", "the other page", id="help.other"),
+        Binding("tab,left,right", "other", "switch to the other page", id="help.other"),
     ]
 
     def __init__(

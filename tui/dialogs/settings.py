@@ -60,7 +60,7 @@ class SettingsScreen(Modal[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,s", "dismiss", "close", id="settings.close"),
-        Binding("d", "default", "the default again", id="settings.default"),
+        Binding("d", "default", "restore the default", id="settings.default"),
     ]
 
     def __init__(self, configurable: ConfigurableApp) -> None:

@@ -35,7 +35,7 @@ class Why(Sheet):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "go", "go to the next event that can change it", id="why.go"),
-        Binding("b", "act", "branch here, and do something about it", id="why.act"),
+        Binding("b", "act", "branch here if it is the past, and act", id="why.act"),
         Binding("y", "copy", "copy the text", id="why.copy"),
         Binding("w", "dismiss", "close", show=False, id="why.close"),
     ]

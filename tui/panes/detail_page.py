@@ -51,7 +51,7 @@ class DetailPage(ResizeFilter, View):
         """The page is empty until ``open``."""
         super().__init__(id="detail")
         self._session = session
-        self._thing: DetailModel | None = None
+        self._model: DetailModel | None = None
         self._is_new = True
         self.page = 0
 
@@ -62,8 +62,8 @@ class DetailPage(ResizeFilter, View):
 
     def open(self, subject: ItemRef, page: int = 0) -> None:
         """Show this item from now on, at one of its pages."""
-        if self._thing is None or self._thing.subject != subject:
-            self._thing = detail_model_of(self._session, subject)
+        if self._model is None or self._model.subject != subject:
+            self._model = detail_model_of(self._session, subject)
         self._turn_to(page)
 
     def _turn_to(self, page: int) -> None:
@@ -72,50 +72,50 @@ class DetailPage(ResizeFilter, View):
     @property
     def subject(self) -> ItemRef | None:
         """The item that is shown."""
-        return None if self._thing is None else self._thing.subject
+        return None if self._model is None else self._model.subject
 
     @property
-    def thing(self) -> DetailModel | None:
+    def model(self) -> DetailModel | None:
         """The view model of the item."""
-        return self._thing
+        return self._model
 
     @property
     def title(self) -> str:
         """The name of the item."""
-        return "" if self._thing is None else self._thing.title
+        return "" if self._model is None else self._model.title
 
     @property
     def help_text(self) -> str:
         """The text of the help."""
-        return "" if self._thing is None else self._thing.help_text
+        return "" if self._model is None else self._model.help_text
 
     @property
     def tab(self) -> str:
         """The name of the list that the item is in."""
-        return "" if self._thing is None else self._thing.view
+        return "" if self._model is None else self._model.view
 
     def update(self) -> None:
         """Bring every part up to date."""
-        thing = self._thing
-        if thing is None:
+        model = self._model
+        if model is None:
             return
         tabs, head, page = self.query_one(_Tabs), self.query_one("#detail-head", LinesView), self.query_one(PageView)
-        tabs.show_tabs(thing.tabs, self.page)
-        lines = thing.head(head.size.width - 2)
+        tabs.show_tabs(model.tabs, self.page)
+        lines = model.head(head.size.width - 2)
         head.styles.height = len(lines)
         head.show([(Span(" "), *each) for each in lines])
-        set_title(page, f"{thing.title}: {thing.tabs[self.page]}")
-        page.subject = thing.subject if thing.exists else None
+        set_title(page, f"{model.title}: {model.tabs[self.page]}")
+        page.subject = model.subject if model.exists else None
         cells = max(20, page.size.width - PageView.MARGIN - 1)
-        shown = [cut(each, cells) for each in thing.lines(self.page, cells)]
+        shown = [cut(each, cells) for each in model.lines(self.page, cells)]
         page.show_page(shown, is_new=self._is_new)
         self._is_new = not page.size.width  # it is laid out only now
 
     def on_page_view_turned(self, message: PageView.Turned) -> None:
         """Turn to another tab."""
         message.stop()
-        if self._thing is not None:
-            self._turn_to((self.page + message.by) % len(self._thing.tabs))
+        if self._model is not None:
+            self._turn_to((self.page + message.by) % len(self._model.tabs))
             self.update()
 
     def on_resize(self, event: events.Resize) -> None:

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import ItemRef
 
 HELP = (
-    "Rows are the nodes of the pool in focus, the tasks of the job in focus, the jobs, or that job's preparation or "
-    "release tasks node by node (r); a column is a stretch of time (+ and -). o and O choose in which order they "
-    "stand: by number, first start, busy share or trouble.\n"
-    "A cell shows what filled most of it; a failure and the start of a preparation always show. Right of what is "
-    "recorded a solid line goes as far as what runs now is planned to go on, a dotted one as far as is estimated; "
-    "without an estimate it does not end.\n"
-    "At the bottom stands what the pool had at most in each column: nodes, running tasks, nodes that prepare. Their "
+    "Rows are the nodes of the pool in focus, the tasks of the job in focus, the jobs, or the job's preparation or "
+    "release tasks on each node (r); a column is a span of time (+ and -). o and O choose the order: by number, first "
+    "start, busy share or trouble.\n"
+    "A cell shows the state that filled most of it; a failure and the start of a preparation are always shown. Right "
+    "of the recorded events a solid line shows how long the present state is planned to last, a dotted line how long "
+    "it is estimated to last; without an estimate the line does not end.\n"
+    "The lines at the bottom show the pool's maximum in each column: nodes, running tasks, preparing nodes. Their "
     "numbers are those of the moment under the cursor.\n"
-    "Arrows or a click move the cursor; the wheel scrolls, with shift it goes through time. Enter goes to the moment "
-    "under the cursor, and once there opens what was there. w says why a node did what it did then, or why it did "
-    "nothing. e draws all rows as a picture (SVG)."
+    "Arrow keys or a click move the cursor; the wheel scrolls, with shift it moves through time. Enter goes to the "
+    "moment under the cursor; pressed again, it opens what was there. w explains the state of a node at that moment. "
+    "e draws all rows as a picture (SVG)."
 )
 
 

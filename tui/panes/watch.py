@@ -37,14 +37,15 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 HELP = (
-    "The three bars say how far the job in focus is: on how many nodes it has prepared, how many tasks are done, "
-    "where release has run.\n"
-    "The map shows every node of the pool, always in the same place; l and L change what it looks at. "
-    "Beside a cell - stands for scheduling disabled, and a dot for Spot. Very many nodes have half a cell each. "
-    "Age is since the present state began. Failures are runs of tasks that did not end well, and preparation and "
-    "release of the job in focus. On the legend enter dims all else, and m marks all nodes that look like that.\n"
-    "Below the list p50, p95 and slowest are derived: how long the last runs took that have succeeded.\n"
-    "Needs attention groups what is wrong by cause, newest first; enter goes to the first of a group, "
+    "The three bars show the progress of the job in focus: the nodes that have prepared, the tasks that are completed, "
+    "the nodes that have released.\n"
+    "The map shows every node of the pool, always in the same place; l and L change the lens. "
+    "Beside a cell - means scheduling disabled, and a dot means Spot. With very many nodes each has half a cell. "
+    "Age is the time in the present state. Failures counts the runs of tasks on the node that failed, and those of "
+    "preparation and release of the job in focus. On the legend enter dims all other nodes, and m marks all nodes of "
+    "an entry.\n"
+    "Below the list p50, p95 and slowest are derived: how long the last runs that succeeded took.\n"
+    "Needs attention groups problems by cause, newest first; enter goes to the first one of a group, "
     "a acts on the whole group, m marks it.\n"
 ) + HOW_ESTIMATED
 
@@ -52,7 +53,7 @@ _HINTS = {
     "map": (("map.lens", "lens"), ("map.open", "open")),
     "legend": (("legend.only", "dim the others"), ("row.mark", "mark all of it")),
     "attention": (("choices.open", "go there"),),
-    "hooks": (("table.open", "open"),),
+    "instances": (("table.open", "open"),),
 }
 
 
@@ -84,7 +85,7 @@ class Watch(View):
                 yield Attention(self._session)
             with Container(id="which"):
                 yield Pinned(self._session)
-                yield Table(self._preparation, id="hooks")
+                yield Table(self._preparation, id="instances")
                 yield LinesView(id="recent", classes="panel")
             yield LinesView(id="about", classes="panel")
 

@@ -39,10 +39,10 @@ class CommandKeys(TimeKeys):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "act", "act on the row, or on what is marked", id="row.act"),
         Binding("A", "act_on_job", "act on the job", id="job.act"),
-        Binding("m", "mark", "mark the row, or not", id="row.mark"),
+        Binding("m", "mark", "mark or unmark the row", id="row.mark"),
         Binding("M", "mark_all", "mark all rows shown", id="row.mark-all"),
-        Binding("u", "unmark", "mark nothing", id="row.unmark"),
-        Binding("S", "scale", "scale: the pool's formula", id="pool.scale"),
+        Binding("u", "unmark", "remove all marks", id="row.unmark"),
+        Binding("S", "scale", "autoscale: the pool's formula", id="pool.scale"),
         Binding("R", "save_session", "save the session as a scenario", id="session.save"),
     ]
 

@@ -32,7 +32,7 @@ class InformationKeys(TimeKeys):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,f1", "help", "help", id="help"),
-        Binding("w", "why", "why is it so?", id="row.why"),
+        Binding("w", "why", "explain the state of the row", id="row.why"),
         Binding("f", "files", "files of the row", id="row.files"),
     ]
 

@@ -40,15 +40,15 @@ class ListKeys(NavigationKeys):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "ask_filter", "filter", id="list.filter"),
-        Binding("v", "toggle_all", "with nodes without a record", id="list.all"),
+        Binding("v", "toggle_all", "show nodes without a record too", id="list.all"),
         Binding("C", "choose_columns", "choose columns", id="list.columns"),
         Binding("d", "toggle_details", "show or hide the details", id="list.details"),
         Binding("e", "export", "export the rows: CSV, of the timeline SVG", id="list.export"),
         Binding("y", "copy_id", "copy the id", id="row.copy"),
         Binding("Y", "copy_json", "copy the row as JSON", id="row.copy-json"),
         Binding("F", "follow", "follow the newest event", id="events.follow"),
-        Binding("x", "fold", "fold events that are alike", id="events.fold"),
-        Binding("X", "toggle_by_hand", "what was done by hand, in script form", id="events.by-hand"),
+        Binding("x", "fold", "fold similar events", id="events.fold"),
+        Binding("X", "toggle_by_hand", "only what was done by hand, as scenario entries", id="events.by-hand"),
     ]
 
     # -- the list ------------------------------------------------------------------------------------------------
@@ -134,8 +134,8 @@ class ListKeys(NavigationKeys):
         page, view = self.list_page, self.view
         if page is not None and page.table.key is not None:
             self._copy(page.model.identity_of(page.table.key))
-        elif isinstance(view, DetailPage) and view.thing is not None:
-            self._copy(view.thing.identity)
+        elif isinstance(view, DetailPage) and view.model is not None:
+            self._copy(view.model.identity)
 
     def action_copy_json(self) -> None:
         """Copy the row under the cursor as the service would return it."""

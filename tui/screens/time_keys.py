@@ -23,7 +23,7 @@ class TimeKeys(ViewScreen):
     """Play, step, seek, search, speed, branches and bookmarks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "play", "run, pause", id="time.play"),
+        Binding("space", "play", "run or pause simulated time", id="time.play"),
         Binding("full_stop", "step", "one event forward", id="time.step"),
         Binding("comma", "back", "one event back", id="time.back"),
         Binding("i", "finish_instant", "to the end of this instant", id="time.instant"),
@@ -35,7 +35,7 @@ class TimeKeys(ViewScreen):
         Binding("t", "ask_time", "go to a time", id="time.go"),
         Binding("b", "branch", "branch here", id="time.branch"),
         Binding("B", "bookmark", "bookmark this moment", id="time.bookmark"),
-        Binding("c", "compare", "compare with a bookmark or a run that was left", id="time.compare"),
+        Binding("c", "compare", "compare with a bookmark or an earlier run", id="time.compare"),
     ]
 
     def __init__(self, session: Session, recorder: Recorder, settings: Settings) -> None:

@@ -36,7 +36,7 @@ class NodeMap(ResizeFilter, CursorView):
         Binding("end", "edge(1)", "last node", show=False, id="map.last"),
         Binding("l", "lens", "next lens", id="map.lens"),
         Binding("L", "choose_lens", "choose the lens", id="map.lenses"),
-        Binding("D", "compact", "hide the nodes that have left, show them again", id="map.compact"),
+        Binding("D", "compact", "hide or show nodes that have left", id="map.compact"),
         Binding("enter", "open", "open the node", id="map.open"),
     ]
 

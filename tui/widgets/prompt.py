@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class _PromptInput(Input):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "leave", show=False, id="prompt.leave"),
-        Binding("tab", "complete", "take what is offered", show=False, id="prompt.complete"),
+        Binding("tab", "complete", "complete", show=False, id="prompt.complete"),
     ]
 
     def action_cancel(self) -> None:
