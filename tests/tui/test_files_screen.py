@@ -116,7 +116,7 @@ def test_directories_open_and_close_by_keys_and_by_clicks(dashboard_at):
 
 def test_finding_filtering_and_going_to_a_line(dashboard_at):
     kept = []
-    mark = seen(kept, lambda app: (app.screen.model.text.mark, app.screen.model.text.count))
+    mark = seen(kept, lambda app: (app.screen.model.text.found_line, app.screen.model.text.count))
     find = ["slash", *"parts", mark, "enter", "n", mark, "N", "N", mark]
     filtered = ["ampersand", "exclamation_mark", *"parts", mark, "enter", mark]
     go = ["colon", "5", "enter", mark, "ampersand", "escape", mark]
@@ -136,7 +136,7 @@ def test_n_asks_what_to_look_for_and_what_is_not_there_is_said(dashboard_at):
 
 def test_jumping_by_time_wrapping_and_numbering(dashboard_at):
     kept = []
-    text = seen(kept, lambda app: (app.screen.model.text.mark, app.screen.model.text.wraps, text_of(app)))
+    text = seen(kept, lambda app: (app.screen.model.text.found_line, app.screen.model.text.wraps, text_of(app)))
     drive(dashboard_at(100, READ), "6", "down", "f", text, "m", "W", "number_sign", text, "M", text, size=(80, 24))
     assert [(mark, wraps) for mark, wraps, _ in kept] == [(None, False), (None, True), (None, True)]
     assert contains(kept[0][2], "  1 2026-01-05 08:00:53")

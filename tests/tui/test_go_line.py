@@ -7,7 +7,6 @@ import pytest
 from tests.tui.screen_text import text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.frame.go_line import asked_columns, completions, find, not_found
-from tui.viewmodels.text.styled import common_beginning
 
 LATER_S = 330
 COLUMNS = ("", "Task", "State", "Retry count", "Node")
@@ -69,12 +68,6 @@ def test_columns_to_show_and_to_hide():
     assert asked_columns("+retry count -node", COLUMNS) == ({"Retry count": True, "Node": False}, [])
     assert asked_columns("+nodes", COLUMNS) == ({}, ["nodes"])
     assert asked_columns("node", COLUMNS) == ({}, [])
-
-
-def test_what_texts_have_in_common():
-    assert common_beginning(["speed 60", "speed 600"]) == "speed 60"
-    assert common_beginning(["pool", "risk"]) == ""
-    assert common_beginning([]) == ""
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])

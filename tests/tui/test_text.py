@@ -22,6 +22,7 @@ from tui.viewmodels.text.styled import (
     heading,
     line,
     plain,
+    squeeze,
     width,
     wrapped,
 )
@@ -123,3 +124,10 @@ def test_every_status_can_be_drawn():
             assert glyphs.hook_glyph(Hook.PREPARATION, status).name
         if status not in (HookStatus.RETRYING, HookStatus.SUPERSEDED):
             assert glyphs.hook_glyph(Hook.RELEASE, status).name
+
+
+def test_an_id_is_cut_in_the_middle():
+    assert squeeze("deal-0001234", 12) == "deal-0001234"
+    assert squeeze("deal-0001234", 9) == "deal…1234"
+    assert squeeze("deal-0001234", 2) == "d…"
+    assert squeeze("", 0) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os.path import commonprefix
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -9,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from tui.viewmodels.frame.header import hints
-from tui.viewmodels.text.styled import Role, Span, common_beginning, cut, width
+from tui.viewmodels.text.styled import Role, Span, cut, width
 from tui.widgets.lines import LinesView
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Prompt(Vertical):
     def complete(self) -> None:
         """Complete the text to the common prefix of the completions, else to the first of them."""
         entry = self.query_one(Input)
-        prefix = common_beginning(self._offered)
+        prefix = commonprefix(self._offered)  # noqa: RUF071  # texts, not paths
         entry.value = prefix if len(prefix) > len(entry.value) else next(iter(self._offered), entry.value)
         entry.cursor_position = len(entry.value)
 

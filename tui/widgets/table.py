@@ -195,7 +195,7 @@ class Table(ResizeFilter, RowsView):
         spans = [Span("*" if is_marked else " ", Role.STRONG)]
         for index, cells_wide in columns:
             column, span = self.model.columns[index], cells[index]
-            spans.append(span._replace(text=fit(span.text, cells_wide, right=column.is_right) + " "))
+            spans.append(span._replace(text=column.fitted(span.text, cells_wide) + " "))
         return tuple(spans)
 
     def _nothing(self, number: int) -> Line:

@@ -19,7 +19,7 @@ class NodeTarget(NamedTuple):
     row: NodeRow
     prepared: tuple[str, ...]
     prepared_again: tuple[str, ...]  # jobs whose preparation a reboot repeats (PREP-16)
-    barred: tuple[str, ...]
+    ineligible: tuple[str, ...]
     began: str  # start of the run, as a UTC time
 
 
@@ -30,7 +30,7 @@ def _reboot(case: NodeTarget) -> Sequence[str]:
         "the start task runs again (START-2)" if case.row.start_task is not None else "",
         again,
         f"{', '.join(stays)} does not prepare again (PREP-16)" if stays else "",
-        f"stays ineligible for {', '.join(case.barred)} until reimaged (PREP-9)" if case.barred else "",
+        f"stays ineligible for {', '.join(case.ineligible)} until reimaged (PREP-9)" if case.ineligible else "",
     )
 
 
@@ -39,7 +39,7 @@ def _reimage(case: NodeTarget) -> Sequence[str]:
         "all files on the node are lost",
         "the start task runs again" if case.row.start_task is not None else "",
         f"preparation runs again for {', '.join(case.prepared)} (PREP-18)" if case.prepared else "",
-        f"eligible again for {', '.join(case.barred)} (PREP-9)" if case.barred else "",
+        f"eligible again for {', '.join(case.ineligible)} (PREP-9)" if case.ineligible else "",
     )
 
 
@@ -56,16 +56,16 @@ def _reboot_counts(case: NodeTarget) -> dict[str, int]:
     return {
         **_counts(case),
         "preparation runs again": len(case.prepared_again),
-        "stays ineligible for a job": int(bool(case.barred)),
+        "stays ineligible for a job": int(bool(case.ineligible)),
     }
 
 
 def _reimage_counts(case: NodeTarget) -> dict[str, int]:
-    return {**_counts(case), "preparation runs again": len(case.prepared), "eligible again": int(bool(case.barred))}
+    return {**_counts(case), "preparation runs again": len(case.prepared), "eligible again": int(bool(case.ineligible))}
 
 
 def _reimage_instead(case: NodeTarget) -> Better | None:
-    if case.barred:
+    if case.ineligible:
         return Better("reimageNode", "preparation failed: the node is ineligible until reimaged (PREP-9)")
     if any(code == "DiskFull" for code, _, _ in case.row.errors):
         return Better("reimageNode", "the disk is full; a reimage clears the files, a reboot keeps them (NODE-15)")

@@ -83,7 +83,7 @@ def _node_case(session: Session, node: int) -> ActionTarget | None:
     jobs = [job for job in page.jobs_on(node) if _may_prepare(session, job.job_id)]
     prepared = tuple(job.job_id for job in jobs if job.prep is HookStatus.SUCCEEDED)
     again = tuple(job_id for job_id in prepared if _prepares_again(session, job_id))
-    barred = tuple(job.job_id for job in jobs if job.is_ineligible)
+    ineligible = tuple(job.job_id for job in jobs if job.is_ineligible)
     body = {"poolId": row.pool_id, "node": row.position}
     began = format_utc(session.simulation.scenario.start, 0)
-    return ActionTarget(f"n{row.position}", body, NodeTarget(row, prepared, again, barred, began), row.position)
+    return ActionTarget(f"n{row.position}", body, NodeTarget(row, prepared, again, ineligible, began), row.position)

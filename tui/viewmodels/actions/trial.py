@@ -91,8 +91,8 @@ def _course(
     errors: list[BatchError | None] = [None] * len(commands)
     mistake = None
     with simulation.trial():
-        log, mark = simulation.log, len(simulation.log)
-        most = None if most_entries is None else mark + most_entries
+        log, first = simulation.log, len(simulation.log)
+        most = None if most_entries is None else first + most_entries
         try:
             if commands:
                 errors = simulation.submit_all(commands)
@@ -104,7 +104,7 @@ def _course(
             mistake = EngineError(f"{type(error).__name__}: {error}", simulation.entry_ms)
         is_end = simulation.finished and mistake is None
         course = _Course(
-            simulation.now_ms, is_end, tally_since(simulation, mark), leaving_since(simulation, mark), mistake
+            simulation.now_ms, is_end, tally_since(simulation, first), leaving_since(simulation, first), mistake
         )
     return course, errors
 

@@ -62,7 +62,7 @@ def listing(model: RowsModel, view: str, cells: int) -> list[Line]:
         spans = []
         for at, wide in shown:
             span = row[at]
-            text = fit(span.text, wide, right=model.columns[at].is_right).replace("…", glyphs.ellipsis)
+            text = model.columns[at].fitted(span.text, wide).replace("…", glyphs.ellipsis)
             if at == model.identity:
                 span = span._replace(leads_to=model.subject_of(key))
             spans += [span._replace(text=text), Span(" ")]

@@ -64,7 +64,7 @@ class EventsModel(RowsModel):
     columns = (
         Column("Time", 10),
         Column("Kind", 11),
-        Column("Entity", 24, from_width=60),
+        Column("Entity", 24, from_width=60, is_id=True),
         Column("Event", 22, stretch=True),
         Column("Rule", 8, from_width=96),
     )

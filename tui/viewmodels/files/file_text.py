@@ -23,7 +23,7 @@ _LEAST_CELLS = 8
 class TextModel:
     """A text in a window: scrolling, search and filter.
 
-    Lines are numbered from 0; ``mark`` is the line of the last match or jump.
+    Lines are numbered from 0; ``found_line`` is the line of the last match or jump.
     """
 
     def __init__(self, cursor: str) -> None:
@@ -32,7 +32,7 @@ class TextModel:
         self._cursor = cursor
         self.cells, self.height = 80, 24
         self.wraps, self.has_numbers, self.follows = False, True, False
-        self.mark: int | None = None
+        self.found_line: int | None = None
         self.found: array[int] = array("q")  # the lines that contain the searched text
         self.sought, self.filter_text = "", ""
         self._lines: Sequence[int] = range(0)  # lines that pass the filter
@@ -46,7 +46,7 @@ class TextModel:
         """Show a text. ``is_other`` starts at its top; otherwise it is a newer version of the same text."""
         if is_other:
             self._top = self._part = self._left = 0
-            self.mark, self._is_held = None, False
+            self.found_line, self._is_held = None, False
         elif text == self.index.text:
             return
         self.index.show(text)
@@ -114,13 +114,13 @@ class TextModel:
 
     def _drawn(self, number: int) -> list[Line]:
         drawn: list[Line] = []
-        is_mark = number == self.mark
+        is_found = number == self.found_line
         at = self._left
         text = printable(self.index.line(number))
         matches = [] if self._pattern is None else [match.span() for match in self._pattern.finditer(text)]
         for part in self._parts(number):
             label = f"{number + 1:>{self._gutter - 2}} " if self.has_numbers and not drawn else ""
-            gutter = Span((self._cursor if is_mark and not drawn else " ") + label, Role.KEY if is_mark else Role.DIM)
+            gutter = Span((self._cursor if is_found and not drawn else " ") + label, Role.KEY if is_found else Role.DIM)
             gutter = gutter._replace(text=gutter.text.ljust(self._gutter))
             drawn.append(cut((gutter, *_marked(part, at, matches)), self.cells))
             at += len(part)
@@ -174,7 +174,7 @@ class TextModel:
         if not self.count:
             return
         at = min(bisect_left(self._lines, number), self.count - 1)
-        self.mark = self._lines[at]
+        self.found_line = self._lines[at]
         self._is_held = True
         if not self._top <= at < self._top + self.height or self.wraps:
             self._go_to(max(0, at - self.height // 3), 0)
@@ -205,12 +205,12 @@ class TextModel:
     @property
     def match_number(self) -> int | None:
         """The number of the current match, from 1."""
-        at = -1 if self.mark is None else bisect_left(self.found, self.mark)
-        return at + 1 if 0 <= at < len(self.found) and self.found[at] == self.mark else None
+        at = -1 if self.found_line is None else bisect_left(self.found, self.found_line)
+        return at + 1 if 0 <= at < len(self.found) and self.found[at] == self.found_line else None
 
     @property
     def _here(self) -> int:
-        return self.first if self.mark is None else self.mark
+        return self.first if self.found_line is None else self.found_line
 
     def filter(self, text: str) -> None:
         """Show only the lines with this text, or with ``!`` before it the others. Empty shows all."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import WORKITEMS, name_of, parent
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.styled import Line, Role, Span, between, clip, width
+from tui.viewmodels.text.styled import Line, Role, Span, between, squeeze, width
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -142,7 +142,7 @@ class TreeModel:
         is_known = item.gone is None or not item.is_directory
         size = Span(fmt.size(item.size) if is_known else "gone", Role.DIM if item.gone is None else Role.OFF)
         room = cells - len(indent) - 1 - width((size,)) - 1
-        return between((Span(indent), sign, name._replace(text=clip(name.text, room))), (size,), cells)
+        return between((Span(indent), sign, name._replace(text=squeeze(name.text, room))), (size,), cells)
 
 
 def _order(item: Item) -> tuple[bool, list[str | int]]:

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import JOB
-from tui.viewmodels.text.styled import Line, Role, Span, between, width
+from tui.viewmodels.text.styled import Line, Role, Span, between, merged, width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,14 +123,14 @@ def scrubber(session: Session, cells: int) -> Line:
     newest_bin = min(bins - 1, session.newest_ms * bins // span_ms)
     planned_bin = bins if scale.planned_ms is None else scale.planned_ms * bins // span_ms
     levels = len(glyphs.densities) - 1
-    marks: dict[int, Span] = {}
+    signs: dict[int, Span] = {}
     for when_ms in session.events.by_hand_ms():
-        marks[when_ms * bins // span_ms] = Span(glyphs.by_hand, Role.KEY)
-    marks[now_bin] = Span(glyphs.now, Role.STRONG)
+        signs[when_ms * bins // span_ms] = Span(glyphs.by_hand, Role.KEY)
+    signs[now_bin] = Span(glyphs.now, Role.STRONG)
     spans = []
     for at, (count, failures) in enumerate(counts):
-        if at in marks:
-            spans.append(marks[at])
+        if at in signs:
+            spans.append(signs[at])
         elif failures:
             spans.append(Span(glyphs.failure, Role.FAILED))
         elif at < now_bin:
@@ -140,17 +140,7 @@ def scrubber(session: Session, cells: int) -> Line:
             spans.append(Span(glyphs.planned, Role.QUIET))
         else:
             spans.append(Span(glyphs.planned if at <= planned_bin else " ", Role.OFF))
-    return (Span(scale.first, Role.DIM), *_merged(spans), Span(scale.last, Role.DIM))
-
-
-def _merged(spans: list[Span]) -> list[Span]:
-    merged: list[Span] = []
-    for span in spans:
-        if merged and merged[-1][1:] == span[1:]:
-            merged[-1] = merged[-1]._replace(text=merged[-1].text + span.text)
-        else:
-            merged.append(span)
-    return merged
+    return (Span(scale.first, Role.DIM), *merged(spans), Span(scale.last, Role.DIM))
 
 
 def scrubber_ms(session: Session, cell: int, cells: int) -> int | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from tui.viewmodels.text.styled import fit, squeeze
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -23,6 +25,11 @@ class Column(NamedTuple):
     stretch: bool = False
     is_extra: bool = False
     least: int = 0  # 0: always ``width``
+    is_id: bool = False  # cut in the middle where it is too long
+
+    def fitted(self, text: str, cells: int) -> str:
+        """Return the text of a cell in exactly ``cells``."""
+        return fit(squeeze(text, cells) if self.is_id else text, cells, right=self.is_right)
 
 
 class ColumnsModel:

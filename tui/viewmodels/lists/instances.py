@@ -47,7 +47,7 @@ _FIRST = (
     Column("Exit code", 9),
 )
 _EXTRA = (
-    Column("Pool", 12, is_extra=True),
+    Column("Pool", 12, is_extra=True, is_id=True),
     Column("Failure category", 16, is_extra=True),
     Column("Failure code", 20, is_extra=True),
     Column("Runs", 4, is_extra=True, is_right=True, is_derived=True),
@@ -148,13 +148,9 @@ class InstancesModel(RowsModel):
 
     def summary(self) -> Line:
         """Return the counts by status."""
-        glyphs = self.session.glyphs
         counts = self._page.counts()
-        spans: list[Span] = []
-        for status in _SHOWN:
-            if counts.get(status):
-                glyph = hook_glyph(self.hook, status)
-                spans += [glyphs.span(glyph), Span(f" {counts[status]:,} {glyph.name}   ")]
+        numbers = ((hook_glyph(self.hook, status), counts.get(status, 0)) for status in _SHOWN)
+        spans = [*self.session.glyphs.counts(numbers)]
         with_record = sum(counts.values()) - counts.get(HookStatus.GONE, 0) - counts.get(HookStatus.WILL_RUN, 0)
         without = max(0, self._page.nodes_present() - with_record)
         if self._page.definition() is not None and without:
@@ -222,7 +218,7 @@ class PreparationModel(InstancesModel):
         Column("Duration", 17, from_width=100, is_derived=True),
         *_EXTRA,
         Column("Last retry time", 15, is_extra=True),
-        Column("Triggered by", 18, is_extra=True, is_derived=True),
+        Column("Triggered by", 18, is_extra=True, is_derived=True, is_id=True),
         Column("Ineligible", 14, is_extra=True, is_derived=True),
     )
     help_text = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.views.pages.job_schedules import schedule_ids
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, row
 from tui.viewmodels.text.glyphs import JOB, JOB_SCHEDULE
@@ -18,24 +18,22 @@ if TYPE_CHECKING:
 
     from engine.specs.job import JobSpecification
     from engine.views.pages.job_schedules import JobScheduleRow
-    from tui.viewmodels.session.session import Session
 
 
-class JobSchedulesModel(RowsModel):
+class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
     """Job schedules, oldest first."""
 
     title = "Job schedules"
-    own_order = "age, oldest first"
     kind = "job schedule"
     columns = (
         Column("", 1),
-        Column("Job schedule", 16, stretch=True),
+        Column("Job schedule", 16, stretch=True, is_id=True),
         Column("State", 11),
         Column("Interval", 11, from_width=90),
         Column("Next run", 14),
         Column("Jobs", 4, is_right=True),
         Column("Missed", 6, is_right=True, is_derived=True),
-        Column("Recent job", 10),
+        Column("Recent job", 10, is_id=True),
     )
     help_text = (
         "A schedule has one active job at a time. While it is active, the next occurrence waits.\n"
@@ -43,28 +41,15 @@ class JobSchedulesModel(RowsModel):
         "Enter puts the recent job in focus and opens the Watch view."
     )
 
-    def __init__(self, session: Session) -> None:
-        """Start empty; ``update`` adds the rows."""
-        super().__init__(session)
-        self._ids: list[str] = []
+    def _all_ids(self) -> list[str]:
+        return schedule_ids(self.session.simulation)
 
-    def order(self) -> Sequence[int]:
-        """Return the job schedules that have not been deleted."""
-        self._ids = schedule_ids(self.session.simulation)
-        return range(len(self._ids))
-
-    def identity_of(self, key: int) -> str:
-        """Return the schedule's id."""
-        return self._ids[key]
+    def _find(self, identity: str) -> JobScheduleRow | None:
+        return self.session.schedule(identity)
 
     def recent_job(self, key: int) -> str:
         """Return the id of the job that the schedule created last; empty before the first."""
         return self._row(key).recent_job
-
-    def _row(self, key: int) -> JobScheduleRow:
-        found = self.session.schedule(self._ids[key])
-        assert found is not None
-        return found
 
     def cells(self, key: int) -> tuple[Span, ...]:
         """Return glyph, id, state, interval, next run, jobs, missed occurrences and the recent job."""

@@ -8,7 +8,7 @@ from engine.views.explain.waits_for import job_waits_for
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.jobs import job_ids
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import job as blocks
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.glyphs import glyph_of_job
@@ -19,21 +19,19 @@ if TYPE_CHECKING:
 
     from engine.views.pages.jobs import JobRow
     from engine.views.pages.phases import HookCounts
-    from tui.viewmodels.session.session import Session
 
 
-class JobsModel(RowsModel):
+class JobsModel(NamedRowsModel["JobRow"]):
     """Jobs, oldest first."""
 
     title = "Jobs"
-    own_order = "age, oldest first"
     kind = "job"
     columns = (
         Column("", 1),
-        Column("Job", 12, stretch=True),
+        Column("Job", 12, stretch=True, is_id=True),
         Column("State", 11),
         Column("Priority", 8, from_width=76, is_right=True),
-        Column("Pool", 12, from_width=66, least=9),
+        Column("Pool", 12, from_width=66, least=9, is_id=True),
         Column("Preparation", 12, least=11),
         Column("Tasks", 22, least=13),
         Column("Release", 10, from_width=60, least=9),
@@ -55,24 +53,11 @@ class JobsModel(RowsModel):
         "Enter puts a job in focus and opens its page. 1 watches it."
     )
 
-    def __init__(self, session: Session) -> None:
-        """Start empty; ``update`` adds the rows."""
-        super().__init__(session)
-        self._ids: list[str] = []
+    def _all_ids(self) -> list[str]:
+        return job_ids(self.session.simulation)
 
-    def order(self) -> Sequence[int]:
-        """Return the jobs that have not been deleted."""
-        self._ids = job_ids(self.session.simulation)
-        return range(len(self._ids))
-
-    def identity_of(self, key: int) -> str:
-        """Return the job's id."""
-        return self._ids[key]
-
-    def _row(self, key: int) -> JobRow:
-        found = self.session.job(self._ids[key])
-        assert found is not None
-        return found
+    def _find(self, identity: str) -> JobRow | None:
+        return self.session.job(identity)
 
     def cells(self, key: int) -> tuple[Span, ...]:
         """Return glyph, id, state, priority, pool and the three phases."""
@@ -108,8 +93,8 @@ class JobsModel(RowsModel):
         if not counts.is_specified:
             return Span("none", Role.DIM)
         done, failed = counts[HookStatus.SUCCEEDED] + counts[HookStatus.FAILED], counts[HookStatus.FAILED]
-        mark = f" {self.session.glyphs.bad}{failed:,}" if failed else ""
-        return Span(f"{done:,}/{counts.total:,}{mark}", Role.FAILED if failed else Role.PLAIN)
+        sign = f" {self.session.glyphs.bad}{failed:,}" if failed else ""
+        return Span(f"{done:,}/{counts.total:,}{sign}", Role.FAILED if failed else Role.PLAIN)
 
     def sentence(self, key: int) -> Line:
         """Return a job in one line."""

@@ -105,11 +105,7 @@ class NodesModel(RowsModel):
     def summary(self) -> Line:
         """Return the counts by state."""
         counts = self._page.counts()
-        spans: list[Span] = []
-        for state, glyph in NODE.items():
-            if counts.get(state):
-                spans += [self.session.glyphs.span(glyph), Span(f" {counts[state]:,} {glyph.name}   ")]
-        return tuple(spans)
+        return self.session.glyphs.counts((glyph, counts.get(state, 0)) for state, glyph in NODE.items())
 
     def sentence(self, key: int) -> Line:
         """Return a node in one line."""

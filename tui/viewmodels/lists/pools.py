@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.views.pages.autoscale import scale_page
 from engine.views.pages.jobs import pool_ids
 from tui.viewmodels.lists.columns import Column
-from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import pool as blocks
 from tui.viewmodels.properties.resources import pool_blocks
 from tui.viewmodels.text.blocks import Block
@@ -18,21 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.views.pages.jobs import PoolRow
-    from tui.viewmodels.session.session import Session
 
 
 _BAR_CELLS = 10
 
 
-class PoolsModel(RowsModel):
+class PoolsModel(NamedRowsModel["PoolRow"]):
     """Pools, oldest first."""
 
     title = "Pools"
-    own_order = "age, oldest first"
     kind = "pool"
     columns = (
         Column("", 1),
-        Column("Pool", 11, stretch=True),
+        Column("Pool", 11, stretch=True, is_id=True),
         Column("State", 9, from_width=70, least=8),
         Column("Allocation state", 16, least=10),
         Column("Node size", 16, from_width=64, least=11),
@@ -54,36 +52,23 @@ class PoolsModel(RowsModel):
         "S shows a pool's autoscale: formula, evaluations, and an editor."
     )
 
-    def __init__(self, session: Session) -> None:
-        """Start empty; ``update`` adds the rows."""
-        super().__init__(session)
-        self._ids: list[str] = []
+    def _all_ids(self) -> list[str]:
+        return pool_ids(self.session.simulation)
 
-    def order(self) -> Sequence[int]:
-        """Return the pools that have not been deleted."""
-        self._ids = pool_ids(self.session.simulation)
-        return range(len(self._ids))
-
-    def identity_of(self, key: int) -> str:
-        """Return the pool's id."""
-        return self._ids[key]
-
-    def _row(self, key: int) -> PoolRow:
-        found = self.session.pool(self._ids[key])
-        assert found is not None
-        return found
+    def _find(self, identity: str) -> PoolRow | None:
+        return self.session.pool(identity)
 
     def cells(self, key: int) -> tuple[Span, ...]:
         """Return glyph, id, states, size, current and target numbers of nodes, slots and cost."""
         pool = self._row(key)
         glyph = pool_glyph(pool.state, pool.allocation)
         allocation = pool.allocation.wire if pool.allocation is not None else ""
-        mark = f" {self.session.glyphs.bad}" if pool.resize_errors else ""
+        sign = f" {self.session.glyphs.bad}" if pool.resize_errors else ""
         return (
             self.session.glyphs.span(glyph),
             Span(pool.pool_id, Role.STRONG if pool.pool_id == self.session.pool_id else Role.PLAIN),
             Span(pool.state.wire if pool.state is not None else "deleted"),
-            Span(allocation + mark, Role.FAILED if mark else glyph.role),
+            Span(allocation + sign, Role.FAILED if sign else glyph.role),
             Span(pool.vm_size),
             Span(f"{pool.current_dedicated:,}/{pool.target_dedicated:,}"),
             Span(f"{pool.current_spot:,}/{pool.target_spot:,}"),

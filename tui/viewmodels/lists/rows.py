@@ -6,7 +6,7 @@ import csv
 import io
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tui.viewmodels.files.locations import files_of
 from tui.viewmodels.lists.columns import ColumnsModel
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # Lists with more rows are filtered and sorted in slices.
 AT_ONCE = 10_000
 _MOST_SEARCHED = 1000
+
+RowT = TypeVar("RowT")
 
 
 class RowsModel(ColumnsModel, ABC):
@@ -300,6 +302,39 @@ class RowsModel(ColumnsModel, ABC):
         if self.hidden:
             return (f"No row matches. Esc clears the filter, which hides {self.hidden:,} rows.",)
         return self.empty()
+
+
+class NamedRowsModel(RowsModel, Generic[RowT]):
+    """A list of pools, jobs or job schedules: items with an id, oldest first."""
+
+    own_order = "age, oldest first"
+
+    def __init__(self, session: Session) -> None:
+        """Start empty; ``update`` adds the rows."""
+        super().__init__(session)
+        self._ids: list[str] = []
+
+    @abstractmethod
+    def _all_ids(self) -> list[str]:
+        """Return the ids of the items that have not been deleted."""
+
+    @abstractmethod
+    def _find(self, identity: str) -> RowT | None:
+        """Return the item with this id."""
+
+    def order(self) -> Sequence[int]:
+        """Return the items that have not been deleted."""
+        self._ids = self._all_ids()
+        return range(len(self._ids))
+
+    def identity_of(self, key: int) -> str:
+        """Return the item's id."""
+        return self._ids[key]
+
+    def _row(self, key: int) -> RowT:
+        found = self._find(self._ids[key])
+        assert found is not None
+        return found
 
 
 def as_csv(model: RowsModel) -> str:

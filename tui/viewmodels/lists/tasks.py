@@ -28,7 +28,7 @@ class TasksModel(RowsModel):
     kind = "task"
     columns = (
         Column("", 1),
-        Column("Task", 14, stretch=True),
+        Column("Task", 14, stretch=True, is_id=True),
         Column("State", 10, least=9),
         Column("Result", 8, from_width=56, least=7),
         Column("Node", 15, from_width=62, least=6),
@@ -142,12 +142,7 @@ class TasksModel(RowsModel):
             (succeeded, counts.succeeded),
             (failed, counts.failed),
         )
-        return tuple(
-            span
-            for glyph, number in numbers
-            if number
-            for span in (self.session.glyphs.span(glyph), Span(f" {number:,} {glyph.name}   "))
-        )
+        return self.session.glyphs.counts(numbers)
 
     def sentence(self, key: int) -> Line:
         """Return a task in one line."""

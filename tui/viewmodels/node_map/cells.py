@@ -11,7 +11,7 @@ from engine.views.pages.nodes import count_gone, gone_in
 from tui.viewmodels.node_map.lenses import FIRST_LENS, LENSES, Lens, facts_of, glyph_for, rank_of
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import NODE, Glyph, phase_glyph
-from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, fit, line
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, fit, line, merged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -170,9 +170,11 @@ class NodeMapModel:
     def _cells(self, first: int, layout: Grid, cursor: int | None) -> Line:
         label = Span(f"{self._positions[first]:5d} ", Role.DIM)
         if layout.rows == 2:
-            return _merged([label, *self._halves(first, layout.columns, cursor)])
+            return tuple(merged([label, *self._halves(first, layout.columns, cursor)]))
         last = min(first + layout.columns, len(self.nodes))
-        return _merged([label, *(self._cell(at, layout.pitch, is_cursor=at == cursor) for at in range(first, last))])
+        return tuple(
+            merged([label, *(self._cell(at, layout.pitch, is_cursor=at == cursor) for at in range(first, last))])
+        )
 
     def _cell(self, at: int, pitch: int, *, is_cursor: bool) -> Span:
         """Return a node's glyph. A second cell shows disabled scheduling and Spot nodes."""
@@ -264,14 +266,3 @@ class NodeMapModel:
         if self._left_out.get(self.session.pool_id):
             return ("All its nodes have left and are hidden.", "D shows them again.")
         return (f"Pool {self.session.pool_id} has no nodes yet.",)
-
-
-def _merged(spans: list[Span]) -> Line:
-    """Return the spans, with equally drawn neighbours merged."""
-    runs = spans[:1]
-    for span in spans[1:]:
-        if runs[-1][1:] == span[1:]:
-            runs[-1] = runs[-1]._replace(text=runs[-1].text + span.text)
-        else:
-            runs.append(span)
-    return tuple(runs)

@@ -16,9 +16,11 @@ from engine.base.terms import (
     TaskState,
 )
 from engine.views.pages.instances import Hook, HookStatus
-from tui.viewmodels.text.styled import Role, Span
+from tui.viewmodels.text.styled import Line, Role, Span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from engine.views.pages.jobs import JobRow
     from engine.views.pages.tasks import TaskRow
 
@@ -59,6 +61,15 @@ class GlyphSet:
     def span(self, glyph: Glyph) -> Span:
         """Return the glyph's cell in its role."""
         return Span(self.of(glyph), glyph.role)
+
+    def counts(self, numbers: Iterable[tuple[Glyph, int]]) -> Line:
+        """Return glyph, number and name for each number that is not zero."""
+        return tuple(
+            span
+            for glyph, number in numbers
+            if number
+            for span in (self.span(glyph), Span(f" {number:,} {glyph.name}   "))
+        )
 
     def text(self, text: str) -> str:
         """Return the text in the characters of this set, as wide as before."""

@@ -78,11 +78,11 @@ def width(spans: Iterable[Span]) -> int:
     return sum(cell_len(span.text) for span in spans)
 
 
-def clip(text: str, cells: int, mark: str = "…") -> str:
+def clip(text: str, cells: int) -> str:
     """Return the text, cut to ``cells``; an ellipsis shows that something is missing."""
     if cell_len(text) <= cells:
         return text
-    return set_cell_size(text, max(0, cells - 1)) + mark if cells > 0 else ""
+    return set_cell_size(text, max(0, cells - 1)) + "…" if cells > 0 else ""
 
 
 def fit(text: str, cells: int, *, right: bool = False) -> str:
@@ -90,6 +90,14 @@ def fit(text: str, cells: int, *, right: bool = False) -> str:
     text = clip(text, cells)
     gap = " " * (cells - cell_len(text))
     return gap + text if right else text + gap
+
+
+def squeeze(text: str, cells: int) -> str:
+    """Return an id, cut in the middle to ``cells``: its end distinguishes it from others."""
+    if cells < 3 or cell_len(text) <= cells or len(text) != cell_len(text):
+        return clip(text, cells)
+    tail = cells // 2
+    return f"{text[: cells - 1 - tail]}…{text[-tail:]}"
 
 
 def heading(text: str, cells: int) -> str:
@@ -125,14 +133,15 @@ def beside(left: Sequence[Line], right: Sequence[Line], cells: int, gap: int = 3
     return lines
 
 
-def common_beginning(texts: Sequence[str]) -> str:
-    """Return the longest common prefix of the texts; empty for no texts."""
-    alike = 0
-    for letters in zip(*texts, strict=False):
-        if len(set(letters)) > 1:
-            break
-        alike += 1
-    return texts[0][:alike] if texts else ""
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Return the spans with equally drawn neighbours joined, without empty ones."""
+    found: list[Span] = []
+    for span in spans:
+        if found and found[-1][1:] == span[1:]:
+            found[-1] = span._replace(text=found[-1].text + span.text)
+        elif span.text:
+            found.append(span)
+    return found
 
 
 def wrapped(text: str, cells: int, indent: str = "") -> list[str]:

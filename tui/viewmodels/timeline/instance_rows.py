@@ -77,19 +77,19 @@ class InstanceRows(RowsByNode):
 
     def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return the cells of each attempt. Its end always shows, and a failure hides any other end."""
-        marks: list[tuple[int, Glyph]] = []
+        changes: list[tuple[int, Glyph]] = []
         ends: dict[int, Glyph] = {}
         for run in self._runs(key):
             begins = columns.column_at(run.begin_ms)
-            if marks and marks[-1][0] > begins:  # the attempt before ended in the same column
-                marks.pop()
-            marks.append((begins, self._glyph(run)))
+            if changes and changes[-1][0] > begins:  # the attempt before ended in the same column
+                changes.pop()
+            changes.append((begins, self._glyph(run)))
             if run.end_ms is not None:
                 column = columns.column_at(run.end_ms)
-                marks.append((column + 1, NOTHING))
+                changes.append((column + 1, NOTHING))
                 if ends.get(column) is not FAILED:
                     ends[column] = _end_glyph(run)
-        cells = filled(columns.begun(self.known_ms()), marks)
+        cells = filled(columns.begun(self.known_ms()), changes)
         for column, glyph in ends.items():
             if 0 <= column < len(cells):
                 cells[column] = glyph

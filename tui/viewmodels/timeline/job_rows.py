@@ -59,8 +59,8 @@ class JobRows(TimelineRows):
     def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return the state at the end of each column."""
         stretches = self.lanes.job(self._ids[key])
-        marks = [(columns.column_at(each.begin_ms), JOB[each.state]) for each in stretches]
-        return filled(columns.begun(self.known_ms()), marks)
+        changes = [(columns.column_at(each.begin_ms), JOB[each.state]) for each in stretches]
+        return filled(columns.begun(self.known_ms()), changes)
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
         """Return the last change of state within the cell, or its begin."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui.viewmodels.text.styled import Line, Role, Span
+from tui.viewmodels.text.styled import Line, Role, Span, merged
 
 if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
@@ -59,7 +59,7 @@ class RowLines:
             return kept[1]
         if len(self._kept) > _MOST_KEPT:
             self._kept.clear()
-        spans = _merged([label, *self._cells(cells, cursor), *self._after(after, len(cells), cursor)])
+        spans = (label, *merged([*self._cells(cells, cursor), *self._after(after, len(cells), cursor)]))
         self._kept[name, key] = drawn, spans
         return spans
 
@@ -76,25 +76,12 @@ class RowLines:
         parts = [(self._glyphs.known, Role.RUNNING), (self._glyphs.planned, Role.OFF), (" ", Role.OFF)]
         spans: list[Span] = []
         begin = recorded
-        for (mark, role), number in zip(parts, after, strict=True):
+        for (sign, role), number in zip(parts, after, strict=True):
             if cursor is not None and begin <= cursor < begin + number:
                 left = cursor - begin
-                spans += [Span(mark * left, role), Span(" ", Role.CURSOR, is_fill=True)]
-                spans.append(Span(mark * (number - left - 1), role))
+                spans += [Span(sign * left, role), Span(" ", Role.CURSOR, is_fill=True)]
+                spans.append(Span(sign * (number - left - 1), role))
             else:
-                spans.append(Span(mark * number, role))
+                spans.append(Span(sign * number, role))
             begin += number
         return spans
-
-
-def _merged(spans: list[Span]) -> Line:
-    """Return the label and the other spans, with neighbours of one role merged."""
-    merged = spans[:1]
-    for span in spans[1:]:
-        if not span.text:
-            continue
-        if len(merged) > 1 and merged[-1][1:] == span[1:]:
-            merged[-1] = span._replace(text=merged[-1].text + span.text)
-        else:
-            merged.append(span)
-    return tuple(merged)

@@ -173,9 +173,9 @@ class RowsByNode(TimelineRows):
         return self.subject(key) if has_come else ItemRef("pool", self.session.pool_id)
 
 
-def filled(number: int, marks: Sequence[tuple[int, Glyph]]) -> list[Glyph]:
+def filled(number: int, changes: Sequence[tuple[int, Glyph]]) -> list[Glyph]:
     """Return ``number`` cells. Each change gives the glyph from a column on; changes may lie outside."""
     cells: list[Glyph] = []
-    for (column, glyph), (following, _) in pairwise([(0, NOTHING), *marks, (number, NOTHING)]):
+    for (column, glyph), (following, _) in pairwise([(0, NOTHING), *changes, (number, NOTHING)]):
         cells += [glyph] * (min(following, number) - max(column, len(cells)))
     return cells

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from xml.sax.saxutils import escape
 
-from tui.viewmodels.text.styled import Role, fit
+from tui.viewmodels.text.styled import Role, squeeze
 from tui.viewmodels.timeline.lines import ahead
 from tui.viewmodels.timeline.pool_band import BAND
 from tui.viewmodels.timeline.rows import NOTHING, RUNNING
@@ -95,7 +95,7 @@ class _Picture:
     def _row(self, key: int, label: str) -> list[str]:
         model, columns, top = self._model, self._columns, self._y
         self._y += _LINE
-        found = [self._text(_MARGIN, top + _BAR, Role.PLAIN, fit(label, self._label_cells).rstrip())]
+        found = [self._text(_MARGIN, top + _BAR, Role.PLAIN, squeeze(label, self._label_cells))]
         cells = model.rows.cells(key, columns)
         column, before = 0, NOTHING
         for glyph, run in groupby(cells):

@@ -74,13 +74,13 @@ class TaskRows(TimelineRows):
     def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
         """Return the cells of waiting and running. Start and end always show."""
         task = self._page.row(key)
-        marks = [(columns.column_at(task.created_ms), _WAITING)]
+        changes = [(columns.column_at(task.created_ms), _WAITING)]
         if task.start_ms is not None:
-            marks.append((columns.column_at(task.start_ms), RUNNING))
+            changes.append((columns.column_at(task.start_ms), RUNNING))
         if task.end_ms is not None:
             column = columns.column_at(task.end_ms)
-            marks += [(column, _ended(task)), (column + 1, NOTHING)]
-        return filled(columns.begun(self.session.now_ms), marks)
+            changes += [(column, _ended(task)), (column + 1, NOTHING)]
+        return filled(columns.begun(self.session.now_ms), changes)
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
         """Return the end or start of the task within the cell."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.lanes.lanes import Lanes
 from tui.viewmodels.text.glyphs import Glyph
-from tui.viewmodels.text.styled import Line, Role, Span, between, cut, fit, line, width
+from tui.viewmodels.text.styled import Line, Role, Span, between, cut, fit, line, squeeze, width
 from tui.viewmodels.timeline.instance_rows import PreparationRows, ReleaseRows
 from tui.viewmodels.timeline.job_rows import JobRows
 from tui.viewmodels.timeline.lines import RowLines, ahead
@@ -228,7 +228,7 @@ class TimelineModel:
     def row(self, index: int, *, is_cursor: bool) -> Line:
         """Return a row: its label and its cells. The planned part is drawn as a line."""
         rows, key, columns = self.rows, self.keys[index], self.columns
-        text = fit(self.session.text(rows.label(key)), LABEL_CELLS - 1) + " "
+        text = fit(self.session.text(squeeze(rows.label(key), LABEL_CELLS - 1)), LABEL_CELLS - 1) + " "
         label = Span(text, Role.STRONG if is_cursor else Role.DIM)
         cells = rows.cells(key, columns)
         after = ahead(rows, key, columns, len(cells))
@@ -258,14 +258,14 @@ class TimelineModel:
     def legend(self, cells: int) -> Line:
         """Return the meaning of the cells, as many as there is room for."""
         glyphs = self.session.glyphs
-        marks = [
+        glyphs_shown = [
             *self.rows.legend,
             Glyph(glyphs.known, glyphs.known, Role.RUNNING, "planned"),
             Glyph(glyphs.planned, glyphs.planned, Role.OFF, "later"),
         ]
         spans: list[Span] = []
-        for mark in marks:
-            new = [Span("  " if spans else ""), glyphs.span(mark), Span(f" {mark.name}", Role.DIM)]
+        for glyph in glyphs_shown:
+            new = [Span("  " if spans else ""), glyphs.span(glyph), Span(f" {glyph.name}", Role.DIM)]
             if width(spans) + width(new) <= cells:
                 spans += new
         return tuple(spans)

@@ -40,9 +40,9 @@ class AttentionModel:
             ]
         found: list[tuple[int, Line]] = []
         for number, concern in enumerate(self.concerns):
-            mark = self.session.glyphs.bad if concern.kind != "node" else "!"
+            sign = self.session.glyphs.bad if concern.kind != "node" else "!"
             first, *rest = wrapped(text(self.text_of(concern)), cells - 2)
-            found.append((number, line(Span(f"{mark} {first}", Role.FAILED))))
+            found.append((number, line(Span(f"{sign} {first}", Role.FAILED))))
             found += [(number, line(Span(f"  {each}", Role.FAILED))) for each in rest]
             if concern.effect:
                 effect = wrapped(text(concern.effect), cells - 2)
