@@ -120,7 +120,7 @@ def test_a_job_counts_its_tasks_by_state_and_says_what_it_waits_for():
     assert only(model, "Waiting for") == ["1 task to end"]
     do(sim, "disableJob", jobId="j", disableTasks="requeue")
     run_to(sim, seconds=READY_S + 60)
-    assert only(JobsModel(Session(sim)), "Waiting for") == ["somebody to enable it"]
+    assert only(JobsModel(Session(sim)), "Waiting for") == ["a user to enable it"]
 
 
 def test_a_task_says_what_it_waits_for():

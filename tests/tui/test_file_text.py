@@ -139,24 +139,24 @@ def test_the_window_keeps_within_the_text():
     assert model.first == 0
     assert not model.find("x")
     model.go_to_line(3)
-    assert model.mark is None
+    assert model.found_line is None
 
 
 def test_a_search_goes_round_and_marks_what_it_finds():
     model = reader(numbered(30))
     assert model.find("LINE 2")
-    assert (model.mark, len(model.found), model.match_number) == (1, 11, 1)
+    assert (model.found_line, len(model.found), model.match_number) == (1, 11, 1)
     underlined = [span.text for row in model.rows() for span in row if span.is_underlined]
     assert underlined == ["line 2"]
     assert model.rows()[1][0].role is Role.KEY
     assert model.next_match(1)
-    assert model.mark == 19
+    assert model.found_line == 19
     assert "> 20 line 20" in shown(model)
     assert model.next_match(-1)
     assert model.next_match(-1)
-    assert (model.mark, model.match_number) == (28, 11)
+    assert (model.found_line, model.match_number) == (28, 11)
     assert model.next_match(1)
-    assert model.mark == 1
+    assert model.found_line == 1
     assert not model.find("nowhere")
     assert not model.next_match(1)
     assert model.find("")
@@ -202,7 +202,7 @@ def test_a_filter_shows_the_lines_with_a_text_or_the_others():
     assert model.count == 11
     assert shown(model)[0] == "> 20 line 20"
     assert model.find("9")
-    assert model.mark == 28
+    assert model.found_line == 28
     model.filter("!line 2")
     assert model.count == 19
     assert [each.split()[-1] for each in shown(model)] == ["18", "19", "30"]
@@ -261,14 +261,14 @@ def test_times_at_the_beginning_of_lines(line, time):
 def test_jumping_by_time():
     model = reader(LOG)
     assert model.jump(60) is None
-    assert model.mark == 60
+    assert model.found_line == 60
     assert model.jump(3600) is None
-    assert model.mark == 3660
+    assert model.found_line == 3660
     assert model.jump(-60) is None
-    assert model.mark == 3600
+    assert model.found_line == 3600
     assert model.jump(86_400) == "No line is that much later."
     assert model.jump(-86_400) == "No line is that much earlier."
-    assert model.mark == 3600
+    assert model.found_line == 3600
     assert reader(numbered(5)).jump(60) == "The lines do not begin with a time."
     assert reader("").jump(60) == "The lines do not begin with a time."
 
@@ -276,8 +276,8 @@ def test_jumping_by_time():
 def test_times_without_a_date_go_on_after_midnight():
     model = reader("23:59:00 a\nno time\n23:59:30 b\n00:00:10 c\n00:30:00 d\n12:00:00 e\n23:59:00 f\n00:00:00 g\n")
     assert model.jump(60) is None
-    assert model.mark == 3
+    assert model.found_line == 3
     assert model.jump(-60) is None
-    assert model.mark == 0
+    assert model.found_line == 0
     assert model.jump(86_400) is None
-    assert model.mark == 6
+    assert model.found_line == 6

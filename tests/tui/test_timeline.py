@@ -107,7 +107,7 @@ def test_tasks_jobs_and_hook_tasks_have_rows_too(session_at):
     assert plain(model.cursor_line(0, CELLS)) == "risk  08:05:30  active since 08:00:00"
     model.next_rows()
     model.update(CELLS)
-    assert model.title().startswith("preparation tasks risk - 6 - by trouble")
+    assert model.title().startswith("preparation tasks risk - 6 - by failures")
     assert row(model, 0).rstrip() == f"{'n1':<{LABEL_CELLS}}" + " " * 10 + "p" * 8 + "X" + "/" * 7 + "X"
     assert row(model, 1).rstrip() == f"{'n3':<{LABEL_CELLS}}" + " " * 10 + "p" * 8 + "+" + " " * 43 + "p" * 5 + "=" * 4
     assert (

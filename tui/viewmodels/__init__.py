@@ -1,1 +1,1 @@
-"""What is on the screen as plain data: lines of text with roles. Nothing here knows Textual."""
+"""The content of the screen as plain data: lines of text with roles, independent of Textual."""

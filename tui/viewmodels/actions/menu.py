@@ -88,63 +88,67 @@ def first_problem(error: ValueError) -> str:
 
 def actions_for(session: Session, subjects: Sequence[ItemRef]) -> list[Action]:
     """Return the actions on items of one kind. Items that no longer exist are left out."""
-    cases = [case for subject in subjects if (case := target_of(session, subject)) is not None]
-    if not cases:
+    targets = [target for subject in subjects if (target := target_of(session, subject)) is not None]
+    if not targets:
         return []
-    offered = [verb for verb in ACTION_TYPES[subjects[0].kind] if any(verb.offered(case.row) for case in cases)]
-    return [_action(verb, cases, subjects[0].kind) for verb in offered]
+    offered = [
+        action for action in ACTION_TYPES[subjects[0].kind] if any(action.offered(target.row) for target in targets)
+    ]
+    return [_action(action, targets, subjects[0].kind) for action in offered]
 
 
-def _action(verb: ActionType[Any], cases: Sequence[ActionTarget], kind: Kind) -> Action:
-    cases = [case for case in cases if verb.offered(case.row)]
-    reasons = [verb.unavailable(case.row) for case in cases]
+def _action(action: ActionType[Any], targets: Sequence[ActionTarget], kind: Kind) -> Action:
+    targets = [target for target in targets if action.offered(target.row)]
+    reasons = [action.unavailable(target.row) for target in targets]
     effects: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
     better: dict[str, Better] = {}
-    for case in cases:
-        for effect in filter(None, verb.effects(case.row)):
-            effects.setdefault(effect, []).append(case.name)
-        for label, number in verb.counts(case.row).items():
+    for target in targets:
+        for effect in filter(None, action.effects(target.row)):
+            effects.setdefault(effect, []).append(target.name)
+        for label, number in action.counts(target.row).items():
             counts[label] += number
-        fitter = verb.better(case.row)
+        fitter = action.better(target.row)
         if fitter is not None:
             better.setdefault(fitter.command, fitter)
-    many = len(cases) > 1
+    many = len(targets) > 1
     return Action(
-        title=verb.title.format(f"{len(cases):,} {kind}s" if many else cases[0].name),
-        command=verb.command,
-        bodies=_bodies(verb, cases),
-        choices=verb.choices,
+        title=action.title.format(f"{len(targets):,} {kind}s" if many else targets[0].name),
+        command=action.command,
+        bodies=_bodies(action, targets),
+        choices=action.choices,
         entries=tuple(
-            FormField(one.name, one.label, one.hint, one.default(cases[0].row), one.read) for one in verb.fields
+            FormField(one.name, one.label, one.hint, one.default(targets[0].row), one.read) for one in action.fields
         ),
-        compose=verb.compose,
+        compose=action.compose,
         counts=tuple((label, number) for label, number in counts.items() if number),
-        effects=tuple(_told(effect, names, len(cases)) for effect, names in effects.items()),
+        effects=tuple(_told(effect, names, len(targets)) for effect, names in effects.items()),
         unavailable=reasons[0] if all(reasons) else "",
         better=tuple(better.values()),
-        cannot_be_undone=verb.cannot_be_undone,
-        to_type=_to_type(verb, cases),
-        opens_formula=verb.opens_formula,
+        cannot_be_undone=action.cannot_be_undone,
+        to_type=_to_type(action, targets),
+        opens_formula=action.opens_formula,
     )
 
 
-def _to_type(verb: ActionType[Any], cases: Sequence[ActionTarget]) -> str:
-    if len(cases) > 1 and (verb.asks_for_id or verb.asks_for_count):
-        return str(len(cases))
-    return cases[0].name if verb.asks_for_id else ""
+def _to_type(action: ActionType[Any], targets: Sequence[ActionTarget]) -> str:
+    if len(targets) > 1 and (action.asks_for_id or action.asks_for_count):
+        return str(len(targets))
+    return targets[0].name if action.asks_for_id else ""
 
 
-def _told(effect: str, names: Sequence[str], cases: int) -> str:
+def _told(effect: str, names: Sequence[str], targets: int) -> str:
     """Return an effect, with the names or number of the items it concerns if not all."""
-    if len(names) == cases:
+    if len(names) == targets:
         return effect
-    return f"{effect} ({', '.join(names)})" if len(names) <= _MOST_SHOWN else f"{effect} ({len(names):,} of {cases:,})"
+    return (
+        f"{effect} ({', '.join(names)})" if len(names) <= _MOST_SHOWN else f"{effect} ({len(names):,} of {targets:,})"
+    )
 
 
-def _bodies(verb: ActionType[Any], cases: Sequence[ActionTarget]) -> tuple[Body, ...]:
-    if verb.body is not None:
-        return tuple({**verb.body(case.row), **verb.adds} for case in cases[:1])
-    if not verb.lists:
-        return tuple({**case.body, **verb.adds} for case in cases)
-    return ({"poolId": cases[0].body["poolId"], verb.lists: [case.listed for case in cases], **verb.adds},)
+def _bodies(action: ActionType[Any], targets: Sequence[ActionTarget]) -> tuple[Body, ...]:
+    if action.body is not None:
+        return tuple({**action.body(target.row), **action.adds} for target in targets[:1])
+    if not action.lists:
+        return tuple({**target.body, **action.adds} for target in targets)
+    return ({"poolId": targets[0].body["poolId"], action.lists: [target.listed for target in targets], **action.adds},)

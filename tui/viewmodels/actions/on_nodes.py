@@ -23,63 +23,63 @@ class NodeTarget(NamedTuple):
     began: str  # start of the run, as a UTC time
 
 
-def _reboot(case: NodeTarget) -> Sequence[str]:
-    again = f"preparation runs again for {', '.join(case.prepared_again)} (PREP-16)" if case.prepared_again else ""
-    stays = [job_id for job_id in case.prepared if job_id not in case.prepared_again]
+def _reboot(node: NodeTarget) -> Sequence[str]:
+    again = f"preparation runs again for {', '.join(node.prepared_again)} (PREP-16)" if node.prepared_again else ""
+    stays = [job_id for job_id in node.prepared if job_id not in node.prepared_again]
     return (
-        "the start task runs again (START-2)" if case.row.start_task is not None else "",
+        "the start task runs again (START-2)" if node.row.start_task is not None else "",
         again,
         f"{', '.join(stays)} does not prepare again (PREP-16)" if stays else "",
-        f"stays ineligible for {', '.join(case.ineligible)} until reimaged (PREP-9)" if case.ineligible else "",
+        f"stays ineligible for {', '.join(node.ineligible)} until reimaged (PREP-9)" if node.ineligible else "",
     )
 
 
-def _reimage(case: NodeTarget) -> Sequence[str]:
+def _reimage(node: NodeTarget) -> Sequence[str]:
     return (
         "all files on the node are lost",
-        "the start task runs again" if case.row.start_task is not None else "",
-        f"preparation runs again for {', '.join(case.prepared)} (PREP-18)" if case.prepared else "",
-        f"eligible again for {', '.join(case.ineligible)} (PREP-9)" if case.ineligible else "",
+        "the start task runs again" if node.row.start_task is not None else "",
+        f"preparation runs again for {', '.join(node.prepared)} (PREP-18)" if node.prepared else "",
+        f"eligible again for {', '.join(node.ineligible)} (PREP-9)" if node.ineligible else "",
     )
 
 
-def _tasks(case: NodeTarget) -> dict[str, int]:
-    return {"tasks affected": case.row.running_tasks + case.row.preparing_tasks}
+def _tasks(node: NodeTarget) -> dict[str, int]:
+    return {"tasks affected": node.row.running_tasks + node.row.preparing_tasks}
 
 
-def _counts(case: NodeTarget) -> dict[str, int]:
+def _counts(node: NodeTarget) -> dict[str, int]:
     """Return what both a reboot and a reimage affect."""
-    return {**_tasks(case), "start task runs again": int(case.row.start_task is not None)}
+    return {**_tasks(node), "start task runs again": int(node.row.start_task is not None)}
 
 
-def _reboot_counts(case: NodeTarget) -> dict[str, int]:
+def _reboot_counts(node: NodeTarget) -> dict[str, int]:
     return {
-        **_counts(case),
-        "preparation runs again": len(case.prepared_again),
-        "stays ineligible for a job": int(bool(case.ineligible)),
+        **_counts(node),
+        "preparation runs again": len(node.prepared_again),
+        "stays ineligible for a job": int(bool(node.ineligible)),
     }
 
 
-def _reimage_counts(case: NodeTarget) -> dict[str, int]:
-    return {**_counts(case), "preparation runs again": len(case.prepared), "eligible again": int(bool(case.ineligible))}
+def _reimage_counts(node: NodeTarget) -> dict[str, int]:
+    return {**_counts(node), "preparation runs again": len(node.prepared), "eligible again": int(bool(node.ineligible))}
 
 
-def _reimage_instead(case: NodeTarget) -> Better | None:
-    if case.ineligible:
+def _reimage_instead(node: NodeTarget) -> Better | None:
+    if node.ineligible:
         return Better("reimageNode", "preparation failed: the node is ineligible until reimaged (PREP-9)")
-    if any(code == "DiskFull" for code, _, _ in case.row.errors):
+    if any(code == "DiskFull" for code, _, _ in node.row.errors):
         return Better("reimageNode", "the disk is full; a reimage clears the files, a reboot keeps them (NODE-15)")
     return None
 
 
-def _repair_instead(case: NodeTarget) -> Better | None:
-    if case.row.state in _REPAIRABLE:
-        return Better("rebootNode", f"it is {case.row.state.wire} and takes no tasks; a reboot may repair it")
+def _repair_instead(node: NodeTarget) -> Better | None:
+    if node.row.state in _REPAIRABLE:
+        return Better("rebootNode", f"it is {node.row.state.wire} and takes no tasks; a reboot may repair it")
     return None
 
 
-def _no_login(case: NodeTarget) -> str:
-    return "" if case.row.state in _REACHABLE else "the node must be idle or running"
+def _no_login(node: NodeTarget) -> str:
+    return "" if node.row.state in _REACHABLE else "the node must be idle or running"
 
 
 _REMOVAL = Field[NodeTarget]("resizeTimeout", "Resize timeout", "PT15M; at least PT5M", lambda _: "PT15M")
@@ -106,14 +106,14 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         options("nodeDisableSchedulingOption", keeps_data=False, verb="offline"),
         counts=_tasks,
         effects=lambda _: ("no new tasks start here; offline when the running ones end (NOP-6)",),
-        unavailable=lambda case: "" if case.row.scheduling is SchedulingState.ENABLED else "it is already disabled",
+        unavailable=lambda node: "" if node.row.scheduling is SchedulingState.ENABLED else "it is already disabled",
         better=_repair_instead,
     ),
     ActionType(
         "Enable scheduling on {}",
         "enableNodeScheduling",
         effects=lambda _: ("tasks are scheduled here again",),
-        unavailable=lambda case: "it is already enabled" if case.row.scheduling is SchedulingState.ENABLED else "",
+        unavailable=lambda node: "it is already enabled" if node.row.scheduling is SchedulingState.ENABLED else "",
     ),
     ActionType(
         "Remove {} from the pool",
@@ -135,13 +135,13 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         options("nodeDeallocateOption", keeps_data=True, verb="deallocate"),
         counts=_tasks,
         effects=lambda _: ("the VM is deallocated; files are lost",),
-        offered=lambda case: case.row.state is not NodeState.DEALLOCATED,
+        offered=lambda node: node.row.state is not NodeState.DEALLOCATED,
     ),
     ActionType(
         "Start {}",
         "startNode",
         effects=lambda _: ("it boots like a reimaged node",),
-        offered=lambda case: case.row.state is NodeState.DEALLOCATED,
+        offered=lambda node: node.row.state is NodeState.DEALLOCATED,
     ),
     ActionType(
         "Add a user account to {}",
@@ -158,17 +158,17 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
     ActionType(
         "Delete a user account from {}",
         "deleteNodeUser",
-        fields=(Field("name", "Name", "the user to delete", lambda case: case.row.users[0]),),
-        effects=lambda case: (f"users now: {', '.join(case.row.users)}",),
+        fields=(Field("name", "Name", "the user to delete", lambda node: node.row.users[0]),),
+        effects=lambda node: (f"users now: {', '.join(node.row.users)}",),
         unavailable=_no_login,
-        offered=lambda case: bool(case.row.users),
+        offered=lambda node: bool(node.row.users),
     ),
     ActionType(
         "Upload the service logs of {}",
         "uploadNodeLogs",
         fields=(
             Field("containerUrl", "Container", "the URL of a blob container", lambda _: "https://account/logs"),
-            Field("startTime", "From", "2026-01-05T08:00:00Z", lambda case: case.began),
+            Field("startTime", "From", "2026-01-05T08:00:00Z", lambda node: node.began),
         ),
         effects=lambda _: ("three files are uploaded; nothing else changes (NOP-11)",),
     ),
@@ -193,6 +193,6 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         "evictNode",
         counts=_tasks,
         effects=lambda _: ("the VM is evicted (SPOT-3); in the simulation only",),
-        offered=lambda case: not case.row.is_dedicated,
+        offered=lambda node: not node.row.is_dedicated,
     ),
 )

@@ -35,26 +35,26 @@ class ActionTarget(NamedTuple):
     listed: object = None  # the item in the body's list, for one command on all
 
 
-def target_of(session: Session, subject: ItemRef) -> ActionTarget | None:
+def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
     """Return the target for an item, or None if it no longer exists."""
-    match subject.kind:
+    match item.kind:
         case "node":
-            return _node_case(session, int(subject.key))
+            return _node_case(session, int(item.key))
         case "task":
-            task = session.tasks(session.job_id).row(int(subject.key))
+            task = session.tasks(session.job_id).row(int(item.key))
             return (
                 None
                 if task.state is None
                 else ActionTarget(task.task_id, {"jobId": task.job_id, "taskId": task.task_id}, task)
             )
         case "job":
-            job = session.job(str(subject.key))
+            job = session.job(str(item.key))
             return None if job is None else ActionTarget(job.job_id, {"jobId": job.job_id}, job)
         case "job schedule":
-            one = session.schedule(str(subject.key))
+            one = session.schedule(str(item.key))
             return None if one is None else ActionTarget(one.schedule_id, {"jobScheduleId": one.schedule_id}, one)
         case "pool":
-            pool = session.pool(str(subject.key))
+            pool = session.pool(str(item.key))
             if pool is None:
                 return None
             scale = scale_page(session.simulation, pool.pool_id)

@@ -98,16 +98,13 @@ class EventsModel(RowsModel):
     def update(self) -> None:
         """Read the log again."""
         rows = self.order()
-        if terms := parse_filter(self.filter_text):
-            looked_at = rows[-_FILTERED:]
-            self._rows = self._keep(terms, looked_at)
-        else:
-            self._rows = rows
-        self._hidden = len(rows) - len(self._rows)
+        terms = parse_filter(self.filter_text)
+        shown = self._keep(terms, rows[-_FILTERED:]) if terms else rows
+        self._shown.show(shown, hidden=len(rows) - len(shown))
 
     def index_of(self, key: int) -> int | None:
         """Return the index of an entry, or None if it is not shown."""
-        rows = self._rows
+        rows = self._shown.rows
         if isinstance(rows, range):
             return key if key in rows else None
         at = bisect_right(rows, key) - 1  # rows are in order; a fold represents all its entries

@@ -88,19 +88,19 @@ def _ids(session: Session) -> Iterator[str]:
 
 def completions(session: Session, text: str, columns: Sequence[str] = ()) -> list[str]:
     """Return up to a dozen completions. ``columns`` are those of the list that is shown."""
-    verb, blank, rest = text.lower().lstrip().partition(" ")
-    if blank and verb in GO_WORDS:
-        begun, wanted = _arguments(verb, rest, columns)
-        return [f"{verb} {begun}{each}" for each in wanted if each.startswith(rest[len(begun) :])][:_MOST_OFFERED]
+    word, blank, rest = text.lower().lstrip().partition(" ")
+    if blank and word in GO_WORDS:
+        begun, wanted = _arguments(word, rest, columns)
+        return [f"{word} {begun}{each}" for each in wanted if each.startswith(rest[len(begun) :])][:_MOST_OFFERED]
     begun = text.lower().lstrip()
     words = dict.fromkeys(each for each in _words(session) if each.lower().startswith(begun))
     return [f"{each} " if each in GO_WORDS else each for each in islice(words, _MOST_OFFERED)]
 
 
-def _arguments(verb: str, rest: str, columns: Sequence[str]) -> tuple[str, Sequence[str]]:
+def _arguments(word: str, rest: str, columns: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return the settled part of the rest, and what can follow it."""
     names = [name.lower() for name in columns if name]
-    match verb:
+    match word:
         case "time":
             return "", ("end", "failure", "+5m", "-5m")
         case "speed":

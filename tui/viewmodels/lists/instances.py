@@ -149,7 +149,7 @@ class InstancesModel(RowsModel):
     def summary(self) -> Line:
         """Return the counts by status."""
         counts = self._page.counts()
-        numbers = ((hook_glyph(self.hook, status), counts.get(status, 0)) for status in _SHOWN)
+        numbers = ((hook_glyph(self.hook, status), counts[status]) for status in _SHOWN if counts.get(status))
         spans = [*self.session.glyphs.counts(numbers)]
         with_record = sum(counts.values()) - counts.get(HookStatus.GONE, 0) - counts.get(HookStatus.WILL_RUN, 0)
         without = max(0, self._page.nodes_present() - with_record)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from tui.viewmodels.files.locations import files_of
 from tui.viewmodels.lists.columns import ColumnsModel
 from tui.viewmodels.lists.filters import Term, column_of, field_name, parse_filter, passes, quantity
-from tui.viewmodels.lists.sorting import SlicedSort
+from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
 from tui.viewmodels.session.rest_body import rest_body
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
@@ -48,10 +48,7 @@ class RowsModel(ColumnsModel, ABC):
         self.sort_column: str | None = None
         self.is_descending = False
         self.is_written_out = False  # all columns are computed
-        self._rows: Sequence[int] = ()
-        self._hidden = 0
-        self._sorting: SlicedSort | None = None
-        self._sorted_for: tuple[object, object] = (None, None)  # the rows asked for, and their moment
+        self._shown = ShownRows()
 
     # -- to be said by each list ---------------------------------------------------------------------------------
 
@@ -123,51 +120,30 @@ class RowsModel(ColumnsModel, ABC):
         rows = self.order()
         terms = parse_filter(self.filter_text)
         if not (self.only_failed or terms or self.sort_column is not None):
-            self._sorting, self._sorted_for = None, (None, None)
-            self._rows, self._hidden = rows, 0
+            self._shown.show(rows)
             return
-        self._start_sorting(rows, terms)
-        if self._sorting is not None and len(rows) <= AT_ONCE:
-            while self._sorting.go_on():
-                pass
-        self._take_over()
-
-    def _start_sorting(self, rows: Sequence[int], terms: tuple[Term, ...]) -> None:
-        """Start to filter and sort, unless that is under way or done for this moment."""
         session = self.session
         wanted = (
             (self.filter_text, self.only_failed, self.with_all, self.sort_column, self.is_descending),
             (session.job_id, session.pool_id, session.simulation.jumps),
         )
         moment = session.simulation.log.count, session.now_ms
-        is_other = wanted != self._sorted_for[0]
-        if not is_other and (self.is_sorting or moment == self._sorted_for[1]):
-            return
-        if is_other:
-            self._rows, self._hidden = (), 0  # the previous rows do not match, or are gone
-        self._sorted_for = wanted, moment
+        self._shown.sort_rows(wanted, moment, partial(self._sort, rows, terms), AT_ONCE)
+
+    def _sort(self, rows: Sequence[int], terms: tuple[Term, ...]) -> SlicedSort:
+        """Start to filter and sort."""
         value = None if self.sort_column is None else self.sort_key(self.sort_column)
         keep = partial(self._keep, terms) if terms or self.only_failed else None
-        self._sorting = SlicedSort(rows, keep, value, is_descending=self.is_descending)
-
-    def _take_over(self) -> None:
-        work = self._sorting
-        if work is not None and work.found is not None:
-            self._rows, self._hidden = work.found, work.total - len(work.found)
+        return SlicedSort(rows, keep, value, is_descending=self.is_descending and value is not None)
 
     @property
     def is_sorting(self) -> bool:
         """True while filtering and sorting go on. Until then the list shows the previous rows, or none."""
-        return self._sorting is not None and self._sorting.found is None
+        return self._shown.is_sorting
 
     def sort_some(self) -> bool:
         """Filter and sort for a few milliseconds. Return True if there is more to do."""
-        if self._sorting is None or not self.is_sorting:
-            return False
-        if self._sorting.go_on():
-            return True
-        self._take_over()
-        return False
+        return self._shown.go_on()
 
     def _keep(self, terms: tuple[Term, ...], rows: Sequence[int]) -> Sequence[int]:
         """Return the rows that pass the filter, with the cheapest tests first."""
@@ -193,27 +169,24 @@ class RowsModel(ColumnsModel, ABC):
     @property
     def count(self) -> int:
         """The number of rows shown."""
-        return len(self._rows)
+        return len(self._shown.rows)
 
     @property
     def hidden(self) -> int:
         """The number of rows that the filter hides."""
-        return self._hidden
+        return self._shown.hidden
 
     def key(self, index: int) -> int:
         """Return the row at an index."""
-        return self._rows[index]
+        return self._shown.rows[index]
 
     def index_of(self, key: int) -> int | None:
         """Return the index of a row, or None if it is not shown."""
-        try:
-            return self._rows.index(key)
-        except ValueError:
-            return None
+        return self._shown.index_of(key)
 
     def place_of(self, identity: str) -> int | None:
         """Return the index of the row with this id among the first 10,000 rows, or None."""
-        identities = self.identities_of(self._rows[:AT_ONCE])
+        identities = self.identities_of(self._shown.rows[:AT_ONCE])
         return next((at for at, each in enumerate(identities) if each == identity), None)
 
     def row_of(self, identity: str) -> int | None:
@@ -291,8 +264,7 @@ class RowsModel(ColumnsModel, ABC):
         shown = f"   filter: {self.filter_text or 'none'}"
         failed = "   only failed" if self.only_failed else ""
         hidden = f"   {self.hidden:,} hidden" if self.hidden else ""
-        work = self._sorting
-        at_work = f"   {work.progress:.0%} searched" if work is not None and self.is_sorting else ""
+        at_work = f"   {self._shown.progress:.0%} searched" if self.is_sorting else ""
         return line(Span(f"sorted by {order}{turned}{shown}{failed}{hidden}{at_work}", Role.DIM))
 
     def nothing_shown(self) -> Sequence[str]:

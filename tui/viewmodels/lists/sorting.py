@@ -57,6 +57,8 @@ class SlicedSort:
                 order = sorted(range(len(part)), key=values.__getitem__, reverse=is_descending)
                 kept += map(part.__getitem__, order)
                 yield 0.9
+        elif is_descending:
+            kept.reverse()
         self.found = kept
 
     def _parts(
@@ -73,3 +75,57 @@ class SlicedSort:
                 values.append(one)
             yield 0.5 + 0.4 * first / len(rows)
         return parts
+
+
+class ShownRows:
+    """The rows that a list shows, filtered and sorted in slices while that takes long."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.rows: Sequence[int] = ()
+        self.hidden = 0
+        self._work: SlicedSort | None = None
+        self._wanted: object = None
+        self._moment: object = None
+
+    def show(self, rows: Sequence[int], *, hidden: int = 0) -> None:
+        """Show rows as they are."""
+        self.rows, self.hidden = rows, hidden
+        self._work = self._wanted = self._moment = None
+
+    def sort_rows(self, wanted: object, moment: object, start: Callable[[], SlicedSort], at_once: int) -> None:
+        """Start to sort, unless the same is under way or done for this moment. Up to ``at_once`` rows finish here."""
+        if wanted != self._wanted:
+            self.rows, self.hidden = (), 0  # the previous rows do not match, or are gone
+        elif self.is_sorting or moment == self._moment:
+            return
+        self._wanted, self._moment, self._work = wanted, moment, start()
+        while self._work.total <= at_once and self.go_on():
+            pass
+
+    @property
+    def is_sorting(self) -> bool:
+        """True while sorting goes on. Until then the previous rows are shown, or none."""
+        return self._work is not None and self._work.found is None
+
+    @property
+    def progress(self) -> float:
+        """The part of the work that is done, from 0 to 1."""
+        return 1.0 if self._work is None else self._work.progress
+
+    def go_on(self) -> bool:
+        """Filter and sort for a few milliseconds. Return True if there is more to do."""
+        if self._work is None or not self.is_sorting:
+            return False
+        if self._work.go_on():
+            return True
+        self.rows = self._work.found or ()
+        self.hidden = self._work.total - len(self.rows)
+        return False
+
+    def index_of(self, row: int) -> int | None:
+        """Return the index of a row, or None if it is not shown."""
+        try:
+            return self.rows.index(row)
+        except ValueError:
+            return None

@@ -112,7 +112,7 @@ class NodeRows(RowsByNode):
                 return ""
 
     def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
-        """Return what the node did in each column. TimeColumns that are over are cached."""
+        """Return what the node did in each column. Columns that are over are cached."""
         valid = self.lanes.version, columns.step_ms
         if valid != self._valid or len(self._over) > _MOST_CACHED:
             self._over.clear()

@@ -39,7 +39,7 @@ class Sort(Enum):
 
 
 class TimeColumns(NamedTuple):
-    """TimeColumns of the timeline: each lasts ``step_ms``, and the first one begins ``first`` steps after the start."""
+    """Columns of the timeline: each lasts ``step_ms``, and the first one begins ``first`` steps after the start."""
 
     first: int
     number: int

@@ -88,7 +88,7 @@ class TimelineModel:
     @property
     def keys(self) -> Sequence[int]:
         """The rows, in order."""
-        return self.order.keys
+        return self.order.rows
 
     @property
     def when_ms(self) -> int:
@@ -276,7 +276,7 @@ class TimelineModel:
             return ("Sorting ...",)
         if self.only_failed:
             return (f"None of the {self.rows.name} has failed.", "Press ! to see all.")
-        return (f"Openable are no {self.rows.name} yet.", "Press space to run, or . for one event.")
+        return (f"There are no {self.rows.name} yet.", "Press space to run, or . for one event.")
 
 
 def _short_span(ms: int) -> str:
