@@ -183,7 +183,7 @@ class PagedColumns(Columns[V]):
         """Make a table without rows."""
         super().__init__(time_code)
         self._groups = tuple(Pages([getattr(self, name) for name in names]) for names in self.GROUPS)
-        # For each group one byte a page, set by whoever changes a row of it.
+        # For each group one byte a page, set when a row of it changes.
         self.dirty = tuple(group.dirty for group in self._groups)
         self._sparse_saved: list[dict[int, V]] = []
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PrepVerdict(Enum):
-    """What a task of a job must wait for on a node."""
+    """The condition of a node for a task of a job: it may start, must wait, or is refused."""
 
     GO = auto()
     PREPARE = auto()
