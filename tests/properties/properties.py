@@ -138,7 +138,8 @@ def _a_refused_command_leaves_only_its_refusal(case: Case) -> None:
         simulation.run_until(simulation.now_ms + 1)
         length, refused = len(simulation.log), len(simulation.refusals)
         submit(simulation, given)
-        if len(simulation.refusals) > refused:
+        is_whole = len(given.body.get("tasks", ())) < 2  # several tasks are accepted or refused one by one
+        if len(simulation.refusals) > refused and is_whole:
             now_ms = simulation.now_ms
             lines = [entry for entry in simulation.log.entries(length) if entry.t_ms == now_ms]
             caused = [entry.shape.event for entry in lines if entry.shape.event.startswith(("Command", "Fault"))]
