@@ -23,7 +23,7 @@ _NARROWEST = 40
 
 
 class UnknownRule(Exception):
-    """There is no rule or chapter of this name; the message names the nearest."""
+    """A name that is not one of a rule or chapter; the message names the nearest."""
 
 
 def chosen(names: Sequence[str]) -> list[Chapter | Rule]:

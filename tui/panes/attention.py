@@ -37,7 +37,6 @@ class Attention(Choices):
         return next(iter(self.subjects), None)
 
     def update(self) -> None:
-        """Bring the groups up to date."""
         self._model.update()
         self.pointer = self._model.session.glyphs.cursor
         count = len(self._model.concerns)

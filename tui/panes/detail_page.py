@@ -81,21 +81,17 @@ class DetailPage(ResizeFilter, View):
 
     @property
     def title(self) -> str:
-        """The name of the item."""
         return "" if self._model is None else self._model.title
 
     @property
     def help_text(self) -> str:
-        """The text of the help."""
         return "" if self._model is None else self._model.help_text
 
     @property
     def tab(self) -> str:
-        """The name of the list that the item is in."""
         return "" if self._model is None else self._model.view
 
     def update(self) -> None:
-        """Bring every part up to date."""
         model = self._model
         if model is None:
             return
@@ -123,5 +119,4 @@ class DetailPage(ResizeFilter, View):
             self.call_after_refresh(self.update)
 
     def focus_first(self) -> None:
-        """Focus the page."""
         self.query_one(PageView).focus()

@@ -46,12 +46,10 @@ class ListPage(ResizeFilter, View):
 
     @property
     def title(self) -> str:
-        """The title of the list."""
         return self.model.title
 
     @property
     def help_text(self) -> str:
-        """The text of the help."""
         return self.model.help_text
 
     def compose(self) -> ComposeResult:
@@ -62,19 +60,16 @@ class ListPage(ResizeFilter, View):
         yield LinesView(classes="footing")
 
     def remembered(self) -> dict[str, Any]:
-        """Return the arrangement of the list, and the row under the cursor."""
         details = {"details": False} if self.has_class("-bare") else {}
         cursor = self._cursor_id or self._recalled_id
         return {**self.model.remembered(), **details, **({"cursor": cursor} if cursor else {})}
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Restore the arrangement; the cursor goes to its row when there are rows."""
         self.model.recall(values)
         self.set_class(not values.get("details", True), "-bare")
         self._cursor_id, self._recalled_id = "", values.get("cursor", "")
 
     def clear_filter(self) -> bool:
-        """Show all rows; return whether some were hidden."""
         return self.model.clear_filter()
 
     def on_mount(self) -> None:
@@ -91,7 +86,6 @@ class ListPage(ResizeFilter, View):
         return self._details.display
 
     def update(self) -> None:
-        """Bring every part up to date."""
         self.table.update()
         self._return_to_row()
         summary = self.model.summary()
@@ -141,5 +135,4 @@ class ListPage(ResizeFilter, View):
             self.call_after_refresh(self.update)
 
     def focus_first(self) -> None:
-        """Focus the list."""
         self.table.focus()

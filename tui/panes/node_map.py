@@ -48,7 +48,6 @@ class NodeMapPane(Vertical):
         self._model.recall(values)
 
     def update(self) -> None:
-        """Bring everything up to date."""
         self.query_one(NodeMap).update()
         is_low = self.size.height < _LOW
         self.query_one(Legend).update(1 if is_low else 2)

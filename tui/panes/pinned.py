@@ -30,7 +30,6 @@ class Pinned(Choices):
         return pinned[self.number] if 0 <= self.number < len(pinned) else None
 
     def update(self) -> None:
-        """Bring the lines up to date."""
         drop_unknown_pins(self._session)
         self.pointer = self._session.glyphs.cursor
         count = len(self._session.pins)

@@ -53,11 +53,9 @@ class Timeline(View):
         yield TimelineGrid(self._model, id="lanes")
 
     def remembered(self) -> dict[str, Any]:
-        """Return the arrangement of the rows."""
         return self._model.remembered()
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Restore the arrangement of the rows."""
         self._model.recall(values)
 
     @property
@@ -85,9 +83,7 @@ class Timeline(View):
         self._model.follow()
 
     def update(self) -> None:
-        """Bring the grid up to date."""
         self.grid.update()
 
     def focus_first(self) -> None:
-        """Focus the grid."""
         self.grid.focus()

@@ -95,18 +95,15 @@ class Watch(View):
         return ("pane.next", "next pane"), *_HINTS.get(self.screen.focused.id or "" if self.screen.focused else "", ())
 
     def remembered(self) -> dict[str, Any]:
-        """Return the choices of the node map."""
         return self._map.remembered()
 
     def recall(self, values: Mapping[str, Any]) -> None:
-        """Restore the choices of the node map."""
         self._map.recall(values)
 
     def on_mount(self) -> None:
         self.query_one("#recent").border_title = "Events"
 
     def update(self) -> None:
-        """Bring every pane up to date."""
         session = self._session
         rail = self.query_one("#rail", LinesView)
         set_title(rail, phase_rail.title(session), phase_rail.subtitle(session))
@@ -180,9 +177,7 @@ class Watch(View):
         self.post_message(ShowView(name, message.key))
 
     def clear_filter(self) -> bool:
-        """Dim no nodes of the map any more; return whether some were dimmed."""
         return self._map.show_all()
 
     def focus_first(self) -> None:
-        """Focus the map."""
         self.query_one(NodeMap).focus()

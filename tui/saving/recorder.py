@@ -71,7 +71,7 @@ class Recorder:
         return "\n".join((*errors, f"The session cannot be saved anywhere. This is it:\n{recorded(self._simulation)}"))
 
     def _directories(self) -> Iterator[Path]:
-        """The directories to try: the recorder's own, the home directory, the one for temporary files."""
+        """Yield the directories to try: the recorder's own, the home directory, the one for temporary files."""
         yield self._directory or Path()
         with suppress(RuntimeError):
             yield Path.home()
