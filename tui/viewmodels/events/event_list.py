@@ -71,7 +71,7 @@ class EventsModel(RowsModel):
     help_text = (
         "All events, in order. ! shows failures only. A filter searches the newest 20,000 events.\n"
         "F follows the newest event; moving up stops that. Enter opens the item of an event at its moment.\n"
-        "x folds equal events. X shows your commands as script lines, and R saves them as a scenario."
+        "x folds equal events. X shows your commands as script lines. R saves them as a scenario."
     )
 
     def __init__(self, session: Session) -> None:

@@ -222,7 +222,7 @@ class PreparationModel(InstancesModel):
         Column("Ineligible", 14, is_extra=True, is_derived=True),
     )
     help_text = (
-        "One row for each node that prepared for the job in focus, even if it has left.\n"
+        "One row for each node that prepared, even if it has left.\n"
         "A node prepares before its first task of the job. If preparation fails, the node becomes ineligible: "
         "it gets no task of this job until it is reimaged. Other jobs still use it.\n"
         "Duration, Runs, Triggered by and Ineligible are derived. A bar is full at the 95th percentile."
@@ -294,7 +294,7 @@ class ReleaseModel(InstancesModel):
     )
     help_text = (
         "One row for each node on which the job's release task ran.\n"
-        "It runs when the job ends, on each node that prepared and ran a task. It is not retried. "
+        "It runs at the job's end, on nodes that prepared and ran a task. It is not retried. "
         "Its failure does not affect the job. v also shows the nodes without a record."
     )
 

@@ -47,7 +47,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
         Column("Waiting for", 30, is_extra=True, is_derived=True),
     )
     help_text = (
-        "Preparation and Release show the nodes that are done, of all, then the failures. "
+        "Preparation and Release show the completed nodes of all, then the failures. "
         "Tasks shows active/preparing/running/completed tasks, and in brackets the failed ones. "
         "Waiting for is derived.\n"
         "Enter puts a job in focus and opens its page. 1 watches it."

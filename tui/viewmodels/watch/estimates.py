@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 HELP = (
     "Estimates are derived. Preparation is done when the last running one ends as planned; "
     '"or later" means that more nodes are likely to prepare.\n'
-    "Tasks are done when the rest has run as fast as the tasks so far. "
+    "For tasks, the pace so far is assumed to continue. "
     "When no task waits, the planned end of the last one counts.\n"
-    "The job is completed after its slowest release task, at the latest at its max wall-clock time.\n"
+    "The job is completed after its slowest release task. Its max wall-clock time is a limit.\n"
     "Retries, lost nodes and actions change the estimates."
 )
 
