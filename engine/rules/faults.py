@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
+from engine.base.lifecycles import NODE
 from engine.base.terms import Deallocation, NodeState, SchedulingState
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
@@ -27,9 +28,7 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 _N = NodeState
-_UP = (_N.WAITING_FOR_START_TASK, _N.START_TASK_FAILED, _N.IDLE, _N.RUNNING, _N.OFFLINE)
 _WITHOUT_VM = (None, _N.PREEMPTED, _N.LEAVING_POOL)
-_CAN_FAIL = (_N.CREATING, _N.STARTING, *_UP, _N.UNKNOWN)
 
 # NODE-9: how long contact may be lost before the node counts as unusable.
 LOST_CONTACT_MS = 5 * MINUTE_MS
@@ -52,7 +51,7 @@ _ERRORS = {
 def fail_node(world: World, node: int, fault: FailNode) -> None:
     """Make the node unusable, or lose contact with it (NODE-9, NODE-11, NODE-12, NODE-13)."""
     state = world.nodes.state_of(node)
-    if state not in (_UP if fault.state is NodeFault.UNKNOWN else _CAN_FAIL):
+    if (state, _N.UNKNOWN if fault.state is NodeFault.UNKNOWN else _N.UNUSABLE) not in NODE:
         raise BatchError("OperationNotValidOnNode", f"the node is {_wire(state)}")
     if fault.state is NodeFault.UNKNOWN:
         _lose_contact(world, node, RECOVERY_MS if fault.for_ms is None else fault.for_ms)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
+from engine.base.lifecycles import NODE
+from engine.base.node_states import NODE_STATES, READY, Availability, states_in
 from engine.base.terms import Deallocation, NodeState, OsFamily, SchedulingState
 from engine.events.calendar import Due, DueKind
 from engine.rules.processes import directories
@@ -19,8 +21,6 @@ from engine.state.tasks import COMPLETED
 from engine.world.facts import NodeDrainBegun, NodeLeaving, NodeStopped, SchedulingDisabled, VmStarted
 
 if TYPE_CHECKING:
-    from collections.abc import Container
-
     from engine.world.facts import (
         NodeDrained,
         NodeKept,
@@ -33,37 +33,26 @@ if TYPE_CHECKING:
 
 _N = NodeState
 _WAITING = (Deallocation.TASK_COMPLETION, Deallocation.RETAINED_DATA)
-_WAITS_IN = (_N.IDLE, _N.RUNNING, _N.OFFLINE)
-_AT_REST = (*_WAITS_IN, _N.START_TASK_FAILED)
-_REINSTALLED_IN = (*_AT_REST, _N.UNUSABLE)
-_BOOTS = (_N.STARTING, _N.WAITING_FOR_START_TASK, _N.REBOOTING, _N.REIMAGING)
+_WAITS_IN = states_in(Availability.READY, Availability.OFFLINE)
+_AT_REST = states_in(Availability.READY, Availability.OFFLINE, Availability.FAILED)
+_BOOTING = states_in(Availability.BOOTING)
 
 
 class _Effect(NamedTuple):
     """The effect of an operation on a node (NOP-12)."""
 
     rule: str
-    allowed_in: Container[NodeState]
     state: NodeState  # while it is under way; ``nodes.node_step`` does what comes next
-    disk: Disk
     prep_rule: str  # why a running preparation ends
     step: str  # the name of its duration in ``simulate.nodes``
 
 
-# An upgrade of the operating system leaves the disk of the tasks alone, so that a release still runs (REL-13).
 _EFFECTS = {
-    Operation.REBOOT: _Effect("NOP-3", _REINSTALLED_IN, _N.REBOOTING, Disk.KEPT, "PREP-15", "reboot"),
-    Operation.REIMAGE: _Effect("NOP-4", _REINSTALLED_IN, _N.REIMAGING, Disk.WIPED, "PREP-18", "reimage"),
-    Operation.DEALLOCATE: _Effect("NOP-8", (_N.IDLE, _N.RUNNING), _N.DEALLOCATING, Disk.WIPED, "PREP-19", "deallocate"),
-    Operation.UPGRADE: _Effect("POOL-22", _REINSTALLED_IN, _N.UPGRADING_OS, Disk.KEPT, "PREP-15", "reimage"),
-    Operation.REMOVE: _Effect("RSZ-4", tuple(_N), _N.LEAVING_POOL, Disk.WIPED, "PREP-19", "removal"),
-}
-_REFUSALS = {
-    _N.CREATING: "NodeBeingCreated",
-    _N.STARTING: "NodeBeingStarted",
-    _N.WAITING_FOR_START_TASK: "NodeBeingStarted",
-    _N.REBOOTING: "NodeBeingRebooted",
-    _N.REIMAGING: "NodeBeingReimaged",
+    Operation.REBOOT: _Effect("NOP-3", _N.REBOOTING, "PREP-15", "reboot"),
+    Operation.REIMAGE: _Effect("NOP-4", _N.REIMAGING, "PREP-18", "reimage"),
+    Operation.DEALLOCATE: _Effect("NOP-8", _N.DEALLOCATING, "PREP-19", "deallocate"),
+    Operation.UPGRADE: _Effect("POOL-22", _N.UPGRADING_OS, "PREP-15", "reimage"),
+    Operation.REMOVE: _Effect("RSZ-4", _N.LEAVING_POOL, "PREP-19", "removal"),
 }
 
 
@@ -79,11 +68,11 @@ def operation_verdict(name: Operation, state: NodeState, pending: PendingOperati
     refusal = _waiting_verdict(pending)
     if refusal is not None:
         return refusal
-    if state in _EFFECTS[name].allowed_in:
+    if (state, _EFFECTS[name].state) in NODE:
         return None
     if name is Operation.DEALLOCATE:
         return BatchError("OperationNotValidOnNode", f"the node is {state.wire}")
-    return BatchError(_REFUSALS.get(state, "OperationNotValidOnNode"), f"the node is {state.wire}")
+    return BatchError(NODE_STATES[state].refusal, f"the node is {state.wire}")
 
 
 def _waiting_verdict(pending: PendingOperation | None) -> BatchError | None:
@@ -166,8 +155,8 @@ def check_users(world: World, node: int) -> None:
     """Refuse a change of the node's users unless the node is idle or running (NOP-9)."""
     state = world.nodes.state_of(node)
     assert state is not None
-    if state not in (_N.IDLE, _N.RUNNING):
-        raise BatchError(_REFUSALS.get(state, "OperationNotValidOnNode"), f"the node is {state.wire}")
+    if state not in READY:
+        raise BatchError(NODE_STATES[state].refusal, f"the node is {state.wire}")
 
 
 # -- reactions -------------------------------------------------------------------------------------------------------
@@ -194,10 +183,10 @@ def upgrade_due(world: World, due: UpgradeDue) -> None:
     node, state = due.node, world.nodes.state_of(due.node)
     if world.nodes[node].is_to_leave:
         return
-    if state in _BOOTS:
+    if state in _BOOTING:
         rule = _EFFECTS[Operation.UPGRADE].rule
         world.nodes.set_operation(node, PendingOperation(Operation.UPGRADE, waits_for_retention=False, rule=rule))
-    elif state in _EFFECTS[Operation.UPGRADE].allowed_in:
+    elif (state, _EFFECTS[Operation.UPGRADE].state) in NODE:
         _carry_out(world, node, Operation.UPGRADE)
 
 
@@ -254,11 +243,12 @@ def node_leaving(world: World, leaving: NodeLeaving) -> None:
 
 
 def _take(world: World, node: int, name: Operation, option: Deallocation) -> None:
-    """Take the node from what is on it, once nothing else can reach the node (NOP-12)."""
+    """Stop everything that runs on the node, and let the operation's first state begin (NOP-12)."""
     effect, record = _EFFECTS[name], world.nodes[node]
     world.nodes.set_operation(node, None)
     world.nodes.set_state(world.now_ms, node, effect.state)
     world.scheduler.update_eligibility(node)
-    world.emit(NodeStopped(node, option, effect.disk, effect.rule, effect.prep_rule))
+    disk = Disk.WIPED if NODE_STATES[effect.state].wipes_disk else Disk.KEPT
+    world.emit(NodeStopped(node, option, disk, effect.rule, effect.prep_rule))
     delay_ms = world.node_ms(world.pool_of(node), effect.step, record.position, record.boots)
     world.enter_node_step(node, delay_ms)

@@ -10,8 +10,9 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from engine.base.failures import STOPPED_EXIT_CODE
+from engine.base.node_states import Availability, states_in
 from engine.base.paths import job_directory
-from engine.base.terms import InstanceState, NodeState
+from engine.base.terms import InstanceState
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT
@@ -28,15 +29,9 @@ if TYPE_CHECKING:
 # REL-13: how long a job waits for a node that cannot be reached.
 UNREACHABLE_WAIT_MS = 15 * MINUTE_MS
 
-_READY = (NodeState.IDLE, NodeState.RUNNING, NodeState.OFFLINE)
-_SOON_READY = (
-    NodeState.REBOOTING,
-    NodeState.REIMAGING,
-    NodeState.STARTING,
-    NodeState.WAITING_FOR_START_TASK,
-    NodeState.UPGRADING_OS,
-)
-_UNREACHABLE = (NodeState.UNKNOWN, NodeState.UNUSABLE)
+_CAN_RUN = states_in(Availability.READY, Availability.OFFLINE)
+_BOOTING = states_in(Availability.BOOTING)
+_OUT_OF_REACH = states_in(Availability.OUT_OF_REACH)
 
 
 # -- decisions -------------------------------------------------------------------------------------------------------
@@ -64,11 +59,11 @@ def release_verdict(flags: int, release_state: int, node_state: int) -> ReleaseV
     """
     if not owes_release(flags) or release_state != ABSENT:
         return ReleaseVerdict.SKIP
-    if node_state in _READY:
+    if node_state in _CAN_RUN:
         return ReleaseVerdict.RUN
-    if node_state in _SOON_READY:
+    if node_state in _BOOTING:
         return ReleaseVerdict.WAIT
-    if node_state in _UNREACHABLE:
+    if node_state in _OUT_OF_REACH:
         return ReleaseVerdict.WAIT_A_WHILE
     return ReleaseVerdict.SKIP
 
@@ -146,7 +141,7 @@ def _owed_rows(world: World, node: int) -> list[int]:
 
 def node_usable(world: World, usable: NodeUsable) -> None:
     """Start the releases that the node owes, if no operation has taken it at once (REL-10, REL-13)."""
-    if world.nodes.state[usable.node] not in _READY:
+    if world.nodes.state[usable.node] not in _CAN_RUN:
         return
     instances = world.instances
     for row in _owed_rows(world, usable.node):

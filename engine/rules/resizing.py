@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
+from engine.base.node_states import COMING_UP, Availability, states_in
 from engine.base.terms import AllocationState, Deallocation, NodeState, PoolState
 from engine.base.units import MINUTE_MS, format_utc
 from engine.events.calendar import Due, DueKind
@@ -28,15 +29,8 @@ if TYPE_CHECKING:
 AUTO_SCALE_TIMEOUT_MS = 15 * MINUTE_MS  # AS-80, POOL-21
 
 _N = NodeState
-_BROKEN = (_N.UNUSABLE, _N.START_TASK_FAILED, _N.UNKNOWN, _N.PREEMPTED, _N.DEALLOCATED, _N.DEALLOCATING)
-_ON_THE_WAY = (
-    _N.CREATING,
-    _N.STARTING,
-    _N.REBOOTING,
-    _N.REIMAGING,
-    _N.UPGRADING_OS,
-    _N.WAITING_FOR_START_TASK,
-)
+_A = Availability
+_BROKEN = states_in(_A.FAILED, _A.OUT_OF_REACH, _A.STOPPING, _A.WITHOUT_VM)
 
 
 # -- decisions -------------------------------------------------------------------------------------------------------
@@ -58,7 +52,7 @@ def shrink_victims(world: World, pool: Pool, count: int, *, dedicated: bool) -> 
         state = world.nodes.state_of(node)
         if state in _BROKEN:
             group = 0
-        elif state in _ON_THE_WAY:
+        elif state in COMING_UP:
             group = 1
         elif state is not _N.RUNNING:
             group = 2

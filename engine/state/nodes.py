@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.failures import FailureInfo
 from engine.base.lifecycles import NODE, rule_of_move
+from engine.base.node_states import UNBILLED
 from engine.base.terms import NodeState, SchedulingState, TaskResult
 from engine.events.log import EventLog, LogSubject
 from engine.state.columns import PAGE_BITS, TIME, ColumnsCopy, PagedColumns, Record, Records
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 CREATING, _IDLE, _RUNNING = NodeState.CREATING, NodeState.IDLE, NodeState.RUNNING
 _FIRST_ADDRESS = (10 << 24) + 4  # NODE-4: 10.0.0.4
 GONE = len(NodeState)  # in the column: the node has left its pool
-
-# ACC-7, ACC-10: states in which the VM is neither counted nor billed.
-UNBILLED = (NodeState.PREEMPTED, NodeState.DEALLOCATED)
 
 
 class NodeError(NamedTuple):

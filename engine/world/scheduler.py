@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.terms import NodeState, SchedulingState
+from engine.base.node_states import READY
+from engine.base.terms import SchedulingState
 from engine.events.calendar import DueKind
 from engine.state.nodes import CALM
 from engine.state.tasks import ACTIVE
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from engine.state.pools import Pool, PoolTable
     from engine.state.task_records import TaskProfile
     from engine.state.tasks import TaskTable
-
-_READY = (NodeState.IDLE, NodeState.RUNNING)
 
 
 class Scheduler:
@@ -123,7 +122,7 @@ class Scheduler:
         nodes, profile_of = self._nodes, self._tasks.profile_of
         record = nodes[node]
         return (
-            nodes.state[node] in _READY
+            nodes.state[node] in READY
             and record.scheduling is SchedulingState.ENABLED
             and record.operation is None
             and not any(profile_of(task).exclusive for task in nodes.tasks_on(node))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
+from engine.base.node_states import WIPED_IN
 from engine.base.terms import InstanceState, NodeState, TaskState
-from engine.specs.commands import RebootNode
+from engine.specs.commands import DeallocateNode, RebootNode, StartNode
 from engine.views.estimates.planned_ends import planned_end_ms, planned_task_end_ms
 from engine.views.lanes.counts_over_time import CountsOverTime
-from engine.views.lanes.lane import Activity
+from engine.views.lanes.lane import Activity, Lane, Meaning, Step
 from engine.views.lanes.lanes import Lanes
 from engine.views.pages.instances import Hook
 
@@ -115,6 +116,31 @@ def test_prep_9_a_bar_ends_with_the_job_or_a_reimage():
     assert lanes.lane(1).at(484_000).activity is Activity.IDLE
     assert [each.state.wire for each in lanes.job("align")] == ["active", "terminating", "completed"]
     assert lanes.job("nobody") == []
+
+
+@pytest.mark.parametrize("state", NodeState)
+def test_prep_9_a_node_is_ineligible_until_its_disk_is_wiped(state):
+    lane = Lane()
+    lane.take(0, Meaning(Step.STATE, NodeState.IDLE), -1)
+    lane.take(1, Meaning(Step.PREPARATION_BEGINS), 0)
+    lane.take(2, Meaning(Step.PREPARATION_ENDS, is_final_failure=True), 0)
+    assert lane.at(2).activity is Activity.INELIGIBLE
+    lane.take(3, Meaning(Step.STATE, state), -1)
+    lane.take(4, Meaning(Step.STATE, NodeState.IDLE), -1)
+    assert lane.at(4).activity is (Activity.IDLE if state in WIPED_IN else Activity.INELIGIBLE)
+
+
+def test_prep_9_a_deallocated_node_is_eligible_when_it_is_started_again():
+    simulation = Simulation(load_scenario("preparation-fails-on-one-node"))
+    simulation.run_until(250_000)
+    simulation.submit(DeallocateNode(pool_id="genomics", node=1))
+    simulation.run_until(320_000)
+    simulation.submit(StartNode(pool_id="genomics", node=1))
+    simulation.run_until(simulation.end_ms)
+    lane = read(simulation).lane(1)
+    back_ms = next(each.begin_ms for each in lane.stretches if each.begin_ms > 320_001)
+    assert lane.at(249_999).activity is Activity.INELIGIBLE
+    assert lane.at(back_ms).activity is not Activity.INELIGIBLE
 
 
 def test_a_failure_always_shows_and_so_does_preparation_that_began():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast, overload
 
 from engine.autoscale import LIVE, SampleSeries
 from engine.autoscale.samples import SAMPLE_PERIOD_MS
+from engine.base.node_states import READY
 from engine.base.terms import JobState, NodeState
 from engine.rules.decisions import membership
 from engine.state.tasks import COMPLETED, PREPARING, RUNNING
@@ -16,8 +17,6 @@ from engine.state.tasks import COMPLETED, PREPARING, RUNNING
 if TYPE_CHECKING:
     from engine.state.pools import Pool
     from engine.world.world import World
-
-_USABLE = (NodeState.IDLE, NodeState.RUNNING)
 
 # The values of a sample, after its time.
 _SAMPLED = (
@@ -66,7 +65,7 @@ def arrived(world: World, pool: Pool, now_ms: int) -> dict[str, SampleSeries]:
 def now(world: World, pool: Pool) -> dict[str, int]:
     """Return the metrics that a formula can also have as they are now, in the order of ``LIVE`` (AS-46)."""
     states = [world.nodes.state_of(node) for node in membership.present_nodes(world, pool)]
-    preempted, usable = states.count(NodeState.PREEMPTED), sum(map(states.count, _USABLE))
+    preempted, usable = states.count(NodeState.PREEMPTED), sum(map(states.count, READY))
     counts = (*membership.current_counts(world, pool), preempted, usable, pool.slots)
     return dict(zip(LIVE, counts, strict=True))
 
@@ -96,7 +95,7 @@ def cpu_percent(world: World, pool: Pool, busy_slot_ms: int) -> float:
     DECISION: a task slot in use keeps its share of the node's CPU busy. Where tasks that run now say in
     ``simulate.cpu`` how much of the node they use, all slots in use count with the average of that.
     """
-    here = [node for node in membership.present_nodes(world, pool) if world.nodes.state_of(node) in _USABLE]
+    here = [node for node in membership.present_nodes(world, pool) if world.nodes.state_of(node) in READY]
     slots = pool.slots * len(here)
     if not slots:
         return 0.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
+from engine.base.node_states import UNBILLED
 from engine.base.terms import JobScheduleState, OsFamily
-from engine.base.terms import NodeState as N
 from engine.rules.decisions import network
 from engine.specs.account import PoolAllocationMode
 from engine.specs.refusals import pool_refusals
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # ACC-5: nodes of a pool with inter-node communication.
 MAX_COMMUNICATING = {PoolAllocationMode.BATCH_SERVICE: 100, PoolAllocationMode.USER_SUBSCRIPTION: 80}
-_UNCOUNTED = (None, N.PREEMPTED, N.DEALLOCATED)
+_UNCOUNTED = (None, *UNBILLED)
 _SEPARATORS = str.maketrans("", "", " _-")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.node_states import NODE_STATES, READY
 from engine.base.terms import InstanceState, NodeState, SchedulingState
 from engine.rules.decisions import network
 from engine.state.nodes import GONE
@@ -23,26 +24,6 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 _N = NodeState
-_READY = (_N.IDLE, _N.RUNNING)
-
-# The words for a node that takes no tasks in this state, and the rule.
-STATE_REASONS: dict[int, tuple[str, str]] = {
-    _N.CREATING: ("being created", "NODE-9"),
-    _N.STARTING: ("starting", "NODE-9"),
-    _N.WAITING_FOR_START_TASK: ("waiting for the start task", "START-4"),
-    _N.START_TASK_FAILED: ("with a failed start task: reboot, reimage or remove", "START-6"),
-    _N.REBOOTING: ("rebooting", "NOP-3"),
-    _N.REIMAGING: ("being reimaged", "NOP-4"),
-    _N.UPGRADING_OS: ("upgrading the operating system", "POOL-22"),
-    _N.UNUSABLE: ("unusable", "NODE-13"),
-    _N.UNKNOWN: ("out of contact", "NODE-9"),
-    _N.OFFLINE: ("scheduling disabled", "NOP-6"),
-    _N.LEAVING_POOL: ("leaving the pool", "RSZ-7"),
-    _N.PREEMPTED: ("preempted, waiting for Spot capacity", "SPOT-3"),
-    _N.DEALLOCATING: ("being deallocated", "NOP-8"),
-    _N.DEALLOCATED: ("deallocated until started", "NOP-8"),
-}
-
 
 _Why = tuple[str, str]  # the reason and its rule
 _INELIGIBLE: _Why = ("ineligible until reimaged: preparation failed there", "PREP-9")
@@ -166,7 +147,8 @@ def room_ms(world: World, node: int, slots: int) -> int | None:
 def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
     """Return why no task may come to the node, in the order of ``Scheduler.is_eligible`` (SCHED-8)."""
     state = world.nodes.state[node]
-    why = STATE_REASONS.get(state)
+    meaning = NODE_STATES[NodeState(state)]
+    why = None if state in READY else (meaning.text, meaning.rule)
     if state in (_N.STARTING, _N.UNUSABLE) and network.blocked_ports(world, world.pool_of(node)):
         why = _CUT_OFF
     if why is not None:
@@ -176,7 +158,8 @@ def _closed(world: World, agenda: Agenda, node: int) -> tuple[_Why, int | None]:
         return why, when_ms
     record = world.nodes[node]
     if record.scheduling is SchedulingState.DISABLED:
-        return STATE_REASONS[_N.OFFLINE], None
+        offline = NODE_STATES[_N.OFFLINE]
+        return (offline.text, offline.rule), None
     if record.operation is not None:
         return (
             f"taking no new tasks: {record.operation.name} follows when its tasks have ended",
@@ -200,7 +183,7 @@ def _change(world: World, first: tuple[int, int], rule: str) -> Next:
     when_ms, node = first
     state = world.nodes.state_of(node)
     where = name_of(world, node)
-    if state is not None and state not in _READY:
+    if state is not None and state not in READY:
         return Next(f"{where} is no longer {state.wire}", when_ms, rule)
     if rule == "PREP-6":
         return Next(f"preparation ends on {where}", when_ms, "PREP-7")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.terms import AllocationState, NodeState, TaskState
+from engine.base.node_states import READY
+from engine.base.terms import AllocationState, TaskState
 from engine.events.log import plain
 from engine.views.explain.explanation import name_of
 from engine.views.log.reader import matching
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 # The most entries of the log that are played.
 MOST_ENTRIES = 5_000
 _SLICE = 256
-_USEFUL = (NodeState.IDLE, NodeState.RUNNING)
 
 
 class Expected(NamedTuple):
@@ -99,11 +99,11 @@ def _of_task(world: World, task: int) -> _Wait | None:
 
 
 def _of_node(world: World, node: int) -> _Wait | None:
-    if world.nodes.state_of(node) in (None, *_USEFUL):
+    if world.nodes.state_of(node) in (None, *READY):
         return None
 
     def meaning(new: Hashable, _: int) -> str:
-        return "it has left the pool" if new is None else f"it is {plain(new)}" if new in _USEFUL else ""
+        return "it has left the pool" if new is None else f"it is {plain(new)}" if new in READY else ""
 
     return _Wait("NodeStateChanged", None, node, meaning)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.failures import FAILURE_EXIT_CODE
+from engine.base.node_states import NODE_STATES, READY
 from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState
 from engine.state.instances import PrepFlag
 from engine.views.explain.autoscale import next_evaluation
-from engine.views.explain.candidates import STATE_REASONS, first_end, occupancy, room_ms, state_passes_ms
+from engine.views.explain.candidates import first_end, occupancy, room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
 from engine.views.explain.pools import network_checks
 from engine.views.pages.provisioning import is_behind, packages_and_images
@@ -21,19 +22,7 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 _N = NodeState
-_READY = (_N.IDLE, _N.RUNNING)
 _MOST_JOBS = 8  # jobs of the pool that are explained at most
-
-# Remedies for a node that does not come back by itself.
-_REMEDIES = {
-    _N.START_TASK_FAILED: Note("Reboot, reimage or remove it.", "START-6"),
-    _N.OFFLINE: Note("Enable its scheduling to assign tasks to it.", "NOP-6"),
-    _N.DEALLOCATED: Note("Start it to use it again.", "NOP-8"),
-    _N.PREEMPTED: Note("Batch looks for capacity every five minutes.", "SPOT-5"),
-}
-
-# States that last until a user acts, unless the moment of their end is known.
-_STUCK = (_N.START_TASK_FAILED, _N.UNUSABLE, _N.UNKNOWN, _N.OFFLINE, _N.DEALLOCATED)
 
 _TRY_AGAIN = "Reboot the node when it is available again."
 _REMEDIES_BY_CODE = {
@@ -52,18 +41,19 @@ def why_node(world: World, node: int) -> Explanation:
     if state is None:
         gone = Note(f"It left pool {pool.id} at {moment(world, world.nodes.since[node])}.", "RSZ-7")
         return Explanation(world.scenario.start, f"Where is {where}?", notes=(gone,))
-    checks = [Check("state", state in _READY, f"{state.wire} since {moment(world, world.nodes.since[node])}", "NODE-8")]
+    meaning = NODE_STATES[state]
+    checks = [Check("state", state in READY, f"{state.wire} since {moment(world, world.nodes.since[node])}", "NODE-8")]
     checks += _node_checks(world, node, state)
     notes = _owed(world, node)
-    if state in _READY:
+    if state in READY:
         jobs = list(world.jobs_of(pool))
         checks += [_job_check(world, job, node) for job in jobs[:_MOST_JOBS]]
         if not jobs:
             notes.append(Note("No job uses the pool.", "NODE-9"))
         if len(jobs) > _MOST_JOBS:
             notes.append(Note(f"{some(len(jobs) - _MOST_JOBS, 'more job')} in the pool.", "SCHED-4"))
-    elif state in _REMEDIES:
-        notes.append(_REMEDIES[state])
+    elif meaning.remedy is not None:
+        notes.append(Note(*meaning.remedy))
     elif state is _N.UNUSABLE:
         notes.append(_remedy_of_unusable(world.nodes[node]))
     if is_behind(world, node):
@@ -75,7 +65,7 @@ def why_node(world: World, node: int) -> Explanation:
         tuple(checks),
         next_change=following,
         notes=tuple(notes),
-        nothing=STATE_REASONS[state][1] if following is None and state in _STUCK else "",
+        nothing=meaning.rule if following is None and meaning.lasts else "",
     )
 
 
@@ -102,7 +92,7 @@ def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
         running = f"running since {moment(world, task.start_ms)}"
         value = running if task.running else f"failed{code}{cause}"
         checks.append(Check("start task", False, f"{value}, retry count {task.retry_count:,}", "START-4"))
-    if state in _READY:
+    if state in READY:
         free = world.nodes.free[node]
         value = f"{free} of {world.pool_of(node).slots} free; {occupancy(world, node)}"
         checks.append(Check("slots", free > 0, value, "SCHED-10"))
@@ -170,9 +160,9 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
     where = name_of(world, node)
     evicted_ms = world.nodes[node].evicted_ms
     eviction = Next(f"{where} is preempted", evicted_ms, "SPOT-3") if evicted_ms is not None else None
-    if state not in _READY:
+    if state not in READY:
         when_ms = state_passes_ms(world, Agenda(world), node)
-        rule = STATE_REASONS[state][1]
+        rule = NODE_STATES[state].rule
         passes = Next(f"{where} is no longer {state.wire}", when_ms, rule) if when_ms is not None else None
         return earliest([passes, eviction])
     running = world.nodes.running[node]

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.node_states import PROBLEMS, READY, WIPED_IN
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.views.pages.instances import Hook
 
@@ -20,7 +21,7 @@ class Activity(Enum):
     ABSENT = auto()  # not in its pool yet, or no longer
     CHANGING = auto()  # neither idle nor running: its state says what
     IDLE = auto()
-    INELIGIBLE = auto()  # idle, and gets no tasks of some job before a reimage (PREP-9)
+    INELIGIBLE = auto()  # idle, and gets no tasks of some job until its disk is new (PREP-9)
     PREPARING = auto()
     RETRYING = auto()  # preparation, not the first attempt (PREP-12)
     WORKING = auto()
@@ -37,8 +38,6 @@ class Stretch(NamedTuple):
 
 
 _NOWHERE = Stretch(0, Activity.ABSENT, None)
-READY = (NodeState.IDLE, NodeState.RUNNING)
-_BROKEN = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN, NodeState.PREEMPTED)
 # Activities that are drawn however short they were, the most important first.
 _ALWAYS_SHOWN = (Activity.FAILED, Activity.RETRYING, Activity.PREPARING)
 
@@ -82,7 +81,7 @@ def meaning_of(shape: Shape) -> Meaning | None:
     match shape.event:
         case "NodeStateChanged":
             state = new if isinstance(new, NodeState) else None
-            return Meaning(Step.STATE, state, has_failed=state in _BROKEN, stops_hooks=state not in READY)
+            return Meaning(Step.STATE, state, has_failed=state in PROBLEMS, stops_hooks=state not in READY)
         case "TaskStateChanged" | "SubtaskStateChanged" if TaskState.RUNNING in (old, new):
             step = Step.TASK_BEGINS if new == TaskState.RUNNING else Step.TASK_ENDS
             return Meaning(step, is_task=shape.event == "TaskStateChanged")
@@ -160,7 +159,7 @@ class Lane:
         if state not in READY:
             self._preparing.clear()
             self._releasing.clear()
-        if state is NodeState.REIMAGING:
+        if state in WIPED_IN:
             self._ineligible_for.clear()
 
     def _activity(self) -> Activity:

@@ -11,8 +11,9 @@ from bisect import bisect_left, bisect_right
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.node_states import READY
 from engine.base.terms import JobState
-from engine.views.lanes.lane import READY, Lane, Step, meaning_of
+from engine.views.lanes.lane import Lane, Step, meaning_of
 from engine.views.lanes.totals import LaneTotals
 from engine.views.log.reader import Cuts
 from engine.views.pages.instances import Hook

@@ -5,8 +5,9 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
+from engine.base.node_states import READY
 from engine.views.lanes.counts_over_time import CountsOverTime
-from engine.views.lanes.lane import READY, Step
+from engine.views.lanes.lane import Step
 
 if TYPE_CHECKING:
     from engine.views.lanes.lane import Meaning

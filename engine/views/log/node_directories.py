@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.node_states import WIPED_IN
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState, NodeState, TaskState
 from engine.events.log import LogSubject
@@ -20,14 +21,12 @@ _STARTS = {
     _PREPARATION: InstanceState.RUNNING,
     _RELEASE: InstanceState.RUNNING,
 }
-# A node that goes into one of these states loses its disk; None is a node that has left its pool (FILE-9, NOP-12).
-WIPED_IN = (NodeState.REIMAGING, NodeState.DEALLOCATING, NodeState.PREEMPTED, NodeState.LEAVING_POOL, None)
 
 
 class DirectoryOwner(NamedTuple):
     """The process that a directory belongs to: a task, or with ``task`` -1 a job's preparation or release.
 
-    ``start_ms`` is when the process started there last, in ms since the start of the run.
+    ``start_ms`` is when it last started there, in ms since the start of the run.
     """
 
     start_ms: int
@@ -71,7 +70,7 @@ class NodeDirectories:
         to = dict(shape.fields).get("to", shape)
         if shape.subject is LogSubject.TASKS_ADDED:  # its second number counts tasks
             return
-        if shape.event == "NodeStateChanged" and (to is None or isinstance(to, NodeState)) and to in WIPED_IN:
+        if shape.event == "NodeStateChanged" and (to is None or isinstance(to, NodeState)) and to in (*WIPED_IN, None):
             self.wipes.append((when_ms, to))
         elif shape.event in _STARTS and to is _STARTS[shape.event]:
             directory, owner = self._started(shape.event, when_ms, log.row_a[at])

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.failures import FailureInfo
+from engine.base.node_states import NODE_STATES, Interruption
 from engine.base.terms import InstanceState, NodeState, TaskResult, TaskState
 from engine.events.log import LogSubject
 from engine.state.tasks import GONE
@@ -54,14 +55,14 @@ class InstanceRun(NamedTuple):
     failure: FailureInfo | None
 
 
-_CAUSES = {
-    NodeState.REIMAGING: RunCause.REIMAGE,
-    NodeState.UPGRADING_OS: RunCause.REIMAGE,
-    NodeState.REBOOTING: RunCause.REBOOT,
-    NodeState.UNUSABLE: RunCause.RECOVERY,
-    NodeState.UNKNOWN: RunCause.RECOVERY,
-    NodeState.PREEMPTED: RunCause.RECOVERY,
-    NodeState.DEALLOCATED: RunCause.RECOVERY,
+CAUSES = {
+    Interruption.REBOOT: RunCause.REBOOT,
+    Interruption.REIMAGE: RunCause.REIMAGE,
+    Interruption.UPGRADE: RunCause.REIMAGE,
+    Interruption.LOSS: RunCause.RECOVERY,
+    Interruption.PREEMPTION: RunCause.RECOVERY,
+    Interruption.DEALLOCATION: RunCause.RECOVERY,
+    Interruption.REMOVAL: RunCause.RECOVERY,  # nothing runs afterwards
 }
 
 
@@ -113,7 +114,8 @@ class NodeHistory:
             fields = dict(shape.fields)
             state = fields.get("to")
             if shape.event == "NodeStateChanged" and isinstance(state, NodeState):
-                cause = _CAUSES.get(state, cause) if runs else cause
+                interruption = NODE_STATES[state].interruption
+                cause = CAUSES[interruption] if runs and interruption is not None else cause
                 continue
             if shape.event != _INSTANCE_EVENTS[is_release] or job is None or log.row_a[at] != job.row:
                 continue

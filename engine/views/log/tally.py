@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.node_states import NODE_STATES, Interruption
 from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, TaskState
 from engine.events.log import plain
 from engine.views.log.reader import matching, where
@@ -155,10 +156,17 @@ _HOOKS: dict[str, tuple[Measure, Measure | None]] = {
 }
 
 
-_ENTERED: dict[Hashable, Measure] = {
-    NodeState.REBOOTING: Measure.REBOOTS,
-    NodeState.REIMAGING: Measure.REIMAGES,
-    **dict.fromkeys((NodeState.UNUSABLE, NodeState.UNKNOWN, NodeState.PREEMPTED), Measure.NODES_LOST),
+MEASURES = {
+    Interruption.REBOOT: Measure.REBOOTS,
+    Interruption.REIMAGE: Measure.REIMAGES,
+    Interruption.UPGRADE: None,
+    Interruption.LOSS: Measure.NODES_LOST,
+    Interruption.PREEMPTION: Measure.NODES_LOST,
+    Interruption.DEALLOCATION: None,
+    Interruption.REMOVAL: None,  # counted when the node is gone
+}
+_ENTERED: dict[Hashable, Measure | None] = {
+    state: MEASURES.get(meaning.interruption) for state, meaning in NODE_STATES.items() if meaning.interruption
 }
 
 

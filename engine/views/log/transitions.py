@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.terms import NodeState, TaskState
+from engine.base.node_states import READY
+from engine.base.terms import TaskState
 from engine.events.log import LogSubject
 from engine.state.tasks import ACTIVE, GONE, RUNNING
 from engine.views.log.reader import latest_numbers_of, matching
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 _OTHER, _ADDED, _ADDED_ONE = -3, -2, -1  # entries that are no transition of a task
-_READY = (NodeState.IDLE, NodeState.RUNNING)
 _STATES = tuple(TaskState)
 
 
@@ -92,7 +92,7 @@ def ready_ms(world: World, now_ms: int) -> dict[int, int]:
     total: dict[int, int] = {}
     for at in matching(log, lambda shape: shape.event == "NodeStateChanged"):
         node, when_ms = log.row_b[at], log.when[at]
-        if dict(log.shapes[log.shape_of[at]].fields)["to"] in _READY:
+        if dict(log.shapes[log.shape_of[at]].fields)["to"] in READY:
             since.setdefault(node, when_ms)
         elif node in since:
             total[node] = total.get(node, 0) + when_ms - since.pop(node)

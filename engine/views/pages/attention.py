@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.terms import AllocationState, JobState, NodeState, PoolState
+from engine.base.node_states import COMING_UP, PROBLEMS
+from engine.base.terms import AllocationState, JobState, PoolState
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
 from engine.views.pages.bulk import places, values
 from engine.views.pages.instances import Hook
-from engine.views.pages.nodes import COMING_UP
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.tasks import TaskPage
 
-_BAD_STATES = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN, NodeState.PREEMPTED)
 _MOST_TASKS = 2000  # read for their exit codes; there may be a million
 
 
@@ -115,26 +114,12 @@ def _nodes(simulation: Simulation, pool_id: str) -> list[Concern]:
     every = () if pool is None else pool.nodes
     states = bytes(values(table.state, every))
     found = []
-    for state in _BAD_STATES:
+    for state, (text, effect) in PROBLEMS.items():
         nodes = tuple(every[at] for at in places(states, state))
         if nodes:
             since_ms = max(table.since[node] for node in nodes)
-            found.append(Concern("node", _NODE_TEXTS[state], _NODE_EFFECTS[state], since_ms, nodes))
+            found.append(Concern("node", text, effect, since_ms, nodes))
     return found
-
-
-_NODE_TEXTS = {
-    NodeState.UNUSABLE: "unusable",
-    NodeState.START_TASK_FAILED: "start task failed",
-    NodeState.UNKNOWN: "contact lost",
-    NodeState.PREEMPTED: "preempted",
-}
-_NODE_EFFECTS = {
-    NodeState.UNUSABLE: "it gets no tasks: reboot, reimage or remove",
-    NodeState.START_TASK_FAILED: "it gets no tasks: reboot or reimage",
-    NodeState.UNKNOWN: "its tasks wait until contact is restored",
-    NodeState.PREEMPTED: "Batch refills Spot nodes when there is capacity",
-}
 
 
 def _pool(pool: Pool, *, is_focus: bool) -> list[Concern]:

@@ -38,7 +38,7 @@ class DeletionCause(Enum):
     LEFT = auto()
 
 
-_WIPES = {
+WIPES = {
     NodeState.REIMAGING: DeletionCause.REIMAGED,
     NodeState.DEALLOCATING: DeletionCause.DEALLOCATED,
     NodeState.PREEMPTED: DeletionCause.PREEMPTED,
@@ -172,7 +172,7 @@ class FilePage:
         """Return all that has deleted the directory of a process, and its retention."""
         log = self._directories
         after = ((when_ms, state) for when_ms, state in log.wipes if when_ms >= owner.start_ms)
-        found = [Deletion(_WIPES[state], when_ms) for when_ms, state in list(after)[:1]]
+        found = [Deletion(WIPES[state], when_ms) for when_ms, state in list(after)[:1]]
         if owner.job in log.deleted_jobs:
             found.append(Deletion(DeletionCause.JOB_DELETED, log.deleted_jobs[owner.job]))
         if owner.task in log.deleted_tasks:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.node_states import UNBILLED
 from engine.base.terms import AllocationState, JobState, NodeState, PoolState
 from engine.rules.decisions import network
 from engine.run.observe import pool_cost_usd
-from engine.state.nodes import GONE, UNBILLED
+from engine.state.nodes import GONE
 from engine.views.pages.bulk import count_bits, places, values
 from engine.views.pages.phases import Phases, phases_of
 

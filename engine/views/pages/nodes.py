@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.node_states import COMING_UP, Availability, states_in
 from engine.base.terms import NodeState, SchedulingState
 from engine.state.instances import PrepFlag
 from engine.state.nodes import GONE
@@ -21,19 +22,10 @@ if TYPE_CHECKING:
 _STATUS_BITS = 4
 _NO_HOOKS = HookStatus.NOT_NEEDED.value << _STATUS_BITS | HookStatus.NOT_NEEDED.value
 
-_TROUBLE = (NodeState.UNUSABLE, NodeState.START_TASK_FAILED, NodeState.UNKNOWN)
-# States that a node passes through before it takes tasks.
-COMING_UP = (
-    NodeState.CREATING,
-    NodeState.STARTING,
-    NodeState.WAITING_FOR_START_TASK,
-    NodeState.REBOOTING,
-    NodeState.REIMAGING,
-    NodeState.UPGRADING_OS,
-)
-_CHANGING = (*COMING_UP, NodeState.LEAVING_POOL, NodeState.DEALLOCATING)
+_FAILED = states_in(Availability.FAILED, Availability.OUT_OF_REACH)
+_CHANGING = (*COMING_UP, *states_in(Availability.STOPPING, Availability.LEAVING))
 _RANKS = bytes(
-    3 if state == GONE else 0 if state in _TROUBLE else 1 if state in _CHANGING else 2 for state in range(256)
+    3 if state == GONE else 0 if state in _FAILED else 1 if state in _CHANGING else 2 for state in range(256)
 )
 
 
