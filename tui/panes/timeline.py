@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HELP = (
     "Rows are the nodes of the pool in focus, the tasks of the job in focus, the jobs, or the job's preparation or "
     "release tasks on each node (r); a column is a span of time (+ and -). o and O choose the order: by number, first "
-    "start, busy share or trouble.\n"
+    "start, busy share or failures.\n"
     "A cell shows the state that filled most of it; a failure and the start of a preparation are always shown. Right "
     "of the recorded events a solid line shows how long the present state is planned to last, a dotted line how long "
     "it is estimated to last; without an estimate the line does not end.\n"
