@@ -1,13 +1,12 @@
-"""The entry to the rules: one function for each operation of the service and each fault.
+"""The entry to the rules: one case for each operation of the service and each fault.
 
-The body itself is checked first, then whether the resources exist and their states (ERR-2). A command that is refused
-has changed nothing.
+The resource that a command names is looked up first (ERR-2), then its body is checked, then the states. A command that
+is refused has changed nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
 from engine.rules import (
@@ -33,8 +32,8 @@ from engine.state.nodes import Operation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.specs.commands import Command, OnNode
     from engine.specs.task import TaskSpec
+    from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.state.task_records import TaskSource
@@ -51,12 +50,24 @@ class Extras(NamedTuple):
 NOTHING = Extras()
 
 
-def execute(world: World, command: Command, extras: Extras = NOTHING) -> None:
+def execute(world: World, command: c.Command, extras: Extras = NOTHING) -> None:
     """Carry a command out. Raises BatchError when the service refuses it; then nothing has changed."""
-    rule = _RULES.get(type(command))
-    if rule is None:
-        raise BatchError("UnsupportedRequestVersion", f"{command.NAME} is not simulated")
-    rule(world, command, extras)
+    match command:
+        case c.OnNode(node_id=node_id, node=index):
+            name = index if node_id is None else node_id
+            assert name is not None
+            _on_node(world, node_of(world, pools.find(world, command.pool_id), name), command)
+        case c.OnPool():
+            _on_pool(world, pools.find(world, command.pool_id), command)
+        case c.OnTask():
+            job = jobs.find(world, command.job_id)
+            _on_task(world, job, operations.find(world, job, command.task_id), command)
+        case c.OnJob():
+            _on_job(world, jobs.find(world, command.job_id), command, extras)
+        case c.OnJobSchedule():
+            _on_schedule(world, job_schedules.find(world, command.job_schedule_id), command)
+        case _:
+            _on_account(world, command, extras)
     spot.enter_attempts(world)
 
 
@@ -80,174 +91,110 @@ def node_of(world: World, pool: Pool, name: str | int) -> int:
     return found
 
 
-def _node(world: World, command: OnNode) -> int:
-    name = command.node_id if command.node_id is not None else command.node
-    assert name is not None
-    return node_of(world, pools.find(world, command.pool_id), name)
-
-
-# -- pools -----------------------------------------------------------------------------------------------------------
-
-
-def _create_pool(world: World, command: c.CreatePool, _: Extras) -> None:
-    pools.create(world, command.spec)
-
-
-def _delete_pool(world: World, command: c.DeletePool, _: Extras) -> None:
-    pools.delete(world, pools.find(world, command.pool_id))
-
-
-def _update_pool(world: World, command: c.UpdatePool, _: Extras) -> None:
-    pool = pools.find(world, command.pool_id)
-    pools.update(world, pool, pools.patched(command))
-
-
-def _replace_properties(world: World, command: c.ReplacePoolProperties, _: Extras) -> None:
-    pool = pools.find(world, command.pool_id)
-    pools.update(world, pool, pools.replaced(pool, command))
-
-
-def _resize_pool(world: World, command: c.ResizePool, _: Extras) -> None:
-    pool = pools.find(world, command.pool_id)
-    _refuse(refusals.resize_refusals(command))
-    resizing.resize(
-        world,
-        pool,
-        command.target_dedicated_nodes,
-        command.target_low_priority_nodes,
-        command.resize_timeout,
-        command.node_deallocation_option,
-    )
-
-
-def _stop_resize(world: World, command: c.StopPoolResize, _: Extras) -> None:
-    resizing.stop(world, pools.find(world, command.pool_id))
-
-
-def _enable_auto_scale(world: World, command: c.EnablePoolAutoScale, _: Extras) -> None:
-    pool = pools.find(world, command.pool_id)
-    _refuse(refusals.auto_scale_refusals(command))
-    autoscaling.enable(world, pool, command)
-
-
-def _disable_auto_scale(world: World, command: c.DisablePoolAutoScale, _: Extras) -> None:
-    autoscaling.disable(world, pools.find(world, command.pool_id))
-
-
-def _evaluate_auto_scale(world: World, command: c.EvaluatePoolAutoScale, _: Extras) -> None:
-    pool = pools.find(world, command.pool_id)
-    _refuse(refusals.auto_scale_refusals(command))
-    autoscaling.try_out(world, pool, command)
-
-
-def _upgrade_os(world: World, command: c.UpgradePoolOS, _: Extras) -> None:
-    os_upgrade.upgrade(world, pools.find(world, command.pool_id), command.os_version)
-
-
-def _remove_nodes(world: World, command: c.RemoveNodes, _: Extras) -> None:
-    pool = pools.find(world, command.pool_id)
-    _refuse(refusals.remove_nodes_refusals(command))
-    resizing.check(pool)
-    victims = list(dict.fromkeys(node_of(world, pool, name) for name in command.node_list))
-    resizing.remove_nodes(world, pool, victims, command.resize_timeout, command.node_deallocation_option)
-
-
-# -- nodes -----------------------------------------------------------------------------------------------------------
-
-
-def _reboot(world: World, command: c.RebootNode, _: Extras) -> None:
-    node_operations.operate(world, _node(world, command), Operation.REBOOT, command.node_reboot_option)
-
-
-def _reimage(world: World, command: c.ReimageNode, _: Extras) -> None:
-    node_operations.operate(world, _node(world, command), Operation.REIMAGE, command.node_reimage_option)
-
-
-def _deallocate(world: World, command: c.DeallocateNode, _: Extras) -> None:
-    option = command.node_deallocate_option
-    node_operations.operate(world, _node(world, command), Operation.DEALLOCATE, option)
-
-
-def _start_node(world: World, command: c.StartNode, _: Extras) -> None:
-    node_operations.start_node(world, _node(world, command))
-
-
-def _disable_scheduling(world: World, command: c.DisableNodeScheduling, _: Extras) -> None:
-    option = command.node_disable_scheduling_option
-    node_operations.disable_scheduling(world, _node(world, command), option)
-
-
-def _enable_scheduling(world: World, command: c.EnableNodeScheduling, _: Extras) -> None:
-    node_operations.enable_scheduling(world, _node(world, command))
-
-
-def _create_user(world: World, command: c.CreateNodeUser, _: Extras) -> None:
-    node = _node(world, command)
-    _refuse(refusals.node_user_refusals(command, world.pool_of(node).os))
-    node_operations.check_users(world, node)
-    users.create(world, node, command)
-
-
-def _update_user(world: World, command: c.UpdateNodeUser, _: Extras) -> None:
-    node = _node(world, command)
-    _refuse(refusals.node_user_refusals(command, world.pool_of(node).os))
-    node_operations.check_users(world, node)
-    users.update(world, node, command)
-
-
-def _delete_user(world: World, command: c.DeleteNodeUser, _: Extras) -> None:
-    node = _node(world, command)
-    node_operations.check_users(world, node)
-    users.delete(world, node, command.name)
-
-
-def _upload_logs(world: World, command: c.UploadNodeLogs, _: Extras) -> None:
-    """Upload the logs: only the container changes; ``service_logs.upload`` returns the answer of the service."""
-    service_logs.upload(world, _node(world, command), command)
-
-
-# -- jobs ------------------------------------------------------------------------------------------------------------
-
-
-def _create_job(world: World, command: c.CreateJob, extras: Extras) -> None:
-    spec = command.spec
-    _refuse(refusals.job_refusals(spec))
-    for task in extras.tasks:
-        _refuse(refusals.task_refusals(task, spec))
-    job = jobs.create(world, spec)
-    _add(world, job, extras)
-
-
-def _update_job(world: World, command: c.UpdateJob, _: Extras) -> None:
-    job = jobs.find(world, command.job_id)
-    _refuse(refusals.job_update_refusals(command, job.spec))
-    jobs.update(world, command)
-
-
-def _disable_job(world: World, command: c.DisableJob, _: Extras) -> None:
-    jobs.disable(world, jobs.find(world, command.job_id), command.disable_tasks)
-
-
-def _enable_job(world: World, command: c.EnableJob, _: Extras) -> None:
-    jobs.enable(world, jobs.find(world, command.job_id))
-
-
-def _terminate_job(world: World, command: c.TerminateJob, _: Extras) -> None:
-    jobs.terminate(world, jobs.find(world, command.job_id), command.terminate_reason, force=command.force)
-
-
-def _delete_job(world: World, command: c.DeleteJob, _: Extras) -> None:
-    jobs.delete(world, jobs.find(world, command.job_id), force=command.force)
-
-
-# -- tasks -----------------------------------------------------------------------------------------------------------
-
-
-def _add_tasks(world: World, command: c.AddTasks, extras: Extras) -> None:
-    job = jobs.find(world, command.job_id)
-    _refuse(refusals.add_tasks_refusals(extras.tasks))
-    check("add", job)
-    _add(world, job, extras)
+def _on_account(world: World, command: c.Command, extras: Extras) -> None:
+    """Carry out a command that names no pool, job or job schedule which exists."""
+    match command:
+        case c.CreatePool():
+            pools.create(world, command.spec)
+        case c.CreateJob():
+            spec = command.spec
+            _refuse(refusals.job_refusals(spec))
+            for task in extras.tasks:
+                _refuse(refusals.task_refusals(task, spec))
+            _add(world, jobs.create(world, spec), extras)
+        case c.CreateJobSchedule():
+            schedule = command.spec
+            _refuse(refusals.schedule_refusals(schedule))
+            job_schedules.create(world, schedule)
+        case c.AddCertificate():
+            _refuse(refusals.certificate_refusals(command))
+            certificates.add(world, command.spec)
+        case c.DeleteCertificate():
+            certificates.delete(world, command.thumbprint)
+        case c.CancelCertificateDeletion():
+            certificates.cancel_deletion(world, command.thumbprint)
+        case c.Capacity():
+            faults.set_capacity(world, command)
+        case c.StorageOutage():
+            faults.storage_outage(world, command)
+
+
+def _on_pool(world: World, pool: Pool, command: c.OnPool) -> None:
+    match command:
+        case c.DeletePool():
+            pools.delete(world, pool)
+        case c.UpdatePool():
+            pools.update(world, pool, pools.patched(command))
+        case c.ReplacePoolProperties():
+            pools.update(world, pool, pools.replaced(pool, command))
+        case c.ResizePool():
+            _refuse(refusals.resize_refusals(command))
+            resizing.resize(world, pool, command)
+        case c.StopPoolResize():
+            resizing.stop(world, pool)
+        case c.EnablePoolAutoScale():
+            _refuse(refusals.auto_scale_refusals(command))
+            autoscaling.enable(world, pool, command)
+        case c.DisablePoolAutoScale():
+            autoscaling.disable(world, pool)
+        case c.EvaluatePoolAutoScale():
+            _refuse(refusals.auto_scale_refusals(command))
+            autoscaling.try_out(world, pool, command)
+        case c.UpgradePoolOS():
+            os_upgrade.upgrade(world, pool, command.os_version)
+        case c.RemoveNodes():
+            _refuse(refusals.remove_nodes_refusals(command))
+            resizing.check(pool)
+            victims = list(dict.fromkeys(node_of(world, pool, name) for name in command.node_list))
+            resizing.remove_nodes(world, pool, victims, command.resize_timeout, command.node_deallocation_option)
+
+
+def _on_node(world: World, node: int, command: c.OnNode) -> None:
+    match command:
+        case c.RebootNode():
+            node_operations.operate(world, node, Operation.REBOOT, command.node_reboot_option)
+        case c.ReimageNode():
+            node_operations.operate(world, node, Operation.REIMAGE, command.node_reimage_option)
+        case c.DeallocateNode():
+            node_operations.operate(world, node, Operation.DEALLOCATE, command.node_deallocate_option)
+        case c.StartNode():
+            node_operations.start_node(world, node)
+        case c.DisableNodeScheduling():
+            node_operations.disable_scheduling(world, node, command.node_disable_scheduling_option)
+        case c.EnableNodeScheduling():
+            node_operations.enable_scheduling(world, node)
+        case c.CreateNodeUser() | c.UpdateNodeUser():
+            _refuse(refusals.node_user_refusals(command, world.pool_of(node).os))
+            node_operations.check_users(world, node)
+            users.put(world, node, command)
+        case c.DeleteNodeUser():
+            node_operations.check_users(world, node)
+            users.delete(world, node, command.name)
+        case c.UploadNodeLogs():  # only the container changes; the service would answer what ``upload`` returns
+            service_logs.upload(world, node, command)
+        case c.FailNode():
+            faults.fail_node(world, node, command)
+        case c.EvictNode():
+            faults.evict_node(world, node)
+
+
+def _on_job(world: World, job: Job, command: c.OnJob, extras: Extras) -> None:
+    match command:
+        case c.UpdateJob():
+            _refuse(refusals.job_update_refusals(command, job.spec))
+            jobs.update(world, job, command)
+        case c.DisableJob():
+            jobs.disable(world, job, command.disable_tasks)
+        case c.EnableJob():
+            jobs.enable(world, job)
+        case c.TerminateJob():
+            jobs.terminate(world, job, command.terminate_reason, force=command.force)
+        case c.DeleteJob():
+            jobs.delete(world, job, force=command.force)
+        case c.AddTasks():
+            _refuse(refusals.add_tasks_refusals(extras.tasks))
+            check("add", job)
+            _add(world, job, extras)
 
 
 def _add(world: World, job: Job, extras: Extras) -> None:
@@ -275,139 +222,29 @@ class PartlyRefused(BatchError):
         super().__init__(first.code, **first.values)
 
 
-def _task(world: World, command: Any) -> tuple[Job, int]:  # noqa: ANN401  # any of the commands on a task
-    job = jobs.find(world, command.job_id)
-    return job, operations.find(world, job, command.task_id)
+def _on_task(world: World, job: Job, task: int, command: c.OnTask) -> None:
+    match command:
+        case c.UpdateTask():
+            _refuse(refusals.task_constraints_refusals(command.constraints))
+            operations.update(world, task, command.constraints)
+        case c.TerminateTask():
+            operations.terminate(world, task)
+        case c.ReactivateTask():
+            operations.reactivate(world, job, task)
+        case c.DeleteTask():
+            operations.delete(world, job, task)
 
 
-def _update_task(world: World, command: c.UpdateTask, _: Extras) -> None:
-    task = _task(world, command)[1]
-    _refuse(refusals.task_constraints_refusals(command.constraints))
-    operations.update(world, task, command.constraints)
-
-
-def _terminate_task(world: World, command: c.TerminateTask, _: Extras) -> None:
-    operations.terminate(world, _task(world, command)[1])
-
-
-def _reactivate_task(world: World, command: c.ReactivateTask, _: Extras) -> None:
-    operations.reactivate(world, *_task(world, command))
-
-
-def _delete_task(world: World, command: c.DeleteTask, _: Extras) -> None:
-    operations.delete(world, *_task(world, command))
-
-
-# -- job schedules ---------------------------------------------------------------------------------------------------
-
-
-def _create_schedule(world: World, command: c.CreateJobSchedule, _: Extras) -> None:
-    spec = command.spec
-    _refuse(refusals.schedule_refusals(spec))
-    job_schedules.create(world, spec)
-
-
-def _update_schedule(world: World, command: c.UpdateJobSchedule, _: Extras) -> None:
-    job_schedules.find(world, command.job_schedule_id)
-    _refuse(refusals.schedule_update_refusals(command))
-    job_schedules.update(world, command)
-
-
-def _disable_schedule(world: World, command: c.DisableJobSchedule, _: Extras) -> None:
-    job_schedules.disable(world, job_schedules.find(world, command.job_schedule_id))
-
-
-def _enable_schedule(world: World, command: c.EnableJobSchedule, _: Extras) -> None:
-    job_schedules.enable(world, job_schedules.find(world, command.job_schedule_id))
-
-
-def _terminate_schedule(world: World, command: c.TerminateJobSchedule, _: Extras) -> None:
-    job_schedules.terminate(world, job_schedules.find(world, command.job_schedule_id), force=command.force)
-
-
-def _delete_schedule(world: World, command: c.DeleteJobSchedule, _: Extras) -> None:
-    job_schedules.delete(world, job_schedules.find(world, command.job_schedule_id), force=command.force)
-
-
-# -- certificates ----------------------------------------------------------------------------------------------------
-
-
-def _add_certificate(world: World, command: c.AddCertificate, _: Extras) -> None:
-    _refuse(refusals.certificate_refusals(command))
-    certificates.add(world, command.spec)
-
-
-def _delete_certificate(world: World, command: c.DeleteCertificate, _: Extras) -> None:
-    certificates.delete(world, command.thumbprint)
-
-
-def _cancel_certificate_deletion(world: World, command: c.CancelCertificateDeletion, _: Extras) -> None:
-    certificates.cancel_deletion(world, command.thumbprint)
-
-
-# -- faults ----------------------------------------------------------------------------------------------------------
-
-
-def _fail_node(world: World, command: c.FailNode, _: Extras) -> None:
-    faults.fail_node(world, _node(world, command), command)
-
-
-def _evict_node(world: World, command: c.EvictNode, _: Extras) -> None:
-    faults.evict_node(world, _node(world, command))
-
-
-def _capacity(world: World, command: c.Capacity, _: Extras) -> None:
-    faults.set_capacity(world, command)
-
-
-def _outage(world: World, command: c.StorageOutage, _: Extras) -> None:
-    faults.storage_outage(world, command)
-
-
-_RULES: dict[type, Callable[[World, Any, Extras], None]] = {
-    c.CreatePool: _create_pool,
-    c.DeletePool: _delete_pool,
-    c.UpdatePool: _update_pool,
-    c.ReplacePoolProperties: _replace_properties,
-    c.ResizePool: _resize_pool,
-    c.StopPoolResize: _stop_resize,
-    c.EnablePoolAutoScale: _enable_auto_scale,
-    c.DisablePoolAutoScale: _disable_auto_scale,
-    c.EvaluatePoolAutoScale: _evaluate_auto_scale,
-    c.UpgradePoolOS: _upgrade_os,
-    c.RemoveNodes: _remove_nodes,
-    c.RebootNode: _reboot,
-    c.ReimageNode: _reimage,
-    c.DeallocateNode: _deallocate,
-    c.StartNode: _start_node,
-    c.DisableNodeScheduling: _disable_scheduling,
-    c.EnableNodeScheduling: _enable_scheduling,
-    c.CreateNodeUser: _create_user,
-    c.UpdateNodeUser: _update_user,
-    c.UploadNodeLogs: _upload_logs,
-    c.DeleteNodeUser: _delete_user,
-    c.CreateJob: _create_job,
-    c.UpdateJob: _update_job,
-    c.DisableJob: _disable_job,
-    c.EnableJob: _enable_job,
-    c.TerminateJob: _terminate_job,
-    c.DeleteJob: _delete_job,
-    c.AddTasks: _add_tasks,
-    c.UpdateTask: _update_task,
-    c.TerminateTask: _terminate_task,
-    c.ReactivateTask: _reactivate_task,
-    c.DeleteTask: _delete_task,
-    c.CreateJobSchedule: _create_schedule,
-    c.UpdateJobSchedule: _update_schedule,
-    c.DisableJobSchedule: _disable_schedule,
-    c.EnableJobSchedule: _enable_schedule,
-    c.TerminateJobSchedule: _terminate_schedule,
-    c.DeleteJobSchedule: _delete_schedule,
-    c.AddCertificate: _add_certificate,
-    c.DeleteCertificate: _delete_certificate,
-    c.CancelCertificateDeletion: _cancel_certificate_deletion,
-    c.FailNode: _fail_node,
-    c.EvictNode: _evict_node,
-    c.Capacity: _capacity,
-    c.StorageOutage: _outage,
-}
+def _on_schedule(world: World, schedule: JobSchedule, command: c.OnJobSchedule) -> None:
+    match command:
+        case c.UpdateJobSchedule():
+            _refuse(refusals.schedule_update_refusals(command))
+            job_schedules.update(world, schedule, command)
+        case c.DisableJobSchedule():
+            job_schedules.disable(world, schedule)
+        case c.EnableJobSchedule():
+            job_schedules.enable(world, schedule)
+        case c.TerminateJobSchedule():
+            job_schedules.terminate(world, schedule, force=command.force)
+        case c.DeleteJobSchedule():
+            job_schedules.delete(world, schedule, force=command.force)

@@ -120,9 +120,8 @@ def create(world: World, spec: JobScheduleSpec) -> JobSchedule:
     return schedule
 
 
-def update(world: World, command: UpdateJobSchedule) -> None:
+def update(world: World, schedule: JobSchedule, command: UpdateJobSchedule) -> None:
     """Replace what a PATCH gives, for jobs created afterwards (JS-9)."""
-    schedule = find(world, command.job_schedule_id)
     check("update", schedule)
     given = {name: getattr(command, name) for name in command.model_fields_set - {"job_schedule_id"}}
     changed = {name: value for name, value in given.items() if value is not None}

@@ -91,9 +91,8 @@ def occurrence_due(world: World, due: OccurrenceDue) -> None:
     create(world, due.spec, schedule=due.schedule)
 
 
-def update(world: World, command: UpdateJob) -> None:
+def update(world: World, job: Job, command: UpdateJob) -> None:
     """Replace what a PATCH gives (JOB-2, JOB-7, JOB-14, SCHED-3)."""
-    job = find(world, command.job_id)
     check("update", job)
     turns_on = command.on_all_tasks_complete
     ends_by_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB

@@ -38,12 +38,11 @@ from engine.world import facts
 
 if TYPE_CHECKING:
     from engine.events.calendar import Due
-    from engine.world.facts import Fact
     from engine.world.world import World
 
 Reaction = tuple[Callable[["World", Any], None], str]
 
-REACTIONS: dict[type[Fact], tuple[Reaction, ...]] = {
+REACTIONS: dict[type, tuple[Reaction, ...]] = {
     # -- tasks
     facts.TaskAssigned: ((preparation.task_assigned, "PREP-3"), (attempts.task_assigned, "SCHED-7")),
     facts.GangAssigned: ((preparation.gang_assigned, "PREP-3"), (multi_instance.assigned, "MI-3")),

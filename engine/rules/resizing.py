@@ -22,6 +22,7 @@ from engine.world.facts import NodeKept, NodeRemovalRequested, PoolSteady, VmAll
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.specs.commands import ResizePool
     from engine.state.pools import Pool
     from engine.world.facts import NodeGone, PoolCreated, TargetsSet
     from engine.world.world import World
@@ -79,24 +80,17 @@ def check(pool: Pool) -> None:
         raise refusal
 
 
-def resize(
-    world: World,
-    pool: Pool,
-    target_dedicated: int | None,
-    target_spot: int | None,
-    timeout_ms: int,
-    option: Deallocation,
-) -> None:
+def resize(world: World, pool: Pool, command: ResizePool) -> None:
     """Resize the pool; refused unless it is steady and not autoscaled (RSZ-1)."""
     check(pool)
     if pool.auto_scale:
         raise BatchError("OperationInvalidForCurrentState", "autoscale is enabled on the pool")
     pool.touch(world.now_ms)
+    dedicated, spot = command.target_dedicated_nodes, command.target_low_priority_nodes
     pool.set_targets(
-        pool.target_dedicated if target_dedicated is None else target_dedicated,
-        pool.target_spot if target_spot is None else target_spot,
+        pool.target_dedicated if dedicated is None else dedicated, pool.target_spot if spot is None else spot
     )
-    _begin(world, pool, timeout_ms, option)
+    _begin(world, pool, command.resize_timeout, command.node_deallocation_option)
 
 
 def remove_nodes(world: World, pool: Pool, victims: Sequence[int], timeout_ms: int, option: Deallocation) -> None:

@@ -6,24 +6,30 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
 from engine.base.units import DAY_MS
+from engine.specs.commands import CreateNodeUser
 
 if TYPE_CHECKING:
-    from engine.specs.commands import CreateNodeUser, UpdateNodeUser
+    from engine.specs.commands import UpdateNodeUser
     from engine.world.world import World
 
 
-def create(world: World, node: int, command: CreateNodeUser) -> None:
-    """Add a user for remote login, for a day unless the command says otherwise (NOP-9)."""
-    if _known(world, node, command.name) is not None:
+def put(world: World, node: int, command: CreateNodeUser | UpdateNodeUser) -> None:
+    """Add a user for remote login, or replace its password, key and expiry as a whole (NOP-9).
+
+    The user expires after a day unless the command says otherwise, and stays what it is: an administrator or not.
+    """
+    if not isinstance(command, CreateNodeUser):
+        name = _existing(world, node, command.name)
+        is_admin, _ = world.nodes[node].users[name]
+    elif _known(world, node, command.name) is not None:
         raise BatchError("NodeUserExists", name=command.name)
-    world.nodes.set_user(node, command.name, is_admin=command.is_admin, expiry_ms=_expiry_ms(world, command))
-
-
-def update(world: World, node: int, command: UpdateNodeUser) -> None:
-    """Replace a user's password, key and expiry as a whole; absent properties get their defaults (NOP-9)."""
-    name = _existing(world, node, command.name)
-    is_admin, _ = world.nodes[node].users[name]
-    world.nodes.set_user(node, name, is_admin=is_admin, expiry_ms=_expiry_ms(world, command))
+    else:
+        name, is_admin = command.name, command.is_admin
+    if command.expiry_time is None:
+        expiry_ms = world.now_ms + DAY_MS
+    else:
+        expiry_ms = int((command.expiry_time - world.scenario.start).total_seconds() * 1000)
+    world.nodes.set_user(node, name, is_admin=is_admin, expiry_ms=expiry_ms)
 
 
 def delete(world: World, node: int, name: str) -> None:
@@ -41,9 +47,3 @@ def _existing(world: World, node: int, name: str) -> str:
     if known is None:
         raise BatchError("NodeUserNotFound", name=name)
     return known
-
-
-def _expiry_ms(world: World, command: CreateNodeUser | UpdateNodeUser) -> int:
-    if command.expiry_time is None:
-        return world.now_ms + DAY_MS
-    return int((command.expiry_time - world.scenario.start).total_seconds() * 1000)

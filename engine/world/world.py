@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from engine.executors.protocol import HookProcess, Plan
     from engine.scenario.model import Scenario
     from engine.specs.account import Account
-    from engine.world.facts import Fact
 
 
 class Fault(NamedTuple):
@@ -98,9 +97,9 @@ class World:
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
         self.faults = Fault()
         # Handlers of each kind of fact, in order: see ``engine.rules.reactions``.
-        self.reactions: Mapping[type[Fact], Sequence[Callable[[World, Any], None]]] = {}
+        self.reactions: Mapping[type, Sequence[Callable[[World, Any], None]]] = {}
 
-    def emit(self, fact: Fact) -> None:
+    def emit(self, fact: NamedTuple) -> None:
         """Run the handlers of this kind of fact, at once and in the order of the table of reactions."""
         for react in self.reactions[type(fact)]:
             react(self, fact)

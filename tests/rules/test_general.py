@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
 from engine.base.errors import BatchError
@@ -17,6 +19,10 @@ from engine.base.terms import (
     SchedulingState,
     TaskState,
 )
+from engine.rules import commands
+from engine.rules.reactions import REACTIONS
+from engine.specs.commands import COMMANDS
+from engine.world import facts
 from tests.builders import (
     READY_S,
     a_job,
@@ -323,3 +329,17 @@ def test_err_t_a_failed_preparation_shows_its_code_with_each_refused_task(start)
         ("t1", "JobPreparationTaskFailed", "UserError"),
         ("t2", "JobPreparationTaskFailed", "UserError"),
     ]
+
+
+# -- commands and facts ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS.values())
+def test_each_command_is_carried_out(command):
+    assert f" c.{command.__name__}()" in inspect.getsource(commands)
+
+
+def test_each_fact_has_a_reaction():
+    assert set(REACTIONS) == {
+        fact for _, fact in inspect.getmembers(facts, inspect.isclass) if hasattr(fact, "_fields")
+    }
