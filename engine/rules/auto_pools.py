@@ -53,22 +53,22 @@ def job_added(world: World, added: JobAdded) -> None:
     is_shared = auto.pool_lifetime_option is PoolLifetimeOption.JOB_SCHEDULE
     known = _shared_pool(world, world.job_schedules[job.schedule]) if is_shared else None
     if known is not None:
-        job.use_pool(known.id)
+        job.assign(pool_id=known.id)
         return
     spec = auto_pool_verdict(world, auto, _new_id(world, job, auto))
     if isinstance(spec, BatchError):
         code = _CODES.get(spec.code, "InvalidAutoPoolSettings")
-        job.fail_scheduling((ErrorCategory.USER_ERROR.value, code, str(spec)))
+        job.assign(scheduling_error=(ErrorCategory.USER_ERROR.value, code, str(spec)))
         return
     world.emit(AutoPoolRequested(spec))
     pool = world.pools.find(spec.id)
     assert pool is not None
-    job.use_pool(pool.id)
+    job.assign(pool_id=pool.id)
     if is_shared:
-        world.job_schedules.edit(job.schedule).use_pool(pool.id, keeps_pool=auto.keep_alive)
-        pool.belong_to_schedule(job.schedule)
+        world.job_schedules.edit(job.schedule).assign(pool_id=pool.id, keeps_pool=auto.keep_alive)
+        pool.assign(auto_schedule=job.schedule)
     else:
-        pool.belong_to_job(job.row)
+        pool.assign(auto_job=job.row)
 
 
 def _new_id(world: World, job: Job, auto: AutoPoolSpecification) -> str:

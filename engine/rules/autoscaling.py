@@ -96,7 +96,7 @@ def enable(world: World, pool: Pool, command: EnablePoolAutoScale) -> None:
             scaling = scaling._replace(interval_ms=interval_ms, next_ms=world.now_ms + interval_ms)
             world.calendar.at(world.now_ms + interval_ms, DueKind.AUTOSCALE, pool.row)
         pool.set_scaling(scaling)
-    pool.note_scaling_request(world.now_ms)
+    pool.assign(scaling_asked_ms=world.now_ms)
     pool.show_scaling(world.now_ms, _DEFAULT_INTERVAL_MS)
     _evaluate_and_resize(world, pool)
 
@@ -167,7 +167,7 @@ def _evaluate_and_resize(world: World, pool: Pool) -> None:
     if option is None or (pool.target_dedicated, pool.target_spot) == before:
         return
     if pool.allocation is AllocationState.STOPPING:
-        pool.set_targets(*before)
+        pool.assign(target_dedicated=before[0], target_spot=before[1])
         return
     world.emit(TargetsSet(pool.row, option))
 
@@ -181,7 +181,7 @@ def _evaluate(world: World, pool: Pool) -> Deallocation | None:
     assert scaling is not None
     run = evaluate(world, pool, scaling.formula, world.now_ms)
     pool.set_scaling(scaling._replace(runs=(*scaling.runs, run)[-_MOST_RUNS:]))
-    pool.set_targets(run.target_dedicated, run.target_spot)
+    pool.assign(target_dedicated=run.target_dedicated, target_spot=run.target_spot)
     _log(world, pool, scaling.formula, run, ("rule", "AS-90"))
     return None if run.error else Deallocation(dict(run.items)[OPTION])
 

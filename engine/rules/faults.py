@@ -94,7 +94,7 @@ def _become_unusable(
     if recovers_ms is None:
         world.cancel_node_step(node)
     else:
-        world.nodes.expect_recovery(node, world.now_ms + recovers_ms)
+        world.nodes.edit(node).assign(recover_ms=world.now_ms + recovers_ms)
         world.enter_node_step(node, recovers_ms)
     world.emit(NodeUnusable(node))
 
@@ -107,7 +107,7 @@ def _lose_contact(world: World, node: int, for_ms: int) -> None:
     world.nodes.lose_contact(world.now_ms, node)
     world.scheduler.update_eligibility(node)
     world.emit(NodeUnreachable(node))
-    world.nodes.expect_recovery(node, world.now_ms + for_ms)
+    world.nodes.edit(node).assign(recover_ms=world.now_ms + for_ms)
     world.enter_node_step(node, min(for_ms, LOST_CONTACT_MS))
 
 
@@ -119,7 +119,7 @@ def contact_wait_ended(world: World, ended: ContactWaitEnded) -> None:
     if record.recover_ms > world.now_ms:
         _become_unusable(world, node, None, record.recover_ms - world.now_ms)
         return
-    world.nodes.regain_contact(node)
+    world.nodes.edit(node).assign(recover_ms=None, lost_ms=None)
     world.cancel_node_step(node)
     task = record.start_task
     if record.lost_state in (_N.WAITING_FOR_START_TASK, _N.START_TASK_FAILED) and task is not None:
@@ -149,7 +149,7 @@ def evict_node(world: World, node: int) -> None:
     if refusal is not None:
         raise refusal
     when_ms = world.now_ms + EVICTION_NOTICE_MS
-    world.nodes.announce_eviction(node, when_ms)
+    world.nodes.edit(node).assign(evicted_ms=when_ms)
     world.calendar.at(when_ms, DueKind.EVICTION, node)
 
 

@@ -129,7 +129,7 @@ def update(world: World, schedule: JobSchedule, command: UpdateJobSchedule) -> N
         _go_on(world, schedule)
     schedule.update(world.now_ms, changed)
     if "schedule" in changed:
-        schedule.set_turn(occurrences.first_turn(timing_of(world, schedule), schedule.turn, world.now_ms))
+        schedule.assign(turn=occurrences.first_turn(timing_of(world, schedule), schedule.turn, world.now_ms))
 
 
 def disable(world: World, schedule: JobSchedule) -> None:
@@ -181,7 +181,7 @@ def _give_up(world: World, schedule: JobSchedule) -> None:
 
 def _wait_in_state(world: World, schedule: JobSchedule) -> None:
     """Keep the schedule in its intermediate state as long as a job's lasts (TIME-19)."""
-    schedule.wait_in_state(world.now_ms + JOB_TRANSITION_MS)
+    schedule.assign(waits_until_ms=world.now_ms + JOB_TRANSITION_MS)
     _enter_step(world, schedule, schedule.waits_until_ms)
 
 
@@ -215,7 +215,7 @@ def _take_turn(world: World, schedule: JobSchedule) -> None:
     timing, now_ms = timing_of(world, schedule), world.now_ms
     occurrence = occurrences.due_occurrence(timing, schedule.turn, now_ms)
     if occurrence is None:
-        schedule.set_shortage(None)
+        schedule.assign(shortage=None)
         if occurrences.is_over(timing, schedule.turn, now_ms):
             _complete(world, schedule)
             return
@@ -223,7 +223,7 @@ def _take_turn(world: World, schedule: JobSchedule) -> None:
         _make_job(world, schedule, occurrence)
         return
     elif schedule.shortage is None or schedule.shortage.occurrence != occurrence:
-        schedule.set_shortage(Shortage(occurrence, now_ms))
+        schedule.assign(shortage=Shortage(occurrence, now_ms))
     changes = [occurrences.next_change_ms(timing, schedule.turn, now_ms), _next_attempt_ms(world, schedule)]
     when_ms = min((change for change in changes if change is not None), default=None)
     if when_ms is not None:

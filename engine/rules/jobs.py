@@ -112,17 +112,17 @@ def update(world: World, job: Job, command: UpdateJob) -> None:
             pool.allow_preemption()
         world.scheduler.reorder_turns(pool)
     if turns_on is OnAllTasksComplete.TERMINATE_JOB:
-        job.terminate_when_complete()
+        job.assign(on_all_tasks_complete=turns_on)
         _end_if_complete(world, job)
 
 
 def _change_pool(world: World, job: Job, info: PoolInfo) -> None:
     """Give the job another pool, or change whether its own pool is kept when it ends (JOB-14)."""
     if info.auto_pool_specification is not None:
-        job.keep_pool(keeps_pool=info.auto_pool_specification.keep_alive)
+        job.assign(keeps_pool=info.auto_pool_specification.keep_alive)
     elif info.pool_id is not None:
         world.unbind_job(job)
-        job.use_pool(info.pool_id)
+        job.assign(pool_id=info.pool_id)
         world.bind_job(job)
 
 
@@ -156,7 +156,7 @@ def enable(world: World, job: Job) -> None:
 
 def _wait_in_state(world: World, job: Job) -> None:
     """Keep the job in its intermediate state as long as TIME-19 says; the command returns at once (GEN-12)."""
-    job.wait_in_state(world.now_ms + JOB_TRANSITION_MS)
+    job.assign(waits_until_ms=world.now_ms + JOB_TRANSITION_MS)
     world.calendar.at(job.waits_until_ms, DueKind.JOB_STEP, job.row, job.token)
 
 
@@ -230,7 +230,7 @@ def terminate(world: World, job: Job, reason: str | None, *, force: bool) -> Non
     """Terminate a job; with ``force`` it does not wait for its release tasks (JOB-15, JOB-18)."""
     check("terminate", job)
     if force:
-        job.force()
+        job.assign(forced=True)
     _end(world, job, reason or USER_TERMINATE)
 
 
@@ -251,7 +251,7 @@ def delete(world: World, job: Job, *, force: bool) -> None:
     check("delete", job)
     old = job.state
     if force:
-        job.force()
+        job.assign(forced=True)
     world.jobs.set_state(world.now_ms, job.row, _J.DELETING)
     _wait_in_state(world, job)
     if old not in (_J.TERMINATING, _J.COMPLETED):

@@ -164,13 +164,13 @@ def check_users(world: World, node: int) -> None:
 
 def removal_requested(world: World, requested: NodeRemovalRequested) -> None:
     """Remove the node from its pool, now or when its tasks are done (NOP-5, RSZ-4, RSZ-7)."""
-    world.nodes.set_operation(requested.node, None)
+    world.nodes.edit(requested.node).assign(operation=None)
     _begin(world, requested.node, Operation.REMOVE, requested.option)
 
 
 def node_kept(world: World, kept: NodeKept) -> None:
     """Let a node that only waited for its tasks before it left take tasks again (RSZ-5)."""
-    world.nodes.set_operation(kept.node, None)
+    world.nodes.edit(kept.node).assign(operation=None)
     world.scheduler.update_eligibility(kept.node)
     world.nodes.settle(world.now_ms, kept.node)
 
@@ -185,7 +185,9 @@ def upgrade_due(world: World, due: UpgradeDue) -> None:
         return
     if state in _BOOTING:
         rule = _EFFECTS[Operation.UPGRADE].rule
-        world.nodes.set_operation(node, PendingOperation(Operation.UPGRADE, waits_for_retention=False, rule=rule))
+        world.nodes.edit(node).assign(
+            operation=PendingOperation(Operation.UPGRADE, waits_for_retention=False, rule=rule)
+        )
     elif (state, _EFFECTS[Operation.UPGRADE].state) in NODE:
         _carry_out(world, node, Operation.UPGRADE)
 
@@ -207,7 +209,7 @@ def _begin(world: World, node: int, name: Operation, option: Deallocation) -> No
     """Carry an accepted operation out, at once or when the node's tasks are done (NOP-2, RSZ-5)."""
     if option in _WAITING and world.nodes.state_of(node) in _WAITS_IN:
         waits_for_retention = option is Deallocation.RETAINED_DATA
-        world.nodes.set_operation(node, PendingOperation(name, waits_for_retention, _EFFECTS[name].rule))
+        world.nodes.edit(node).assign(operation=PendingOperation(name, waits_for_retention, _EFFECTS[name].rule))
         world.scheduler.update_eligibility(node)
         world.emit(NodeDrainBegun(node))
         _begin_if_drained(world, node)
@@ -238,14 +240,14 @@ def _carry_out(world: World, node: int, name: Operation, option: Deallocation = 
 
 def node_leaving(world: World, leaving: NodeLeaving) -> None:
     """Remove the node from its pool; what still runs on it is requeued or terminated (RSZ-4, RSZ-7)."""
-    world.nodes.announce_eviction(leaving.node, None)
+    world.nodes.edit(leaving.node).assign(evicted_ms=None)
     _take(world, leaving.node, Operation.REMOVE, leaving.option)
 
 
 def _take(world: World, node: int, name: Operation, option: Deallocation) -> None:
     """Stop everything that runs on the node, and let the operation's first state begin (NOP-12)."""
     effect, record = _EFFECTS[name], world.nodes[node]
-    world.nodes.set_operation(node, None)
+    world.nodes.edit(node).assign(operation=None)
     world.nodes.set_state(world.now_ms, node, effect.state)
     world.scheduler.update_eligibility(node)
     disk = Disk.WIPED if NODE_STATES[effect.state].wipes_disk else Disk.KEPT

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def node_booted(world: World, booted: NodeBooted) -> None:
     """Bring to the node what its pool asks for (START-3, CERT-2)."""
     node = booted.node
-    world.nodes.mark_set_up(node)
+    world.nodes.edit(node).assign(is_set_up=True)
     pool = world.pool_of(node)
     delivery = Delivery(world, node)
     if disk_space.is_full(world, node):

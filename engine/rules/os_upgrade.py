@@ -74,7 +74,7 @@ def node_at_rest(world: World, node: NodeUsable | StartTaskFailed | NodeUnusable
 def _go_on(world: World, pool: Pool) -> None:
     """Begin with the next update domain when no node of the present one is being upgraded any more."""
     while pool.upgrade and not any(is_under_way(world, node) for node in pool.upgrade[0]):
-        pool.end_update_domain()
+        pool.assign(upgrade=pool.upgrade[1:])
         for node in pool.upgrade[0] if pool.upgrade else ():
             world.emit(UpgradeDue(node))
 

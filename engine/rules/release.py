@@ -84,7 +84,7 @@ def job_ending(world: World, ending: JobEnding) -> None:
         verdict = release_verdict(instances.flags[row], instances.release_state[row], node_state[node])
         if verdict is ReleaseVerdict.SKIP:
             continue
-        job.open_release()
+        job.assign(releases_open=job.releases_open + 1)
         if verdict is ReleaseVerdict.RUN:
             _start(world, job, node, row, rule="REL-3")
             continue
@@ -207,6 +207,6 @@ def _give_up(world: World, row: int) -> None:
 def _close(world: World, job_row: int) -> None:
     """Let the job wait for one release less; it may end with the last, or if it does not wait (REL-6, JOB-18)."""
     job = world.jobs.edit(job_row)
-    job.close_release()
+    job.assign(releases_open=job.releases_open - 1)
     if not job.releases_open or job.forced:
         world.emit(ReleasesEnded(job_row))

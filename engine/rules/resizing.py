@@ -85,10 +85,11 @@ def resize(world: World, pool: Pool, command: ResizePool) -> None:
     check(pool)
     if pool.auto_scale:
         raise BatchError("OperationInvalidForCurrentState", "autoscale is enabled on the pool")
-    pool.touch(world.now_ms)
     dedicated, spot = command.target_dedicated_nodes, command.target_low_priority_nodes
-    pool.set_targets(
-        pool.target_dedicated if dedicated is None else dedicated, pool.target_spot if spot is None else spot
+    pool.assign(
+        modified_ms=world.now_ms,
+        target_dedicated=pool.target_dedicated if dedicated is None else dedicated,
+        target_spot=pool.target_spot if spot is None else spot,
     )
     _begin(world, pool, command.resize_timeout, command.node_deallocation_option)
 
@@ -98,7 +99,7 @@ def remove_nodes(world: World, pool: Pool, victims: Sequence[int], timeout_ms: i
     victims = [node for node in victims if world.nodes.state_of(node) is not _N.LEAVING_POOL]
     dedicated = sum(world.nodes[node].dedicated for node in victims)
     spot = len(victims) - dedicated
-    pool.set_targets(max(0, pool.target_dedicated - dedicated), max(0, pool.target_spot - spot))
+    pool.assign(target_dedicated=max(0, pool.target_dedicated - dedicated), target_spot=max(0, pool.target_spot - spot))
     _announce(world, pool, timeout_ms, option)
     _send_away(world, pool, victims, option)
     _finish_if_done(world, pool)
@@ -146,7 +147,7 @@ def _begin(world: World, pool: Pool, timeout_ms: int, option: Deallocation) -> N
         elif missing:
             growth.append((dedicated, missing))
     _announce(world, pool, timeout_ms, option if victims else None)
-    pool.want(tuple(growth))
+    pool.assign(wanted=tuple(growth))
     if growth:
         world.calendar.at(world.now_ms, DueKind.NODES_WANTED)
     _send_away(world, pool, victims, option)
@@ -177,7 +178,7 @@ def request_wanted_nodes(world: World, _: Due) -> None:
     """Request the nodes that pools want, in the order of the pools' ids (ACC-8)."""
     for pool in sorted(world.pools.present(), key=lambda pool: pool.id.lower()):
         wanted = pool.wanted
-        pool.want(())
+        pool.assign(wanted=())
         for dedicated, count in wanted:
             _request_nodes(world, pool, count, dedicated=dedicated)
         if wanted:
@@ -269,7 +270,7 @@ def resize_stopped(world: World, due: Due) -> None:
 def _call_off(world: World, pool: Pool) -> list[int]:
     """Give up what is pending; return the nodes that stay because they only waited for their tasks."""
     pool.cancel_requests(list(pool.pending))
-    pool.want(())
+    pool.assign(wanted=())
     return _keep_waiting(world, pool)
 
 

@@ -38,13 +38,13 @@ def enter_attempts(world: World) -> None:
 def _enter_attempt(world: World, pool: Pool) -> None:
     """Enter the next attempt if the pool is short of Spot nodes, forget about it if it is not."""
     if not membership.missing_nodes(world, pool):
-        pool.end_shortage()
+        pool.assign(short_since_ms=None, refill_at_ms=None)
         return
     since_ms = pool.begin_shortage(world.now_ms)
     attempts = (world.now_ms - since_ms) // SPOT_REFILL_INTERVAL_MS + 1
     when_ms = since_ms + attempts * SPOT_REFILL_INTERVAL_MS
     if pool.refill_at_ms != when_ms:
-        pool.expect_refill(when_ms)
+        pool.assign(refill_at_ms=when_ms)
         world.calendar.at(when_ms, DueKind.SPOT_REFILL, pool.row)
 
 
@@ -57,7 +57,7 @@ def refill_pools(world: World, _: Due) -> None:
 
 def _refill(world: World, pool: Pool) -> None:
     """Get what can be had at once, for preempted nodes first; a failure is no resize error (SPOT-5)."""
-    pool.expect_refill(None)
+    pool.assign(refill_at_ms=None)
     count, _ = quotas.granted(world, pool, membership.missing_nodes(world, pool), dedicated=False)
     world.use_capacity(pool, count)
     returning = membership.preempted_nodes(world, pool)[:count]

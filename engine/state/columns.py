@@ -235,6 +235,11 @@ class Record:
             setattr(twin, name, value.copy() if type(value) in _CONTAINERS else value)
         return twin
 
+    def assign(self, **values: object) -> None:
+        """Replace attributes by name; what changes several tables or keeps a count has a method of its own."""
+        for name, value in values.items():
+            setattr(self, name, value)
+
     def equals(self, other: Self) -> bool:
         """Return whether the other record has the same values."""
         for name in self.__slots__:

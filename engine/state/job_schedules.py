@@ -71,19 +71,11 @@ class JobSchedule(Named):
         self.spec = self.spec.model_copy(update=changed)
         self.modified_ms = now_ms
 
-    def set_turn(self, turn: int) -> None:
-        """Continue with this occurrence, in another timing than before (JS-9)."""
-        self.turn = turn
-
     def skip_to(self, turn: int) -> None:
         """Give up all occurrences before ``turn`` that have made no job."""
         self.missed += turn - self.turn
         self.turn = turn
         self.shortage = None
-
-    def set_shortage(self, shortage: Shortage | None) -> None:
-        """Note which occurrence finds the quota full (ACC-9), or that none does."""
-        self.shortage = shortage
 
     def make_job(self, job: int) -> str:
         """Let the present occurrence make the job of this row; returns its id, ``<schedule>:job-<n>`` (JS-11)."""
@@ -92,19 +84,10 @@ class JobSchedule(Named):
         self.recent_job = job
         return f"{self.id}:job-{self.jobs_made}"
 
-    def wait_in_state(self, until_ms: int) -> None:
-        """Keep the schedule in its intermediate state at least until this moment (TIME-19)."""
-        self.waits_until_ms = until_ms
-
     def next_token(self) -> int:
         """Make earlier entries of the calendar void; returns the token of the next one."""
         self.token += 1
         return self.token
-
-    def use_pool(self, pool_id: str, *, keeps_pool: bool) -> None:
-        """Set the pool that the jobs share, and whether it outlives the schedule (AUTO-2, AUTO-3)."""
-        self.pool_id = pool_id
-        self.keeps_pool = keeps_pool
 
 
 class JobScheduleTable(NamedRecords[JobSchedule]):

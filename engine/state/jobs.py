@@ -92,8 +92,8 @@ class Job(Named):
         self.waits_for_prep = prep is not None and prep.wait_for_success
         self.has_release = spec.job_release_task is not None
         self.terminate_reason: str | None = None
-        self.scheduling_error: tuple[str, str, str] | None = None  # category, code, message
-        self.forced = False
+        self.scheduling_error: tuple[str, str, str] | None = None  # category, code, message (JOB-20)
+        self.forced = False  # it ends without waiting for its release tasks (JOB-18)
         self.token = 0  # calendar entries of the job with another token are void
         self.waits_until_ms = 0  # TIME-19: not before this moment out of the intermediate state
         self.releases_open = 0  # release instances the job waits for (REL-6)
@@ -108,8 +108,8 @@ class Job(Named):
         self.ready_count = 0
         self.in_turn = False
         self.served = 0
-        self.prepared = 0
-        self.ineligible = 0
+        self.prepared = 0  # the preparation is valid there
+        self.ineligible = 0  # the preparation has failed there for good (PREP-9)
 
     def clone(self) -> Self:
         """Return an independent copy, ready queues included."""
@@ -150,56 +150,6 @@ class Job(Named):
             self.max_wall_clock_ms = command.constraints.max_wall_clock_time
         if "metadata" in command.model_fields_set:
             self.metadata = command.metadata
-
-    def use_pool(self, pool_id: str) -> None:
-        """Set the id of the pool that the job names, or that was created for it."""
-        self.pool_id = pool_id
-
-    def keep_pool(self, *, keeps_pool: bool) -> None:
-        """Set whether the job's own pool outlives it (AUTO-3)."""
-        self.keeps_pool = keeps_pool
-
-    def terminate_when_complete(self) -> None:
-        """Let the job end as soon as all its tasks are completed (JOB-7)."""
-        self.on_all_tasks_complete = OnAllTasksComplete.TERMINATE_JOB
-
-    def fail_scheduling(self, error: tuple[str, str, str]) -> None:
-        """Set the scheduling error of a job whose pool could not be created (JOB-20): category, code, message."""
-        self.scheduling_error = error
-
-    def wait_in_state(self, until_ms: int) -> None:
-        """Keep the job in its intermediate state at least until this moment (TIME-19)."""
-        self.waits_until_ms = until_ms
-
-    def force(self) -> None:
-        """Let the job end without waiting for its release tasks (JOB-18)."""
-        self.forced = True
-
-    def open_release(self) -> None:
-        """Wait for one release instance more."""
-        self.releases_open += 1
-
-    def close_release(self) -> None:
-        """Wait for one release instance less."""
-        self.releases_open -= 1
-
-    # -- nodes, as bits by position in the job's pool ------------------------------------------------------------
-
-    def set_prepared(self, nodes: int) -> None:
-        """Note that the preparation is valid on these nodes."""
-        self.prepared |= nodes
-
-    def set_ineligible(self, nodes: int) -> None:
-        """Note that the preparation has failed for good on these nodes (PREP-9)."""
-        self.ineligible |= nodes
-
-    def clear_prepared(self, nodes: int) -> None:
-        """Note that the preparation is valid on these nodes no more."""
-        self.prepared &= ~nodes
-
-    def clear_ineligible(self, nodes: int) -> None:
-        """Note that the preparation may run again on these nodes."""
-        self.ineligible &= ~nodes
 
     @property
     def busy(self) -> int:

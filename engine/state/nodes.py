@@ -295,14 +295,6 @@ class NodeTable(PagedColumns[None]):
         record.is_set_up = False
         record.setups.clear()
 
-    def mark_set_up(self, node: int) -> None:
-        """Remember that the setup of the present boot has begun (START-3)."""
-        self.edit(node).is_set_up = True
-
-    def set_operation(self, node: int, operation: PendingOperation | None) -> None:
-        """Let an operation wait for the node's tasks or boot (NOP-2), or none."""
-        self.edit(node).operation = operation
-
     def become_unusable(self, now_ms: int, node: int, errors: tuple[NodeError, ...]) -> None:
         """Enter state ``unusable``; an operation that waited is void (NODE-11)."""
         self.set_state(now_ms, node, NodeState.UNUSABLE)
@@ -318,19 +310,6 @@ class NodeTable(PagedColumns[None]):
         assert state is not None
         record.lost_state, record.lost_ms = state, now_ms
         self.set_state(now_ms, node, NodeState.UNKNOWN)
-
-    def regain_contact(self, node: int) -> None:
-        """Forget that contact was lost."""
-        record = self.edit(node)
-        record.recover_ms = record.lost_ms = None
-
-    def expect_recovery(self, node: int, when_ms: int) -> None:
-        """Remember when a node that is unusable or out of contact will be back (NODE-14)."""
-        self.edit(node).recover_ms = when_ms
-
-    def announce_eviction(self, node: int, when_ms: int | None) -> None:
-        """Remember when the node's VM will be taken back (SPOT-7), or that it will not."""
-        self.edit(node).evicted_ms = when_ms
 
     def preempt(self, now_ms: int, node: int) -> None:
         """Enter state ``preempted``: the VM is gone, and with it all that was to be done with it (SPOT-3)."""

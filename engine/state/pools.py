@@ -185,14 +185,6 @@ class Pool(Named):
         self.busy_since_ms = now_ms
         self.upgrade: tuple[tuple[int, ...], ...] = ()  # update domains to upgrade, the one under way first (POOL-22)
 
-    def belong_to_job(self, job: int) -> None:
-        """Make this the auto pool of a job (AUTO-2)."""
-        self.auto_job = job
-
-    def belong_to_schedule(self, schedule: int) -> None:
-        """Make this the auto pool of a job schedule (AUTO-2)."""
-        self.auto_schedule = schedule
-
     def run_on(self, now_ms: int, slots: int) -> None:
         """Count ``slots`` more slots that run a task from now on, or fewer if negative."""
         self.busy_slot_ms += self.busy_slots * (now_ms - self.busy_since_ms)
@@ -285,10 +277,6 @@ class Pool(Named):
 
     # -- the body ----------------------------------------------------------------------------------------------------
 
-    def touch(self, now_ms: int) -> None:
-        """Note that a command has changed the pool."""
-        self.modified_ms = now_ms
-
     def change(self, now_ms: int, given: Mapping[str, object], size: VmSize | None = None) -> None:
         """Replace properties of the body, by the names of the specification; ``size`` is that of a new ``vm_size``.
 
@@ -334,15 +322,7 @@ class Pool(Named):
         """Upgrade these update domains, one after the other (POOL-22); none is under way yet."""
         self.upgrade = ((), *map(tuple, domains))
 
-    def end_update_domain(self) -> None:
-        """Go on with the next update domain."""
-        self.upgrade = self.upgrade[1:]
-
     # -- resizing ----------------------------------------------------------------------------------------------------
-
-    def set_targets(self, dedicated: int, spot: int) -> None:
-        """Set the targets that resizes work towards."""
-        self.target_dedicated, self.target_spot = dedicated, spot
 
     def next_token(self) -> int:
         """Void the entries of an earlier resize in the calendar, and return the token of the next one."""
@@ -365,10 +345,6 @@ class Pool(Named):
         """Add errors of the resize, at most one for each code and kind of node, which the message names (RSZ-13)."""
         known = {(error.code, error.message) for error in self.gathered_errors}
         self.gathered_errors += tuple(error for error in errors if (error.code, error.message) not in known)
-
-    def want(self, growth: tuple[tuple[bool, int], ...]) -> None:
-        """Set the nodes to be asked for in this instant: whether dedicated, and how many."""
-        self.wanted = growth
 
     def request_node(self, *, dedicated: bool) -> int:
         """Note that a node was requested, and return its number."""
@@ -408,14 +384,6 @@ class Pool(Named):
             self.short_since_ms = now_ms
         return self.short_since_ms
 
-    def end_shortage(self) -> None:
-        """Note that no Spot nodes are missing."""
-        self.short_since_ms = self.refill_at_ms = None
-
-    def expect_refill(self, when_ms: int | None) -> None:
-        """Remember the moment of the next attempt to get Spot nodes."""
-        self.refill_at_ms = when_ms
-
     # -- autoscale ---------------------------------------------------------------------------------------------------
 
     def set_scaling(self, scaling: Scaling | None) -> None:
@@ -436,10 +404,6 @@ class Pool(Named):
                 "auto_scale_evaluation_interval": default_interval_ms if scaling is None else scaling.interval_ms,
             }
         )
-
-    def note_scaling_request(self, now_ms: int) -> None:
-        """Remember when autoscale was last enabled or changed (AS-72)."""
-        self.scaling_asked_ms = now_ms
 
     def add_sample(self, sample: tuple[float, ...]) -> None:
         """Add a sample: its time, and a value for each metric (AS-52)."""
