@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from pathlib import Path
 
 import pytest
+import textual.app
+import textual.pilot
 
 from engine import Simulation, load_scenario
 from tui.app.dashboard import Dashboard
 from tui.settings.values import Settings, Source
 from tui.viewmodels.session.session import Session
 
+SOON_S = 0.06  # longer than Textual delays a frame, a resize or a batch of updates
 SCENARIOS = Path(__file__).parent / "scenarios"
 
 
@@ -20,6 +25,34 @@ def _plain_environment(monkeypatch):
     for name in ("NO_COLOR", "COLORTERM", "TEXTUAL_THEME", "TEXTUAL_ANIMATIONS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+
+
+async def settle(_min_s: float = 0, _max_s: float = 0) -> None:
+    """Let the application work until it waits for a key, or for a timer that is not due soon.
+
+    Textual's own test driver sleeps until the process has used little of the processor for a while. That takes a
+    twentieth of a second for each key, and on a busy machine mistakes a process that has no turn for an idle one.
+    Where time goes by there is always a timer, so that waiting for timers ends after a moment. What the event loop has
+    in hand is not public, so it is read in this one place.
+    """
+    loop = asyncio.get_running_loop()
+    end_s, waited_s = loop.time() + 5, 0.0
+    while loop.time() < end_s:
+        await asyncio.sleep(0)
+        if loop._ready:
+            continue
+        next_s = min((handle.when() for handle in loop._scheduled if not handle.cancelled()), default=math.inf)
+        delay_s = max(0.001, next_s - loop.time())
+        if delay_s > SOON_S or waited_s > SOON_S:
+            return
+        waited_s += delay_s
+        await asyncio.sleep(delay_s)
+
+
+@pytest.fixture(autouse=True)
+def _settles_without_sleeping(monkeypatch):
+    monkeypatch.setattr(textual.pilot, "wait_for_idle", settle)
+    monkeypatch.setattr(textual.app, "wait_for_idle", settle)
 
 
 def simulation_at(seconds, name="one-node-fails"):
