@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from engine.autoscale import NO_SAMPLES
 from engine.base.terms import PoolState
 from engine.base.units import format_duration
-from engine.views.explain.explanation import Check, Explanation, Next, Note, moment, some
+from engine.views.explain.explanation import Check, Next, Note, answer, moment, some
 
 if TYPE_CHECKING:
     from engine.state.pools import AutoScaleRun, Pool, Scaling
+    from engine.views.explain.explanation import Explanation
     from engine.world.world import World
 
 _SERVICE_ITEMS = 3  # of the results string; the user's variables follow (AS-68)
@@ -23,15 +24,21 @@ def why_targets(world: World, pool: Pool) -> Explanation | None:
         return None
     is_active = pool.state is PoolState.ACTIVE
     run = scaling.run
+    at = f"at {moment(world, run.when_ms)}"
+    if run.error is None:
+        question, last_rule = f"Why does autoscale set {_wanted(run)} for {pool.id}?", "AS-67"
+    else:
+        question, last_rule = f"Why did autoscale leave the targets of {pool.id} as they are?", "AS-65"
+        at += f": {run.error.code}. {run.error.position}: {run.error.reason}"
+    schedule = f"every {format_duration(scaling.interval_ms)}, next at {moment(world, scaling.next_ms)}"
     checks = [
         Check("pool state", is_active, pool.state.wire if pool.state is not None else "deleted", "AS-89"),
-        Check("evaluation", True, _schedule(world, scaling), "AS-83"),
-        Check("last one", run.error is None, _last(world, run), "AS-67" if run.error is None else "AS-65"),
+        Check("evaluation", True, schedule, "AS-83"),
+        Check("last one", run.error is None, at, last_rule),
         Check("samples", bool(pool.samples), _samples(world, pool, scaling), "AS-52"),
         Check("targets", run.error is None, _targets(scaling), "AS-80" if len(scaling.runs) > 1 else "AS-84"),
     ]
-    notes = tuple(_notes(scaling, run))
-    return Explanation(world.scenario.start, _question(pool, run), tuple(checks), (), next_evaluation(pool), notes)
+    return answer(world, question, checks, (), next_evaluation(pool), _notes(scaling, run))
 
 
 def next_evaluation(pool: Pool | None) -> Next | None:
@@ -41,24 +48,9 @@ def next_evaluation(pool: Pool | None) -> Next | None:
     return Next("the pool's formula is evaluated", pool.scaling.next_ms, "AS-84")
 
 
-def _question(pool: Pool, run: AutoScaleRun) -> str:
-    if run.error is not None:
-        return f"Why did autoscale leave the targets of {pool.id} as they are?"
-    return f"Why does autoscale set {_wanted(run)} for {pool.id}?"
-
-
 def _wanted(run: AutoScaleRun) -> str:
     dedicated = some(run.target_dedicated, "dedicated node")
     return f"{dedicated} and {some(run.target_spot, 'Spot node')}" if run.target_spot else dedicated
-
-
-def _schedule(world: World, scaling: Scaling) -> str:
-    return f"every {format_duration(scaling.interval_ms)}, next at {moment(world, scaling.next_ms)}"
-
-
-def _last(world: World, run: AutoScaleRun) -> str:
-    at = f"at {moment(world, run.when_ms)}"
-    return at if run.error is None else f"{at}: {run.error.code}. {run.error.position}: {run.error.reason}"
 
 
 def _samples(world: World, pool: Pool, scaling: Scaling) -> str:
@@ -69,13 +61,12 @@ def _samples(world: World, pool: Pool, scaling: Scaling) -> str:
 
 def _targets(scaling: Scaling) -> str:
     run = scaling.runs[-1]
-    new = run.target_dedicated, run.target_spot
     if run.error is not None:
         return f"left at {_wanted(run)}"
     if len(scaling.runs) == 1:
         return f"{_wanted(run)}, its first targets"
     before = scaling.runs[-2]
-    if (before.target_dedicated, before.target_spot) == new:
+    if (before.target_dedicated, before.target_spot) == (run.target_dedicated, run.target_spot):
         return f"{_wanted(run)} as before, so no resize began"
     return f"{_wanted(run)}, previously {_wanted(before)}"
 
@@ -88,8 +79,7 @@ def _notes(scaling: Scaling, run: AutoScaleRun) -> list[Note]:
         option = run.items[_SERVICE_ITEMS - 1][1]
         return [*notes, Note(f"Nodes leave with deallocation option {option}.", "AS-40")]
     if run.error.code == NO_SAMPLES:
-        help_text = "By default GetSample over a time needs 70 % of its samples."
-        notes.append(Note(help_text, "AS-51"))
+        notes.append(Note("By default GetSample over a time needs 70 % of its samples.", "AS-51"))
     failed, count = sum(each.error is not None for each in scaling.runs), len(scaling.runs)
     said = f"{failed} of the last {count} evaluations failed." if count > 1 else "It was the first evaluation."
     return [*notes, Note(said, "AS-65")]

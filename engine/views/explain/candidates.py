@@ -11,7 +11,7 @@ from engine.base.node_states import NODE_STATES, READY
 from engine.base.terms import InstanceState, NodeState, SchedulingState
 from engine.rules.decisions import network
 from engine.state.nodes import GONE
-from engine.views.explain.explanation import Next, Reason, earliest, name_of, plural, some
+from engine.views.explain.explanation import Next, due, earliest, first_of, name_of, plural, reason, some, task_name
 from engine.world.agenda import ends_in_order
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.state.task_records import TaskProfile
+    from engine.views.explain.explanation import Reason
     from engine.world.agenda import Agenda
     from engine.world.world import World
 
@@ -73,10 +74,10 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
                 _first_room(world, short, slots)
             ]
     present = fitting + sum(map(len, closed.values()))
-    firsts = {why: _first(found) for why, found in closed.items()}
-    ordered = sorted(closed, key=lambda why: -len(closed[why]))
-    reasons = tuple(_reason(world, len(closed[why]), why, firsts[why]) for why in ordered)
-    changes = {why: _change(world, first, why[1]) for why, first in firsts.items() if first is not None}
+    ordered = sorted(closed.items(), key=lambda group: -len(group[1]))
+    reasons = tuple(reason(world, found, f"{plural(len(found), 'node')} {why[0]}", why[1]) for why, found in ordered)
+    firsts = ((why, first_of(found)) for why, found in closed.items())
+    changes = {why: _change(world, first, why[1]) for why, first in firsts if first is not None}
     # The end of a preparation frees no slots; it counts only if nothing else is to happen.
     preparing = changes.pop(_PREPARES, None)
     return Fit(present, fitting, reasons, earliest([*changes.values(), _growth(agenda, pool)]) or preparing)
@@ -98,25 +99,11 @@ def _preparations(world: World, job: Job) -> dict[int, int]:
     }
 
 
-def _first(found: list[tuple[int | None, int]]) -> tuple[int, int] | None:
-    return min(((when_ms, node) for when_ms, node in found if when_ms is not None), default=None)
-
-
-def _reason(world: World, size: int, why: _Why, first: tuple[int, int] | None) -> Reason:
-    text, rule = why
-    text = f"{plural(size, 'node')} {text}"
-    if first is None:
-        return Reason(size, text, None, rule)
-    return Reason(size, text, first[0], rule, name_of(world, first[1]))
-
-
 def _first_room(world: World, full: list[int], slots: int) -> tuple[int | None, int]:
     """Return the first of these nodes with enough room, and when."""
     if slots == 1:
-        first = _first_end(world, set(full))
-    else:
-        first = _first([(room_ms(world, node, slots), node) for node in full])
-    return (None, full[0]) if first is None else first
+        return _first_end(world, set(full)) or (None, full[0])
+    return first_of((room_ms(world, node, slots), node) for node in full) or (None, full[0])
 
 
 def _first_end(world: World, nodes: set[int]) -> tuple[int, int] | None:
@@ -187,20 +174,13 @@ def _change(world: World, first: tuple[int, int], rule: str) -> Next:
         return Next(f"{where} is no longer {state.wire}", when_ms, rule)
     if rule == "PREP-6":
         return Next(f"preparation ends on {where}", when_ms, "PREP-7")
-    task = min(
-        (task for task in world.nodes.running[node] if world.tasks.ended[task] == when_ms),
-        default=None,
-    )
-    assert task is not None  # room_ms has found it
-    job = world.jobs[world.tasks.profile_of(task).job]
-    return Next(f"task {world.tasks.task_id(task)} of job {job.id} ends on {where}", when_ms, "SCHED-15")
+    task = min(task for task in world.nodes.running[node] if world.tasks.ended[task] == when_ms)  # of room_ms
+    return Next(f"{task_name(world, task)} ends on {where}", when_ms, "SCHED-15")
 
 
 def _growth(agenda: Agenda, pool: Pool) -> Next | None:
-    arrivals = agenda.allocations.get(pool.row, {})
-    if not arrivals:
-        return None
-    return Next(f"a new node joins pool {pool.id}", min(arrivals.values()), "RSZ-2")
+    arrivals = agenda.allocations.get(pool.row, {}).values()
+    return due(f"a new node joins pool {pool.id}", min(arrivals, default=None), "RSZ-2")
 
 
 def first_end(world: World, nodes: Iterable[int], job: Job) -> Next | None:
@@ -215,8 +195,7 @@ def first_end(world: World, nodes: Iterable[int], job: Job) -> Next | None:
     when_ms, task = min(ends, default=(0, -1))
     if task < 0:
         return None
-    where = name_of(world, tasks.node[task])
-    return Next(f"task {tasks.task_id(task)} of job {job.id} ends on {where}", when_ms, "TASK-7")
+    return Next(f"{task_name(world, task)} ends on {name_of(world, tasks.node[task])}", when_ms, "TASK-7")
 
 
 def occupancy(world: World, node: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.units import format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from engine.world.world import World
@@ -85,6 +85,44 @@ class Explanation:
         return f"{reason.size:>6,} {reason.text}{soonest} [{reason.rule}]"
 
 
+def answer(
+    world: World,
+    question: str,
+    checks: Iterable[Check | None] = (),
+    candidates: Iterable[Reason] = (),
+    next_change: Next | None = None,
+    notes: Iterable[Note | None] = (),
+    nothing: str = "",
+) -> Explanation:
+    """Return the answer to a question. Checks and notes that are None are left out."""
+    given = tuple(check for check in checks if check is not None)
+    said = tuple(note for note in notes if note is not None)
+    return Explanation(world.scenario.start, question, given, tuple(candidates), next_change, said, nothing)
+
+
+def due(text: str, when_ms: int | None, rule: str) -> Next | None:
+    """Return an event of the future; None while its moment is not known."""
+    return None if when_ms is None else Next(text, when_ms, rule)
+
+
+def first_of(found: Iterable[tuple[int | None, int]]) -> tuple[int, int] | None:
+    """Return the first known moment, and its node; None where no moment is known."""
+    return min(((when_ms, node) for when_ms, node in found if when_ms is not None), default=None)
+
+
+def reason(world: World, found: Sequence[tuple[int | None, int]], text: str, rule: str) -> Reason:
+    """Return the reason that nodes share; each of them comes with the moment when it changes, where that is known."""
+    first = first_of(found)
+    if first is None:
+        return Reason(len(found), text, None, rule)
+    return Reason(len(found), text, first[0], rule, name_of(world, first[1]))
+
+
+def time_in_state(*, is_over: bool) -> Check:
+    """Check that a job or job schedule has been in its state for the minimum time (TIME-19)."""
+    return Check("minimum time in this state", is_over, "over" if is_over else "not over yet", "TIME-19")
+
+
 def earliest(events: Iterable[Next | None]) -> Next | None:
     """Return what happens first; None where nothing is to happen."""
     return min((event for event in events if event is not None), key=lambda event: event.when_ms, default=None)
@@ -93,6 +131,12 @@ def earliest(events: Iterable[Next | None]) -> Next | None:
 def name_of(world: World, node: int) -> str:
     """Return a node as scenarios name it, by its index in the pool: ``n3``."""
     return f"n{world.nodes[node].position}"
+
+
+def task_name(world: World, task: int) -> str:
+    """Return a task with its job: ``task 7 of job risk``."""
+    tasks = world.tasks
+    return f"task {tasks.task_id(task)} of job {world.jobs[tasks.block_of(task).job].id}"
 
 
 def moment(world: World, ms: int) -> str:

@@ -8,12 +8,12 @@ from engine.base.terms import JobScheduleState, OnAllTasksComplete
 from engine.rules import job_schedules
 from engine.rules.decisions import occurrences, quotas
 from engine.rules.job_schedules import active_job
-from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, some
+from engine.views.explain.explanation import Check, Note, answer, due, earliest, moment, some, time_in_state
 from engine.views.explain.jobs import why_job
 
 if TYPE_CHECKING:
     from engine.state.job_schedules import JobSchedule
-    from engine.state.jobs import Job
+    from engine.views.explain.explanation import Explanation, Next
     from engine.world.world import World
 
 _S = JobScheduleState
@@ -32,19 +32,28 @@ def why_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explanatio
             return _completed(world, schedule)
         case None:
             note = Note("It has been deleted, with all its jobs.", "JS-8")
-            return Explanation(world.scenario.start, f"Where is job schedule {schedule.id}?", notes=(note,))
+            return answer(world, f"Where is job schedule {schedule.id}?", notes=(note,))
 
 
 def _active(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
     job = active_job(world, schedule)
     changes = [_next_run(world, schedule, now_ms), None if job is None else why_job(world, job).next_change]
-    return Explanation(
-        world.scenario.start,
-        f"Why does job schedule {schedule.id} create no job now?",
-        (_due(world, schedule, now_ms), _no_active_job(world, job), _quota(world)),
-        next_change=earliest(changes),
-        notes=(*_missed(world, schedule, now_ms), *_unattended(schedule), *_last(world, schedule)),
+    if job is None or job.state is None:
+        before = "the one before has ended"
+    else:
+        before = f"{job.id} has been {job.state.wire} since {moment(world, job.since_ms)}"
+    # A schedule short of the quota tries each minute once there may be room (ACC-9).
+    used, limit = quotas.active_jobs_and_schedules(world), world.account.quotas.active_jobs_and_schedules
+    checks = (
+        _due(world, schedule, now_ms),
+        Check("no active job", job is None or job.state is None, before, "JS-3"),
+        Check("quota", quotas.has_unit(world), f"{used:,} of {limit:,} active jobs and schedules", "ACC-9"),
     )
+    last_ms = job_schedules.timing_of(world, schedule).last_ms
+    last = None if last_ms is None else Note(f"No job is created after {moment(world, last_ms)}.", "JS-5")
+    notes = (_missed(world, schedule, now_ms), _unattended(schedule), last)
+    question = f"Why does job schedule {schedule.id} create no job now?"
+    return answer(world, question, checks, (), earliest(changes), notes)
 
 
 def _due(world: World, schedule: JobSchedule, now_ms: int) -> Check:
@@ -61,46 +70,26 @@ def _due(world: World, schedule: JobSchedule, now_ms: int) -> Check:
     return Check(label, True, f"since {moment(world, timing.due_ms(occurrence))}{until}", "JS-3")
 
 
-def _no_active_job(world: World, job: Job | None) -> Check:
-    if job is None or job.state is None:
-        return Check("no active job", True, "the one before has ended", "JS-3")
-    return Check(
-        "no active job", False, f"{job.id} has been {job.state.wire} since {moment(world, job.since_ms)}", "JS-3"
-    )
-
-
-def _quota(world: World) -> Check:
-    """Check the quota; a schedule short of it tries each minute once there may be room (ACC-9)."""
-    used, limit = quotas.active_jobs_and_schedules(world), world.account.quotas.active_jobs_and_schedules
-    return Check("quota", quotas.has_unit(world), f"{used:,} of {limit:,} active jobs and schedules", "ACC-9")
-
-
 def _next_run(world: World, schedule: JobSchedule, now_ms: int) -> Next | None:
-    when_ms = job_schedules.next_run_ms(world, schedule, now_ms)
-    return None if when_ms is None else Next("the next job is due", when_ms, "JS-13")
+    return due("the next job is due", job_schedules.next_run_ms(world, schedule, now_ms), "JS-13")
 
 
-def _missed(world: World, schedule: JobSchedule, now_ms: int) -> list[Note]:
+def _missed(world: World, schedule: JobSchedule, now_ms: int) -> Note | None:
     count = job_schedules.missed(world, schedule, now_ms)
     text = f"{some(count, 'occurrence')} created no job before {'its' if count == 1 else 'their'} start window ended."
-    return [Note(text, "JS-3")] if count else []
+    return Note(text, "JS-3") if count else None
 
 
-def _unattended(schedule: JobSchedule) -> list[Note]:
+def _unattended(schedule: JobSchedule) -> Note | None:
     """Warn of jobs that nothing ends; the service accepts such a schedule (JS-12)."""
     job = schedule.spec.job_specification
     manager = job.job_manager_task
     ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     if manager is None and ends_itself:
-        return [Note("Its jobs have no job manager task: without tasks each ends at once.", "JM-3")]
+        return Note("Its jobs have no job manager task: without tasks each ends at once.", "JM-3")
     if ends_itself or (manager is not None and manager.kill_job_on_completion):
-        return []
-    return [Note("Nothing ends its jobs. Until one ends, no other is created.", "JS-12")]
-
-
-def _last(world: World, schedule: JobSchedule) -> list[Note]:
-    last_ms = job_schedules.timing_of(world, schedule).last_ms
-    return [] if last_ms is None else [Note(f"No job is created after {moment(world, last_ms)}.", "JS-5")]
+        return None
+    return Note("Nothing ends its jobs. Until one ends, no other is created.", "JS-12")
 
 
 def _disabled(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
@@ -113,8 +102,7 @@ def _disabled(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
         notes.append(Note(f"Job {job.id} continues.", "JS-6"))
     question = f"Why is job schedule {schedule.id} disabled?"
     since = Check("disabled", True, f"since {moment(world, schedule.since_ms)}", "JS-6")
-    notes += _missed(world, schedule, now_ms)
-    return Explanation(world.scenario.start, question, (since,), notes=tuple(notes))
+    return answer(world, question, (since,), notes=(*notes, _missed(world, schedule, now_ms)))
 
 
 def _ending(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
@@ -125,15 +113,15 @@ def _ending(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
     left = list(world.jobs_under(schedule)) if is_deleting else [active] if active is not None else []
     value = f"{some(len(left), 'job')} left" + (f", {left[0].id} first" if left else "")
     checks = (
-        Check("minimum time in this state", waited, "over" if waited else "not over yet", "TIME-19"),
+        time_in_state(is_over=waited),
         Check("jobs are deleted" if is_deleting else "its job has ended", not left, value, "JS-8"),
     )
     changes = [why_job(world, job).next_change for job in left[:1]]
     if not left and not waited:
         target = "deleted" if is_deleting else "completed"
-        changes.append(Next(f"the job schedule can be {target}", schedule.waits_until_ms, "TIME-19"))
+        changes.append(due(f"the job schedule can be {target}", schedule.waits_until_ms, "TIME-19"))
     question = f"Why is job schedule {schedule.id} still {schedule.state.wire}?"
-    return Explanation(world.scenario.start, question, checks, next_change=earliest(changes))
+    return answer(world, question, checks, next_change=earliest(changes))
 
 
 def _completed(world: World, schedule: JobSchedule) -> Explanation:
@@ -143,20 +131,12 @@ def _completed(world: World, schedule: JobSchedule) -> Explanation:
     if schedule.previous[0] is _S.TERMINATING:
         note = Note("It was terminated.", "JS-8")
     elif timing.interval_ms is None:
-        note = Note(
-            "It was for one job, and that has ended." if schedule.jobs_made else "Its only occurrence was missed.",
-            "JS-4",
-        )
+        single = "It was for one job, and that has ended." if schedule.jobs_made else "Its only occurrence was missed."
+        note = Note(single, "JS-4")
     else:
         assert timing.last_ms is not None
         note = Note(f"No job is created after {moment(world, timing.last_ms)}, and none is left.", "JS-5")
-    checks = (
-        Check(
-            "ended",
-            True,
-            f"at {moment(world, schedule.end_ms)}, with {some(schedule.jobs_made, 'job')} created",
-            "JS-7",
-        ),
-    )
-    notes = (note, *_missed(world, schedule, schedule.end_ms))
-    return Explanation(world.scenario.start, f"Why has job schedule {schedule.id} ended?", checks, notes=notes)
+    ended = f"at {moment(world, schedule.end_ms)}, with {some(schedule.jobs_made, 'job')} created"
+    notes = (note, _missed(world, schedule, schedule.end_ms))
+    question = f"Why has job schedule {schedule.id} ended?"
+    return answer(world, question, (Check("ended", True, ended, "JS-7"),), notes=notes)

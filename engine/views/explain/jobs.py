@@ -13,20 +13,25 @@ from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import Fit, candidates, first_end, state_passes_ms
 from engine.views.explain.explanation import (
     Check,
-    Explanation,
     Next,
     Note,
-    Reason,
+    answer,
+    due,
     earliest,
     moment,
     name_of,
     plural,
+    reason,
     some,
+    time_in_state,
 )
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from engine.state.jobs import Job
+    from engine.views.explain.explanation import Explanation, Reason
     from engine.world.world import World
 
 _J = JobState
@@ -48,7 +53,7 @@ def why_job(world: World, job: Job) -> Explanation:
             return _completed(world, job)
         case None:
             note = Note("It has been deleted, with all its tasks.", "JOB-16")
-            return Explanation(world.scenario.start, f"Where is job {job.id}?", notes=(note,))
+            return answer(world, f"Where is job {job.id}?", notes=(note,))
 
 
 def _active(world: World, job: Job) -> Explanation:
@@ -57,22 +62,24 @@ def _active(world: World, job: Job) -> Explanation:
     ends_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     left = job.total - job.counts[COMPLETED]
     progress = f"{job.counts[COMPLETED]:,} of {job.total:,} completed"
-    checks = [
+    if left:
+        counts = ((ACTIVE, "active"), (PREPARING, "preparing"), (RUNNING, "running"))
+        progress += "; " + ", ".join(f"{job.counts[state]:,} {word}" for state, word in counts)
+    checks = (
         Check("onAllTasksComplete", ends_itself, job.on_all_tasks_complete.value, "JOB-7"),
-        Check("tasks", not left, f"{progress}; {_counts(job)}" if left else progress, "JOB-7"),
+        Check("tasks", not left, progress, "JOB-7"),
         _pool(world, job),
-    ]
-    checks += _obstacles(world, job)
+        *_obstacles(world, job),
+    )
     nodes = world.pools[job.pool].nodes if job.pool >= 0 else []
-    seen = [agenda.tasks_seen.get(world.tasks.blocks[number].first) for number in job.blocks]
-    timeout_ms = agenda.job_timeouts.get(job.row)
+    seen = (agenda.tasks_seen.get(world.tasks.blocks[number].first) for number in job.blocks)
     fit = _room(world, agenda, job)
     changes = [
         first_end(world, nodes, job) if fit is None else fit.next_change,
         next_evaluation(world.pools[job.pool]) if fit is not None else None,
         _first_preparation(world, job),
-        *(Next("the scheduler sees new tasks", when_ms, "TIME-9") for when_ms in seen if when_ms is not None),
-        Next("the job's time limit is reached", timeout_ms, "JOB-9") if timeout_ms is not None else None,
+        *(due("the scheduler sees new tasks", when_ms, "TIME-9") for when_ms in seen),
+        due("the job's time limit is reached", agenda.job_timeouts.get(job.row), "JOB-9"),
     ]
     verb = "ended" if begun else "started"
     notes = [] if ends_itself else [Note("Only a user or its time limit ends it.", "JOB-7")]
@@ -81,15 +88,9 @@ def _active(world: World, job: Job) -> Explanation:
         notes.append(Note(f"Job schedule {schedule_id} creates no other job until it ends.", "JS-3"))
     following = earliest(changes)
     is_stuck = following is None and (not ends_itself or left > 0)
-    return Explanation(
-        world.scenario.start,
-        f"Why has job {job.id} not {verb}?",
-        tuple(checks),
-        () if fit is None else fit.reasons,
-        following,
-        tuple(notes),
-        nothing=("JOB-8" if left else "JOB-7") if is_stuck else "",
-    )
+    nothing = ("JOB-8" if left else "JOB-7") if is_stuck else ""
+    reasons = () if fit is None else fit.reasons
+    return answer(world, f"Why has job {job.id} not {verb}?", checks, reasons, following, notes, nothing)
 
 
 def _room(world: World, agenda: Agenda, job: Job) -> Fit | None:
@@ -111,10 +112,6 @@ def _first_preparation(world: World, job: Job) -> Next | None:
     return None if node < 0 else Next(f"preparation ends on {name_of(world, node)}", when_ms, "PREP-5")
 
 
-def _counts(job: Job) -> str:
-    return f"{job.counts[ACTIVE]:,} active, {job.counts[PREPARING]:,} preparing, {job.counts[RUNNING]:,} running"
-
-
 def _pool(world: World, job: Job) -> Check:
     if job.pool < 0:
         return Check("pool", False, f"{job.pool_id} does not exist", "POOL-18")
@@ -134,43 +131,30 @@ def _obstacles(world: World, job: Job) -> list[Check]:
         pool = world.pools[job.pool]
         too_large = sum(queue.size for slots, queue in job.ready.items() if slots > pool.slots)
         if too_large:
-            value = f"{some(too_large, 'task')} too large for any node"
-            checks.append(Check("size", False, value, "SCHED-10"))
+            checks.append(Check("size", False, f"{some(too_large, 'task')} too large for any node", "SCHED-10"))
         if job.ineligible:
             here = [node for node in pool.nodes if world.nodes.state[node] != GONE]
             ineligible = sum(job.ineligible >> world.nodes[node].position & 1 for node in here)
             value = f"{ineligible:,} of {len(here):,}: preparation failed there for good"
-            checks.append(
-                Check(
-                    "ineligible nodes", ineligible < len(here), value, "PREP-9" if ineligible < len(here) else "PREP-11"
-                )
-            )
+            some_left = ineligible < len(here)
+            checks.append(Check("ineligible nodes", some_left, value, "PREP-9" if some_left else "PREP-11"))
     return checks
 
 
 def _suspended(world: World, job: Job) -> Explanation:
     assert job.state is not None
-    agenda = Agenda(world)
-    checks = []
-    notes = []
-    nodes = world.pools[job.pool].nodes if job.pool >= 0 else []
-    step_ms = agenda.job_steps.get(job.row)
-    change = None
-    if job.state is _J.DISABLED:
-        notes.append(Note("None of its tasks runs until it is enabled.", "JOB-12"))
-    else:
-        waited = step_ms is None
-        checks.append(Check("minimum time in this state", waited, "over" if waited else "not over yet", "TIME-19"))
-        target = "disabled" if job.state is _J.DISABLING else "active"
-        change = Next(f"the job can be {target}", step_ms, "TIME-19") if step_ms is not None else None
-    if job.state is _J.DISABLING:
-        checks.append(Check("tasks on nodes", not job.busy, f"{job.busy:,} preparing or running", "JOB-11"))
-        change = earliest([change, first_end(world, nodes, job)])
     question = f"Why is job {job.id} {job.state.wire}?"
-    nothing = "JOB-12" if job.state is _J.DISABLED else ""
-    return Explanation(
-        world.scenario.start, question, tuple(checks), next_change=change, notes=tuple(notes), nothing=nothing
-    )
+    if job.state is _J.DISABLED:
+        note = Note("None of its tasks runs until it is enabled.", "JOB-12")
+        return answer(world, question, notes=(note,), nothing="JOB-12")
+    step_ms = Agenda(world).job_steps.get(job.row)
+    checks = [time_in_state(is_over=step_ms is None)]
+    if job.state is _J.ENABLING:
+        return answer(world, question, checks, next_change=due("the job can be active", step_ms, "TIME-19"))
+    checks.append(Check("tasks on nodes", not job.busy, f"{job.busy:,} preparing or running", "JOB-11"))
+    nodes = world.pools[job.pool].nodes if job.pool >= 0 else []
+    changes = (due("the job can be disabled", step_ms, "TIME-19"), first_end(world, nodes, job))
+    return answer(world, question, checks, next_change=earliest(changes))
 
 
 def _ending(world: World, job: Job) -> Explanation:
@@ -193,7 +177,7 @@ def _ending(world: World, job: Job) -> Explanation:
     step_ms = agenda.job_steps.get(job.row)
     checks = (
         Check("running tasks", not job.busy, "ended" if not job.busy else f"{job.busy:,}", "JOB-15"),
-        Check("minimum time in this state", step_ms is None, "over" if step_ms is None else "not over yet", "TIME-19"),
+        time_in_state(is_over=step_ms is None),
         Check("release tasks", not holds, value, "JOB-18" if job.forced else "REL-6"),
     )
     notes = [Note(f"Terminate reason: {job.terminate_reason}.", "JOB-10")] if job.terminate_reason else []
@@ -204,66 +188,42 @@ def _ending(world: World, job: Job) -> Explanation:
         notes.append(Note(f"It waits for {named}{more}.", "REL-6"))
     if running:
         last_ms, last = max(running)
-        notes.append(
-            Note(
-                f"The last running release task ends on {name_of(world, last)} at {moment(world, last_ms)}.",
-                "REL-6",
-            )
-        )
-    return Explanation(
-        world.scenario.start,
-        f"Why is job {job.id} still {job.state.wire}?",
-        checks,
-        tuple(_release_reasons(world, running, waiting)),
-        earliest(_release_changes(world, running, waiting)) if holds else _step(job, step_ms),
-        tuple(notes),
-    )
-
-
-def _release_reasons(world: World, running: list[tuple[int, int]], waiting: _Waiting) -> list[Reason]:
-    reasons = []
-    if running:
-        first_ms, node = min(running)
-        reasons.append(
-            Reason(
-                len(running), f"{plural(len(running), 'release task')} running", first_ms, "REL-6", name_of(world, node)
-            )
-        )
-    for (state, rule), owed in sorted(waiting.items()):
-        known = sorted((when_ms, node) for when_ms, node in owed if when_ms is not None)
-        text = f"{plural(len(owed), 'release task')} waiting for a node that is {state}"
-        if known:
-            reasons.append(Reason(len(owed), text, known[0][0], rule, name_of(world, known[0][1])))
-        else:
-            reasons.append(Reason(len(owed), text, None, rule))
-    return reasons
-
-
-def _release_changes(world: World, running: list[tuple[int, int]], waiting: _Waiting) -> list[Next]:
-    changes = [Next(f"release ends on {name_of(world, node)}", when_ms, "REL-6") for when_ms, node in running]
-    for (state, rule), owed in waiting.items():
-        for when_ms, node in owed:
-            if when_ms is not None:
-                where = name_of(world, node)
-                is_lost = state in ("unknown", "unusable")
-                what = f"the wait for {where} ends" if is_lost else f"{where} is no longer {state}"
-                changes.append(Next(what, when_ms, rule))
-    return changes
-
-
-def _step(job: Job, step_ms: int | None) -> Next | None:
+        text = f"The last running release task ends on {name_of(world, last)} at {moment(world, last_ms)}."
+        notes.append(Note(text, "REL-6"))
+    reasons = [_reason(world, running, "running", "REL-6")] if running else []
+    reasons += [
+        _reason(world, owed, f"waiting for a node that is {state}", rule)
+        for (state, rule), owed in sorted(waiting.items())
+    ]
     target = "completed" if job.state is _J.TERMINATING else "deleted"
-    return None if step_ms is None else Next(f"the job can be {target}", step_ms, "TIME-19")
+    following = due(f"the job can be {target}", step_ms, "TIME-19")
+    if holds:
+        following = earliest(_release_changes(world, running, waiting))
+    return answer(world, f"Why is job {job.id} still {job.state.wire}?", checks, reasons, following, notes)
+
+
+def _reason(world: World, found: Sequence[tuple[int | None, int]], text: str, rule: str) -> Reason:
+    return reason(world, found, f"{plural(len(found), 'release task')} {text}", rule)
+
+
+def _release_changes(world: World, running: list[tuple[int, int]], waiting: _Waiting) -> Iterator[Next | None]:
+    for when_ms, node in running:
+        yield Next(f"release ends on {name_of(world, node)}", when_ms, "REL-6")
+    for (state, rule), owed in waiting.items():
+        is_lost = state in ("unknown", "unusable")
+        what = "the wait for {} ends" if is_lost else f"{{}} is no longer {state}"
+        for until_ms, node in owed:
+            yield due(what.format(name_of(world, node)), until_ms, rule)
 
 
 def _completed(world: World, job: Job) -> Explanation:
     assert job.end_ms is not None
-    checks = (Check("ended", True, f"{job.terminate_reason} at {moment(world, job.end_ms)}", "JOB-10"),)
+    ended = Check("ended", True, f"{job.terminate_reason} at {moment(world, job.end_ms)}", "JOB-10")
     notes = [Note("Tasks that are active stay active.", "JOB-15")] if job.counts[ACTIVE] else []
     if job.scheduling_error is not None:
         _, code, message = job.scheduling_error
         notes.append(Note(f"{code}: {message}", "JOB-20"))
-    return Explanation(world.scenario.start, f"Why has job {job.id} ended?", checks, notes=tuple(notes))
+    return answer(world, f"Why has job {job.id} ended?", (ended,), notes=notes)
 
 
 def why_counts(world: World, job: Job, following: Next | None) -> Explanation | None:
@@ -271,13 +231,10 @@ def why_counts(world: World, job: Job, following: Next | None) -> Explanation | 
     preparing, running = job.counts[PREPARING], job.counts[RUNNING]
     if not preparing:
         return None
-    return Explanation(
-        world.scenario.start,
-        f"Why do the approximate task counts of job {job.id} differ from the exact ones?",
-        (
-            Check("running, approximate", False, f"{running + preparing:,}", "TASK-16"),
-            Check("running, exact", True, f"{running:,}, and {preparing:,} preparing", "TASK-16"),
-        ),
-        next_change=following,
-        notes=(Note(f"The service counts {some(preparing, 'preparing task')} as running.", "TASK-16"),),
+    question = f"Why do the approximate task counts of job {job.id} differ from the exact ones?"
+    checks = (
+        Check("running, approximate", False, f"{running + preparing:,}", "TASK-16"),
+        Check("running, exact", True, f"{running:,}, and {preparing:,} preparing", "TASK-16"),
     )
+    note = Note(f"The service counts {some(preparing, 'preparing task')} as running.", "TASK-16")
+    return answer(world, question, checks, (), following, (note,))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from engine.base.terms import InstanceState
 from engine.state.instances import PrepFlag
 from engine.state.tasks import NEVER_MS
-from engine.views.explain.explanation import Check, Explanation, Next, moment, name_of
+from engine.views.explain.explanation import Check, Next, answer, moment, name_of, task_name
 
 if TYPE_CHECKING:
     from engine.state.gangs import Gang
     from engine.state.pools import Pool
+    from engine.views.explain.explanation import Explanation
     from engine.world.world import World
 
 
@@ -28,25 +29,18 @@ def pool_check(pool: Pool) -> Check:
 
 def why_preparing(world: World, task: int, gang: Gang) -> Explanation:
     """Explain why a task with all of its nodes does not run: it waits for the last preparation (PREP-6)."""
-    tasks, instances = world.tasks, world.instances
-    job = world.jobs[tasks.profile_of(task).job]
-    rows = [instances.row(job.row, node) for node in gang.nodes]
+    instances, job = world.instances, world.tasks.profile_of(task).job
+    rows = [instances.row(job, node) for node in gang.nodes]
     prepared = [row for row in rows if instances.flags[row] & PrepFlag.VALID]
     running = [row for row in rows if instances.prep_state[row] == InstanceState.RUNNING]
     last = max(running, key=lambda row: (instances.prep_end[row], row))
-    return Explanation(
-        world.scenario.start,
-        f"Why is task {tasks.task_id(task)} of job {job.id} preparing?",
-        (
-            Check("nodes", True, f"assigned to {_names(world, gang.nodes)}", "MI-3"),
-            Check("preparation on all nodes", False, f"done on {len(prepared)} of {len(rows)}", "PREP-6"),
-        ),
-        next_change=Next(
-            f"preparation ends on {name_of(world, instances.node[last])}, the last of them",
-            instances.prep_end[last],
-            "PREP-7",
-        ),
+    checks = (
+        Check("nodes", True, f"assigned to {_names(world, gang.nodes)}", "MI-3"),
+        Check("preparation on all nodes", False, f"done on {len(prepared)} of {len(rows)}", "PREP-6"),
     )
+    ending = f"preparation ends on {name_of(world, instances.node[last])}, the last of them"
+    following = Next(ending, instances.prep_end[last], "PREP-7")
+    return answer(world, f"Why is {task_name(world, task)} preparing?", checks, next_change=following)
 
 
 def running_checks(world: World, task: int, gang: Gang) -> tuple[Check, ...]:
@@ -54,15 +48,11 @@ def running_checks(world: World, task: int, gang: Gang) -> tuple[Check, ...]:
     since = moment(world, world.tasks.started[task])
     returned = sum(gang.has_returned(subtask) for subtask in range(len(gang.nodes)))
     begun = gang.application_ms != NEVER_MS
+    application = f"on the primary since {moment(world, gang.application_ms)}" if begun else "not started"
     return (
         Check("nodes", True, f"{_names(world, gang.nodes)} since {since}, the first is the primary", "MI-3"),
         Check("coordination command", begun, f"returned on {returned} of {len(gang.nodes)} nodes", "MI-5"),
-        Check(
-            "application command",
-            begun,
-            f"on the primary since {moment(world, gang.application_ms)}" if begun else "not started",
-            "MI-4",
-        ),
+        Check("application command", begun, application, "MI-4"),
     )
 
 

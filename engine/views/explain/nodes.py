@@ -10,7 +10,7 @@ from engine.base.terms import InstanceState, JobState, NodeState, SchedulingStat
 from engine.state.instances import PrepFlag
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import first_end, occupancy, room_ms, state_passes_ms
-from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
+from engine.views.explain.explanation import Check, Next, Note, answer, due, earliest, moment, name_of, some
 from engine.views.explain.pools import network_checks
 from engine.views.pages.provisioning import is_behind, packages_and_images
 from engine.world.agenda import Agenda
@@ -18,6 +18,7 @@ from engine.world.agenda import Agenda
 if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.nodes import Node, NodeError
+    from engine.views.explain.explanation import Explanation
     from engine.views.pages.provisioning import InstalledItem
     from engine.world.world import World
 
@@ -40,7 +41,7 @@ def why_node(world: World, node: int) -> Explanation:
     where, pool = name_of(world, node), world.pool_of(node)
     if state is None:
         gone = Note(f"It left pool {pool.id} at {moment(world, world.nodes.since[node])}.", "RSZ-7")
-        return Explanation(world.scenario.start, f"Where is {where}?", notes=(gone,))
+        return answer(world, f"Where is {where}?", notes=(gone,))
     meaning = NODE_STATES[state]
     checks = [Check("state", state in READY, f"{state.wire} since {moment(world, world.nodes.since[node])}", "NODE-8")]
     checks += _node_checks(world, node, state)
@@ -59,14 +60,8 @@ def why_node(world: World, node: int) -> Explanation:
     if is_behind(world, node):
         notes.append(Note("The pool's packages or certificates have changed: a reboot applies them.", "APP-5"))
     following = _next(world, node, state)
-    return Explanation(
-        world.scenario.start,
-        f"Why is {where} of pool {pool.id} {state.wire}?",
-        tuple(checks),
-        next_change=following,
-        notes=tuple(notes),
-        nothing=meaning.rule if following is None and meaning.lasts else "",
-    )
+    nothing = meaning.rule if following is None and meaning.lasts else ""
+    return answer(world, f"Why is {where} of pool {pool.id} {state.wire}?", checks, (), following, notes, nothing)
 
 
 def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
@@ -158,13 +153,10 @@ def _remedy_of_unusable(record: Node) -> Note:
 
 def _next(world: World, node: int, state: NodeState) -> Next | None:
     where = name_of(world, node)
-    evicted_ms = world.nodes[node].evicted_ms
-    eviction = Next(f"{where} is preempted", evicted_ms, "SPOT-3") if evicted_ms is not None else None
+    eviction = due(f"{where} is preempted", world.nodes[node].evicted_ms, "SPOT-3")
     if state not in READY:
         when_ms = state_passes_ms(world, Agenda(world), node)
-        rule = NODE_STATES[state].rule
-        passes = Next(f"{where} is no longer {state.wire}", when_ms, rule) if when_ms is not None else None
-        return earliest([passes, eviction])
+        return earliest([due(f"{where} is no longer {state.wire}", when_ms, NODE_STATES[state].rule), eviction])
     running = world.nodes.running[node]
     ends_ms = room_ms(world, node, world.nodes.free[node] + 1) if running else None
     instances = world.instances
@@ -175,7 +167,7 @@ def _next(world: World, node: int, state: NodeState) -> Next | None:
             hooks.append(Next(f"preparation of job {job.id} ends", instances.prep_end[row], "PREP-5"))
         if instances.release_state[row] == InstanceState.RUNNING:
             hooks.append(Next(f"release of job {job.id} ends", instances.release_end[row], "REL-7"))
-    ends = Next(f"a task ends on {where}", ends_ms, "TASK-7") if ends_ms is not None else None
+    ends = due(f"a task ends on {where}", ends_ms, "TASK-7")
     return earliest([ends, eviction, *hooks]) or _next_of_jobs(world, node)
 
 

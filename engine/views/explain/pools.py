@@ -11,21 +11,25 @@ from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import room_ms
 from engine.views.explain.explanation import (
     Check,
-    Explanation,
     Next,
     Note,
     Reason,
+    answer,
+    due,
     earliest,
+    first_of,
     moment,
     name_of,
     plural,
+    reason,
     some,
 )
 from engine.views.pages.provisioning import is_behind
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
-    from engine.state.pools import Pool
+    from engine.state.pools import Pool, ResizeError
+    from engine.views.explain.explanation import Explanation
     from engine.world.world import World
 
 _KINDS = ((True, "dedicated"), (False, "Spot"))
@@ -35,9 +39,10 @@ def why_pool(world: World, pool: Pool) -> Explanation:
     """Explain the pool's nodes, what it waits for, and what it lacks."""
     if pool.state is None:
         note = Note(f"It has been deleted, at {moment(world, pool.since_ms)}.", "RSZ-10")
-        return Explanation(world.scenario.start, f"Where is pool {pool.id}?", notes=(note,))
+        return answer(world, f"Where is pool {pool.id}?", notes=(note,))
     assert pool.allocation is not None
     agenda = Agenda(world)
+    is_steady = pool.allocation is AllocationState.STEADY
     current = dict(zip((True, False), membership.current_counts(world, pool), strict=True))
     target = {True: pool.target_dedicated, False: pool.target_spot}
     if pool.state is PoolState.DELETING:
@@ -45,36 +50,37 @@ def why_pool(world: World, pool: Pool) -> Explanation:
     preempted = membership.preempted_nodes(world, pool) if pool.target_spot else []
     current[False] -= len(preempted)  # they count as current, but have no VM (SPOT-3)
     short = {dedicated: target[dedicated] - current[dedicated] for dedicated, _ in _KINDS}
-    checks = [
+    allocation = f"{pool.allocation.wire} since {moment(world, pool.allocation_since_ms)}"
+    checks = (
         Check("pool state", pool.state is PoolState.ACTIVE, pool.state.wire, "POOL-7"),
-        Check("allocation state", pool.allocation is AllocationState.STEADY, _allocation(world, pool), "RSZ-2"),
-    ]
-    checks += [
-        Check(f"{kind} nodes", not short[dedicated], f"{current[dedicated]:,} of {target[dedicated]:,}", "RSZ-2")
-        for dedicated, kind in _KINDS
-        if current[dedicated] or target[dedicated]
-    ]
-    checks += network_checks(world, pool)
-    checks += _upgrade_checks(world, pool)
-    checks += [
-        Check("resize error", False, _error_text(error.code, error.message, error.values), "RSZ-12")
-        for error in pool.resize_errors or pool.gathered_errors
-    ]
-    reasons, changes = _reasons(world, agenda, pool, preempted)
-    timeout_ms = agenda.resize_timeouts.get(pool.row)
-    if timeout_ms is not None and pool.allocation is AllocationState.RESIZING:
-        changes.append(Next("the resize times out", timeout_ms, "RSZ-3"))
-    following = earliest((*changes, next_evaluation(pool)))
-    is_short = pool.allocation is AllocationState.STEADY and any(missing > 0 for missing in short.values())
-    return Explanation(
-        world.scenario.start,
-        _question(pool, short),
-        tuple(checks),
-        tuple(reasons),
-        following,
-        tuple(_notes(world, pool, short)),
-        nothing="RSZ-14" if following is None and is_short else "",
+        Check("allocation state", is_steady, allocation, "RSZ-2"),
+        *(
+            Check(f"{kind} nodes", not short[dedicated], f"{current[dedicated]:,} of {target[dedicated]:,}", "RSZ-2")
+            for dedicated, kind in _KINDS
+            if current[dedicated] or target[dedicated]
+        ),
+        *network_checks(world, pool),
+        _upgrade_check(world, pool),
+        *(
+            Check("resize error", False, _error_text(error), "RSZ-12")
+            for error in pool.resize_errors or pool.gathered_errors
+        ),
     )
+    reasons, changes = _reasons(world, agenda, pool, preempted)
+    if pool.allocation is AllocationState.RESIZING:
+        changes.append(due("the resize times out", agenda.resize_timeouts.get(pool.row), "RSZ-3"))
+    following = earliest((*changes, next_evaluation(pool)))
+    is_short = is_steady and any(missing > 0 for missing in short.values())
+    if pool.state is PoolState.DELETING:
+        question = f"Why is pool {pool.id} still being deleted?"
+    elif not is_steady:
+        question = f"Why is pool {pool.id} resizing?"
+    elif is_short:
+        question = f"Why is pool {pool.id} below its target?"
+    else:
+        question = f"Why does pool {pool.id} have the nodes that it has?"
+    nothing = "RSZ-14" if following is None and is_short else ""
+    return answer(world, question, checks, reasons, following, _notes(world, pool, short), nothing)
 
 
 def network_checks(world: World, pool: Pool) -> list[Check]:
@@ -88,93 +94,63 @@ def network_checks(world: World, pool: Pool) -> list[Check]:
     return [Check("network", False, value, "NET-4")]
 
 
-def _upgrade_checks(world: World, pool: Pool) -> list[Check]:
+def _upgrade_check(world: World, pool: Pool) -> Check | None:
     """Check the progress of an operating system upgrade (POOL-22)."""
     if not pool.upgrade:
-        return []
+        return None
     count = sum(os_upgrade.is_under_way(world, node) for node in pool.upgrade[0])
     left = sum(map(len, pool.upgrade[1:]))
-    return [Check("OS upgrade", False, f"{some(count, 'node')} under way, {left} to follow", "POOL-22")]
+    return Check("OS upgrade", False, f"{some(count, 'node')} under way, {left} to follow", "POOL-22")
 
 
-def _question(pool: Pool, short: dict[bool, int]) -> str:
-    if pool.state is PoolState.DELETING:
-        return f"Why is pool {pool.id} still being deleted?"
-    if pool.allocation is not AllocationState.STEADY:
-        return f"Why is pool {pool.id} resizing?"
-    if any(missing > 0 for missing in short.values()):
-        return f"Why is pool {pool.id} below its target?"
-    return f"Why does pool {pool.id} have the nodes that it has?"
+def _error_text(error: ResizeError) -> str:
+    return f"{error.code}: {dict(error.values).get('Reason') or error.message}"
 
 
-def _allocation(world: World, pool: Pool) -> str:
-    assert pool.allocation is not None
-    return f"{pool.allocation.wire} since {moment(world, pool.allocation_since_ms)}"
-
-
-def _error_text(code: str, message: str, values: tuple[tuple[str, str], ...]) -> str:
-    reason = dict(values).get("Reason")
-    return f"{code}: {reason or message}"
-
-
-def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> tuple[list[Reason], list[Next]]:
+def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> tuple[list[Reason], list[Next | None]]:
     """Return the nodes that come and the nodes that leave."""
     reasons: list[Reason] = []
-    changes: list[Next] = []
+    changes: list[Next | None] = []
     arrivals = agenda.allocations.get(pool.row, {})
     for dedicated, kind in _KINDS:
         times = sorted(when_ms for number, when_ms in arrivals.items() if pool.pending[number] is dedicated)
         if times:
-            reasons.append(
-                Reason(
-                    len(times),
-                    f"{kind} {plural(len(times), 'node')} requested, not allocated yet",
-                    times[0],
-                    "RSZ-2",
-                    "one",
-                )
-            )
+            text = f"{kind} {plural(len(times), 'node')} requested, not allocated yet"
+            reasons.append(Reason(len(times), text, times[0], "RSZ-2", "one"))
             changes.append(Next(f"a {kind} node is allocated", times[0], "RSZ-2"))
     if preempted:
-        first = name_of(world, preempted[0])
-        reasons.append(
-            Reason(
-                len(preempted), f"Spot {plural(len(preempted), 'node')} preempted", pool.refill_at_ms, "SPOT-3", first
-            )
-        )
-    if pool.refill_at_ms is not None:
-        changes.append(Next("Batch tries to allocate Spot nodes", pool.refill_at_ms, "SPOT-5"))
-    leaving, draining = [], []
+        text = f"Spot {plural(len(preempted), 'node')} preempted"
+        reasons.append(Reason(len(preempted), text, pool.refill_at_ms, "SPOT-3", name_of(world, preempted[0])))
+    changes.append(due("Batch tries to allocate Spot nodes", pool.refill_at_ms, "SPOT-5"))
+    leaving: list[tuple[int | None, int]] = []
+    draining: list[tuple[int | None, int]] = []
     for node in sorted(pool.victims):
         if world.nodes.state[node] == NodeState.LEAVING_POOL:
             leaving.append((agenda.node_steps[node], node))
         else:
             draining.append((room_ms(world, node, pool.slots), node))
-    if leaving:
-        when_ms, node = min(leaving)
-        reasons.append(
-            Reason(
-                len(leaving), f"{plural(len(leaving), 'node')} leaving the pool", when_ms, "RSZ-7", name_of(world, node)
-            )
-        )
-        changes.append(Next(f"{name_of(world, node)} leaves the pool", when_ms, "RSZ-7"))
-    if draining:
-        text = f"{plural(len(draining), 'node')} leaving once all tasks there have ended ({pool.drain_option})"
-        known = [(when_ms, node) for when_ms, node in draining if when_ms is not None]
-        if known:
-            when_ms, node = min(known)
-            reasons.append(Reason(len(draining), text, when_ms, "RSZ-5", name_of(world, node)))
-            changes.append(Next(f"the last task on {name_of(world, node)} ends", when_ms, "RSZ-5"))
-        else:
-            reasons.append(Reason(len(draining), text, None, "RSZ-5"))
+    for found, text, change, rule in (
+        (leaving, "leaving the pool", "{} leaves the pool", "RSZ-7"),
+        (
+            draining,
+            f"leaving once all tasks there have ended ({pool.drain_option})",
+            "the last task on {} ends",
+            "RSZ-5",
+        ),
+    ):
+        if found:
+            reasons.append(reason(world, found, f"{plural(len(found), 'node')} {text}", rule))
+        first = first_of(found)
+        if first is not None:
+            changes.append(Next(change.format(name_of(world, first[1])), first[0], rule))
     return reasons, changes
 
 
 def _notes(world: World, pool: Pool, short: dict[bool, int]) -> list[Note]:
     """Return notes on what prevents more nodes, and who has to act."""
-    notes = []
     if pool.state is PoolState.DELETING:
         return [Note("Its deletion ends with its last node.", "RSZ-10")]
+    notes = []
     behind = sum(is_behind(world, node) for node in membership.present_nodes(world, pool))
     if behind:
         text = f"{some(behind, 'node')} must reboot to get changed packages or certificates."
@@ -185,7 +161,7 @@ def _notes(world: World, pool: Pool, short: dict[bool, int]) -> list[Note]:
         if short[dedicated] <= 0:
             continue
         count, errors = quotas.granted(world, pool, short[dedicated], dedicated=dedicated)
-        why = "".join(f": {_error_text(error.code, error.message, error.values)}" for error in errors)
+        why = "".join(f": {_error_text(error)}" for error in errors)
         notes.append(Note(f"{count:,} of {some(short[dedicated], f'{kind} node')} available now{why}.", "ACC-8"))
     if short[True] > 0 and pool.scaling is None:
         notes.append(Note("A steady pool does not refill itself: resize it again.", "RSZ-14"))

@@ -10,7 +10,7 @@ from engine.rules.decisions.preparation import PrepVerdict, prep_verdict, start_
 from engine.rules.processes.setup import setup_of
 from engine.state.instances import PrepFlag
 from engine.views.explain.candidates import room_ms, state_passes_ms
-from engine.views.explain.explanation import Check, Explanation, Next, Note, moment, name_of, some
+from engine.views.explain.explanation import Check, Next, Note, answer, due, moment, name_of, some
 from engine.views.log.reader import matching
 from engine.views.pages.provisioning import ready_ms
 from engine.world.agenda import Agenda
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.specs.job import JobPreparationTask
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
+    from engine.views.explain.explanation import Explanation
     from engine.world.world import World
 
 # The reason of a run, by the rule that the log names.
@@ -48,7 +49,7 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
     if prep is None:
         question = f"Why has preparation of job {job.id} not run on {where}?"
         note = Note("The job has no job preparation task.", "PREP-1")
-        return Explanation(world.scenario.start, question, notes=(note,))
+        return answer(world, question, notes=(note,))
     row = world.instances.row(job.row, node)
     view = world.instances.prep(row) if row >= 0 else None
     if view is None:
@@ -61,38 +62,31 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
         comes, rule = verdict is not PrepVerdict.REFUSE, _rule_of(verdict, flags, view)
         checks.append(Check("next task of the job", comes, _VERDICTS[verdict], rule))
     ending = Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-5") if is_running else None
-    return Explanation(
-        world.scenario.start,
-        _question(job, where, view, flags),
-        tuple(checks),
-        next_change=ending,
-        notes=(
-            *_start_notes(world, job, node, view),
-            *(_delivery_notes(world, node, task_directory(job.id, prep.id), view) if is_running else ()),
-            *_state_notes(world, job, node, prep, flags, view),
-        ),
-        nothing="PREP-9" if flags & PrepFlag.INELIGIBLE else "",
+    began_by = _rule_of_start(world, job, node, view.start_ms)
+    notes = (
+        Note(_STARTS[began_by], began_by) if began_by in _STARTS else None,
+        _delivery_note(world, node, task_directory(job.id, prep.id), view) if is_running else None,
+        *_state_notes(world, job, node, prep, flags, view),
     )
+    nothing = "PREP-9" if flags & PrepFlag.INELIGIBLE else ""
+    return answer(world, _question(job, where, view, flags), checks, (), ending, notes, nothing)
 
 
-def _delivery_notes(world: World, node: int, directory: str, view: InstanceView) -> list[Note]:
+def _delivery_note(world: World, node: int, directory: str, view: InstanceView) -> Note | None:
     """Note when all that the running instance needs is on the node, if it has to wait for that."""
     if setup_of(world, node, directory).failure is not None:
-        return [Note("Something that it needs is not available.", "PREP-12")]
+        return Note("Something that it needs is not available.", "PREP-12")
     when_ms = ready_ms(world, node, directory, view.start_ms)
-    if when_ms == view.start_ms:
-        return []
-    return [Note(f"It downloads first, until {moment(world, when_ms)}.", "TASK-6")]
+    return None if when_ms == view.start_ms else Note(f"It downloads first, until {moment(world, when_ms)}.", "TASK-6")
 
 
 def _question(job: Job, where: str, view: InstanceView, flags: int) -> str:
     if flags & PrepFlag.INELIGIBLE:
         return f"Why is {where} ineligible for job {job.id}?"
     again = " again" if view.runs - view.retry_count > 1 else ""
-    verb = (
-        "is preparation of job {} running" if view.state is InstanceState.RUNNING else "did preparation of job {} run"
-    )
-    return f"Why {verb.format(job.id)}{again} on {where}?"
+    is_running = view.state is InstanceState.RUNNING
+    auxiliary, verb = ("is", "running") if is_running else ("did", "run")
+    return f"Why {auxiliary} preparation of job {job.id} {verb}{again} on {where}?"
 
 
 def _outcome(world: World, view: InstanceView) -> Check:
@@ -103,8 +97,12 @@ def _outcome(world: World, view: InstanceView) -> Check:
     code = "" if view.exit_code is None else f" with exit code {view.exit_code}"
     cause = f", {view.failure.code}" if view.failure is not None else ""
     succeeded = view.result is TaskResult.SUCCESS
-    word = "succeeded" if succeeded else "failed"
-    return Check("preparation", succeeded, f"{word}{code} at {moment(world, view.end_ms)}{cause}", "PREP-5")
+    return Check(
+        "preparation",
+        succeeded,
+        f"{'succeeded' if succeeded else 'failed'}{code} at {moment(world, view.end_ms)}{cause}",
+        "PREP-5",
+    )
 
 
 def _rule_of(verdict: PrepVerdict, flags: int, view: InstanceView) -> str:
@@ -113,11 +111,6 @@ def _rule_of(verdict: PrepVerdict, flags: int, view: InstanceView) -> str:
     if verdict is PrepVerdict.GO:
         return "PREP-7" if flags & PrepFlag.VALID and view.result is TaskResult.SUCCESS else "PREP-13"
     return "PREP-6" if verdict is PrepVerdict.WAIT else "PREP-9"
-
-
-def _start_notes(world: World, job: Job, node: int, view: InstanceView) -> list[Note]:
-    rule = _rule_of_start(world, job, node, view.start_ms)
-    return [Note(_STARTS[rule], rule)] if rule in _STARTS else []
 
 
 def _rule_of_start(world: World, job: Job, node: int, start_ms: int) -> str:
@@ -161,28 +154,23 @@ def _never_ran(world: World, job: Job, node: int) -> Explanation:
     state = nodes.state_of(node)
     is_member = nodes[node].pool == job.pool
     can_take = bool(nodes.open[node]) and state is not None
-    waiting = job.ready_count
     job_state = "deleted" if job.state is None else job.state.wire
     if state is None:
         at = f"gone since {moment(world, nodes.since[node])}"
     else:
         at = f"{state.wire}, scheduling {nodes[node].scheduling.wire}"
-    free = nodes.free[node]
-    checks = [
+    free, slots = nodes.free[node], world.pool_of(node).slots
+    checks = (
         Check("job state", job.state is JobState.ACTIVE, job_state, "SCHED-7"),
         Check("job pool", is_member, "the node's" if is_member else "not the node's", "PREP-3"),
         Check("node takes tasks", can_take, at, "SCHED-8"),
-    ]
-    if state is not None:
-        checks.append(Check("free slots", free > 0, f"{free} of {world.pool_of(node).slots}", "SCHED-10"))
-    checks.append(Check("waiting tasks of the job", waiting > 0, f"{waiting}", "PREP-3"))
+        None if state is None else Check("free slots", free > 0, f"{free} of {slots}", "SCHED-10"),
+        Check("waiting tasks of the job", job.ready_count > 0, f"{job.ready_count}", "PREP-3"),
+    )
     when_ms = state_passes_ms(world, agenda, node) if not can_take else room_ms(world, node, 1) if not free else None
     where = name_of(world, node)
     what = f"{where} is no longer {state.wire}" if state is not None and not can_take else f"a task ends on {where}"
-    return Explanation(
-        world.scenario.start,
-        f"Why has preparation of job {job.id} not run on {where}?",
-        tuple(checks),
-        next_change=Next(what, when_ms, "NODE-9" if not can_take else "SCHED-15") if when_ms is not None else None,
-        notes=(Note("It runs only where a task of the job is assigned.", "PREP-3"),),
-    )
+    question = f"Why has preparation of job {job.id} not run on {where}?"
+    following = due(what, when_ms, "SCHED-15" if can_take else "NODE-9")
+    note = Note("It runs only where a task of the job is assigned.", "PREP-3")
+    return answer(world, question, checks, (), following, (note,))

@@ -13,7 +13,17 @@ from engine.state.tasks import NEVER_MS
 from engine.views.explain import multi_instance
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import Fit, candidates, first_end
-from engine.views.explain.explanation import Check, Explanation, Next, Note, earliest, moment, name_of, some
+from engine.views.explain.explanation import (
+    Check,
+    Next,
+    Note,
+    answer,
+    earliest,
+    moment,
+    name_of,
+    some,
+    task_name,
+)
 from engine.views.pages.provisioning import ready_ms
 from engine.world.agenda import Agenda
 
@@ -21,6 +31,7 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.state.task_records import TaskProfile
+    from engine.views.explain.explanation import Explanation
     from engine.world.world import World
 
 # Failures before the process starts, with the rule of each.
@@ -49,7 +60,7 @@ def why_task(world: World, task: int, now_ms: int) -> Explanation:
             return _completed(world, task)
         case None:
             question = f"Where is task {world.tasks.task_id(task)}?"
-            return Explanation(world.scenario.start, question, notes=(Note("It has been deleted.", "TASK-14"),))
+            return answer(world, question, notes=(Note("It has been deleted.", "TASK-14"),))
 
 
 # -- waiting ---------------------------------------------------------------------------------------------------------
@@ -72,15 +83,9 @@ class _Waiting:
         checks += [self._turn(), self._room(fit)]
         found = tuple(check for check in checks if check is not None)
         following = self._next(found, fit)
-        return Explanation(
-            world.scenario.start,
-            f"Why is task {world.tasks.task_id(self.task)} of job {self.job.id} waiting?",
-            found,
-            () if fit is None else fit.reasons,
-            following,
-            tuple(self._notes(found)),
-            nothing="" if following is not None else self._nothing(found),
-        )
+        question = f"Why is {task_name(world, self.task)} waiting?"
+        reasons, nothing = () if fit is None else fit.reasons, "" if following is not None else self._nothing(found)
+        return answer(world, question, found, reasons, following, self._notes(found), nothing)
 
     def _nothing(self, checks: tuple[Check, ...]) -> str:
         """Return the rule by which it waits until a user acts; empty where that is not certain."""
@@ -224,69 +229,53 @@ def _preparing(world: World, task: int, now_ms: int) -> Explanation:
     gang = world.gangs.find(task)
     if gang is not None:
         return multi_instance.why_preparing(world, task, gang)
-    tasks = world.tasks
+    tasks, instances = world.tasks, world.instances
     job, node = world.jobs[tasks.profile_of(task).job], tasks.node[task]
-    row = world.instances.row(job.row, node)
+    row = instances.row(job.row, node)
     where, prep = name_of(world, node), job.spec.job_preparation_task
     assert prep is not None
-    return Explanation(
-        world.scenario.start,
-        f"Why is task {tasks.task_id(task)} of job {job.id} preparing?",
-        (
-            Check("node", True, f"assigned to {where}", "SCHED-9"),
-            Check("preparation on the node", False, f"running, attempt {world.instances.prep_runs[row]}", "PREP-6"),
-            *_set_up(world, node, task_directory(job.id, prep.id), world.instances.prep_start[row], now_ms),
-        ),
-        next_change=Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-7"),
+    checks = (
+        Check("node", True, f"assigned to {where}", "SCHED-9"),
+        Check("preparation on the node", False, f"running, attempt {instances.prep_runs[row]}", "PREP-6"),
+        _set_up(world, node, task_directory(job.id, prep.id), instances.prep_start[row], now_ms),
     )
+    following = Next(f"preparation ends on {where}", instances.prep_end[row], "PREP-7")
+    return answer(world, f"Why is {task_name(world, task)} preparing?", checks, next_change=following)
 
 
 def _running(world: World, task: int, now_ms: int) -> Explanation:
     tasks = world.tasks
-    profile = tasks.profile_of(task)
-    node = tasks.node[task]
-    directory = task_directory(world.jobs[profile.job].id, tasks.task_id(task))
-    when_ms = ready_ms(world, node, directory, tasks.started[task])
-    starts = Next("its command starts", when_ms, "TASK-7") if when_ms > now_ms else None
+    question = f"Why is {task_name(world, task)} running?"
     gang = world.gangs.find(task)
-    checks: tuple[Check, ...]
-    next_change: Next | None
     if gang is not None:
-        checks, next_change = (
-            multi_instance.running_checks(world, task, gang),
-            multi_instance.next_step(world, gang),
-        )
-    else:
-        checks = (
-            Check("node", True, f"{name_of(world, node)} since {moment(world, tasks.started[task])}", "SCHED-9"),
-            *_set_up(world, node, directory, tasks.started[task], now_ms),
-        )
-        next_change = earliest([starts, Next("it ends", tasks.ended[task], "TASK-7")])
-    return Explanation(
-        world.scenario.start,
-        f"Why is task {tasks.task_id(task)} of job {world.jobs[profile.job].id} running?",
-        checks,
-        next_change=next_change,
-    )
+        checks = multi_instance.running_checks(world, task, gang)
+        return answer(world, question, checks, next_change=multi_instance.next_step(world, gang))
+    node, started_ms = tasks.node[task], tasks.started[task]
+    directory = task_directory(world.jobs[tasks.profile_of(task).job].id, tasks.task_id(task))
+    when_ms = ready_ms(world, node, directory, started_ms)
+    following = Next("it ends", tasks.ended[task], "TASK-7")
+    if now_ms < when_ms <= following.when_ms:
+        following = Next("its command starts", when_ms, "TASK-7")
+    on_node = Check("node", True, f"{name_of(world, node)} since {moment(world, started_ms)}", "SCHED-9")
+    delivery = _set_up(world, node, directory, started_ms, now_ms)
+    return answer(world, question, (on_node, delivery), next_change=following)
 
 
-def _set_up(world: World, node: int, directory: str, started_ms: int, now_ms: int) -> list[Check]:
+def _set_up(world: World, node: int, directory: str, started_ms: int, now_ms: int) -> Check | None:
     """Check what is downloaded to the node before the process in this directory, if it waits for that."""
     setup, until_ms = setup_of(world, node, directory), ready_ms(world, node, directory, started_ms)
     if setup.failure is not None:
         rule = _RULES.get(setup.failure.code, "TASK-6")
-        return [Check("what it needs", False, f"not available: {setup.failure.code}", rule)]
+        return Check("what it needs", False, f"not available: {setup.failure.code}", rule)
     if until_ms <= now_ms:
-        return []
-    return [Check("what it needs", False, f"downloading until {moment(world, until_ms)}", "TASK-7")]
+        return None
+    return Check("what it needs", False, f"downloading until {moment(world, until_ms)}", "TASK-7")
 
 
 def _completed(world: World, task: int) -> Explanation:
     tasks = world.tasks
     profile, extra = tasks.profile_of(task), tasks.extra(task)
-    job = world.jobs[profile.job]
     failed = tasks.result(task) is TaskResult.FAILURE
-    verb = "fail" if failed else "succeed"
     started = tasks.started[task] != NEVER_MS
     code = extra.exit_code if failed else 0
     checks = [Check("started", started, name_of(world, tasks.node[task]) if started else "never", "TASK-7")]
@@ -300,13 +289,8 @@ def _completed(world: World, task: int) -> Explanation:
         if details:
             notes.append(Note(f"Cause: {details}.", "RETRY-1"))
         if extra.failure.code == "FailureExitCode":
-            most = job.max_retries if profile.max_retries is None else profile.max_retries
+            most = world.jobs[profile.job].max_retries if profile.max_retries is None else profile.max_retries
             checks.append(Check("retries left", False, f"{extra.retry_count:,} of {most:,} used", "RETRY-3"))
         else:
             notes.append(Note("A failure of this kind is not retried.", "RETRY-4"))
-    return Explanation(
-        world.scenario.start,
-        f"Why did task {tasks.task_id(task)} of job {job.id} {verb}?",
-        tuple(checks),
-        notes=tuple(notes),
-    )
+    return answer(world, f"Why did {task_name(world, task)} {'fail' if failed else 'succeed'}?", checks, notes=notes)
