@@ -45,7 +45,7 @@ def vm_allocated(world: World, allocated: VmAllocated) -> None:
     position = len(pool.nodes)
     ip = pool.take_address()
     node_id = _id_of(world, pool, position, dedicated=dedicated)
-    record = Node(pool.row, position, node_id, dedicated=dedicated, now_ms=world.now_ms, ip=ip)
+    record = Node(pool.row, position, node_id, dedicated, world.now_ms, ip)
     node = world.nodes.add(record, pool.slots)
     pool.add_node(node, dedicated=dedicated)
     _enter_creating_step(world, node)

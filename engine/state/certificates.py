@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import CERTIFICATE, rule_of_move
@@ -21,20 +22,17 @@ class Use(NamedTuple):
     nodes: tuple[str, ...]
 
 
+@dataclass(slots=True, eq=False)
 class CertificateRecord(Record):
     """A certificate and its state."""
 
-    __slots__ = ("previous", "previous_since_ms", "row", "since_ms", "spec", "state", "use")
-
-    def __init__(self, row: int, spec: Certificate, state: CertificateState | None, now_ms: int) -> None:
-        """Describe a certificate that no command has tried to delete."""
-        self.row = row
-        self.spec = spec
-        self.state = state
-        self.since_ms = now_ms
-        self.previous: CertificateState | None = None
-        self.previous_since_ms: int | None = None
-        self.use: Use | None = None  # why the last deletion failed
+    row: int
+    spec: Certificate
+    state: CertificateState | None
+    since_ms: int
+    previous: CertificateState | None = None
+    previous_since_ms: int | None = None
+    use: Use | None = None  # why the last deletion failed
 
 
 class CertificateTable(Records[CertificateRecord]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.lifecycles import JOB_SCHEDULE, rule_of_move
@@ -22,49 +23,33 @@ class Shortage(NamedTuple):
     since_ms: int
 
 
+@dataclass(slots=True, eq=False)
 class JobSchedule(Named):
     """A job schedule (JS-1). ``spec`` holds the body as it is now (JS-9)."""
 
-    __slots__ = (
-        "created_ms",
-        "end_ms",
-        "id",
-        "jobs_made",
-        "keeps_pool",
-        "missed",
-        "modified_ms",
-        "pool_id",
-        "previous",
-        "recent_job",
-        "row",
-        "shortage",
-        "since_ms",
-        "spec",
-        "state",
-        "token",
-        "turn",
-        "waits_until_ms",
-    )
+    row: int
+    spec: JobScheduleSpec
+    created_ms: int
+    id: str = field(init=False)
+    state: JobScheduleState | None = None
+    previous: tuple[JobScheduleState, int] | None = None  # the state before and since when
+    since_ms: int = field(init=False)
+    modified_ms: int = field(init=False)
+    end_ms: int | None = None
+    token: int = 0  # calendar entries of the schedule with another token are void
+    waits_until_ms: int = 0  # TIME-19: not before this moment out of terminating or deleting
+    # Occurrences are numbered from 0 (JS-13): the first that has not had its turn, and those that made no job.
+    turn: int = 0
+    missed: int = 0
+    shortage: Shortage | None = None
+    jobs_made: int = 0
+    recent_job: int = NO_JOB
+    pool_id: str = ""  # of the pool that its jobs share (AUTO-2)
+    keeps_pool: bool = False  # that pool outlives the schedule (AUTO-3)
 
-    def __init__(self, row: int, spec: JobScheduleSpec, now_ms: int) -> None:
-        """Make a job schedule that is added now."""
-        self.row = row
-        self.spec = spec
-        self.id: str = spec.id
-        self.state: JobScheduleState | None = None
-        self.previous: tuple[JobScheduleState, int] | None = None  # the state before and since when
-        self.since_ms = self.created_ms = self.modified_ms = now_ms
-        self.end_ms: int | None = None
-        self.token = 0  # calendar entries of the schedule with another token are void
-        self.waits_until_ms = 0  # TIME-19: not before this moment out of terminating or deleting
-        # Occurrences are numbered from 0 (JS-13): the first that has not had its turn, and those that made no job.
-        self.turn = 0
-        self.missed = 0
-        self.shortage: Shortage | None = None
-        self.jobs_made = 0
-        self.recent_job = NO_JOB
-        self.pool_id = ""  # of the pool that its jobs share (AUTO-2)
-        self.keeps_pool = False
+    def __post_init__(self) -> None:
+        self.id = self.spec.id
+        self.since_ms = self.modified_ms = self.created_ms
 
     def update(self, now_ms: int, changed: dict[str, object]) -> None:
         """Replace parts of the body (JS-9)."""

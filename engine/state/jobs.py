@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from engine.base.lifecycles import JOB, rule_of_move
@@ -13,6 +14,7 @@ from engine.state.ready import ReadyQueue
 
 if TYPE_CHECKING:
     from engine.specs.commands import UpdateJob
+    from engine.specs.common import MetadataItem
     from engine.specs.job import JobSpec
 
 UNBOUND = -1
@@ -20,100 +22,75 @@ NO_SCHEDULE = -1
 _FINISHED = (None, JobState.COMPLETED)
 
 
+@dataclass(slots=True, eq=False)
 class Job(Named):
     """A job (JOB-1). What a PATCH may change stands beside ``spec``, which stays as it was added."""
 
-    __slots__ = (
-        "blocks",
-        "counts",
-        "created_ms",
-        "deleted",
-        "end_ms",
-        "failed",
-        "forced",
-        "has_prep",
-        "has_release",
-        "id",
-        "in_turn",
-        "ineligible",
-        "keeps_pool",
-        "max_parallel",
-        "max_retries",
-        "max_wall_clock_ms",
-        "metadata",
-        "modified_ms",
-        "on_all_tasks_complete",
-        "pool",
-        "pool_id",
-        "preemptible",
-        "prepared",
-        "previous",
-        "priority",
-        "ready",
-        "ready_count",
-        "releases_open",
-        "row",
-        "schedule",
-        "scheduling_error",
-        "served",
-        "since_ms",
-        "spec",
-        "state",
-        "terminate_reason",
-        "token",
-        "total",
-        "waits_for_prep",
-        "waits_until_ms",
-    )
+    row: int
+    spec: JobSpec
+    created_ms: int
+    schedule: int = NO_SCHEDULE  # the job schedule that has made it
+    id: str = field(init=False)
+    state: JobState | None = None
+    previous: tuple[JobState, int] | None = None  # the state before and since when
+    since_ms: int = field(init=False)
+    modified_ms: int = field(init=False)
+    end_ms: int | None = None
+    pool_id: str = field(init=False)
+    pool: int = UNBOUND
+    keeps_pool: bool = field(init=False)  # its own pool outlives it (AUTO-3)
+    priority: int = field(init=False)
+    max_parallel: int = field(init=False)
+    preemptible: bool = field(init=False)
+    max_retries: int = field(init=False)
+    max_wall_clock_ms: int | None = field(init=False)
+    on_all_tasks_complete: OnAllTasksComplete = field(init=False)
+    metadata: tuple[MetadataItem, ...] = field(init=False)
+    has_prep: bool = field(init=False)
+    waits_for_prep: bool = field(init=False)
+    has_release: bool = field(init=False)
+    terminate_reason: str | None = None
+    scheduling_error: tuple[str, str, str] | None = None  # category, code, message (JOB-20)
+    forced: bool = False  # it ends without waiting for its release tasks (JOB-18)
+    token: int = 0  # calendar entries of the job with another token are void
+    waits_until_ms: int = 0  # TIME-19: not before this moment out of the intermediate state
+    releases_open: int = 0  # release instances the job waits for (REL-6)
+    # Tasks: blocks in the task table, how many are in each TaskState, how many of the completed have failed.
+    blocks: list[int] = field(default_factory=list)
+    counts: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
+    failed: int = 0
+    total: int = 0
+    deleted: dict[TaskResult | None, int] = field(default_factory=dict)  # tasks deleted so far by their result
+    # Scheduling: ready tasks by required slots, the last turn, and nodes by position in the pool as bits.
+    ready: dict[int, ReadyQueue] = field(default_factory=dict)
+    ready_count: int = 0
+    in_turn: bool = False
+    served: int = 0
+    prepared: int = 0  # the preparation is valid there
+    ineligible: int = 0  # the preparation has failed there for good (PREP-9)
 
-    def __init__(self, row: int, spec: JobSpec, now_ms: int, schedule: int = NO_SCHEDULE) -> None:
-        """Make a job that is added now, by a user or by this job schedule."""
-        self.row = row
-        self.schedule = schedule
-        self.spec = spec
-        self.id: str = spec.id
-        self.state: JobState | None = None
-        self.previous: tuple[JobState, int] | None = None  # the state before and since when
-        self.since_ms = self.created_ms = self.modified_ms = now_ms
-        self.end_ms: int | None = None
-        self.pool_id: str = spec.pool_info.pool_id or ""
-        self.pool = UNBOUND
+    def __post_init__(self) -> None:
+        spec = self.spec
+        self.id = spec.id
+        self.since_ms = self.modified_ms = self.created_ms
+        self.pool_id = spec.pool_info.pool_id or ""
         auto_pool = spec.pool_info.auto_pool_specification
-        self.keeps_pool = auto_pool is not None and auto_pool.keep_alive  # its own pool outlives it (AUTO-3)
+        self.keeps_pool = auto_pool is not None and auto_pool.keep_alive
         self.priority = spec.priority
         self.max_parallel = spec.max_parallel_tasks
         self.preemptible = spec.allow_task_preemption
         self.max_retries = spec.constraints.max_task_retry_count
         self.max_wall_clock_ms = spec.constraints.max_wall_clock_time
-        self.on_all_tasks_complete: OnAllTasksComplete = spec.on_all_tasks_complete
+        self.on_all_tasks_complete = spec.on_all_tasks_complete
         self.metadata = spec.metadata
         prep = spec.job_preparation_task
         self.has_prep = prep is not None
         self.waits_for_prep = prep is not None and prep.wait_for_success
         self.has_release = spec.job_release_task is not None
-        self.terminate_reason: str | None = None
-        self.scheduling_error: tuple[str, str, str] | None = None  # category, code, message (JOB-20)
-        self.forced = False  # it ends without waiting for its release tasks (JOB-18)
-        self.token = 0  # calendar entries of the job with another token are void
-        self.waits_until_ms = 0  # TIME-19: not before this moment out of the intermediate state
-        self.releases_open = 0  # release instances the job waits for (REL-6)
-        # Tasks: blocks in the task table, how many are in each TaskState, how many of the completed have failed.
-        self.blocks: list[int] = []
-        self.counts: list[int] = [0, 0, 0, 0]
-        self.failed = 0
-        self.total = 0
-        self.deleted: dict[TaskResult | None, int] = {}  # tasks deleted so far by their result
-        # Scheduling: ready tasks by required slots, the last turn, and nodes by position in the pool as bits.
-        self.ready: dict[int, ReadyQueue] = {}
-        self.ready_count = 0
-        self.in_turn = False
-        self.served = 0
-        self.prepared = 0  # the preparation is valid there
-        self.ineligible = 0  # the preparation has failed there for good (PREP-9)
 
     def clone(self) -> Self:
         """Return an independent copy, ready queues included."""
-        twin = super().clone()
+        twin = Named.clone(self)  # a class with generated slots has no super()
         twin.ready = {slots: queue.clone() for slots, queue in self.ready.items()}
         return twin
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -79,78 +80,46 @@ class PendingOperation(NamedTuple):
     rule: str
 
 
+@dataclass(slots=True, eq=False)
 class Node(Record):
     """The rarely changing part of a node."""
 
-    __slots__ = (
-        "allocation_ms",
-        "arrivals",
-        "billed_ms",
-        "billed_since_ms",
-        "boot_ms",
-        "boots",
-        "certificates",
-        "dedicated",
-        "disk_since_ms",
-        "errors",
-        "evicted_ms",
-        "gone_ms",
-        "has_vm",
-        "id",
-        "ip",
-        "is_set_up",
-        "lost_ms",
-        "lost_state",
-        "operation",
-        "packages",
-        "pool",
-        "position",
-        "recover_ms",
-        "recovering",
-        "scheduling",
-        "setups",
-        "start_runs",
-        "start_spec",
-        "start_task",
-        "token",
-        "users",
-    )
+    pool: int
+    position: int  # in the pool, over all nodes it ever had
+    id: str
+    dedicated: bool
+    allocation_ms: int
+    ip: int  # the n-th address handed out (NODE-4)
+    boot_ms: int | None = None
+    boots: int = 0
+    scheduling: SchedulingState = SchedulingState.ENABLED
+    start_spec: StartTask | None = None  # as of the present boot (POOL-15)
+    start_task: StartTaskRecord | None = None
+    start_runs: int = 0  # starts of the start task ever, for `simulate.attempts`
+    errors: tuple[NodeError, ...] = ()
+    operation: PendingOperation | None = None
+    token: int = 0  # calendar entries of the node with another token are void
+    lost_state: NodeState = NodeState.IDLE  # the state before `unknown`
+    lost_ms: int | None = None  # since when the node is unknown or unusable, both together
+    recover_ms: int | None = None  # when an unusable or unknown node will be back (NODE-14)
+    recovering: bool = False  # the present boot is an attempt to recover it
+    evicted_ms: int | None = None  # when the VM will be taken back, if that was announced (SPOT-7)
+    has_vm: bool = True  # a preempted node has none, and gets none while it leaves the pool (SPOT-3)
+    billed_since_ms: int | None = field(init=False)
+    billed_ms: int = 0
+    gone_ms: int | None = None
+    users: dict[str, tuple[bool, int]] = field(default_factory=dict)  # NOP-9: name -> admin, expiry
+    # As of the present boot (POOL-15): what the pool asks for, and whether its setup has begun (START-3).
+    packages: tuple[InstalledPackage, ...] = ()
+    certificates: tuple[CertificateReference, ...] = ()
+    is_set_up: bool = False
+    # Arrival of each package and image on the present disk; setup of each process, by its directory.
+    arrivals: dict[str, int] = field(default_factory=dict)
+    setups: dict[str, Setup] = field(default_factory=dict)
+    disk_since_ms: int = field(init=False)  # when the disk was last wiped (FILE-9)
 
-    def __init__(self, pool: int, position: int, node_id: str, *, dedicated: bool, now_ms: int, ip: int) -> None:
-        """Describe a node that has just been allocated."""
-        self.pool = pool
-        self.position = position  # in the pool, over all nodes it ever had
-        self.id = node_id
-        self.dedicated = dedicated
-        self.allocation_ms = now_ms
-        self.ip = ip  # the n-th address handed out (NODE-4)
-        self.boot_ms: int | None = None
-        self.boots = 0
-        self.scheduling = SchedulingState.ENABLED
-        self.start_spec: StartTask | None = None  # as of the present boot (POOL-15)
-        self.start_task: StartTaskRecord | None = None
-        self.start_runs = 0  # starts of the start task ever, for `simulate.attempts`
-        self.errors: tuple[NodeError, ...] = ()
-        self.operation: PendingOperation | None = None
-        self.token = 0  # calendar entries of the node with another token are void
-        self.lost_state = NodeState.IDLE  # the state before `unknown`
-        self.lost_ms: int | None = None  # since when the node is unknown or unusable, both together
-        self.recover_ms: int | None = None  # when an unusable or unknown node will be back (NODE-14)
-        self.recovering = False  # the present boot is an attempt to recover it
-        self.evicted_ms: int | None = None  # when the VM will be taken back, if that was announced (SPOT-7)
-        self.has_vm = True  # a preempted node has none, and gets none while it leaves the pool (SPOT-3)
-        self.billed_since_ms: int | None = now_ms
-        self.billed_ms = 0
-        self.gone_ms: int | None = None
-        self.users: dict[str, tuple[bool, int]] = {}  # NOP-9: name -> admin, expiry
-        # As of the present boot (POOL-15): what the pool asks for, and whether its setup has begun (START-3).
-        self.packages: tuple[InstalledPackage, ...] = ()
-        self.certificates: tuple[CertificateReference, ...] = ()
-        self.is_set_up = False
-        # Arrival of each package and image on the present disk; setup of each process, by its directory.
-        self.arrivals: dict[str, int] = {}
-        self.setups: dict[str, Setup] = {}
-        self.disk_since_ms = now_ms  # when the disk was last wiped (FILE-9)
+    def __post_init__(self) -> None:
+        self.billed_since_ms = self.disk_since_ms = self.allocation_ms
 
     @property
     def is_to_leave(self) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale import joined
 from engine.base.lifecycles import ALLOCATION, POOL, rule_of_move
-from engine.base.terms import AllocationState, JobDefaultOrder, JobState, NodeFillType, PoolState
+from engine.base.terms import AllocationState, JobDefaultOrder, JobState, PoolState
 from engine.events.log import LogSubject
 from engine.state.named import Named, NamedRecords
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from engine.autoscale import RunError
+    from engine.base.terms import NodeFillType, OsFamily
     from engine.specs.catalogue import VmSize
     from engine.specs.pool import PoolSpec
     from engine.state.jobs import Job
@@ -79,111 +81,77 @@ class Scaling(NamedTuple):
         return self.runs[-1] if self.runs else None
 
 
+@dataclass(slots=True, eq=False)
 class Pool(Named):
     """A pool (POOL-1). ``spec`` is the body as it is now; what scheduling asks for often is kept beside it."""
 
-    __slots__ = (
-        "addresses",
-        "allocation",
-        "allocation_since_ms",
-        "auto_job",
-        "auto_scale",
-        "auto_schedule",
-        "buckets",
-        "busy_since_ms",
-        "busy_slot_ms",
-        "busy_slots",
-        "created_ms",
-        "dedicated_bits",
-        "drain_option",
-        "fill",
-        "fills_at_once",
-        "free_addresses",
-        "gathered_errors",
-        "gone_ms",
-        "has_preemptible",
-        "id",
-        "modified_ms",
-        "nodes",
-        "oldest_first",
-        "os",
-        "pass_due",
-        "pending",
-        "refill_at_ms",
-        "requested",
-        "resize_errors",
-        "resize_started_ms",
-        "row",
-        "samples",
-        "scaling",
-        "scaling_asked_ms",
-        "served",
-        "short_since_ms",
-        "since_ms",
-        "size",
-        "slots",
-        "spec",
-        "state",
-        "target_dedicated",
-        "target_spot",
-        "token",
-        "turns",
-        "unsettled",
-        "upgrade",
-        "victims",
-        "wanted",
-    )
+    row: int
+    spec: PoolSpec
+    size: VmSize
+    created_ms: int
+    id: str = field(init=False)
+    state: PoolState | None = None
+    since_ms: int = field(init=False)
+    modified_ms: int = field(init=False)
+    gone_ms: int | None = None
+    allocation: AllocationState | None = None
+    allocation_since_ms: int = field(init=False)
+    # Of the body.
+    slots: int = field(init=False)
+    os: OsFamily = field(init=False)
+    fill: NodeFillType = field(init=False)
+    oldest_first: bool = field(init=False)
+    auto_job: int = -1  # the job of an auto pool (AUTO-2)
+    auto_schedule: int = -1  # the job schedule of an auto pool (AUTO-2)
+    auto_scale: bool = field(init=False)
+    target_dedicated: int = field(init=False)
+    target_spot: int = field(init=False)
+    # Resizing (RSZ).
+    token: int = 0  # entries of an earlier resize are void
+    requested: int = 0  # number of nodes ever requested: keys of the draws
+    pending: dict[int, bool] = field(default_factory=dict)  # requested nodes by number: whether dedicated
+    wanted: tuple[tuple[bool, int], ...] = ()  # nodes to request in this instant: whether dedicated, how many
+    victims: set[int] = field(default_factory=set)  # nodes that are to leave
+    drain_option: str = "invalid"  # EVT-3: the deallocation option, `invalid` for growth (RSZ-15)
+    resize_started_ms: int = 0
+    resize_errors: tuple[ResizeError, ...] = ()
+    gathered_errors: tuple[ResizeError, ...] = ()  # of the resize under way
+    short_since_ms: int | None = None  # since when Spot nodes are missing (SPOT-5)
+    refill_at_ms: int | None = None  # the next attempt to get them
+    # Autoscale: its settings, when it was last enabled or changed (AS-72), and samples, each its time and values.
+    scaling: Scaling | None = None
+    scaling_asked_ms: int | None = None
+    samples: list[tuple[float, ...]] = field(default_factory=list)
+    # All nodes that the pool ever had, by position, and addresses (NODE-4).
+    nodes: list[int] = field(default_factory=list)
+    addresses: int = 0  # number of addresses ever used
+    free_addresses: list[int] = field(default_factory=list)  # addresses given back, as a heap
+    # Scheduling: eligible nodes by free slots, as bits by position; keys of the jobs that take turns, as a heap.
+    buckets: list[int] = field(init=False)
+    dedicated_bits: int = 0
+    turns: list[int] = field(default_factory=list)
+    served: int = 0
+    pass_due: bool = False
+    has_preemptible: bool = False  # a job here has allowed preemption (SCHED-16)
+    fills_at_once: bool = field(init=False)
+    unsettled: list[int] = field(default_factory=list)  # nodes to settle after the pass that is due
+    # Slots that run tasks: their time up to the last change, and their number since then.
+    busy_slot_ms: int = 0
+    busy_slots: int = 0
+    busy_since_ms: int = field(init=False)
+    upgrade: tuple[tuple[int, ...], ...] = ()  # update domains to upgrade, the one under way first (POOL-22)
 
-    def __init__(self, row: int, spec: PoolSpec, size: VmSize, now_ms: int) -> None:
-        """Describe a pool that has just been created, without nodes."""
-        self.row = row
-        self.spec = spec
-        self.id: str = spec.id
-        self.size = size
-        self.state: PoolState | None = None
-        self.since_ms = self.allocation_since_ms = self.created_ms = self.modified_ms = now_ms
-        self.gone_ms: int | None = None
-        self.allocation: AllocationState | None = None
+    def __post_init__(self) -> None:
+        spec = self.spec
+        self.id = spec.id
+        self.since_ms = self.allocation_since_ms = self.modified_ms = self.busy_since_ms = self.created_ms
         self.slots = spec.task_slots_per_node
+        self.buckets = [0] * (self.slots + 1)
         self._read_body()
-        self.auto_job = self.auto_schedule = -1  # the job or job schedule of an auto pool
         self.auto_scale = spec.enable_auto_scale
         self.target_dedicated = spec.target_dedicated_nodes or 0
         self.target_spot = spec.target_low_priority_nodes or 0
-        # Resizing (RSZ).
-        self.token = 0  # entries of an earlier resize are void
-        self.requested = 0  # number of nodes ever requested: keys of the draws
-        self.pending: dict[int, bool] = {}  # requested nodes by number: whether dedicated
-        self.wanted: tuple[tuple[bool, int], ...] = ()  # nodes to request in this instant: whether dedicated, how many
-        self.victims: set[int] = set()  # nodes that are to leave
-        self.drain_option = "invalid"  # EVT-3: the deallocation option, `invalid` for growth (RSZ-15)
-        self.resize_started_ms = 0
-        self.resize_errors: tuple[ResizeError, ...] = ()
-        self.gathered_errors: tuple[ResizeError, ...] = ()  # of the resize under way
-        self.short_since_ms: int | None = None  # since when Spot nodes are missing (SPOT-5)
-        self.refill_at_ms: int | None = None  # the next attempt to get them
-        # Autoscale: its settings, when it was last enabled or changed, and samples, each as its time and its values.
-        self.scaling: Scaling | None = None
-        self.scaling_asked_ms: int | None = None
-        self.samples: list[tuple[float, ...]] = []
-        # All nodes that the pool ever had, by position, and addresses (NODE-4).
-        self.nodes: list[int] = []
-        self.addresses = 0  # number of addresses ever used
-        self.free_addresses: list[int] = []  # addresses given back, as a heap
-        # Scheduling: eligible nodes by free slots, as bits by position; keys of the jobs that take turns, as a heap.
-        self.buckets: list[int] = [0] * (self.slots + 1)
-        self.dedicated_bits = 0
-        self.turns: list[int] = []
-        self.served = 0
-        self.pass_due = False
-        self.has_preemptible = False  # a job here has allowed preemption (SCHED-16)
         self.fills_at_once = not self.hosts_gangs
-        self.unsettled: list[int] = []  # nodes to settle after the pass that is due
-        # Slots that run tasks: their time up to the last change, and their number since then.
-        self.busy_slot_ms = 0
-        self.busy_slots = 0
-        self.busy_since_ms = now_ms
-        self.upgrade: tuple[tuple[int, ...], ...] = ()  # update domains to upgrade, the one under way first (POOL-22)
 
     def run_on(self, now_ms: int, slots: int) -> None:
         """Count ``slots`` more slots that run a task from now on, or fewer if negative."""
@@ -295,7 +263,7 @@ class Pool(Named):
         """Keep what scheduling and timings ask of the body often."""
         self.os = self.spec.os_family
         policy = self.spec.task_scheduling_policy
-        self.fill: NodeFillType = policy.node_fill_type
+        self.fill = policy.node_fill_type
         self.oldest_first = policy.job_default_order is JobDefaultOrder.CREATION_TIME
 
     # -- nodes -------------------------------------------------------------------------------------------------------
