@@ -8,7 +8,7 @@ from operator import eq
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.pages.bulk import places, values
-from engine.views.pages.instances import Hook, HookStatus
+from engine.views.pages.instances import HookStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,10 +47,8 @@ class Durations:
         return Spread(found[(len(found) - 1) // 2], found[(len(found) - 1) * 95 // 100], found[-1])
 
     def _update(self, page: InstancePage) -> None:
-        instances, rows = self._simulation.world.instances, page.rows()
-        is_release = page.hook is Hook.RELEASE
-        starts = values(instances.release_start if is_release else instances.prep_start, rows)
-        ends = instances.release_end if is_release else instances.prep_end
+        rows, (_, all_starts, ends) = page.rows(), page.columns()
+        starts = values(all_starts, rows)
         counted = page.codes().translate(_SUCCEEDED)
         known = self._simulation.jumps, page
         if (self._known, self._counted, self._starts) == (known, counted, starts):

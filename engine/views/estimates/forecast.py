@@ -14,8 +14,6 @@ from engine.views.pages.bulk import places, values
 from engine.views.pages.instances import HookStatus
 
 if TYPE_CHECKING:
-    from array import array
-
     from engine import Simulation
     from engine.events.log import Shape
     from engine.state.jobs import Job
@@ -70,7 +68,8 @@ class Forecaster:
         if job.max_wall_clock_ms is not None and (job_ms is not None or not ends_itself):
             limit_ms = job.created_ms + job.max_wall_clock_ms
             job_ms = limit_ms if job_ms is None else min(job_ms, limit_ms)
-        preparation_ms, more_preparations = self._prepared_ms(), self._more_preparations(job)
+        preparation_ms = _latest_ms(self._preparation, (HookStatus.RUNNING, HookStatus.RETRYING))
+        more_preparations = self._more_preparations(job)
         return Forecast(
             prepared_ms=None if preparation_ms is not None or more_preparations else self._last_prepared_ms(),
             preparation_ms=preparation_ms,
@@ -82,11 +81,6 @@ class Forecaster:
 
     # -- preparation and release ---------------------------------------------------------------------------------
 
-    def _prepared_ms(self) -> int | None:
-        """Return the last planned end of the preparations that run."""
-        ends = self._simulation.world.instances.prep_end
-        return _latest_ms(ends, self._preparation, (HookStatus.RUNNING, HookStatus.RETRYING))
-
     def _last_prepared_ms(self) -> int | None:
         if not self._preparation.counts().get(HookStatus.SUCCEEDED):
             return None
@@ -97,16 +91,14 @@ class Forecaster:
         """Return whether tasks wait while some nodes have not prepared, or must prepare again."""
         if not job.has_prep or not job.counts[ACTIVE]:
             return False
-        counts = self._preparation.counts()
-        with_record = sum(counts.values()) - counts.get(HookStatus.GONE, 0)
-        superseded = counts.get(HookStatus.SUPERSEDED, 0)
-        return bool(superseded) or self._preparation.nodes_present() > with_record
+        superseded = self._preparation.counts().get(HookStatus.SUPERSEDED, 0)
+        return bool(superseded or self._preparation.nodes_without_record())
 
     def _released_ms(self) -> int | None:
         """Return the last planned end of the release tasks that run; None while others have not started."""
         if self._release.counts().get(HookStatus.WILL_RUN):
             return None
-        return _latest_ms(self._simulation.world.instances.release_end, self._release, (HookStatus.RUNNING,))
+        return _latest_ms(self._release, (HookStatus.RUNNING,))
 
     def _release_ms(self, job: Job) -> int:
         """Return the expected duration of the slowest release task to come, drawn as the scenario says."""
@@ -123,31 +115,28 @@ class Forecaster:
             return self._tasks.planned_end_ms() if running else None
         if job.state in _UNENDING or done < max(1, min(running // 2, job.total // 10)):
             return None
-        began_ms = self._began_ms()
+        began_ms = self._began_ms(job)
         if began_ms is None:
             return None
         # Running tasks are on average half done.
         elapsed_ms = self._simulation.now_ms - began_ms
         return self._simulation.now_ms + round(elapsed_ms * (waiting + running / 2) / (done + running / 2))
 
-    def _began_ms(self) -> int | None:
+    def _began_ms(self, job: Job) -> int | None:
         """Return the start of the job's first task; the log is searched once."""
         jumps, began_ms = self._first_start
         if began_ms is None or jumps != self._simulation.jumps:
-            self._first_start = self._simulation.jumps, self._new_began_ms()
-        return self._first_start[1]
-
-    def _new_began_ms(self) -> int | None:
-        log, ranges = self._simulation.log, self._tasks.ranges()
-        job = self._simulation.world.jobs.find(self._tasks.job_id)
-        first = 0 if job is None else log.index_at(job.created_ms - 1)
-        starts = (at for at in matching(log, _starts, first) if any(log.row_a[at] in rows for rows in ranges))
-        return next((log.when[at] for at in starts), None)
+            log, ranges = self._simulation.log, self._tasks.ranges()
+            starts = matching(log, _starts, log.index_at(job.created_ms - 1))
+            own = (log.when[at] for at in starts if any(log.row_a[at] in rows for rows in ranges))
+            began_ms = next(own, None)
+            self._first_start = self._simulation.jumps, began_ms
+        return began_ms
 
 
-def _latest_ms(ends: array[int], page: InstancePage, running: tuple[HookStatus, ...]) -> int | None:
+def _latest_ms(page: InstancePage, running: tuple[HookStatus, ...]) -> int | None:
     """Return the last of the planned ends of running instances."""
-    codes, found = page.codes(), values(ends, page.rows())
+    codes, found = page.codes(), values(page.columns()[2], page.rows())
     latest_ms = max(found, default=0)
     if found and HookStatus(codes[found.index(latest_ms)]) in running:
         return latest_ms

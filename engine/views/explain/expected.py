@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.node_states import READY
@@ -73,57 +74,34 @@ def _first(simulation: Simulation, wait: _Wait, start: int) -> Expected | None:
 
 def _wait(world: World, kind: str, key: int | str) -> _Wait | None:
     match kind:
-        case "task":
-            return _of_task(world, int(key))
-        case "node":
-            return _of_node(world, int(key))
-        case "job":
-            return _of_job(world, str(key))
-        case "pool":
-            return _of_pool(world, str(key))
+        case "task" if world.tasks.state_of(int(key)) in (TaskState.ACTIVE, TaskState.PREPARING):
+            return _Wait("TaskStateChanged", int(key), None, partial(_of_task, world))
+        case "node" if world.nodes.state_of(int(key)) not in (None, *READY):
+            return _Wait("NodeStateChanged", None, int(key), _of_node)
+        case "job" if (job := world.jobs.find(str(key))) is not None and job.end_ms is None:
+            return _Wait("JobStateChanged", job.row, None, _of_job)
+        case "pool" if (
+            pool := world.pools.find(str(key))
+        ) is not None and pool.allocation is not AllocationState.STEADY:
+            return _Wait("PoolAllocationStateChanged", pool.row, None, _of_pool)
     return None
 
 
-def _of_task(world: World, task: int) -> _Wait | None:
-    if world.tasks.state_of(task) not in (TaskState.ACTIVE, TaskState.PREPARING):
-        return None
-
-    def meaning(new: Hashable, node: int) -> str:
-        if new is TaskState.RUNNING:
-            return f"it starts on {name_of(world, node)}"
-        if new is TaskState.COMPLETED:
-            return "it is completed without running"
-        return "it is deleted" if new is None else ""
-
-    return _Wait("TaskStateChanged", task, None, meaning)
+def _of_task(world: World, new: Hashable, node: int) -> str:
+    if new is TaskState.RUNNING:
+        return f"it starts on {name_of(world, node)}"
+    if new is TaskState.COMPLETED:
+        return "it is completed without running"
+    return "it is deleted" if new is None else ""
 
 
-def _of_node(world: World, node: int) -> _Wait | None:
-    if world.nodes.state_of(node) in (None, *READY):
-        return None
-
-    def meaning(new: Hashable, _: int) -> str:
-        return "it has left the pool" if new is None else f"it is {plain(new)}" if new in READY else ""
-
-    return _Wait("NodeStateChanged", None, node, meaning)
+def _of_node(new: Hashable, _: int) -> str:
+    return "it has left the pool" if new is None else f"it is {plain(new)}" if new in READY else ""
 
 
-def _of_job(world: World, job_id: str) -> _Wait | None:
-    job = world.jobs.find(job_id)
-    if job is None or job.end_ms is not None:
-        return None
-    return _Wait(
-        "JobStateChanged", job.row, None, lambda new, _: "it is deleted" if new is None else f"it is {plain(new)}"
-    )
+def _of_job(new: Hashable, _: int) -> str:
+    return "it is deleted" if new is None else f"it is {plain(new)}"
 
 
-def _of_pool(world: World, pool_id: str) -> _Wait | None:
-    pool = world.pools.find(pool_id)
-    if pool is None or pool.allocation is AllocationState.STEADY:
-        return None
-    return _Wait(
-        "PoolAllocationStateChanged",
-        pool.row,
-        None,
-        lambda new, _: "it is steady" if new is AllocationState.STEADY else "",
-    )
+def _of_pool(new: Hashable, _: int) -> str:
+    return "it is steady" if new is AllocationState.STEADY else ""

@@ -16,7 +16,6 @@ from engine.views.explain.tasks import why_task
 if TYPE_CHECKING:
     from engine import Simulation
     from engine.views.explain.explanation import Explanation
-    from engine.world.world import World
 
 
 def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "") -> list[Explanation]:
@@ -28,44 +27,22 @@ def explain(simulation: Simulation, kind: str, key: int | str, job_id: str = "")
         key: The row number of a task or node; the id of anything else.
         job_id: The job whose preparation is explained beside the state of a node.
     """
-    world = simulation.world
+    world, now_ms = simulation.world, simulation.now_ms
+    found: tuple[Explanation | None, ...] = ()
     match kind:
         case "task":
-            return _task(world, int(key), simulation.now_ms)
+            state = why_task(world, int(key), now_ms)
+            next_change = state.next_change
+            found = state, why_there(world, int(key), next_change), why_again(world, int(key), next_change)
         case "node":
             job = world.jobs.find(job_id)
-            preparation = [] if job is None or not job.has_prep else [why_preparation(world, job, int(key))]
-            return [why_node(world, int(key)), *preparation]
-        case "job":
-            return _job(world, str(key))
-        case "job schedule":
-            schedule = world.job_schedules.find(str(key))
-            return [] if schedule is None else [why_schedule(world, schedule, simulation.now_ms)]
-        case _:
-            return _pool(world, str(key))
-
-
-def _task(world: World, task: int, now_ms: int) -> list[Explanation]:
-    """Explain a task's state, the choice of its node, and why it runs again if it does."""
-    state = why_task(world, task, now_ms)
-    more = (why_there(world, task, state.next_change), why_again(world, task, state.next_change))
-    return [state, *(each for each in more if each is not None)]
-
-
-def _job(world: World, job_id: str) -> list[Explanation]:
-    """Explain a job's state, and its approximate counts while they differ from the exact ones."""
-    job = world.jobs.find(job_id)
-    if job is None:
-        return []
-    state = why_job(world, job)
-    counts = why_counts(world, job, state.next_change)
-    return [state] if counts is None else [state, counts]
-
-
-def _pool(world: World, pool_id: str) -> list[Explanation]:
-    """Explain the nodes and the targets of a pool."""
-    pool = world.pools.find(pool_id)
-    if pool is None:
-        return []
-    targets = why_targets(world, pool)
-    return [why_pool(world, pool), *([targets] if targets is not None else [])]
+            preparation = None if job is None or not job.has_prep else why_preparation(world, job, int(key))
+            found = why_node(world, int(key)), preparation
+        case "job" if (job := world.jobs.find(str(key))) is not None:
+            state = why_job(world, job)
+            found = state, why_counts(world, job, state.next_change)
+        case "job schedule" if (schedule := world.job_schedules.find(str(key))) is not None:
+            found = (why_schedule(world, schedule, now_ms),)
+        case "pool" if (pool := world.pools.find(str(key))) is not None:
+            found = why_pool(world, pool), why_targets(world, pool)
+    return [explanation for explanation in found if explanation is not None]

@@ -13,6 +13,7 @@ from engine.views.pages.instances import Hook
 
 if TYPE_CHECKING:
     from engine import Simulation
+    from engine.base.failures import FailureInfo
     from engine.state.pools import Pool
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.tasks import TaskPage
@@ -85,14 +86,17 @@ def _job(simulation: Simulation, preparation: InstancePage) -> list[Concern]:
     return [Concern("job", text, effect, max(job.since_ms, pool.allocation_since_ms))]
 
 
+def _cause(failure: FailureInfo | None, exit_code: int | None) -> str:
+    return f"exit code {exit_code}" if failure is None or failure.code == "FailureExitCode" else failure.code
+
+
 def _hooks(page: InstancePage) -> list[Concern]:
     hook = page.hook
     groups: dict[str, list[int]] = {}
     since: dict[str, int] = {}
     is_ineligible = False
     for failed in page.failures():
-        code = "" if failed.failure is None else failed.failure.code
-        cause = f"exit code {failed.exit_code}" if code in ("", "FailureExitCode") else code
+        cause = _cause(failed.failure, failed.exit_code)
         groups.setdefault(cause, []).append(failed.node)
         since[cause] = max(since.get(cause, 0), failed.end_ms)
         is_ineligible = is_ineligible or failed.is_ineligible
@@ -138,9 +142,7 @@ def _tasks(simulation: Simulation, page: TaskPage) -> list[Concern]:
     groups: dict[str, list[int]] = {}
     for task in failed[-_MOST_TASKS:]:
         extra = tasks.extra(task)
-        code = "" if extra.failure is None else extra.failure.code
-        cause = f"exit code {extra.exit_code}" if code in ("", "FailureExitCode") else code
-        groups.setdefault(cause, []).append(task)
+        groups.setdefault(_cause(extra.failure, extra.exit_code), []).append(task)
     of_all = f"of the last {_MOST_TASKS:,} of {len(failed):,} that failed" if len(failed) > _MOST_TASKS else ""
     return [
         Concern("task", f"task {cause}", of_all, max(map(tasks.ended.__getitem__, found)), tasks=tuple(found))

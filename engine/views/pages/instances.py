@@ -12,7 +12,7 @@ from engine.base.terms import InstanceState, JobState, NodeState, SchedulingStat
 from engine.rules.release import owes_release
 from engine.specs.job import JobPreparationTask
 from engine.state.columns import PAGE_BITS
-from engine.state.instances import ABSENT, InstanceTable, InstanceView, PrepFlag
+from engine.state.instances import ABSENT, PrepFlag
 from engine.state.nodes import GONE
 from engine.views.pages.bulk import places, side_by_side, values
 
@@ -161,6 +161,13 @@ class InstancePage:
     def _job(self) -> Job | None:
         return self._simulation.world.jobs.find(self.job_id)
 
+    def columns(self) -> tuple[array[int], array[int], array[int]]:
+        """Return states, starts and planned or past ends in the table of instances, of all jobs."""
+        table = self._simulation.world.instances
+        if self.hook is Hook.RELEASE:
+            return table.release_state, table.release_start, table.release_end
+        return table.prep_state, table.prep_start, table.prep_end
+
     def definition(self) -> JobPreparationTask | JobReleaseTask | None:
         """Return the task as the job specifies it; None where it does not."""
         job = self._job
@@ -248,29 +255,28 @@ class InstancePage:
     def failures(self) -> list[HookFailure]:
         """Return the nodes on which it has failed, in the order in which the job came to them."""
         instances = self._simulation.world.instances
-        is_release = self.hook is Hook.RELEASE
-        ends = instances.release_end if is_release else instances.prep_end
+        _, _, ends = self.columns()
         found = []
         for at in places(self.codes(), HookStatus.FAILED.value):
             row = self._rows[at]
-            ending = instances.sparse[row >> PAGE_BITS][2 * row + is_release]
+            ending = instances.sparse[row >> PAGE_BITS][2 * row + (self.hook is Hook.RELEASE)]
             is_ineligible = bool(instances.flags[row] & PrepFlag.INELIGIBLE)
             found.append(HookFailure(instances.node[row], ending.exit_code, ending.failure, ends[row], is_ineligible))
         return found
 
     def status_of(self, node: int) -> HookStatus:
         """Return the status of one node."""
-        job = self._job
-        row = -1 if job is None else self._simulation.world.instances.row(job.row, node)
-        return HookStatus.NOT_NEEDED if job is None or row < 0 else self._status(job, row)
-
-    def _status(self, job: Job, row: int) -> HookStatus:
-        world = self._simulation.world
-        instances = world.instances
+        job, row = self._job, self._row_on(node)
+        if job is None or row < 0:
+            return HookStatus.NOT_NEEDED
+        instances = self._simulation.world.instances
         state, key = instances.prep_state[row], 2 * row
         if self.hook is Hook.RELEASE:
             state, key = (state == ABSENT) << 2 | instances.release_state[row], key + 1
-        has_failed, is_gone = _has_failed(instances, row, key), world.nodes.state[instances.node[row]] == GONE
+        # Successes keep no record of their end.
+        ending = instances.sparse[row >> PAGE_BITS].get(key)
+        has_failed = ending is not None and bool(ending.failure or ending.exit_code)
+        is_gone = self._simulation.world.nodes.state[node] == GONE
         table = _tables(self.hook, job.state, has_release=job.has_release)[has_failed, is_gone]
         status = HookStatus(table[state << _FLAG_BITS | instances.flags[row]])
         is_retry = self.hook is Hook.PREPARATION and instances.prep_retries[row]
@@ -283,8 +289,7 @@ class InstancePage:
             with_all: Add the nodes without a record.
         """
         self._update()
-        instances = self._simulation.world.instances
-        starts = instances.prep_start if self.hook is Hook.PREPARATION else instances.release_start
+        _, starts, _ = self.columns()
         nodes = self._nodes() if with_all else ()
         known = self._updated_at[0], self._codes, values(starts, self._rows), nodes
         if self._ordered[0] != known:
@@ -306,13 +311,10 @@ class InstancePage:
         known = set(nodes) if with_all else ()
         return nodes + [node for node in present if node not in known]
 
-    def _view(self, node: int) -> InstanceView | None:
+    def _row_on(self, node: int) -> int:
+        """Return the row of the job on a node in the table of instances; -1 where it has never been."""
         job = self._job
-        instances = self._simulation.world.instances
-        row = -1 if job is None else instances.row(job.row, node)
-        if row < 0:
-            return None
-        return instances.prep(row) if self.hook is Hook.PREPARATION else instances.release(row)
+        return -1 if job is None else self._simulation.world.instances.row(job.row, node)
 
     def _nodes(self) -> Sequence[int]:
         job = self._job
@@ -323,23 +325,19 @@ class InstancePage:
 
     def nodes_present(self) -> int:
         """Return the number of nodes in the job's pool."""
-        job = self._job
-        if job is None or job.pool < 0:
-            return 0
-        nodes = self._simulation.world.pools[job.pool].nodes
-        return len(nodes) - bytes(values(self._simulation.world.nodes.state, nodes)).count(GONE)
+        job, world = self._job, self._simulation.world
+        nodes = () if job is None or job.pool < 0 else world.pools[job.pool].nodes
+        return len(nodes) - bytes(values(world.nodes.state, nodes)).count(GONE)
+
+    def nodes_without_record(self) -> int:
+        """Return the number of nodes in the job's pool on which it has never been."""
+        counts = self.counts()
+        return max(0, self.nodes_present() - sum(counts.values()) + counts.get(HookStatus.GONE, 0))
 
     def long_ms(self) -> int:
         """Return the time that 95 of 100 nodes took at most, judged by some hundreds of them; 0 before any is done."""
         self._update()
-        instances = self._simulation.world.instances
-        is_release = self.hook is Hook.RELEASE
-        starts, ends = (
-            (instances.release_start, instances.release_end)
-            if is_release
-            else (instances.prep_start, instances.prep_end)
-        )
-        states = instances.release_state if is_release else instances.prep_state
+        states, starts, ends = self.columns()
         some = self._rows[:: len(self._rows) // _SAMPLED + 1]
         took_ms = sorted(ends[row] - starts[row] for row in some if states[row] == InstanceState.COMPLETED)
         return took_ms[len(took_ms) * 95 // 100] if took_ms else 0
@@ -352,13 +350,12 @@ class InstancePage:
         """Return one node's row."""
         world = self._simulation.world
         record = world.nodes[node]
-        view = self._view(node)
-        job = self._job
-        task = self.definition()
-        instance = world.instances.row(job.row, node) if job is not None else -1
-        is_ineligible = (
-            instance >= 0 and bool(world.instances.flags[instance] & PrepFlag.INELIGIBLE) and record.gone_ms is None
-        )
+        instances, row = world.instances, self._row_on(node)
+        view = None
+        if row >= 0:
+            view = instances.prep(row) if self.hook is Hook.PREPARATION else instances.release(row)
+        job, task = self._job, self.definition()
+        is_ineligible = row >= 0 and bool(instances.flags[row] & PrepFlag.INELIGIBLE) and record.gone_ms is None
         return InstanceRow(
             node=node,
             node_id=record.id,
@@ -381,9 +378,3 @@ class InstancePage:
             is_ineligible=is_ineligible,
             root_directory="" if job is None or task is None else task_directory(job.id, task.id),
         )
-
-
-def _has_failed(instances: InstanceTable, row: int, key: int) -> bool:
-    """Return whether the last run of a preparation (or release) failed; successes keep no record of their end."""
-    ending = instances.sparse[row >> PAGE_BITS].get(key)
-    return ending is not None and bool(ending.failure or ending.exit_code)

@@ -134,7 +134,7 @@ def job_row(simulation: Simulation, preparation: InstancePage, release: Instance
         previous=job.previous[0] if job.previous else None,
         priority=job.priority,
         pool_id=job.pool_id,
-        phases=phases_of(simulation, preparation, release),
+        phases=phases_of(simulation, job, preparation, release),
         created_ms=job.created_ms,
         end_ms=job.end_ms,
         max_parallel_tasks=job.max_parallel,

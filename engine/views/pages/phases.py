@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING
-from engine.views.pages.instances import HookStatus
 
 if TYPE_CHECKING:
     from engine import Simulation
-    from engine.views.pages.instances import InstancePage
+    from engine.state.jobs import Job
+    from engine.views.pages.instances import HookStatus, InstancePage
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +66,8 @@ def approximate_counts(tasks: TaskCounts) -> dict[str, int]:
     }
 
 
-_NOTHING = HookCounts(False, {}, 0)
-_NO_TASKS = TaskCounts(0, 0, 0, 0, 0, None)
-
-
-def phases_of(simulation: Simulation, preparation: InstancePage, release: InstancePage) -> Phases:
-    """Return the phases of the job of these pages; all counts are 0 while there is no such job."""
-    job_id = preparation.job_id
-    job = simulation.world.jobs.find(job_id)
-    if job is None:
-        return Phases(_NOTHING, _NO_TASKS, _NOTHING)
+def phases_of(simulation: Simulation, job: Job, preparation: InstancePage, release: InstancePage) -> Phases:
+    """Return the phases of a job, whose pages these are."""
     done = job.counts[COMPLETED]
     tasks = TaskCounts(
         active=job.counts[ACTIVE],
@@ -83,24 +75,18 @@ def phases_of(simulation: Simulation, preparation: InstancePage, release: Instan
         running=job.counts[RUNNING],
         succeeded=done - job.failed,
         failed=job.failed,
-        oldest_wait_ms=_oldest_wait_ms(simulation, job_id),
+        oldest_wait_ms=_oldest_wait_ms(simulation, job),
     )
     return Phases(_counts(preparation), tasks, _counts(release))
 
 
 def _counts(page: InstancePage) -> HookCounts:
-    counts = page.counts()
-    with_record = sum(counts.values()) - counts.get(HookStatus.GONE, 0)
-    is_specified = page.definition() is not None
-    return HookCounts(is_specified, counts, max(0, page.nodes_present() - with_record))
+    return HookCounts(page.definition() is not None, page.counts(), page.nodes_without_record())
 
 
-def _oldest_wait_ms(simulation: Simulation, job_id: str) -> int | None:
+def _oldest_wait_ms(simulation: Simulation, job: Job) -> int | None:
     world = simulation.world
-    job = world.jobs.find(job_id)
-    if job is None or not job.counts[ACTIVE]:
-        return None
-    for number in job.blocks:
+    for number in job.blocks if job.counts[ACTIVE] else ():
         block = world.tasks.blocks[number]
         if world.tasks.state[block.first : block.first + block.source.count].tobytes().find(ACTIVE) >= 0:
             return simulation.now_ms - block.created_ms

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BatchError
 from engine.base.paths import task_directory
 from engine.base.terms import InstanceState
+from engine.specs.job import JobPreparationTask
 from engine.views.rest.common import container_info, node_url, root_directory, utc
 
 if TYPE_CHECKING:
-    from engine.specs.common import CommandLine
+    from engine.specs.job import JobReleaseTask
     from engine.state.instances import InstanceView
     from engine.state.jobs import Job
     from engine.world.world import World
@@ -46,7 +47,7 @@ def preparation_on(world: World, job: Job, node: int) -> Body:
     view = world.instances.prep(row) if row >= 0 else None
     if view is None:
         raise BatchError("JobPreparationTaskNotRunOnNode", jobId=job.id, nodeId=world.nodes[node].id)
-    return _preparation_info(world, job, node, view)
+    return _info(world, job, node, view, job.spec.job_preparation_task)
 
 
 def release_on(world: World, job: Job, node: int) -> Body:
@@ -61,7 +62,7 @@ def release_on(world: World, job: Job, node: int) -> Body:
     view = world.instances.release(row) if row >= 0 else None
     if view is None:
         raise BatchError("JobReleaseTaskNotRunOnNode", jobId=job.id, nodeId=world.nodes[node].id)
-    return _release_info(world, job, node, view)
+    return _info(world, job, node, view, job.spec.job_release_task)
 
 
 def prep_release_entry(world: World, job: Job, row: int) -> Body:
@@ -74,29 +75,17 @@ def prep_release_entry(world: World, job: Job, row: int) -> Body:
     }
     preparation, release = world.instances.prep(row), world.instances.release(row)
     if preparation is not None:
-        entry["jobPreparationTaskExecutionInfo"] = _preparation_info(world, job, node, preparation)
+        entry["jobPreparationTaskExecutionInfo"] = _info(world, job, node, preparation, job.spec.job_preparation_task)
     if release is not None:
-        entry["jobReleaseTaskExecutionInfo"] = _release_info(world, job, node, release)
+        entry["jobReleaseTaskExecutionInfo"] = _info(world, job, node, release, job.spec.job_release_task)
     return entry
 
 
-def _preparation_info(world: World, job: Job, node: int, view: InstanceView) -> Body:
-    spec = job.spec.job_preparation_task
+def _info(
+    world: World, job: Job, node: int, view: InstanceView, spec: JobPreparationTask | JobReleaseTask | None
+) -> Body:
     assert spec is not None
-    info = _info(world, node, task_directory(job.id, spec.id), view, spec)
-    info["retryCount"] = view.retry_count
-    if view.retry_count:
-        info["lastRetryTime"] = utc(world, view.start_ms)
-    return info
-
-
-def _release_info(world: World, job: Job, node: int, view: InstanceView) -> Body:
-    spec = job.spec.job_release_task
-    assert spec is not None
-    return _info(world, node, task_directory(job.id, spec.id), view, spec)
-
-
-def _info(world: World, node: int, directory: str, view: InstanceView, spec: CommandLine) -> Body:
+    directory = task_directory(job.id, spec.id)
     info: Body = {"startTime": utc(world, view.start_ms)}
     if view.end_ms is not None:
         info["endTime"] = utc(world, view.end_ms)
@@ -110,4 +99,8 @@ def _info(world: World, node: int, directory: str, view: InstanceView, spec: Com
         info["failureInfo"] = view.failure.wire()
     if view.result is not None:
         info["result"] = view.result.value
+    if isinstance(spec, JobPreparationTask):
+        info["retryCount"] = view.retry_count
+        if view.retry_count:
+            info["lastRetryTime"] = utc(world, view.start_ms)
     return info
