@@ -7,7 +7,6 @@ import pytest
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.frame.tabs import TABS
-from tui.viewmodels.lists.column_help import _HELP, _HELP_IN_LIST, column_help
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.sheets.help import HelpPage, key_lines, page_lines
 from tui.viewmodels.text.glyphs import NODE, GlyphSet
@@ -23,15 +22,7 @@ def texts(lines):
 
 @pytest.mark.parametrize("tab", [tab for tab in TABS if tab.model], ids=lambda tab: tab.name)
 def test_there_is_a_sentence_for_every_column(tab):
-    assert [
-        column.name for column in tab.model.columns if column.name and not column_help(tab.model.title, column.name)
-    ] == []
-
-
-def test_there_is_no_sentence_for_a_column_that_no_list_has():
-    columns = {(tab.model.title, column.name) for tab in TABS if tab.model for column in tab.model.columns}
-    assert set(_HELP) <= {name for _, name in columns}
-    assert set(_HELP_IN_LIST) <= columns
+    assert [column.name for column in tab.model.columns if column.name and not column.help_text] == []
 
 
 def test_keys_here_come_before_keys_everywhere():

@@ -60,7 +60,7 @@ class ActionForm(Modal[list[Command] | Action | None]):
         action = self._action
         with Frame(self._session.text(action.title), "tab next  ctrl+s do it  PgDn more  esc back"):
             for entry in action.entries:
-                yield from self._line(entry.name, entry.default, entry.hint)
+                yield from self._line(entry.name, action.defaults[entry.name], entry.hint)
             choices = Choices(self._session.glyphs.cursor, id="choices")
             choices.display = bool(action.choices)
             yield choices

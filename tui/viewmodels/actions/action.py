@@ -39,6 +39,13 @@ class Field(Generic[T]):
     default: Callable[[T], str] = lambda _: ""
     read: Callable[[str], object] = str
 
+    def value(self, text: str) -> object:
+        """Return what was typed as the property's value. Raises ValueError with a sentence."""
+        try:
+            return self.read(text)
+        except ValueError as error:
+            raise ValueError(f"{self.label}: {error}") from None
+
 
 def whole(text: str) -> int:
     """Return the number that was typed. Raises ValueError with a sentence."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.specs.commands import COMMANDS
 from engine.views.results.document import script_line
-from tui.viewmodels.actions.action import ActionType, Better, Body, Choice
+from tui.viewmodels.actions.action import ActionType, Better, Body, Choice, Field
 from tui.viewmodels.actions.targets import ACTION_TYPES, ActionTarget, target_of
 
 if TYPE_CHECKING:
@@ -21,23 +21,6 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 3
 
 
-class FormField(NamedTuple):
-    """A field of a form for certain rows: property, label, hint and default."""
-
-    name: str
-    label: str
-    hint: str
-    default: str
-    read: Callable[[str], object]
-
-    def value(self, text: str) -> object:
-        """Return what was typed as the property's value. Raises ValueError with a sentence."""
-        try:
-            return self.read(text)
-        except ValueError as error:
-            raise ValueError(f"{self.label}: {error}") from None
-
-
 class Action(NamedTuple):
     """An action on one or several items: one command for each, or one for all."""
 
@@ -45,7 +28,8 @@ class Action(NamedTuple):
     command: str
     bodies: tuple[Body, ...]  # without choices and fields
     choices: tuple[Choice, ...]
-    entries: tuple[FormField, ...]
+    entries: tuple[Field[Any], ...]
+    defaults: Mapping[str, str]  # the text of each entry at first, by the name of its property
     compose: Callable[[Body], Body]
     counts: tuple[tuple[str, int], ...]  # affected items, at present
     effects: tuple[str, ...]
@@ -54,11 +38,6 @@ class Action(NamedTuple):
     cannot_be_undone: bool
     to_type: str  # the text that confirms it; empty if none is needed
     opens_formula: bool
-
-    @property
-    def defaults(self) -> dict[str, str]:
-        """The default text of each field, by the name of its property."""
-        return {entry.name: entry.default for entry in self.entries}
 
     def commands(self, choice: Choice | None = None, answers: Mapping[str, str] | None = None) -> list[Command]:
         """Return the commands for a choice, by default the first. Raises ValueError with a sentence."""
@@ -91,14 +70,12 @@ def actions_for(session: Session, subjects: Sequence[ItemRef]) -> list[Action]:
     targets = [target for subject in subjects if (target := target_of(session, subject)) is not None]
     if not targets:
         return []
-    offered = [
-        action for action in ACTION_TYPES[subjects[0].kind] if any(action.offered(target.row) for target in targets)
-    ]
-    return [_action(action, targets, subjects[0].kind) for action in offered]
+    kind = subjects[0].kind
+    offered = [(action, [each for each in targets if action.offered(each.row)]) for action in ACTION_TYPES[kind]]
+    return [_action(action, fitting, kind) for action, fitting in offered if fitting]
 
 
 def _action(action: ActionType[Any], targets: Sequence[ActionTarget], kind: Kind) -> Action:
-    targets = [target for target in targets if action.offered(target.row)]
     reasons = [action.unavailable(target.row) for target in targets]
     effects: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
@@ -111,30 +88,24 @@ def _action(action: ActionType[Any], targets: Sequence[ActionTarget], kind: Kind
         fitter = action.better(target.row)
         if fitter is not None:
             better.setdefault(fitter.command, fitter)
-    many = len(targets) > 1
+    name = f"{len(targets):,} {kind}s" if len(targets) > 1 else targets[0].name
+    confirms_many = len(targets) > 1 and (action.asks_for_id or action.asks_for_count)
     return Action(
-        title=action.title.format(f"{len(targets):,} {kind}s" if many else targets[0].name),
+        title=action.title.format(name),
         command=action.command,
         bodies=_bodies(action, targets),
         choices=action.choices,
-        entries=tuple(
-            FormField(one.name, one.label, one.hint, one.default(targets[0].row), one.read) for one in action.fields
-        ),
+        entries=action.fields,
+        defaults={entry.name: entry.default(targets[0].row) for entry in action.fields},
         compose=action.compose,
         counts=tuple((label, number) for label, number in counts.items() if number),
         effects=tuple(_told(effect, names, len(targets)) for effect, names in effects.items()),
         unavailable=reasons[0] if all(reasons) else "",
         better=tuple(better.values()),
         cannot_be_undone=action.cannot_be_undone,
-        to_type=_to_type(action, targets),
+        to_type=str(len(targets)) if confirms_many else targets[0].name if action.asks_for_id else "",
         opens_formula=action.opens_formula,
     )
-
-
-def _to_type(action: ActionType[Any], targets: Sequence[ActionTarget]) -> str:
-    if len(targets) > 1 and (action.asks_for_id or action.asks_for_count):
-        return str(len(targets))
-    return targets[0].name if action.asks_for_id else ""
 
 
 def _told(effect: str, names: Sequence[str], targets: int) -> str:

@@ -9,8 +9,7 @@ from engine.views.pages.instances import HookStatus
 from engine.views.pages.job_schedules import JobScheduleRow
 from engine.views.pages.jobs import JobRow
 from engine.views.pages.tasks import TaskRow
-from tui.viewmodels.actions import new_tasks
-from tui.viewmodels.actions.action import ActionType, Better, Choice, Field, whole, yes_or_no
+from tui.viewmodels.actions.action import ActionType, Better, Body, Choice, Field, whole, yes_or_no
 
 TASK: tuple[ActionType[TaskRow], ...] = (
     ActionType(
@@ -56,6 +55,36 @@ def _ends(job: JobRow) -> Sequence[str]:
     )
 
 
+_MOST_NEW_TASKS = 1_000
+
+_NEW_TASKS = (
+    Field[JobRow]("id", "Id", "several tasks get a number as well", lambda _: "added"),
+    Field[JobRow]("count", "How many", f"1 to {_MOST_NEW_TASKS:,}", lambda _: "1", whole),
+    Field[JobRow]("commandLine", "Command line", "the command that runs", lambda _: "work"),
+    Field[JobRow]("duration", "Runs for", "PT90S, PT5M, PT2H", lambda _: "PT1M", str.strip),
+    Field[JobRow]("requiredSlots", "Required slots", "task slots on the node", lambda _: "1", whole),
+    Field[JobRow]("dependsOn", "Depends on", "task ids, separated by spaces", read=str.split),
+)
+
+
+def _described_tasks(values: Body) -> Body:
+    """Return the body with the described tasks. Raises ValueError with a sentence for the user."""
+    count = values.get("count", 1)
+    assert isinstance(count, int)
+    if not 1 <= count <= _MOST_NEW_TASKS:
+        raise ValueError(f"How many: {count:,} must be between 1 and {_MOST_NEW_TASKS:,}")
+    stem = str(values.get("id", "")).strip()
+    ids = [stem] if count == 1 else [f"{stem}-{number}" for number in range(1, count + 1)]
+    body: dict[str, object] = {"commandLine": values.get("commandLine", "")}
+    if "requiredSlots" in values:
+        body["requiredSlots"] = values["requiredSlots"]
+    if "duration" in values:
+        body["simulate"] = {"duration": values["duration"]}
+    if "dependsOn" in values:
+        body["dependsOn"] = {"taskIds": values["dependsOn"]}
+    return {"tasks": [{"id": task_id, **body} for task_id in ids]}
+
+
 JOB: tuple[ActionType[JobRow], ...] = (
     ActionType(
         "Terminate {}",
@@ -93,8 +122,8 @@ JOB: tuple[ActionType[JobRow], ...] = (
     ActionType(
         "Add tasks to {}",
         "addTasks",
-        fields=new_tasks.FIELDS,
-        compose=new_tasks.compose,
+        fields=_NEW_TASKS,
+        compose=_described_tasks,
         effects=lambda _: ("they are scheduled one second later (TIME-9)",),
         unavailable=_is_over,
     ),

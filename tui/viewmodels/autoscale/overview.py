@@ -9,7 +9,7 @@ from engine.views.pages.autoscale import dry_run, refusal_of, scale_page
 from engine.views.pages.jobs import pool_row
 from tui.viewmodels.autoscale.formula import around, numbered
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.styled import Line, Role, Span, cut, line, width, wrapped
+from tui.viewmodels.text.styled import Line, Role, Span, beside, cut, line, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ def autoscale_lines(session: Session, pool_id: str, cells: int) -> list[Line]:
     else:
         half = cells // 2 - 1
         right = [*_last(session, page, half), (), *samples]
-        lines = [*schedule, (), *_beside(_formula(page, half), right, half), (), *history]
+        lines = [*schedule, (), *beside(_formula(page, half), right, half, 2), (), *history]
     return [cut(each, cells) for each in lines]
 
 
@@ -110,16 +110,6 @@ def _table(rows: Sequence[tuple[str, str]], role: Role) -> list[Line]:
     return [
         line(Span(f"  {name:<{longest}}  ", Role.DIM), Span(" ".join(text.splitlines()), role)) for name, text in rows
     ]
-
-
-def _beside(left: Sequence[Line], right: Sequence[Line], cells: int) -> list[Line]:
-    """Return two columns of lines, the left one in ``cells`` cells."""
-    lines = []
-    for at in range(max(len(left), len(right))):
-        begin = left[at] if at < len(left) else ()
-        end = right[at] if at < len(right) else ()
-        lines.append((*begin, Span(" " * (cells + 2 - width(begin))), *end))
-    return lines
 
 
 # -- history ---------------------------------------------------------------------------------------------------------

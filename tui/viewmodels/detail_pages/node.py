@@ -15,6 +15,7 @@ from tui.viewmodels.properties import node as blocks
 from tui.viewmodels.properties.resources import node_blocks
 from tui.viewmodels.properties.rest_fields import block
 from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.blocks import error_blocks
 from tui.viewmodels.text.glyphs import NODE, PREPARATION, RELEASE, glyph_of_task
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line, link
 
@@ -87,7 +88,7 @@ class NodeDetailModel(DetailModel):
         return columns(
             [
                 blocks.general(self.session, node),
-                *blocks.errors(node),
+                *error_blocks("Errors", node.errors),
                 *blocks.running_tasks(page.tasks_on(self._node), _MOST_TASKS),
                 *(node_blocks(self.session, self._node) if node.state is not None else ()),
             ],

@@ -16,6 +16,7 @@ from tui.viewmodels.properties import pool as blocks
 from tui.viewmodels.properties.resources import pool_blocks
 from tui.viewmodels.properties.rest_fields import block, parts
 from tui.viewmodels.text import format as fmt
+from tui.viewmodels.text.blocks import error_blocks
 from tui.viewmodels.text.chart import Series, chart
 from tui.viewmodels.text.glyphs import NODE, pool_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line, link
@@ -97,7 +98,7 @@ class PoolDetailModel(DetailModel):
                 blocks.general(session, pool),
                 blocks.scale(pool),
                 *blocks.autoscale(session, pool),
-                *blocks.resize_errors(pool),
+                *error_blocks("Resize errors", pool.resize_errors),
                 *blocks.nodes(pool),
                 *pool_blocks(pool.spec),
                 *blocks.network(pool),
@@ -115,7 +116,7 @@ class PoolDetailModel(DetailModel):
                 (),
                 *autoscale_lines(self.session, self.name, cells),
             ]
-        fixed = [blocks.scale(pool), *blocks.resize_errors(pool)]
+        fixed = [blocks.scale(pool), *error_blocks("Resize errors", pool.resize_errors)]
         return [
             *columns(fixed, cells),
             (),

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from engine.views.log.task_history import Attempt
     from engine.views.pages.tasks import TaskPage, TaskRow
-    from tui.viewmodels.text.glyphs import Glyph
 
 _MOST_TASKS = 200  # for each kind of dependency
 _ALL_FROM, _FEW = 104, 6  # cells for all columns of the attempts; columns on narrower pages
@@ -82,7 +81,7 @@ class TaskDetailModel(DetailModel):
         times: list[Span] = [Span(" ")]
         for state in TaskState:
             stay, is_present = stays.get(state), row.state is state
-            glyph = glyph_of_task(row) if is_present else _glyph(state)
+            glyph = glyph_of_task(row) if is_present else task_glyph(state)
             role = glyph.role if stay is not None else Role.OFF
             arrow = "" if state is TaskState.COMPLETED else glyphs.arrow
             text = f"{glyphs.of(glyph)} {state.wire}"
@@ -112,7 +111,7 @@ class TaskDetailModel(DetailModel):
                 blocks.general(session, row),
                 blocks.execution(session, row),
                 *task_blocks(session, self._task),
-                *blocks.failure(row.failure),
+                *blocks.failure(row),
                 *blocks.subtasks(session, self._page.subtasks(self._task)),
             ],
             cells,
@@ -123,7 +122,7 @@ class TaskDetailModel(DetailModel):
 
     def _execution(self, cells: int) -> Sequence[Line]:
         session, row, page = self.session, self._row, self._page
-        shown = [blocks.execution(session, row), *blocks.failure(row.failure)]
+        shown = [blocks.execution(session, row), *blocks.failure(row)]
         more = [*blocks.subtasks(session, page.subtasks(self._task)), *blocks.environment(page.environment(self._task))]
         return [*columns(shown, cells), *([(), *block_lines(more, cells)] if more else [])]
 
@@ -172,14 +171,14 @@ class TaskDetailModel(DetailModel):
             )
             for each in found.ranges
         ]
-        lines += self._task_table(rows, "None.", cells)
+        lines += self._task_table(rows, cells)
         lines += [(), line(Span("Dependents", Role.STRONG))]
-        lines += self._task_table([self._task_row(task) for task in found.children[:_MOST_TASKS]], "None.", cells)
+        lines += self._task_table([self._task_row(task) for task in found.children[:_MOST_TASKS]], cells)
         left_out = len(found.children) - _MOST_TASKS
         return [*lines, line(Span(f"and {left_out:,} more", Role.DIM))] if left_out > 0 else lines
 
-    def _task_table(self, rows: Sequence[Sequence[Span]], otherwise: str, cells: int) -> list[Line]:
-        return tabular((" ", "Task", "State"), rows, cells) if rows else [line(Span(otherwise, Role.DIM))]
+    def _task_table(self, rows: Sequence[Sequence[Span]], cells: int) -> list[Line]:
+        return tabular((" ", "Task", "State"), rows, cells) if rows else [line(Span("None.", Role.DIM))]
 
     def _task_row(self, task: int) -> tuple[Span, Span, Span]:
         row = self._page.row(task)
@@ -192,7 +191,3 @@ class TaskDetailModel(DetailModel):
             return [line(Span("It has not been assigned to a node yet: no files.", Role.DIM))]
         opens = link("Open the files on its node", "files", Role.KEY)
         return [line(opens, Span(" at this moment. f opens them on every tab.", Role.DIM))]
-
-
-def _glyph(state: TaskState) -> Glyph:
-    return task_glyph(state, None, is_blocked=False, awaits_retry=False, was_ended=False)

@@ -62,11 +62,11 @@ class EventsModel(RowsModel):
     title = "Events"
     identity = 3
     columns = (
-        Column("Time", 10),
-        Column("Kind", 11),
-        Column("Entity", 24, from_width=60, is_id=True),
-        Column("Event", 22, stretch=True),
-        Column("Rule", 8, from_width=96),
+        Column("Time", 10, "when it happened"),
+        Column("Kind", 11, "the kind of event"),
+        Column("Entity", 24, "the pool, node, job or task of the event", from_width=60, is_id=True),
+        Column("Event", 22, "what happened", stretch=True),
+        Column("Rule", 8, "the rule behind the event; K shows its text", from_width=96),
     )
     help_text = (
         "All events, in order. ! shows failures only. A filter searches the newest 20,000 events.\n"

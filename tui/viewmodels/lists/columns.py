@@ -19,6 +19,7 @@ class Column(NamedTuple):
 
     name: str
     width: int
+    help_text: str = ""  # one sentence; for a derived column, how it is computed
     from_width: int = 0
     is_right: bool = False
     is_derived: bool = False

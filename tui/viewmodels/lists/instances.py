@@ -39,19 +39,26 @@ _SHOWN = (
 )
 _FIRST = (
     Column("", 1),
-    Column("Node", 12, stretch=True),
-    Column("State", 9, from_width=60),
-    Column("Result", 8, least=7),
-    Column("Start time", 10, least=8),
-    Column("End time", 10, least=8),
-    Column("Exit code", 9),
+    Column("Node", 12, "index in the pool, as in scenarios, and shortened id", stretch=True),
+    Column("State", 9, "running or completed; the glyph shows the derived status", from_width=60),
+    Column("Result", 8, "success or failure, once completed", least=7),
+    Column("Start time", 10, "when it last started", least=8),
+    Column("End time", 10, "when it ended", least=8),
+    Column("Exit code", 9, "exit code of the process; empty while it runs"),
 )
 _EXTRA = (
-    Column("Pool", 12, is_extra=True, is_id=True),
-    Column("Failure category", 16, is_extra=True),
-    Column("Failure code", 20, is_extra=True),
-    Column("Runs", 4, is_extra=True, is_right=True, is_derived=True),
-    Column("Node state", 28, is_extra=True),
+    Column("Pool", 12, "the pool's id", is_extra=True, is_id=True),
+    Column("Failure category", 16, "user error or server error", is_extra=True),
+    Column("Failure code", 20, "the service's code for the failure", is_extra=True),
+    Column(
+        "Runs",
+        4,
+        "starts on this node, after retries, reboots and reimages too",
+        is_extra=True,
+        is_right=True,
+        is_derived=True,
+    ),
+    Column("Node state", 28, "present state of the node, or when it left the pool", is_extra=True),
 )
 _BAR_CELLS = 8
 
@@ -214,12 +221,25 @@ class PreparationModel(InstancesModel):
     hook = Hook.PREPARATION
     columns = (
         *_FIRST,
-        Column("Retries", 7, from_width=62),
-        Column("Duration", 17, from_width=100, is_derived=True),
+        Column("Retries", 7, "runs repeated after a failure", from_width=62),
+        Column("Duration", 17, "end time minus start time, or time since the start", from_width=100, is_derived=True),
         *_EXTRA,
-        Column("Last retry time", 15, is_extra=True),
-        Column("Triggered by", 18, is_extra=True, is_derived=True, is_id=True),
-        Column("Ineligible", 14, is_extra=True, is_derived=True),
+        Column("Last retry time", 15, "when it was last retried", is_extra=True),
+        Column(
+            "Triggered by",
+            18,
+            "the task whose assignment started the preparation",
+            is_extra=True,
+            is_derived=True,
+            is_id=True,
+        ),
+        Column(
+            "Ineligible",
+            14,
+            "preparation failed: no task of the job until the node is reimaged",
+            is_extra=True,
+            is_derived=True,
+        ),
     )
     help_text = (
         "One row for each node that prepared, even if it has left.\n"
@@ -289,7 +309,7 @@ class ReleaseModel(InstancesModel):
     hook = Hook.RELEASE
     columns = (
         *_FIRST,
-        Column("Duration", 17, from_width=90, is_derived=True),
+        Column("Duration", 17, "end time minus start time, or time since the start", from_width=90, is_derived=True),
         *_EXTRA,
     )
     help_text = (

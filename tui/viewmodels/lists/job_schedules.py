@@ -27,13 +27,19 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
     kind = "job schedule"
     columns = (
         Column("", 1),
-        Column("Job schedule", 16, stretch=True, is_id=True),
-        Column("State", 11),
-        Column("Interval", 11, from_width=90),
-        Column("Next run", 14),
-        Column("Jobs", 4, is_right=True),
-        Column("Missed", 6, is_right=True, is_derived=True),
-        Column("Recent job", 10, is_id=True),
+        Column("Job schedule", 16, "the schedule's id", stretch=True, is_id=True),
+        Column("State", 11, "only an active schedule creates jobs"),
+        Column("Interval", 11, "how often the schedule creates a job", from_width=90),
+        Column("Next run", 14, "when the next job is due"),
+        Column("Jobs", 4, "number of jobs created", is_right=True),
+        Column(
+            "Missed",
+            6,
+            "occurrences without a job, because the previous job was still active",
+            is_right=True,
+            is_derived=True,
+        ),
+        Column("Recent job", 10, "the job created last", is_id=True),
     )
     help_text = (
         "A schedule has one active job at a time. While it is active, the next occurrence waits.\n"

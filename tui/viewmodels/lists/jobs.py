@@ -28,23 +28,27 @@ class JobsModel(NamedRowsModel["JobRow"]):
     kind = "job"
     columns = (
         Column("", 1),
-        Column("Job", 12, stretch=True, is_id=True),
-        Column("State", 11),
-        Column("Priority", 8, from_width=76, is_right=True),
-        Column("Pool", 12, from_width=66, least=9, is_id=True),
-        Column("Preparation", 12, least=11),
-        Column("Tasks", 22, least=13),
-        Column("Release", 10, from_width=60, least=9),
-        Column("Ended", 8, from_width=112),
-        Column("Started", 8, is_extra=True),
-        Column("Max parallel tasks", 18, is_extra=True, is_right=True),
-        Column("On all tasks complete", 21, is_extra=True),
-        Column("On task failure", 24, is_extra=True),
-        Column("Uses task dependencies", 22, is_extra=True),
-        Column("Allow task preemption", 21, is_extra=True),
-        Column("Termination reason", 22, is_extra=True),
-        Column("Previous state", 14, is_extra=True),
-        Column("Waiting for", 30, is_extra=True, is_derived=True),
+        Column("Job", 12, "the job's id", stretch=True, is_id=True),
+        Column("State", 11, "the service's state; all states are listed below"),
+        Column("Priority", 8, "-1000 to 1000; higher priorities are scheduled first", from_width=76, is_right=True),
+        Column("Pool", 12, "the pool's id", from_width=66, least=9, is_id=True),
+        Column("Preparation", 12, "nodes that have prepared, of all that started; then the failures", least=11),
+        Column("Tasks", 22, "active/preparing/running/completed tasks; in brackets the failed ones", least=13),
+        Column("Release", 10, "nodes that have released, of all that will; then the failures", from_width=60, least=9),
+        Column("Ended", 8, "when it was completed", from_width=112),
+        Column("Started", 8, "when it started", is_extra=True),
+        Column(
+            "Max parallel tasks", 18, "limit of its running tasks; empty without a limit", is_extra=True, is_right=True
+        ),
+        Column("On all tasks complete", 21, "what happens to the job when all tasks are completed", is_extra=True),
+        Column("On task failure", 24, "what happens to the job when a task fails", is_extra=True),
+        Column("Uses task dependencies", 22, "whether its tasks may depend on each other", is_extra=True),
+        Column(
+            "Allow task preemption", 21, "whether tasks of higher-priority jobs may preempt its tasks", is_extra=True
+        ),
+        Column("Termination reason", 22, "why the job was terminated", is_extra=True),
+        Column("Previous state", 14, "the state before this one", is_extra=True),
+        Column("Waiting for", 30, "what it waits for; w explains more", is_extra=True, is_derived=True),
     )
     help_text = (
         "Preparation and Release show the completed nodes of all, then the failures. "

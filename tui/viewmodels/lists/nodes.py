@@ -11,7 +11,7 @@ from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.properties import node as blocks
 from tui.viewmodels.properties.resources import node_blocks
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.blocks import Block
+from tui.viewmodels.text.blocks import Block, error_blocks
 from tui.viewmodels.text.glyphs import NODE, phase_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
@@ -31,22 +31,29 @@ class NodesModel(RowsModel):
     kind = "node"
     columns = (
         Column("", 1),
-        Column("Node", 13, stretch=True),
-        Column("State", 20, least=12),
-        Column("Scheduling state", 16, from_width=60, least=10),
-        Column("Running tasks", 13, least=8),
-        Column("Focus job", 14, from_width=62, is_derived=True, least=11),
-        Column("Total tasks run", 15, from_width=70, is_right=True, least=11),
-        Column("Age in state", 12, from_width=104, is_derived=True),
-        Column("IP address", 11, from_width=116),
-        Column("Total successful tasks", 22, is_extra=True, is_right=True),
-        Column("State transition time", 21, is_extra=True),
-        Column("Last boot time", 14, is_extra=True),
-        Column("Allocation time", 15, is_extra=True),
-        Column("Node size", 16, is_extra=True),
-        Column("Dedicated", 9, is_extra=True),
-        Column("Start task", 26, is_extra=True),
-        Column("Errors", 24, is_extra=True),
+        Column("Node", 13, "index in the pool, as in scenarios, and shortened id", stretch=True),
+        Column("State", 20, "the service's state; all states are listed below", least=12),
+        Column("Scheduling state", 16, "whether the node accepts new tasks", from_width=60, least=10),
+        Column("Running tasks", 13, "task slots in use, of all slots of the node", least=8),
+        Column(
+            "Focus job",
+            14,
+            "the node's phase in the job in focus: release once started, else preparation",
+            from_width=62,
+            is_derived=True,
+            least=11,
+        ),
+        Column("Total tasks run", 15, "tasks that ended on this node", from_width=70, is_right=True, least=11),
+        Column("Age in state", 12, "time since the last change of state", from_width=104, is_derived=True),
+        Column("IP address", 11, "the node's address in its subnet", from_width=116),
+        Column("Total successful tasks", 22, "tasks that succeeded on this node", is_extra=True, is_right=True),
+        Column("State transition time", 21, "when the state last changed", is_extra=True),
+        Column("Last boot time", 14, "when the node last started", is_extra=True),
+        Column("Allocation time", 15, "when the node was allocated", is_extra=True),
+        Column("Node size", 16, "the size of the virtual machines", is_extra=True),
+        Column("Dedicated", 9, "whether the node is dedicated or Spot", is_extra=True),
+        Column("Start task", 26, "state of the pool's start task on this node", is_extra=True),
+        Column("Errors", 24, "the service's error codes for the node", is_extra=True),
     )
     help_text = (
         "All nodes that the pool in focus ever had. Running tasks shows used slots, of all slots.\n"
@@ -123,7 +130,7 @@ class NodesModel(RowsModel):
         node, session = self._page.row(key), self.session
         return [
             blocks.general(session, node),
-            *blocks.errors(node),
+            *error_blocks("Errors", node.errors),
             *blocks.start_task(session, node),
             *blocks.jobs(session, self._page.jobs_on(key)),
             *blocks.running_tasks(self._page.tasks_on(key), _MOST_TASKS),

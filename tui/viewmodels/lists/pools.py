@@ -10,7 +10,7 @@ from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import pool as blocks
 from tui.viewmodels.properties.resources import pool_blocks
-from tui.viewmodels.text.blocks import Block
+from tui.viewmodels.text.blocks import Block, error_blocks
 from tui.viewmodels.text.glyphs import NODE, pool_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, bar, line, plain
 
@@ -30,20 +30,36 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
     kind = "pool"
     columns = (
         Column("", 1),
-        Column("Pool", 11, stretch=True, is_id=True),
-        Column("State", 9, from_width=70, least=8),
-        Column("Allocation state", 16, least=10),
-        Column("Node size", 16, from_width=64, least=11),
-        Column("Dedicated", 9),
-        Column("Spot/low-priority", 17, least=5),
-        Column("Node counts", 20, from_width=62, is_derived=True, least=11),
-        Column("Utilisation", 15, from_width=92, is_derived=True),
-        Column("Cost", 9, from_width=110, is_right=True, is_derived=True),
-        Column("Autoscale", 9, is_extra=True),
-        Column("Task slots per node", 19, is_extra=True, is_right=True),
-        Column("Scheduling policy", 17, is_extra=True),
-        Column("Resize errors", 26, is_extra=True),
-        Column("Jobs", 24, is_extra=True, is_derived=True),
+        Column("Pool", 11, "the pool's id", stretch=True, is_id=True),
+        Column("State", 9, "active or deleting", from_width=70, least=8),
+        Column("Allocation state", 16, "steady, resizing or stopping", least=10),
+        Column("Node size", 16, "the size of the virtual machines", from_width=64, least=11),
+        Column("Dedicated", 9, "current and target number of dedicated nodes"),
+        Column("Spot/low-priority", 17, "current and target number of Spot nodes", least=5),
+        Column(
+            "Node counts",
+            20,
+            "glyphs of the nodes' states, in proportion to their numbers",
+            from_width=62,
+            is_derived=True,
+            least=11,
+        ),
+        Column("Utilisation", 15, "task slots in use, of all slots of the pool", from_width=92, is_derived=True),
+        Column(
+            "Cost",
+            9,
+            "node hours times the price of the node size; Spot has its own price",
+            from_width=110,
+            is_right=True,
+            is_derived=True,
+        ),
+        Column("Autoscale", 9, "whether a formula sets the number of nodes", is_extra=True),
+        Column(
+            "Task slots per node", 19, "number of one-slot tasks that a node runs at once", is_extra=True, is_right=True
+        ),
+        Column("Scheduling policy", 17, "whether tasks are packed on few nodes or spread", is_extra=True),
+        Column("Resize errors", 26, "why the pool did not reach its target", is_extra=True),
+        Column("Jobs", 24, "the jobs of the pool", is_extra=True, is_derived=True),
     )
     help_text = (
         "Dedicated and Spot show current and target numbers of nodes. Node counts is derived: "
@@ -105,7 +121,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
             blocks.general(session, pool),
             blocks.scale(pool),
             *blocks.autoscale(session, pool),
-            *blocks.resize_errors(pool),
+            *error_blocks("Resize errors", pool.resize_errors),
             *blocks.nodes(pool),
             *blocks.start_task(pool),
             *pool_blocks(pool.spec),

@@ -8,7 +8,7 @@ from engine.base.terms import SchedulingState, TaskResult
 from engine.views.log.node_history import InstanceRun, NodeHistory
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.blocks import Block, block_of, failure_rows, row
 from tui.viewmodels.text.glyphs import NODE, hook_glyph
 from tui.viewmodels.text.styled import ItemRef, Role, Span, link
 
@@ -58,14 +58,7 @@ def instance(session: Session, page: InstancePage, key: int) -> Block:
         if record.last_retry_ms is not None:
             rows.append(row("Last retry time", clock(record.last_retry_ms)))
     rows.append(row("Runs so far", record.runs, Role.DERIVED))
-    if record.failure is not None:
-        rows += [
-            row("Category", record.failure.category.value),
-            row("Code", record.failure.code, Role.FAILED),
-            row("Message", record.failure.message),
-            *(row(name, value) for name, value in record.failure.details),
-        ]
-    rows.append(row("Task root directory", record.root_directory))
+    rows += [*failure_rows(record.failure), row("Task root directory", record.root_directory)]
     return Block(title, tuple(rows))
 
 
@@ -84,7 +77,7 @@ def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: 
                 said.append(link(f"{tasks.id_of(task)} is active again (PREP-8)", ItemRef("task", task)))
     elif record.status is HookStatus.SUPERSEDED:
         said.append(Span("runs again before the job's next task here (PREP-15, PREP-16, PREP-18)", Role.TRANSITION))
-    return [Block("Effect", tuple(("", each) for each in said))] if said else []
+    return block_of("Effect", (("", each) for each in said))
 
 
 def runs(session: Session, found: list[InstanceRun]) -> list[Block]:
@@ -99,9 +92,9 @@ def runs(session: Session, found: list[InstanceRun]) -> list[Block]:
         said += "" if run.end_ms is not None else ", running" if is_last else ", interrupted or retried"
         role = Role.FAILED if run.result is TaskResult.FAILURE else Role.PLAIN
         rows.append((str(run.number), Span(said, role)))
-    return [Block("Runs", tuple(rows))] if rows else []
+    return block_of("Runs", rows)
 
 
 def files(outputs: Sequence[tuple[str, int]]) -> list[Block]:
     """Return the two output files with their sizes; nothing if they do not exist."""
-    return [Block("Files (f opens)", tuple(row(name, f"{size:,} B") for name, size in outputs))] if outputs else []
+    return block_of("Files (f opens)", (row(name, f"{size:,} B") for name, size in outputs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.blocks import Block, block_of, failure_rows, row
 from tui.viewmodels.text.glyphs import NODE, PREPARATION, RELEASE
 from tui.viewmodels.text.styled import ItemRef, Role, Span, link
 
@@ -45,21 +45,13 @@ def general(session: Session, node: NodeRow) -> Block:
     )
 
 
-def errors(node: NodeRow) -> list[Block]:
-    """Return code, message and values of each error; nothing if there is none."""
-    rows = []
-    for code, text, values in node.errors:
-        rows += [row(code, text, Role.FAILED), *(row(f"  {name}", value) for name, value in values)]
-    return [Block("Errors", tuple(rows))] if rows else []
-
-
 def start_task(session: Session, node: NodeRow) -> list[Block]:
     """Return the start task of the present boot; nothing if there is none."""
     task = node.start_task
     if task is None:
         return []
     clock = session.clock
-    rows = [
+    rows = (
         row("State", "running" if task.running else "completed"),
         row("Result", task.result.value if task.result else None, Role.FAILED if task.failure else Role.PLAIN),
         row("Start time", clock(task.start_ms)),
@@ -67,15 +59,9 @@ def start_task(session: Session, node: NodeRow) -> list[Block]:
         row("Exit code", task.exit_code, Role.FAILED if task.exit_code else Role.PLAIN),
         row("Retry count", task.retry_count),
         *([row("Last retry time", clock(task.last_retry_ms))] if task.last_retry_ms is not None else []),
-    ]
-    if task.failure is not None:
-        rows += [
-            row("Category", task.failure.category.value),
-            row("Code", task.failure.code, Role.FAILED),
-            row("Message", task.failure.message),
-            *(row(name, value) for name, value in task.failure.details),
-        ]
-    return [Block("Start task", tuple(rows))]
+        *failure_rows(task.failure),
+    )
+    return [Block("Start task", rows)]
 
 
 def jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
@@ -87,7 +73,7 @@ def jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
             said += f", {session.glyphs.of(RELEASE[job.release])} {RELEASE[job.release].name}"
         said += ", ineligible until reimaged" if job.is_ineligible else ""
         rows.append((job.job_id, Span(said, PREPARATION[job.prep].role)))
-    return [Block("Jobs on this node", tuple(rows))] if rows else []
+    return block_of("Jobs on this node", rows)
 
 
 def running_tasks(tasks: Sequence[tuple[int, str, str]], most: int) -> list[Block]:
@@ -95,4 +81,4 @@ def running_tasks(tasks: Sequence[tuple[int, str, str]], most: int) -> list[Bloc
     rows = [(job_id, link(task_id, ItemRef("task", task))) for task, job_id, task_id in tasks[:most]]
     if len(tasks) > most:
         rows.append(("", Span(f"and {len(tasks) - most:,} more", Role.DIM)))
-    return [Block("Running tasks", tuple(rows))] if rows else []
+    return block_of("Running tasks", rows)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.views.pages.autoscale import scale_page
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.blocks import Block, block_of, row
 from tui.viewmodels.text.glyphs import NODE
 from tui.viewmodels.text.styled import ItemRef, Role, Span, link
 
@@ -75,18 +75,10 @@ def autoscale(session: Session, pool: PoolRow) -> list[Block]:
     return [Block("Autoscale (S formula, history)", rows)]
 
 
-def resize_errors(pool: PoolRow) -> list[Block]:
-    """Return code, message and values of each resize error; nothing if there is none."""
-    rows = []
-    for code, message, values in pool.resize_errors:
-        rows += [row(code, message, Role.FAILED), *(row(f"  {name}", value) for name, value in values)]
-    return [Block("Resize errors", tuple(rows))] if rows else []
-
-
 def nodes(pool: PoolRow) -> list[Block]:
     """Return the nodes by state; nothing if there are none."""
-    rows = tuple((NODE[state].name, Span(f"{number:,}", NODE[state].role)) for state, number in pool.node_counts)
-    return [Block("Nodes", rows)] if rows else []
+    counts = ((NODE[state], number) for state, number in pool.node_counts)
+    return block_of("Nodes", ((glyph.name, Span(f"{number:,}", glyph.role)) for glyph, number in counts))
 
 
 def start_task(pool: PoolRow) -> list[Block]:
@@ -104,13 +96,12 @@ def start_task(pool: PoolRow) -> list[Block]:
 
 def jobs(pool: PoolRow) -> list[Block]:
     """Return the pool's jobs; nothing if there are none."""
-    rows = tuple(("", link(job_id, ItemRef("job", job_id))) for job_id in pool.jobs)
-    return [Block("Jobs", rows)] if rows else []
+    return block_of("Jobs", (("", link(job_id, ItemRef("job", job_id))) for job_id in pool.jobs))
 
 
 def network(pool: PoolRow) -> list[Block]:
     """Return the network configuration; nothing if the pool's body has none."""
-    return [] if pool.network is None else [Block("Network", tuple(_network_rows(pool.network)))]
+    return [] if pool.network is None else block_of("Network", _network_rows(pool.network))
 
 
 def _network_rows(network: NetworkRow) -> Iterator[tuple[str, Span]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.provisioning import node_contents, task_needs
-from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.blocks import Block, block_of, row
 from tui.viewmodels.text.styled import Role, Span
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def pool_blocks(spec: PoolSpec) -> list[Block]:
     rows += [row("Certificate", reference.thumbprint) for reference in spec.certificate_references]
     rows += [row("User account", f"{user.name}, {user.elevation_level.value}") for user in spec.user_accounts]
     rows += [row("Mount", mount.given.relative_mount_path) for mount in spec.mount_configuration if mount.given]
-    return [Block("On each node", tuple(rows))] if rows else []
+    return block_of("On each node", rows)
 
 
 def node_blocks(session: Session, node: int) -> list[Block]:
@@ -46,7 +46,7 @@ def node_blocks(session: Session, node: int) -> list[Block]:
     for login in found.logins:
         kind = "administrator" if login.is_admin else "user"
         users.append(row(login.name, f"{kind} until {session.clock(login.expiry_ms)}"))
-    return [disk, *([Block("Installed on the node", tuple(rows))] if rows else []), Block("Users", tuple(users))]
+    return [disk, *block_of("Installed on the node", rows), *block_of("Users", users)]
 
 
 def _supply(session: Session, supply: InstalledItem) -> tuple[str, Span]:
@@ -67,4 +67,4 @@ def task_blocks(session: Session, task: int) -> list[Block]:
     rows += [row("User", needs.user)] if needs.user is not None else []
     if needs.ready_ms is not None:
         rows.append(row("All ready", f"at {session.clock(needs.ready_ms)}: then the command starts", Role.TRANSITION))
-    return [Block("Needs", tuple(rows))] if rows else []
+    return block_of("Needs", rows)

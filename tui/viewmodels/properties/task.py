@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import TaskResult
-from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.blocks import Block, block_of, failure_rows, row
 from tui.viewmodels.text.glyphs import glyph_of_task
 from tui.viewmodels.text.styled import ItemRef, Role, Span, link
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from engine.base.failures import FailureInfo
     from engine.views.pages.tasks import SubtaskRow, TaskRow
     from tui.viewmodels.session.session import Session
 
@@ -56,23 +55,14 @@ def execution(session: Session, task: TaskRow) -> Block:
     )
 
 
-def failure(info: FailureInfo | None) -> list[Block]:
-    """Return the service's category, code, message and details; nothing without a failure."""
-    if info is None:
-        return []
-    rows = (
-        row("Category", info.category.value),
-        row("Code", info.code, Role.FAILED),
-        row("Message", info.message),
-        *(row(name, value) for name, value in info.details),
-    )
-    return [Block("Failure information", rows)]
+def failure(task: TaskRow) -> list[Block]:
+    """Return why the task failed; nothing if it has not."""
+    return block_of("Failure information", failure_rows(task.failure))
 
 
 def environment(variables: Mapping[str, str]) -> list[Block]:
     """Return the variables of the process; nothing before it starts."""
-    rows = tuple(("", Span(f"{name}={variables[name]}")) for name in variables)
-    return [Block("Environment", rows)] if rows else []
+    return block_of("Environment", (("", Span(f"{name}={value}")) for name, value in variables.items()))
 
 
 def subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
@@ -86,4 +76,4 @@ def subtasks(session: Session, found: Sequence[SubtaskRow]) -> list[Block]:
         said += [f"exit {each.exit_code}"] if each.exit_code is not None else []
         has_failed = each.result is TaskResult.FAILURE
         rows.append(row(str(each.number), ", ".join(said), Role.FAILED if has_failed else Role.PLAIN))
-    return [Block("Subtasks", tuple(rows))] if rows else []
+    return block_of("Subtasks", rows)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import NodeState
-from tui.viewmodels.lists.column_help import column_help
 from tui.viewmodels.text.glyphs import JOB, JOB_SCHEDULE, NODE, POOL_GLYPHS, PREPARATION, RELEASE, TASK_GLYPHS
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line, wrapped
 
@@ -65,23 +64,16 @@ def page_lines(page: HelpPage, glyphs: GlyphSet, cells: int) -> list[Line]:
     """Return the help on a view: text, columns, its own states, then all other states."""
     lines = [line(glyphs.text(each)) for each in wrapped(page.text, cells)]
     if any(column.name for column in page.columns):
-        lines += [
-            (),
-            line(Span("Columns", Role.STRONG), Span("   in italics: derived by batchdeck", Role.DIM)),
-        ]
+        heading = line(Span("Columns", Role.STRONG), Span("   in italics: derived by batchdeck", Role.DIM))
+        lines += [(), heading]
         name_cells = max(len(column.name) for column in page.columns) + 2
-        for column in page.columns:
-            lines += _column_lines(page.title, column, glyphs, (name_cells, cells)) if column.name else []
+        for column in filter(lambda column: column.name, page.columns):
+            name = Span(column.name, Role.DERIVED if column.is_derived else Role.PLAIN)
+            lines += _beside(name, name_cells, glyphs.text(column.help_text), cells)
     first = _FIRST.get(page.title, (page.title,))
     for title in sorted(_TABLES, key=lambda each: first.index(each) if each in first else len(first)):
         lines += [(), line(Span(title, Role.STRONG)), *_states(_TABLES[title], glyphs, cells, has_room=title in first)]
     return lines
-
-
-def _column_lines(title: str, column: Column, glyphs: GlyphSet, cells: tuple[int, int]) -> list[Line]:
-    name_cells, all_cells = cells
-    name = Span(column.name, Role.DERIVED if column.is_derived else Role.PLAIN)
-    return _beside(name, name_cells, glyphs.text(column_help(title, column.name)), all_cells)
 
 
 def _beside(name: Span, name_cells: int, said: str, cells: int) -> list[Line]:

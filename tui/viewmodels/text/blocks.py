@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from engine.base.failures import FailureInfo
 
 _MOST_LABEL = 22
 
@@ -22,6 +24,28 @@ class Block(NamedTuple):
 def row(label: str, value: object, role: Role = Role.PLAIN) -> tuple[str, Span]:
     """Return a property of a block. None and empty text are shown as a dash."""
     return label, Span("–" if value is None or value == "" else str(value), role if value is not None else Role.DIM)
+
+
+def block_of(title: str, rows: Iterable[tuple[str, Span]]) -> list[Block]:
+    """Return a block with these rows; nothing without rows."""
+    kept = tuple(rows)
+    return [Block(title, kept)] if kept else []
+
+
+def failure_rows(info: FailureInfo | None) -> list[tuple[str, Span]]:
+    """Return the service's category, code, message and details; nothing without a failure."""
+    if info is None:
+        return []
+    said = [row("Category", info.category.value), row("Code", info.code, Role.FAILED), row("Message", info.message)]
+    return said + [row(name, value) for name, value in info.details]
+
+
+def error_blocks(title: str, errors: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]) -> list[Block]:
+    """Return code, message and values of each error; nothing if there is none."""
+    rows = []
+    for code, message, values in errors:
+        rows += [row(code, message, Role.FAILED), *(row(f"  {name}", value) for name, value in values)]
+    return block_of(title, rows)
 
 
 def block_lines(blocks: Iterable[Block], cells: int) -> list[Line]:

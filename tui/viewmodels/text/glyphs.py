@@ -206,7 +206,12 @@ def pool_glyph(state: PoolState | None, allocation: AllocationState | None) -> G
 
 
 def task_glyph(
-    state: TaskState | None, result: TaskResult | None, *, is_blocked: bool, awaits_retry: bool, was_ended: bool
+    state: TaskState | None,
+    result: TaskResult | None = None,
+    *,
+    is_blocked: bool = False,
+    awaits_retry: bool = False,
+    was_ended: bool = False,
 ) -> Glyph:
     """Return the glyph of a task. ``was_ended`` says that it was terminated by a command."""
     if state is None:

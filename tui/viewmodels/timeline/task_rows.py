@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from engine.views.lanes.lanes import Lanes
-    from engine.views.pages.tasks import TaskRow
     from tui.viewmodels.session.session import Session
 
 _WAITING = Glyph("◌", "a", Role.QUIET, "waiting")
@@ -79,7 +78,7 @@ class TaskRows(TimelineRows):
             changes.append((columns.column_at(task.start_ms), RUNNING))
         if task.end_ms is not None:
             column = columns.column_at(task.end_ms)
-            changes += [(column, _ended(task)), (column + 1, NOTHING)]
+            changes += [(column, task_glyph(task.state, task.result)), (column + 1, NOTHING)]
         return filled(columns.begun(self.session.now_ms), changes)
 
     def moment_ms(self, key: int, begin_ms: int, end_ms: int) -> int:
@@ -124,7 +123,3 @@ class TaskRows(TimelineRows):
     def is_over(self, key: int) -> bool:
         """Return True if the task is completed or deleted."""
         return self._page.state_of(key) in (TaskState.COMPLETED, None)
-
-
-def _ended(task: TaskRow) -> Glyph:
-    return task_glyph(task.state, task.result, is_blocked=False, awaits_retry=False, was_ended=False)
