@@ -17,7 +17,7 @@ from engine.specs import draws
 from engine.specs.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
 from engine.state.disks import Disk
 from engine.state.nodes import Node
-from engine.world.facts import ContactWaitEnded, NodeBooted, NodeCutOff, NodeGone, NodeSetUp, NodeStopped
+from engine.world.facts import ContactWaitEnded, NodeBooted, NodeCutOff, NodeGone, NodeStopped
 
 if TYPE_CHECKING:
     from engine.events.calendar import Due
@@ -81,7 +81,7 @@ def node_step(world: World, due: Due) -> None:
         case NodeState.STARTING if network.blocked_ports(world, world.pool_of(node)):
             world.emit(NodeCutOff(node))
         case NodeState.STARTING:
-            world.emit(NodeSetUp(node) if world.nodes[node].is_set_up else NodeBooted(node))
+            world.emit(NodeBooted(node))
         case NodeState.LEAVING_POOL:
             _vanish(world, node)
         case NodeState.DEALLOCATING:

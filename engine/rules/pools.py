@@ -1,16 +1,20 @@
-"""Creation, change and deletion of pools (POOL). Growing and shrinking is in ``resizing``."""
+"""Creation, change and deletion of pools (POOL), also with the job they belong to (chapter 19, AUTO).
+
+Growing and shrinking is in ``resizing``.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
-from engine.base.terms import AllocationState, Deallocation, NodeState, PoolState
+from engine.base.terms import AllocationState, Deallocation, ErrorCategory, NodeState, PoolLifetimeOption, PoolState
 from engine.rules.decisions import membership
 from engine.rules.decisions.quotas import new_pool_verdict
+from engine.specs import draws
 from engine.specs.base import wire_name
 from engine.specs.catalogue import vm_size
-from engine.specs.pool import PoolReplacement
+from engine.specs.pool import PoolReplacement, PoolSpec
 from engine.specs.refusals import pool_update_refusals
 from engine.state.jobs import UNBOUND
 from engine.state.pools import Pool
@@ -20,13 +24,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engine.specs.commands import ReplacePoolProperties, UpdatePool
-    from engine.specs.pool import PoolSpec
-    from engine.world.facts import AutoPoolReleased, AutoPoolRequested, NodeGone
+    from engine.specs.job import AutoPoolSpecification
+    from engine.state.job_schedules import JobSchedule
+    from engine.state.jobs import Job
+    from engine.world.facts import JobAdded, JobEnded, JobScheduleEnded, NodeGone
     from engine.world.world import World
 
 # POOL-2: properties that a PATCH may change whatever nodes there are; every other one needs an empty pool.
 _LIVE = {"start_task", "application_package_references", "certificate_references", "metadata"}
 _MODE = "target_node_communication_mode"
+
+# AUTO-4: what the job's scheduling error says of the refusal of its pool.
+_CODES = {
+    "PoolQuotaReached": "AutoPoolCreationFailedWithQuotaReached",
+    "InvalidApplicationPackageReferences": "InvalidApplicationPackageReferencesInAutoPool",
+    "InvalidCertificateReferences": "InvalidCertificatesInAutoPool",
+    "AutoScalingFormulaSyntaxError": "InvalidAutoScaleFormulaInAutoPool",
+    "AutoScalingFormulaTooLong": "InvalidAutoScaleFormulaInAutoPool",
+    "InvalidAutoScalingSettings": "InvalidAutoScaleFormulaInAutoPool",
+}
 
 
 def find(world: World, pool_id: str) -> Pool:
@@ -45,6 +61,10 @@ def create(world: World, spec: PoolSpec) -> None:
     refusal = new_pool_verdict(world, spec)
     if refusal is not None:
         raise refusal
+    _create(world, spec)
+
+
+def _create(world: World, spec: PoolSpec) -> Pool:
     size = vm_size(spec.vm_size)
     assert size is not None  # one of the refusals
     pool = Pool(len(world.pools), spec, size, world.now_ms)
@@ -54,11 +74,7 @@ def create(world: World, spec: PoolSpec) -> None:
         if job.pool == UNBOUND and job.pool_id.lower() == pool.id.lower():
             world.bind_job(job)
     world.emit(PoolCreated(pool.row))
-
-
-def auto_pool_requested(world: World, requested: AutoPoolRequested) -> None:
-    """Create the pool of a job or job schedule (AUTO-2)."""
-    create(world, requested.spec)
+    return pool
 
 
 # -- change ----------------------------------------------------------------------------------------------------------
@@ -118,11 +134,6 @@ def delete(world: World, pool: Pool) -> None:
     _remove_if_empty(world, pool)
 
 
-def auto_pool_released(world: World, released: AutoPoolReleased) -> None:
-    """Delete the pool of a job or job schedule that has ended (AUTO-3)."""
-    delete(world, world.pools.edit(released.pool))
-
-
 def node_gone(world: World, gone: NodeGone) -> None:
     """Remove a pool that is being deleted with its last node."""
     pool = world.pool_of(gone.node)
@@ -137,3 +148,77 @@ def _remove_if_empty(world: World, pool: Pool) -> None:
     world.pools.set_state(world.now_ms, pool.row, None)
     for job in world.jobs_of(pool):
         world.unbind_job(job)
+
+
+# -- auto pools ------------------------------------------------------------------------------------------------------
+
+
+def auto_pool_verdict(world: World, auto: AutoPoolSpecification, pool_id: str) -> PoolSpec | BatchError:
+    """Return the body of the pool to be created, or why the service refuses it (AUTO-1, AUTO-4)."""
+    if auto.pool is None:
+        return BatchError("InvalidPropertyValue", "there is no pool specification")
+    given = {name: getattr(auto.pool, name) for name in auto.pool.model_fields_set}
+    if not auto.pool.enable_auto_scale:
+        given = {"target_dedicated_nodes": 0} | given  # the service takes an auto pool without a target
+    spec = PoolSpec.model_validate({"id": pool_id, **given}, by_name=True)
+    return new_pool_verdict(world, spec) or spec
+
+
+def job_added(world: World, added: JobAdded) -> None:
+    """Create the pool that comes with the job, or with the first of its schedule (AUTO-2, AUTO-5).
+
+    If the service refuses it, the job has a scheduling error (JOB-20).
+    """
+    job = world.jobs.rows[added.job]
+    auto = job.spec.pool_info.auto_pool_specification
+    if auto is None:
+        return
+    is_shared = auto.pool_lifetime_option is PoolLifetimeOption.JOB_SCHEDULE
+    known = _shared_pool(world, world.job_schedules[job.schedule]) if is_shared else None
+    if known is not None:
+        job.assign(pool_id=known.id)
+        return
+    spec = auto_pool_verdict(world, auto, _new_id(world, job, auto))
+    if isinstance(spec, BatchError):
+        code = _CODES.get(spec.code, "InvalidAutoPoolSettings")
+        job.assign(scheduling_error=(ErrorCategory.USER_ERROR.value, code, str(spec)))
+        return
+    pool = _create(world, spec)
+    job.assign(pool_id=pool.id)
+    if is_shared:
+        world.job_schedules.edit(job.schedule).assign(pool_id=pool.id, keeps_pool=auto.keep_alive)
+        pool.assign(auto_schedule=job.schedule)
+    else:
+        pool.assign(auto_job=job.row)
+
+
+def _new_id(world: World, job: Job, auto: AutoPoolSpecification) -> str:
+    """Return the id of a new auto pool: the prefix and a GUID in upper case (AUTO-5)."""
+    guid = draws.guid(world.seed, "auto pool", job.id.lower(), job.row).upper()
+    return (auto.auto_pool_id_prefix or "") + guid
+
+
+def job_ended(world: World, ended: JobEnded) -> None:
+    """Delete the job's own pool when the job has ended, release tasks included, unless it is to be kept (AUTO-3)."""
+    job = world.jobs.rows[ended.job]
+    auto = job.spec.pool_info.auto_pool_specification
+    if auto is None or job.keeps_pool or auto.pool_lifetime_option is not PoolLifetimeOption.JOB:
+        return
+    pool = world.pools.find(job.pool_id)
+    if pool is not None and pool.auto_job == job.row and pool.state is PoolState.ACTIVE:
+        delete(world, world.pools.edit(pool.row))
+
+
+def schedule_ended(world: World, ended: JobScheduleEnded) -> None:
+    """Delete the pool that the jobs of a schedule have shared, unless it is to be kept (AUTO-3)."""
+    schedule = world.job_schedules[ended.schedule]
+    pool = _shared_pool(world, schedule)
+    if pool is not None and not schedule.keeps_pool:
+        delete(world, world.pools.edit(pool.row))
+
+
+def _shared_pool(world: World, schedule: JobSchedule) -> Pool | None:
+    """Return the pool that the jobs of the schedule share, unless there is none yet or it is being deleted."""
+    pool = world.pools.find(schedule.pool_id)
+    is_there = pool is not None and pool.auto_schedule == schedule.row and pool.state is PoolState.ACTIVE
+    return pool if is_there else None

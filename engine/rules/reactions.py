@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from engine.events.calendar import DueKind
 from engine.rules import (
-    auto_pools,
     autoscaling,
     certificates,
     dependencies,
@@ -31,7 +30,6 @@ from engine.rules import (
     resizing,
     scheduling,
     spot,
-    start_task,
 )
 from engine.rules.tasks import attempts, interruptions, operations
 from engine.world import facts
@@ -64,7 +62,7 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
     ),
     facts.ReleasesEnded: ((jobs.releases_ended, "REL-6"),),
     # -- jobs and job schedules
-    facts.JobAdded: ((auto_pools.job_added, "AUTO-2"),),
+    facts.JobAdded: ((pools.job_added, "AUTO-2"),),
     facts.JobBegun: ((operations.add_manager, "JM-2"),),
     facts.JobDisabled: ((interruptions.job_disabled, "JOB-11"),),
     facts.JobEnding: (
@@ -72,18 +70,17 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
         (preparation.job_ending, "PREP-23"),
         (release.job_ending, "REL-2"),
     ),
-    facts.JobEnded: ((auto_pools.job_ended, "AUTO-3"), (job_schedules.job_ended, "JS-3")),
+    facts.JobEnded: ((pools.job_ended, "AUTO-3"), (job_schedules.job_ended, "JS-3")),
     facts.OccurrenceDue: ((jobs.occurrence_due, "JS-11"),),
     facts.ScheduledJobTerminated: ((jobs.scheduled_job_terminated, "JS-8"),),
     facts.ScheduledJobDeleted: ((jobs.scheduled_job_deleted, "JS-8"),),
-    facts.JobScheduleEnded: ((auto_pools.schedule_ended, "AUTO-3"),),
+    facts.JobScheduleEnded: ((pools.schedule_ended, "AUTO-3"),),
     # -- nodes
     facts.VmAllocated: ((nodes.vm_allocated, "NODE-2"),),
     facts.VmReplaced: ((nodes.vm_replaced, "SPOT-5"),),
     facts.VmStarted: ((nodes.vm_started, "NOP-8"),),
     facts.NodeCutOff: ((faults.node_cut_off, "NET-4"),),
     facts.NodeBooted: ((node_setup.node_booted, "START-3"),),
-    facts.NodeSetUp: ((start_task.node_set_up, "START-2"),),
     facts.NodeUsable: (
         (nodes.node_usable, "NODE-9"),
         (node_operations.node_drained, "NOP-2"),
@@ -102,12 +99,12 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
     facts.NodeUnusable: ((os_upgrade.node_at_rest, "POOL-22"),),
     facts.NodePreempted: ((spot.node_preempted, "SPOT-5"), (os_upgrade.node_at_rest, "POOL-22")),
     facts.NodeLost: (
-        (start_task.node_stopped, "START-8"),
+        (node_setup.node_stopped, "START-8"),
         (interruptions.node_lost, "NODE-13"),
         (nodes.clear_disk, "NOP-12"),
     ),
     facts.NodeStopped: (
-        (start_task.node_stopped, "START-8"),
+        (node_setup.node_stopped, "START-8"),
         (interruptions.node_stopped, "NOP-1"),
         (nodes.clear_disk, "NOP-12"),
     ),
@@ -120,8 +117,6 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
     facts.NodeLeaving: ((node_operations.node_leaving, "RSZ-7"), (os_upgrade.node_at_rest, "POOL-22")),
     facts.NodeGone: ((resizing.node_gone, "RSZ-2"), (pools.node_gone, "RSZ-10")),
     # -- pools
-    facts.AutoPoolRequested: ((pools.auto_pool_requested, "AUTO-2"),),
-    facts.AutoPoolReleased: ((pools.auto_pool_released, "AUTO-3"),),
     facts.PoolCreated: ((autoscaling.pool_created, "AS-84"), (resizing.pool_created, "POOL-8")),
     facts.TargetsSet: ((resizing.targets_set, "AS-80"),),
     facts.PoolSteady: ((spot.pool_steady, "SPOT-5"),),
@@ -132,7 +127,7 @@ DUE: dict[DueKind, Callable[[World, Due], None]] = {
     DueKind.GANG_STEP: multi_instance.step,
     DueKind.PREPARATION_ENDED: preparation.preparation_ended,
     DueKind.RELEASE_ENDED: release.release_ended,
-    DueKind.START_TASK_ENDED: start_task.start_task_ended,
+    DueKind.START_TASK_ENDED: node_setup.start_task_ended,
     DueKind.NODE_STEP: nodes.node_step,
     DueKind.NODE_ALLOCATED: resizing.node_allocated,
     DueKind.EVICTION: faults.eviction_due,

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from engine.base.terms import Deallocation, DependencyAction, DisableTasks, JobAction
     from engine.executors.protocol import Plan
     from engine.specs.job import JobSpec
-    from engine.specs.pool import PoolSpec
     from engine.state.disks import Disk
 
 
@@ -218,13 +217,7 @@ class NodeCutOff(NamedTuple):
 
 
 class NodeBooted(NamedTuple):
-    """Batch runs on the node, which can be set up."""
-
-    node: int
-
-
-class NodeSetUp(NamedTuple):
-    """The node has everything that its pool asks for; the start task comes next."""
+    """Batch runs on the node, which can be set up, or has been set up since."""
 
     node: int
 
@@ -343,18 +336,6 @@ class NodeGone(NamedTuple):
 
 
 # -- pools -----------------------------------------------------------------------------------------------------------
-
-
-class AutoPoolRequested(NamedTuple):
-    """A job or a job schedule brings its own pool along."""
-
-    spec: PoolSpec
-
-
-class AutoPoolReleased(NamedTuple):
-    """The job or the job schedule of an auto pool is over."""
-
-    pool: int
 
 
 class PoolCreated(NamedTuple):
