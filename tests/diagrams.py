@@ -14,12 +14,15 @@ from engine.base import lifecycles
 from engine.rules.reactions import REACTIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from engine.base.lifecycles import Moves
     from engine.base.terms import State
 
 ENGINE = Path(__file__).parents[1] / "engine"
 README = ENGINE / "README.md"
 MOST_MOVES_IN_A_PICTURE = 20
+FACTS = [fact.__name__ for fact in REACTIONS]
 
 
 def picture(moves: Moves) -> list[str]:
@@ -69,26 +72,99 @@ def all_lifecycles() -> str:
     return "\n".join(text)
 
 
+Function = tuple[str, str]
+"""A function of the rules: the name of its module, with dots, and its own."""
+
+
+def module_of(path: Path) -> str:
+    """Return the name of a module of the engine, with dots."""
+    return ".".join(path.relative_to(ENGINE.parent).with_suffix("").parts)
+
+
+def rule_functions() -> dict[Function, tuple[list[str], list[Function]]]:
+    """Return, for each function of the rules, the facts that it emits itself and the functions of rules it refers to.
+
+    Nested functions count as part of the one around them.
+    """
+    trees = {module_of(path): ast.parse(path.read_text("utf-8")) for path in sorted((ENGINE / "rules").rglob("*.py"))}
+    own = {
+        (module, node.name): node
+        for module, tree in trees.items()
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    imported = {
+        module: {
+            alias.asname or alias.name: (node.module or "", alias.name)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        for module, tree in trees.items()
+    }
+
+    def target(module: str, node: ast.AST) -> Function:
+        """Return the function that a name or an attribute of a module may refer to."""
+        if isinstance(node, ast.Name):
+            return imported[module].get(node.id, (module, node.id))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            return ".".join(imported[module].get(node.value.id, ("", ""))), node.attr
+        return "", ""
+
+    return {
+        (module, name): (
+            [fact for part in ast.walk(function) for fact in facts_emitted(part)],
+            [found for part in ast.walk(function) if (found := target(module, part)) in own],
+        )
+        for (module, name), function in own.items()
+    }
+
+
+def facts_emitted(node: ast.AST) -> list[str]:
+    """Return the names of the facts that are made in a call of ``world.emit``; none for other nodes."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "emit"):
+        return []
+    made = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
+    return [each.id for each in made if isinstance(each, ast.Name) and each.id in FACTS]
+
+
 def emitters() -> dict[str, list[str]]:
     """Return the modules of the rules that emit each fact, by the name of its class."""
-    found: dict[str, list[str]] = {fact.__name__: [] for fact in REACTIONS}
-    for path in sorted((ENGINE / "rules").rglob("*.py")):
-        calls = (node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
-        for name in dict.fromkeys(call.id for call in calls if isinstance(call, ast.Name) and call.id in found):
-            found[name].append(path.stem)
+    found: dict[str, dict[str, None]] = {name: {} for name in FACTS}
+    for (module, _), (emitted, _) in rule_functions().items():
+        for name in emitted:
+            found[name][module.rpartition(".")[2]] = None
+    return {name: list(modules) for name, modules in found.items()}
+
+
+def further_facts() -> dict[Function, list[str]]:
+    """Return the facts that each function of the rules may emit, itself or through functions that it calls."""
+    functions = rule_functions()
+    found = {}
+    for start in functions:
+        seen, pending = {start}, [start]
+        while pending:
+            new = set(functions[pending.pop()][1]) - seen
+            seen |= new
+            pending += new
+        emitted = {name for function in seen for name in functions[function][0]}
+        found[start] = [name for name in FACTS if name in emitted]
     return found
 
 
 def reactions() -> str:
     """Return the table of reactions as Markdown, for between the marks in engine/README.md."""
-    found = emitters()
-    rows = ["| fact | emitted by | what follows, in this order |", "|---|---|---|"]
+    found, further = emitters(), further_facts()
+
+    def line(handler: Callable[..., None], rule: str) -> str:
+        module, name = handler.__module__, handler.__name__
+        text = f"`{module.rpartition('.')[2]}.{name}` {rule}"
+        return " → ".join([text, *([", ".join(further[module, name])] if further[module, name] else [])])
+
+    rows = ["| fact | emitted by | what follows, in this order (→ facts that may follow from it) |", "|---|---|---|"]
     for fact, entries in REACTIONS.items():
-        name = fact.__name__
-        follows = ", ".join(
-            f"`{handler.__module__.rpartition('.')[2]}.{handler.__name__}` {rule}" for handler, rule in entries
-        )
-        rows.append(f"| {name} | {', '.join(found[name])} | {follows} |")
+        follows = "<br>".join(line(*entry) for entry in entries)
+        rows.append(f"| {fact.__name__} | {', '.join(found[fact.__name__])} | {follows} |")
     return "\n".join([*rows, ""])
 
 

@@ -105,7 +105,7 @@ def to_number(value: Value) -> float:
 
 
 def to_vector(values: Iterable[Value]) -> Vector:
-    """Return doubles and vectors concatenated to one vector (AS-18, AS-23, AS-24)."""
+    """Return doubles and vectors concatenated into one vector (AS-18, AS-23, AS-24)."""
     elements: list[float] = []
     for value in values:
         if type(value) is float:

@@ -13,10 +13,10 @@ from engine.base.terms import InstanceState
 from engine.events.calendar import Due, DueKind
 from engine.rules.decisions.preparation import (
     PrepVerdict,
+    needs_no_rerun_after_reboot,
     prep_retry_verdict,
     prep_verdict,
     start_rule,
-    stays_valid_after_reboot,
 )
 from engine.rules.processes import disk_space, hooks
 from engine.state.disks import Disk
@@ -141,10 +141,10 @@ def _stop(world: World, row: int, why: FailureInfo, rule: str) -> None:
 
 
 def void_after_interruption(world: World, interrupted: InstanceInterrupted) -> None:
-    """Void what must be done again before the job's next task on the node (PREP-15 to PREP-18).
+    """Void what must be done again before the job's next task on the node (PREP-15, PREP-18).
 
     A wiped disk voids everything, the final failure too (PREP-9): nothing is to be released unless a task runs again
-    (REL-4). After a reboot a success may stay valid.
+    (REL-4). After a reboot a success may stay valid (PREP-16), and a final failure stays (PREP-17).
     """
     row, instances = interrupted.row, world.instances
     job = world.jobs[instances.job[row]]
@@ -153,7 +153,7 @@ def void_after_interruption(world: World, interrupted: InstanceInterrupted) -> N
     state = _RUNNING if interrupted.was_preparing else instances.prep_state[row]
     if interrupted.disk is Disk.WIPED:
         _void(world, job, row, PrepFlag.VALID | PrepFlag.INELIGIBLE | PrepFlag.RAN | PrepFlag.PREPARED_ONCE)
-    elif not stays_valid_after_reboot(instances.flags[row], state, prep):
+    elif not needs_no_rerun_after_reboot(instances.flags[row], state, prep):
         _void(world, job, row, PrepFlag.VALID)
 
 

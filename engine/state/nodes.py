@@ -63,7 +63,7 @@ class StartTaskRecord(NamedTuple):
 
 
 class Operation(StrEnum):
-    """An operation that takes a node from its tasks."""
+    """An operation that stops everything that runs on a node."""
 
     REBOOT = "reboot"
     REIMAGE = "reimage"

@@ -275,7 +275,7 @@ class NodeLost(NamedTuple):
 
 
 class NodeStopped(NamedTuple):
-    """An operation has taken the node from what runs there; ``option`` says what becomes of tasks."""
+    """An operation has stopped everything that runs on the node; ``option`` says what becomes of tasks."""
 
     node: int
     option: Deallocation

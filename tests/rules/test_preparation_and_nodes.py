@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.base.terms import ErrorCategory, InstanceState, TaskResult
-from engine.rules.decisions.preparation import stays_valid_after_reboot
+from engine.rules.decisions.preparation import needs_no_rerun_after_reboot
 from engine.specs.job import JobPreparationTask
 from engine.state.instances import PrepFlag
 from tests.builders import (
@@ -70,7 +70,7 @@ def another_task(sim, task="t2"):
 )
 def test_prep_16_what_stays_valid_after_a_reboot(mark, state, rerun, stays):
     spec = JobPreparationTask(command_line="x", rerun_on_node_reboot_after_success=rerun)
-    assert stays_valid_after_reboot(mark, state, spec) is stays
+    assert needs_no_rerun_after_reboot(mark, state, spec) is stays
 
 
 # -- reboot while it runs --------------------------------------------------------------------------------------------

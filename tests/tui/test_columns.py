@@ -155,7 +155,7 @@ def test_what_triggered_preparation_and_where_it_bars(session_at):
     model = PreparationModel(session_at(LATER_S))
     triggers = only(model, "Triggered by")
     assert all(each.startswith("deal-") for each in triggers)
-    assert only(model, "Ineligible")[0] == "until reimaged"
+    assert only(model, "Ineligible")[0] == "until new disk"
     assert only(model, "Last retry time")[0].startswith("08:0")
     assert only(model, "Node state")[-1].startswith("left the pool at 08:03")
 
@@ -172,7 +172,7 @@ def test_the_details_of_a_preparation_have_effect_runs_and_files(session_at):
     assert [each for each in shown if each in ("Node", "Preparation task", "Release task", "Effect", "Runs")] == [
         *("Node", "Preparation task", "Release task", "Effect", "Runs")
     ]
-    assert "✗ ineligible for this job until reimaged (PREP-9)" in shown
+    assert "✗ ineligible for this job until its disk is new (PREP-9)" in shown
     assert any(each.endswith("is active again (PREP-8)") for each in shown)
     at = shown.index("Runs")
     assert shown[at + 1].startswith("1 first, 08:0")

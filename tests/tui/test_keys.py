@@ -147,7 +147,7 @@ def test_the_cursor_stays_with_its_row_while_the_order_changes(dashboard_at):
 
 def test_details_help_and_actions_open_and_close(dashboard_at):
     lines = after(dashboard_at(LATER_S), "6", "enter", size=(80, 30))
-    assert contains(lines, "ineligible for this job until reimaged", "workitems/risk/job-1/jobpreparation")
+    assert contains(lines, "ineligible for this job until its disk is new", "workitems/risk/job-1/jobpreparation")
     lines = after(dashboard_at(LATER_S), "6", "question_mark", size=(80, 24))
     assert contains(lines, "Keys here", "next column")
     app = dashboard_at(LATER_S)

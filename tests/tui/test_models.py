@@ -226,7 +226,7 @@ def test_attention_groups_by_cause_and_says_what_that_holds_up(session_at):
     model.update()
     said = " ".join(plain(text) for _, text in model.lines(60))
     assert "1 node: preparation task exit code 3" in said
-    assert "ineligible for this job until reimaged (PREP-9)" in said
+    assert "ineligible for this job: reimage (PREP-9)" in said
     assert "task exit code 1" in said
     number = next(number for number, concern in enumerate(model.concerns) if concern.kind == "preparation")
     assert model.destination(number) == ("preparation", 1)

@@ -79,7 +79,7 @@ def test_time_goes_back_and_the_page_with_it(session_at):
 
 
 def test_a_node_tells_how_each_job_stands_there(session_at):
-    assert page(session_at(LATER_S), NODE, "Jobs on this node")[1] == "risk ✗ failed 0 . not needed until reimaged"
+    assert page(session_at(LATER_S), NODE, "Jobs on this node")[1] == "risk ✗ failed 0 . not needed until new disk"
     assert ItemRef("job", "risk") in links(session_at(LATER_S), NODE, "Jobs on this node")
 
 

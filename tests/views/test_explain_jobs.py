@@ -39,7 +39,7 @@ def test_prep_11_barred_everywhere():
         "✗ tasks                  0 of 1 completed; 1 active, 0 preparing, 0 running [JOB-7]",
         "✓ nodes that take tasks  1 of 1 in pool p [SCHED-8]",
         "✗ ineligible nodes       1 of 1: preparation failed there for good [PREP-11]",
-        "     1 node ineligible until reimaged: preparation failed there [PREP-9]",
+        "     1 node ineligible until the disk is new: preparation failed there [PREP-9]",
         "Next: nothing by itself, a user has to act [JOB-8]",
     ]
 

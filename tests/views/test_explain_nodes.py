@@ -12,7 +12,7 @@ def test_a_node_for_each_reason():
         "✓ state       idle since 08:01:01 [NODE-8]",
         "✓ scheduling  enabled [NODE-7]",
         "✓ slots       1 of 1 free; no tasks running [SCHED-10]",
-        "✗ job j       ineligible until reimaged: preparation failed here [PREP-9]",
+        "✗ job j       ineligible until its disk is new: preparation failed here [PREP-9]",
     ]
     assert why_node_says(sim, 1) == [
         "Why is n1 of pool p rebooting?",
@@ -110,8 +110,8 @@ def test_prep_9_barred():
         "✗ next task of the job  is not assigned here [PREP-9]",
         "The job's first task on the node was assigned. [PREP-3]",
         "0 of 0 retries were used; then the failure is final. [PREP-12]",
-        "The job gets no task here until the node is reimaged. [PREP-9]",
-        "A reboot does not help. [PREP-17]",
+        "The job gets no task here until the node has a new disk. [PREP-9]",
+        "A reboot does not help; a reimage does. [PREP-17]",
         "Next: nothing by itself, a user has to act [PREP-9]",
     ]
 

@@ -28,7 +28,7 @@ def test_every_node_by_its_reason():
         "✓ job parallel limit       not set [SCHED-7]",
         "✗ turn in the job          t1 is first of 7 [SCHED-6]",
         "✗ a node with 1 free slot  0 of 6 eligible [SCHED-8]",
-        "     1 node ineligible until reimaged: preparation failed there [PREP-9]",
+        "     1 node ineligible until the disk is new: preparation failed there [PREP-9]",
         "     1 node rebooting; soonest n1 at 08:02:10 [NOP-3]",
         "     1 node scheduling disabled [NOP-6]",
         "     1 node unusable: no recovery is expected [NODE-13]",

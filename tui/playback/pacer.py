@@ -60,7 +60,7 @@ class Pacer:
         wall_s: Callable[[], float] = time.perf_counter,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """``wall_s`` and ``sleep`` are the wall clock."""
+        """``wall_s`` and ``sleep`` read the wall clock and wait on it."""
         self._simulation = simulation
         self._on_frame = on_frame
         self._speed = speed

@@ -23,7 +23,7 @@ class Yielder:
         wall_s: Callable[[], float] = time.perf_counter,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """``wall_s`` and ``sleep`` are the wall clock."""
+        """``wall_s`` and ``sleep`` read the wall clock and wait on it."""
         self._wall_s = wall_s
         self._sleep = sleep
         self._until_s = 0.0

@@ -25,7 +25,7 @@ MAX_RETRIES_ON_NODE = 3
 
 
 def may_come(world: World, pool: Pool, job: Job, profile: TaskProfile, node: int) -> bool:
-    """Return whether the node would take a task of the job if it had room (SCHED-8)."""
+    """Return whether the node would take a task of the job if it had room (SCHED-8, PREP-9)."""
     record = world.nodes[node]
     return (
         record.pool == pool.row
@@ -79,8 +79,8 @@ def choose_nodes(world: World, pool: Pool, job: Job, task: int, profile: TaskPro
 def choose_node(world: World, pool: Pool, job: Job, profile: TaskProfile, preferred: int = -1) -> int:
     """Return the node for a task: the preferred one (SCHED-13), else by fill type (SCHED-9); -1 if none has room.
 
-    The node with most or fewest free slots comes first, then one prepared for the job, then a dedicated one, then the
-    first of the node list.
+    Nodes that are ineligible for the job are left out (PREP-9). The node with most or fewest free slots comes first,
+    then one prepared for the job, then a dedicated one, then the first of the node list.
     """
     slots = profile.required_slots
     if preferred >= 0 and has_room(world, pool, job, profile, preferred):
@@ -110,8 +110,9 @@ def choose_node(world: World, pool: Pool, job: Job, profile: TaskProfile, prefer
 def choose_several(world: World, pool: Pool, job: Job, profile: TaskProfile, preferred: int = -1) -> tuple[int, ...]:
     """Return the nodes for a multi-instance task, the primary's first; none unless there are enough at this moment.
 
-    The pool needs inter-node communication and one slot per node (MI-2). Nothing is reserved (MI-3). The preferred node
-    comes first, then prepared ones, then dedicated ones, then the node list (SCHED-9).
+    The pool needs inter-node communication and one slot per node (MI-2). Nothing is reserved (MI-3). Nodes that are
+    ineligible for the job are left out (PREP-9). The preferred node comes first, then prepared ones, then dedicated
+    ones, then the node list (SCHED-9).
     """
     idle = pool.buckets[1] & ~job.ineligible if pool.hosts_gangs else 0
     if idle.bit_count() < profile.instances:

@@ -48,8 +48,8 @@ def prep_retry_verdict(prep: JobPreparationTask, retries: int) -> bool:
     return may_retry(prep.constraints.max_task_retry_count, retries)
 
 
-def stays_valid_after_reboot(flags: int, state: int, prep: JobPreparationTask) -> bool:
-    """Return whether the instance need not run again after a reboot.
+def needs_no_rerun_after_reboot(flags: int, state: int, prep: JobPreparationTask) -> bool:
+    """Return whether the preparation need not run again after a reboot.
 
     One that was running always runs again (PREP-15), a success unless the job says otherwise (PREP-16). A final failure
     stays what it is (PREP-17).

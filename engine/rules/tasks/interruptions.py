@@ -63,7 +63,7 @@ def stop_preparing(world: World, node: int) -> None:
 
 
 def lose_tasks(world: World, node: int, rule: str) -> None:
-    """Run the tasks of a node that fails or is preempted again elsewhere (NODE-13, SPOT-4, RETRY-7).
+    """Requeue the tasks of a node that fails or is preempted (NODE-13, SPOT-4, RETRY-7).
 
     A multi-instance task loses the whole attempt with one of its nodes (SPOT-9).
     """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _N = NodeState
 
 _Why = tuple[str, str]  # the reason and its rule
-_INELIGIBLE: _Why = ("ineligible until reimaged: preparation failed there", "PREP-9")
+_INELIGIBLE: _Why = ("ineligible until the disk is new: preparation failed there", "PREP-9")
 _CUT_OFF: _Why = ("cut off from Batch by closed ports in their subnet", "NET-4")
 _SPOT: _Why = ("of Spot kind, but the task needs a dedicated node", "SPOT-6")
 _PREPARES: _Why = ("preparing for this job", "PREP-6")

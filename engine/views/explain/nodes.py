@@ -111,7 +111,7 @@ def _job_check(world: World, job: Job, node: int) -> Check:
     row = world.instances.row(job.row, node)
     counts = f"{job.counts[0]:,} active, {job.busy:,} preparing or running"
     if row >= 0 and world.instances.flags[row] & PrepFlag.INELIGIBLE:
-        return Check(label, False, "ineligible until reimaged: preparation failed here", "PREP-9")
+        return Check(label, False, "ineligible until its disk is new: preparation failed here", "PREP-9")
     if job.state is not JobState.ACTIVE:
         return Check(label, False, "deleted" if job.state is None else job.state.wire, "SCHED-7")
     if not job.counts[0]:

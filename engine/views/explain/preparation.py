@@ -133,8 +133,8 @@ def _state_notes(
         most = prep.constraints.max_task_retry_count
         return [
             Note(f"{view.retry_count} of {most} retries were used; then the failure is final.", "PREP-12"),
-            Note("The job gets no task here until the node is reimaged.", "PREP-9"),
-            Note("A reboot does not help.", "PREP-17"),
+            Note("The job gets no task here until the node has a new disk.", "PREP-9"),
+            Note("A reboot does not help; a reimage does.", "PREP-17"),
         ]
     if view.state is InstanceState.RUNNING:
         waiting = len(world.preparing_tasks(job.row, node))

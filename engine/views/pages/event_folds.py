@@ -1,4 +1,4 @@
-"""Runs of similar log entries folded into one row: ``completed × 206, running × 206``."""
+"""Runs of similar log entries, shown as one row: ``completed × 206, running × 206``."""
 
 from __future__ import annotations
 

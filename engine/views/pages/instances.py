@@ -71,7 +71,7 @@ class InstanceRow(NamedTuple):
     max_retries: int | None  # -1 is no limit; None: a release task is not retried (REL-8)
     runs: int
     failure: FailureInfo | None
-    is_ineligible: bool  # the node gets no task of the job until it is reimaged (PREP-9)
+    is_ineligible: bool  # the node gets no task of the job until its disk is new (PREP-9)
     root_directory: str  # below the node's root, with forward slashes
 
 
@@ -335,7 +335,7 @@ class InstancePage:
         return max(0, self.nodes_present() - sum(counts.values()) + counts.get(HookStatus.GONE, 0))
 
     def long_ms(self) -> int:
-        """Return the time that 95 of 100 nodes took at most, judged by some hundreds of them; 0 before any is done."""
+        """Return the 95th percentile of the durations, estimated from a few hundred nodes; 0 before any is done."""
         self._update()
         states, starts, ends = self.columns()
         some = self._rows[:: len(self._rows) // _SAMPLED + 1]

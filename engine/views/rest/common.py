@@ -84,8 +84,8 @@ def container_info(
 ) -> dict[str, object]:
     """Return ``containerInfo``, empty for a process outside any container (TASK-10, PREP-24, REL-15, CONT-1).
 
-    Each start has a container of its own, named by a hash like Docker's. An ``exit_code`` of None is a process that
-    still runs.
+    Each start has a container of its own, named by a hash like Docker's. An ``exit_code`` of None means that
+    the process is still running.
     """
     if spec is None or spec.container_settings is None:
         return {}

@@ -30,7 +30,7 @@ def _reboot(node: NodeTarget) -> Sequence[str]:
         "the start task runs again (START-2)" if node.row.start_task is not None else "",
         again,
         f"{', '.join(stays)} does not prepare again (PREP-16)" if stays else "",
-        f"stays ineligible for {', '.join(node.ineligible)} until reimaged (PREP-9)" if node.ineligible else "",
+        f"stays ineligible for {', '.join(node.ineligible)} until its disk is new (PREP-9)" if node.ineligible else "",
     )
 
 
@@ -66,7 +66,7 @@ def _reimage_counts(node: NodeTarget) -> dict[str, int]:
 
 def _reimage_instead(node: NodeTarget) -> Better | None:
     if node.ineligible:
-        return Better("reimageNode", "preparation failed: the node is ineligible until reimaged (PREP-9)")
+        return Better("reimageNode", "preparation failed: the node is ineligible until its disk is new (PREP-9)")
     if any(code == "DiskFull" for code, _, _ in node.row.errors):
         return Better("reimageNode", "the disk is full; a reimage clears the files, a reboot keeps them (NODE-15)")
     return None

@@ -34,7 +34,7 @@ class NodeDetailModel(DetailModel):
     view = "nodes"
     help_text = (
         "A node, in tabs. Jobs on this node shows preparation, tasks started and release of each job. "
-        "An ineligible node gets no task of the job before a reimage.\n"
+        "An ineligible node gets no task of the job until its disk is new.\n"
         "History shows the node's states over time."
     )
 
@@ -123,7 +123,7 @@ class NodeDetailModel(DetailModel):
             Span(f"{glyphs.of(prep)} {prep.name}", prep.role),
             Span(f"{started:,}"),
             Span(f"{glyphs.of(release)} {release.name}", release.role),
-            Span("until reimaged", Role.FAILED) if job and job.is_ineligible else Span("no"),
+            Span("until new disk", Role.FAILED) if job and job.is_ineligible else Span("no"),
         )
 
     def _recent_tasks(self, cells: int) -> Sequence[Line]:

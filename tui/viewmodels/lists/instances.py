@@ -191,7 +191,7 @@ class InstancesModel(RowsModel):
         if record.retry_count:
             words.append(f"{record.retry_count + 1:,} attempts")
         if record.is_ineligible:
-            words.append("ineligible for this job until reimaged")
+            words.append("ineligible for this job until its disk is new")
         if record.gone_ms is not None:
             words.append(f"left the pool at {self.session.clock(record.gone_ms)}")
         return line(Span(", ".join(words), Role.DERIVED))
@@ -236,7 +236,7 @@ class PreparationModel(InstancesModel):
         Column(
             "Ineligible",
             14,
-            "preparation failed: no task of the job until the node is reimaged",
+            "preparation failed: no task of the job until the node has a new disk",
             is_extra=True,
             is_derived=True,
         ),
@@ -244,7 +244,7 @@ class PreparationModel(InstancesModel):
     help_text = (
         "One row for each node that prepared, even if it has left.\n"
         "A node prepares before its first task of the job. If preparation fails, the node becomes ineligible: "
-        "it gets no task of this job until it is reimaged. Other jobs still use it.\n"
+        "it gets no task of this job until it is reimaged, deallocated or preempted. Other jobs still use it.\n"
         "Duration, Runs, Triggered by and Ineligible are derived. A bar is full at the 95th percentile."
     )
 
@@ -262,7 +262,7 @@ class PreparationModel(InstancesModel):
         return (
             Span(session.clock(record.last_retry_ms)),
             Span(session.tasks(session.job_id).id_of(task) if task is not None else "", Role.DERIVED),
-            Span("until reimaged" if record.is_ineligible else "", Role.FAILED),
+            Span("until new disk" if record.is_ineligible else "", Role.FAILED),
         )
 
     def _trigger(self, node: int) -> int | None:

@@ -69,7 +69,7 @@ def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: 
     if record.gone_ms is not None:
         said.append(Span("The record is kept, the files are deleted.", Role.DERIVED))
     elif record.is_ineligible:
-        said.append(Span(f"{glyphs.bad} ineligible for this job until reimaged (PREP-9)", Role.FAILED))
+        said.append(Span(f"{glyphs.bad} ineligible for this job until its disk is new (PREP-9)", Role.FAILED))
         said.append(Span(f"{glyphs.good} still eligible for other jobs", Role.OK))
         tasks = session.tasks(job_id)
         for task in dict.fromkeys(history.requeued(job_id)):

@@ -71,7 +71,7 @@ def jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
         said = f"{session.glyphs.of(PREPARATION[job.prep])} {PREPARATION[job.prep].name}"
         if job.has_released:
             said += f", {session.glyphs.of(RELEASE[job.release])} {RELEASE[job.release].name}"
-        said += ", ineligible until reimaged" if job.is_ineligible else ""
+        said += ", ineligible until its disk is new" if job.is_ineligible else ""
         rows.append((job.job_id, Span(said, PREPARATION[job.prep].role)))
     return block_of("Jobs on this node", rows)
 
