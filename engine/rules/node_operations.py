@@ -47,7 +47,7 @@ class _Effect(NamedTuple):
     step: str  # the name of its duration in ``simulate.nodes``
 
 
-_EFFECTS = {
+EFFECTS = {
     Operation.REBOOT: _Effect("NOP-3", _N.REBOOTING, "PREP-15", "reboot"),
     Operation.REIMAGE: _Effect("NOP-4", _N.REIMAGING, "PREP-18", "reimage"),
     Operation.DEALLOCATE: _Effect("NOP-8", _N.DEALLOCATING, "PREP-19", "deallocate"),
@@ -68,7 +68,7 @@ def operation_verdict(name: Operation, state: NodeState, pending: PendingOperati
     refusal = _waiting_verdict(pending)
     if refusal is not None:
         return refusal
-    if (state, _EFFECTS[name].state) in NODE:
+    if (state, EFFECTS[name].state) in NODE:
         return None
     if name is Operation.DEALLOCATE:
         return BatchError("OperationNotValidOnNode", f"the node is {state.wire}")
@@ -184,11 +184,11 @@ def upgrade_due(world: World, due: UpgradeDue) -> None:
     if world.nodes[node].is_to_leave:
         return
     if state in _BOOTING:
-        rule = _EFFECTS[Operation.UPGRADE].rule
+        rule = EFFECTS[Operation.UPGRADE].rule
         world.nodes.edit(node).assign(
             operation=PendingOperation(Operation.UPGRADE, waits_for_retention=False, rule=rule)
         )
-    elif (state, _EFFECTS[Operation.UPGRADE].state) in NODE:
+    elif (state, EFFECTS[Operation.UPGRADE].state) in NODE:
         _carry_out(world, node, Operation.UPGRADE)
 
 
@@ -209,7 +209,7 @@ def _begin(world: World, node: int, name: Operation, option: Deallocation) -> No
     """Carry an accepted operation out, at once or when the node's tasks are done (NOP-2, RSZ-5)."""
     if option in _WAITING and world.nodes.state_of(node) in _WAITS_IN:
         waits_for_retention = option is Deallocation.RETAINED_DATA
-        world.nodes.edit(node).assign(operation=PendingOperation(name, waits_for_retention, _EFFECTS[name].rule))
+        world.nodes.edit(node).assign(operation=PendingOperation(name, waits_for_retention, EFFECTS[name].rule))
         world.scheduler.update_eligibility(node)
         world.emit(NodeDrainBegun(node))
         _begin_if_drained(world, node)
@@ -246,7 +246,7 @@ def node_leaving(world: World, leaving: NodeLeaving) -> None:
 
 def _take(world: World, node: int, name: Operation, option: Deallocation) -> None:
     """Stop everything that runs on the node, and let the operation's first state begin (NOP-12)."""
-    effect, record = _EFFECTS[name], world.nodes[node]
+    effect, record = EFFECTS[name], world.nodes[node]
     world.nodes.edit(node).assign(operation=None)
     world.nodes.set_state(world.now_ms, node, effect.state)
     world.scheduler.update_eligibility(node)

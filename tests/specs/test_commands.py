@@ -1,9 +1,12 @@
 """Tests of commands and faults: bodies with path parameters, and their timeline entries."""
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
 from engine.base.terms import Deallocation, DisableTasks
+from engine.rules import commands as carrying_out
 from engine.specs import commands
 from engine.specs.commands import COMMANDS, FAULTS, AddTasks, CreateJob, CreatePool, RemoveNodes, UpdateJob, UpdatePool
 from engine.specs.job import JobConstraints, JobSpec
@@ -68,6 +71,11 @@ ENTRIES = {
 def test_every_command_has_an_entry_here():
     assert COMMANDS.keys() == ENTRIES.keys()
     assert {fault.NAME for fault in FAULTS} == {"failNode", "evictNode", "capacity", "storageOutage"}
+
+
+def test_every_command_and_fault_is_carried_out():
+    source = Path(carrying_out.__file__).read_text(encoding="utf-8")
+    assert [each.__name__ for each in (*COMMANDS.values(), *FAULTS) if f"c.{each.__name__}(" not in source] == []
 
 
 @pytest.mark.parametrize("name", ENTRIES)

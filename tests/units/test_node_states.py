@@ -7,9 +7,11 @@ import pytest
 from engine.base.lifecycles import NODE
 from engine.base.node_states import NODE_STATES, Availability, Interruption
 from engine.base.terms import NodeState
+from engine.rules.node_operations import EFFECTS
+from engine.state.nodes import Operation
 from engine.views.log.node_history import CAUSES
 from engine.views.log.tally import MEASURES
-from engine.views.pages.files import WIPES
+from engine.views.pages.files import OPERATIONS, WIPES
 from tui.viewmodels.text.glyphs import NODE as GLYPHS
 
 
@@ -33,6 +35,15 @@ def test_a_node_enters_and_leaves_each_state(state):
 def test_a_state_in_which_no_task_comes_has_a_reason(state):
     meaning = NODE_STATES[state]
     assert bool(meaning.text) is (meaning.availability is not Availability.READY)
+
+
+def test_file_9_an_operation_that_wipes_the_disk_names_the_deletion():
+    wiping = {name.value for name, effect in EFFECTS.items() if NODE_STATES[effect.state].wipes_disk}
+    assert set(OPERATIONS) == wiping
+
+
+def test_each_operation_has_an_effect():
+    assert set(EFFECTS) == set(Operation)
 
 
 def test_file_9_a_state_that_wipes_the_disk_names_the_deletion():

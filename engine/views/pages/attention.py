@@ -101,9 +101,7 @@ def _hooks(page: InstancePage) -> list[Concern]:
         since[cause] = max(since.get(cause, 0), failed.end_ms)
         is_ineligible = is_ineligible or failed.is_ineligible
     is_over = page.job_state not in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
-    effect = (
-        "ineligible for this job: reimage (PREP-9)" if is_ineligible else "the job still completes (REL-7)"
-    )
+    effect = "ineligible for this job: reimage (PREP-9)" if is_ineligible else "the job still completes (REL-7)"
     if hook is Hook.PREPARATION and not is_ineligible:
         effect = "no effect on scheduling (PREP-13)"
     if hook is Hook.PREPARATION and is_over:

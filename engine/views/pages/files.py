@@ -45,7 +45,7 @@ WIPES = {
     NodeState.LEAVING_POOL: DeletionCause.LEFT,
     None: DeletionCause.LEFT,
 }
-_OPERATIONS = {"reimage": DeletionCause.REIMAGED, "deallocate": DeletionCause.DEALLOCATED, "remove": DeletionCause.LEFT}
+OPERATIONS = {"reimage": DeletionCause.REIMAGED, "deallocate": DeletionCause.DEALLOCATED, "remove": DeletionCause.LEFT}
 
 
 class Deletion(NamedTuple):
@@ -143,8 +143,8 @@ class FilePage:
             return []
         record = world.nodes[self.node]
         found = [] if record.evicted_ms is None else [Deletion(DeletionCause.PREEMPTED, record.evicted_ms)]
-        if record.operation is not None and record.operation.name in _OPERATIONS:
-            found.append(Deletion(_OPERATIONS[record.operation.name], None))
+        if record.operation is not None and record.operation.name in OPERATIONS:
+            found.append(Deletion(OPERATIONS[record.operation.name], None))
         owner = self._directories.owners.get(directory)
         if owner is not None:
             if world.jobs[owner.job].state is JobState.DELETING:
