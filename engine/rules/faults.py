@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 _N = NodeState
-_WITHOUT_VM = (None, _N.PREEMPTED, _N.LEAVING_POOL)
 
 # NODE-9: how long contact may be lost before the node counts as unusable.
 LOST_CONTACT_MS = 5 * MINUTE_MS
@@ -137,7 +136,7 @@ def contact_wait_ended(world: World, ended: ContactWaitEnded) -> None:
 
 def eviction_verdict(state: NodeState | None, record: Node) -> BatchError | None:
     """Return why a node's VM cannot be taken back (SPOT-2); None if it can."""
-    why = "dedicated" if record.dedicated else _wire(state) if state in _WITHOUT_VM else None
+    why = "dedicated" if record.dedicated else _wire(state) if (state, _N.PREEMPTED) not in NODE else None
     if why is None and record.evicted_ms is not None:
         why = "about to be evicted"
     return None if why is None else BatchError("OperationNotValidOnNode", f"the node is {why}")
