@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
-from engine.base.terms import ErrorCategory
+from engine.base.terms import ErrorCategory, TaskResult
 
 _USER, _SERVER = ErrorCategory.USER_ERROR, ErrorCategory.SERVER_ERROR
 
@@ -67,6 +68,18 @@ def failure(code: str, *details: tuple[str, str], category: ErrorCategory | None
 def ended(by: str, category: ErrorCategory = _USER) -> FailureInfo:
     """Return the failure of a process that was stopped; ServerError after a time limit or fault (RETRY-8, PREP-19)."""
     return failure("TaskEnded", ("Message", by), category=category)
+
+
+def result_of(exit_code: int | None, failure: FailureInfo | None) -> TaskResult:
+    """Return the result of a process that has ended (RETRY-11)."""
+    return TaskResult.FAILURE if failure or exit_code else TaskResult.SUCCESS
+
+
+def end_fields(exit_code: int | None, failure: FailureInfo | None) -> tuple[tuple[str, Hashable], ...]:
+    """Return the fields of an event about the end of a process; without an exit code it never ran."""
+    code = () if exit_code is None else (("exitCode", exit_code),)
+    why = () if failure is None else (("failureInfo", failure),)
+    return (*code, ("result", result_of(exit_code, failure)), *why)
 
 
 FAILURE_EXIT_CODE = failure("FailureExitCode")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 if TYPE_CHECKING:
     PagesCopy = list[tuple[array[Any], ...]]
@@ -97,21 +97,39 @@ class ColumnsCopy(NamedTuple, Generic[V]):
     sparse: list[dict[int, V]]
 
 
+class _Column(NamedTuple):
+    code: str
+    group: int
+
+
+def column(code: str, group: int = 0) -> array[int]:
+    """Declare a column of a table: its array type code, and the group of columns that it changes with."""
+    return cast("array[int]", _Column(code, group))
+
+
 class Columns(Generic[V]):
-    """Rows stored column by column. A subclass names its columns and their array type codes.
+    """Rows stored column by column. A subclass declares its columns with ``column``.
 
     ``sparse`` holds, page by page, values that only few rows have; they must be immutable.
     """
 
-    TYPES: ClassVar[dict[str, str]] = {}
+    DECLARED: ClassVar[dict[str, _Column]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Collect the declarations; they leave the class, since attributes of an object are then found faster."""
+        super().__init_subclass__()
+        cls.DECLARED = cls.DECLARED | {name: each for name, each in vars(cls).items() if isinstance(each, _Column)}
+        for name in cls.DECLARED.keys() & vars(cls).keys():
+            delattr(cls, name)
 
     def __init__(self, time_code: str) -> None:
         """Make a table without rows; columns of type ``TIME`` are arrays of ``time_code``."""
         self.length = 0
         self.sparse: list[dict[int, V]] = []
-        self.columns: list[array[Any]] = [array(time_code if code == TIME else code) for code in self.TYPES.values()]
-        for name, column in zip(self.TYPES, self.columns, strict=True):
-            setattr(self, name, column)
+        codes = (each.code for each in self.DECLARED.values())
+        self.columns: list[array[Any]] = [array(time_code if code == TIME else code) for code in codes]
+        for name, values in zip(self.DECLARED, self.columns, strict=True):
+            setattr(self, name, values)
 
     def _grow(self, count: int) -> int:
         """Note that ``count`` rows have been appended to every column; returns the number of the first."""
@@ -175,14 +193,15 @@ class Excerpt(Generic[V]):
 
 
 class PagedColumns(Columns[V]):
-    """Columns that are copied page by page. ``GROUPS`` says which columns change together."""
-
-    GROUPS: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    """Columns that are copied page by page; those of a group change together."""
 
     def __init__(self, time_code: str) -> None:
         """Make a table without rows."""
         super().__init__(time_code)
-        self._groups = tuple(Pages([getattr(self, name) for name in names]) for names in self.GROUPS)
+        groups: dict[int, list[array[Any]]] = {}
+        for declared, values in zip(self.DECLARED.values(), self.columns, strict=True):
+            groups.setdefault(declared.group, []).append(values)
+        self._groups = tuple(Pages(groups[number]) for number in range(len(groups)))
         # For each group one byte a page, set when a row of it changes.
         self.dirty = tuple(group.dirty for group in self._groups)
         self._sparse_saved: list[dict[int, V]] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.failures import end_fields, result_of
 from engine.base.lifecycles import SUBTASK, rule_of_move
 from engine.base.terms import SubtaskState, TaskResult
 from engine.events.log import LogSubject
@@ -30,9 +31,7 @@ class Subtask(NamedTuple):
     @property
     def result(self) -> TaskResult | None:
         """Success or failure of a completed subtask; None before."""
-        if self.ending is None:
-            return None
-        return TaskResult.FAILURE if self.ending.failure or self.ending.exit_code else TaskResult.SUCCESS
+        return None if self.ending is None else result_of(*self.ending)
 
 
 class Gang(NamedTuple):
@@ -113,10 +112,7 @@ class GangTable:
         )
         subtasks = (*gang.subtasks[: number - 1], new, *gang.subtasks[number:])
         self._gangs[task] = gang._replace(subtasks=subtasks)
-        code = () if ending.exit_code is None else (("exitCode", ending.exit_code),)
-        failure = (("failureInfo", ending.failure),) if ending.failure else ()
-        more = (*code, ("result", new.result), *failure)
-        self._record(now_ms, task, number, old.state, SubtaskState.COMPLETED, *more)
+        self._record(now_ms, task, number, old.state, SubtaskState.COMPLETED, *end_fields(*ending))
 
     def unassign(self, now_ms: int, task: int) -> None:
         """Remove the subtasks of a task that waits for other nodes before it has run (PREP-8)."""

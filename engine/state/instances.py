@@ -11,10 +11,10 @@ from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from engine.base.failures import FailureInfo
+from engine.base.failures import FailureInfo, end_fields, result_of
 from engine.base.terms import InstanceState, TaskResult
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, ColumnsCopy, PagedColumns
+from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, ColumnsCopy, PagedColumns, column
 
 ABSENT = 0
 _NO_ROWS = array("i")
@@ -57,7 +57,7 @@ class InstanceView(NamedTuple):
         """Success or failure once completed."""
         if self.state is InstanceState.RUNNING:
             return None
-        return TaskResult.FAILURE if self.failure or self.exit_code else TaskResult.SUCCESS
+        return result_of(self.exit_code, self.failure)
 
 
 # The groups of columns: job and node, flags, and the two processes, which run at different times.
@@ -69,42 +69,20 @@ _RUNNING, _COMPLETED = InstanceState.RUNNING, InstanceState.COMPLETED
 class InstanceTable(PagedColumns[Ending]):
     """All instances; ``sparse`` holds the endings that are no plain success, under 2 * row + (1 for release)."""
 
-    TYPES = {  # noqa: RUF012
-        "job": "i",
-        "node": "i",
-        "before": "i",  # the row of the same node that came to be before this one, or -1
-        "flags": "B",
-        "prep_state": "B",
-        "prep_first": TIME,  # the first start ever on this node, which orders the status (PREP-25)
-        "prep_start": TIME,
-        "prep_end": TIME,
-        "prep_retries": "i",
-        "prep_runs": "i",  # starts ever on this node, for `simulate.attempts`
-        "release_state": "B",
-        "release_start": TIME,
-        "release_end": TIME,
-        "release_runs": "i",
-    }
-    GROUPS = (
-        ("job", "node", "before"),
-        ("flags",),
-        ("prep_state", "prep_first", "prep_start", "prep_end", "prep_retries", "prep_runs"),
-        ("release_state", "release_start", "release_end", "release_runs"),
-    )
-    job: array[int]
-    node: array[int]
-    before: array[int]
-    flags: array[int]
-    prep_state: array[int]
-    prep_first: array[int]
-    prep_start: array[int]
-    prep_end: array[int]
-    prep_retries: array[int]
-    prep_runs: array[int]
-    release_state: array[int]
-    release_start: array[int]
-    release_end: array[int]
-    release_runs: array[int]
+    job = column("i", _WHOSE)
+    node = column("i", _WHOSE)
+    before = column("i", _WHOSE)  # the row of the same node that came to be before this one, or -1
+    flags = column("B", _FLAGS)
+    prep_state = column("B", _PREP)
+    prep_first = column(TIME, _PREP)  # the first start ever on this node, which orders the status (PREP-25)
+    prep_start = column(TIME, _PREP)
+    prep_end = column(TIME, _PREP)
+    prep_retries = column("i", _PREP)
+    prep_runs = column("i", _PREP)  # starts ever on this node, for `simulate.attempts`
+    release_state = column("B", _RELEASE)
+    release_start = column(TIME, _RELEASE)
+    release_end = column(TIME, _RELEASE)
+    release_runs = column("i", _RELEASE)
 
     def __init__(self, log: EventLog, time_code: str) -> None:
         """Make a table without instances."""
@@ -114,8 +92,8 @@ class InstanceTable(PagedColumns[Ending]):
         self._of_job: dict[int, array[int]] = {}
         self._last_on = array("i")  # by node, -1 where there is none; ``before`` leads on to the earlier ones
         self._blank = [
-            (column, array(column.typecode, [-1 if code == TIME else 0]) * PAGE_ROWS)
-            for column, code in zip(self.columns, self.TYPES.values(), strict=True)
+            (values, array(values.typecode, [-1 if declared.code == TIME else 0]) * PAGE_ROWS)
+            for values, declared in zip(self.columns, self.DECLARED.values(), strict=True)
         ]
         self._shapes: dict[tuple[Hashable, ...], int] = {}
 
@@ -144,8 +122,8 @@ class InstanceTable(PagedColumns[Ending]):
             return rows[node]
         row = self._grow(1)
         if row == len(self.job):  # rows are made a page at a time, blank beyond ``length``
-            for column, blank in self._blank:
-                column.extend(blank)
+            for values, blank in self._blank:
+                values.extend(blank)
         self.job[row] = job
         self.node[row] = node
         self._enter(row)
@@ -197,17 +175,8 @@ class InstanceTable(PagedColumns[Ending]):
 
     def prep(self, row: int) -> InstanceView | None:
         """Return the preparation's record; None if it never ran."""
-        if self.prep_state[row] == ABSENT:
-            return None
-        return self._view(
-            2 * row,
-            row,
-            InstanceState(self.prep_state[row]),
-            self.prep_start[row],
-            self.prep_end[row],
-            self.prep_retries[row],
-            self.prep_runs[row],
-        )
+        state, start_ms, end_ms = self.prep_state[row], self.prep_start[row], self.prep_end[row]
+        return self._view(2 * row, state, start_ms, end_ms, self.prep_retries[row], self.prep_runs[row])
 
     # -- release -------------------------------------------------------------------------------------------------
 
@@ -231,27 +200,18 @@ class InstanceTable(PagedColumns[Ending]):
 
     def release(self, row: int) -> InstanceView | None:
         """Return the release task's record; None if it never ran."""
-        if self.release_state[row] == ABSENT:
-            return None
-        return self._view(
-            2 * row + 1,
-            row,
-            InstanceState(self.release_state[row]),
-            self.release_start[row],
-            self.release_end[row],
-            0,
-            self.release_runs[row],
-        )
+        state, start_ms, end_ms = self.release_state[row], self.release_start[row], self.release_end[row]
+        return self._view(2 * row + 1, state, start_ms, end_ms, 0, self.release_runs[row])
 
     # -- endings -------------------------------------------------------------------------------------------------
 
-    def _view(
-        self, key: int, row: int, state: InstanceState, start: int, end: int, retries: int, runs: int
-    ) -> InstanceView:
-        if state is InstanceState.RUNNING:
-            return InstanceView(state, start, None, None, None, retries, runs)
-        ending = self._page(row).get(key, ENDED_WELL)
-        return InstanceView(state, start, end, ending.exit_code, ending.failure, retries, runs)
+    def _view(self, key: int, state: int, start: int, end: int, retries: int, runs: int) -> InstanceView | None:
+        if state == ABSENT:
+            return None
+        if state == _RUNNING:
+            return InstanceView(_RUNNING, start, None, None, None, retries, runs)
+        ending = self._page(key >> 1).get(key, ENDED_WELL)
+        return InstanceView(_COMPLETED, start, end, ending.exit_code, ending.failure, retries, runs)
 
     def _page(self, row: int) -> dict[int, Ending]:
         return self.sparse[row >> PAGE_BITS]
@@ -272,14 +232,7 @@ class InstanceTable(PagedColumns[Ending]):
         self.log.append(now_ms, shape, self.job[row], self.node[row])
 
     def _shape(self, event: str, to: InstanceState, attempt: int, ending: Ending | None, rule: str) -> int:
-        fields: tuple[tuple[str, Hashable], ...] = (("to", to), ("attempt", attempt))
-        if ending is not None:
-            if ending.exit_code is not None:
-                fields += (("exitCode", ending.exit_code),)
-            failed = ending.failure or ending.exit_code
-            fields += (("result", TaskResult.FAILURE if failed else TaskResult.SUCCESS),)
-            if ending.failure:
-                fields += (("failureInfo", ending.failure),)
+        fields = (("to", to), ("attempt", attempt), *(end_fields(*ending) if ending is not None else ()))
         return self.log.shape(event, LogSubject.INSTANCE, *fields, ("rule", rule))
 
     def restore(self, copy: ColumnsCopy[Ending]) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.failures import FailureInfo
+from engine.base.failures import FailureInfo, end_fields, result_of
 from engine.base.lifecycles import NODE, rule_of_move
 from engine.base.node_states import UNBILLED
 from engine.base.terms import NodeState, SchedulingState, TaskResult
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import PAGE_BITS, TIME, ColumnsCopy, PagedColumns, Record, Records
+from engine.state.columns import PAGE_BITS, TIME, ColumnsCopy, PagedColumns, Record, Records, column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,7 +58,7 @@ class StartTaskRecord(NamedTuple):
         """The result of a completed start task; None while it runs."""
         if self.running:
             return None
-        return TaskResult.FAILURE if self.failure or self.exit_code else TaskResult.SUCCESS
+        return result_of(self.exit_code, self.failure)
 
 
 class Operation(StrEnum):
@@ -144,14 +143,12 @@ BUSY, CALM = range(2)
 class NodeTable(PagedColumns[None]):
     """All nodes of all pools, in the order in which they appeared."""
 
-    TYPES = {"state": "B", "open": "B", "free": "i", "since": TIME, "ran": "i", "failed": "i"}  # noqa: RUF012
-    GROUPS = (("free", "ran", "failed"), ("state", "open", "since"))
-    state: array[int]
-    open: array[int]  # 1 if the node is eligible for new tasks (SCHED-8) and stands in its pool's buckets
-    free: array[int]  # task slots not taken
-    since: array[int]  # when the present state began
-    ran: array[int]  # NODE-5: totalTasksRun
-    failed: array[int]  # of these, failed: the others are totalTasksSucceeded
+    state = column("B", CALM)
+    open = column("B", CALM)  # 1 if the node is eligible for new tasks (SCHED-8) and stands in its pool's buckets
+    free = column("i", BUSY)  # task slots not taken
+    since = column(TIME, CALM)  # when the present state began
+    ran = column("i", BUSY)  # NODE-5: totalTasksRun
+    failed = column("i", BUSY)  # of these, failed: the others are totalTasksSucceeded
 
     def __init__(self, log: EventLog, time_code: str) -> None:
         """Make a table without nodes."""
@@ -341,7 +338,7 @@ class NodeTable(PagedColumns[None]):
     def set_start_task(self, now_ms: int, node: int, task: StartTaskRecord, attempt: int, rule: str) -> None:
         """Record a start or an end of the start task (START-7), and log it."""
         self.edit(node).start_task = task
-        ending = () if task.running else _ending(task.exit_code, task.result, task.failure)
+        ending = () if task.running else end_fields(task.exit_code, task.failure)
         shape = self.log.shape(
             "StartTaskStateChanged",
             LogSubject.INSTANCE,
@@ -419,14 +416,3 @@ class NodeTable(PagedColumns[None]):
         for tasks in self.running:
             tasks.clear()
         self.preparing.clear()
-
-
-def _ending(
-    exit_code: int | None, result: TaskResult | None, failure: FailureInfo | None
-) -> tuple[tuple[str, object], ...]:
-    """Return the fields of an event about the end of a process."""
-    return (
-        *((("exitCode", exit_code),) if exit_code is not None else ()),
-        ("result", result),
-        *((("failureInfo", failure),) if failure else ()),
-    )

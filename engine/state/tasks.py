@@ -12,15 +12,15 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BrokenInvariant
-from engine.base.failures import FailureInfo
+from engine.base.failures import FailureInfo, end_fields, result_of
 from engine.base.lifecycles import TASK
 from engine.base.terms import TaskResult, TaskState
 from engine.events.log import EventLog, LogSubject
-from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, Columns, Excerpt
+from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, Columns, Excerpt, column
 from engine.state.task_records import PLAIN, UNTRIED, TaskBlock, TaskExtra, TaskProfile, TaskSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from engine.specs.task import TaskSpec
     from engine.state.jobs import JobTable
@@ -40,26 +40,15 @@ NEVER_MS = -1  # in `started`: not yet; in `ended`: neither ended nor planned
 class TaskTable(Columns[TaskExtra]):
     """All tasks of all jobs, in the order in which they were added."""
 
-    TYPES = {  # noqa: RUF012
-        "state": "B",
-        "satisfied": "B",  # DEP-4: dependents need not wait for it
-        "profile": "i",
-        "node": "i",
-        "started": TIME,
-        "ended": TIME,
-        "start_entry": "i",  # the log's entry of the latest start: orders ends of the same millisecond
-        "planned": TIME,  # how long the first attempt takes
-        "code": "i",  # the exit code of the first attempt
-    }
-    state: array[int]
-    satisfied: array[int]
-    profile: array[int]
-    node: array[int]
-    started: array[int]
-    ended: array[int]
-    start_entry: array[int]
-    planned: array[int]
-    code: array[int]
+    state = column("B")
+    satisfied = column("B")  # DEP-4: dependents need not wait for it
+    profile = column("i")
+    node = column("i")
+    started = column(TIME)
+    ended = column(TIME)
+    start_entry = column("i")  # the log's entry of the latest start: orders ends of the same millisecond
+    planned = column(TIME)  # how long the first attempt takes
+    code = column("i")  # the exit code of the first attempt
 
     def __init__(self, log: EventLog, jobs: JobTable, time_code: str) -> None:
         """Make a table without tasks."""
@@ -150,7 +139,7 @@ class TaskTable(Columns[TaskExtra]):
         if self.state[task] != COMPLETED:
             return None
         extra = self.extra(task)
-        return TaskResult.FAILURE if extra.failure or extra.exit_code else TaskResult.SUCCESS
+        return result_of(extra.exit_code, extra.failure)
 
     def is_particular(self, task: int, profile: TaskProfile) -> bool:
         """Return whether the task may prefer a node."""
@@ -274,18 +263,8 @@ class TaskTable(Columns[TaskExtra]):
         self._move(task, old, COMPLETED)
         self.apart.discard(task)
         self.ended[task] = now_ms
-        code = () if exit_code is None else (("exitCode", exit_code),)
-        shape = self.log.shape(
-            "TaskStateChanged",
-            LogSubject.TASK,
-            ("from", TaskState(old)),
-            ("to", TaskState.COMPLETED),
-            ("attempt", max(extra.attempts, 1)),
-            *code,
-            ("result", TaskResult.FAILURE),
-            *((("failureInfo", failure),) if failure else ()),
-            ("rule", rule),
-        )
+        fields = (*end_fields(exit_code, failure), ("rule", rule))
+        shape = self._shape(old, TaskState.COMPLETED, extra.attempts, *fields)
         self.jobs.edit(self.profile_of(task).job).failed += 1
         self.log.append(now_ms, shape, task, node)
 
@@ -305,15 +284,7 @@ class TaskTable(Columns[TaskExtra]):
         self.apart.add(task)
         self.ended[task] = NEVER_MS
         code = () if exit_code is None else (("exitCode", exit_code),)
-        shape = self.log.shape(
-            "TaskStateChanged",
-            LogSubject.TASK,
-            ("from", TaskState(old)),
-            ("to", TaskState.ACTIVE),
-            ("attempt", max(extra.attempts, 1)),
-            *code,
-            ("rule", rule),
-        )
+        shape = self._shape(old, TaskState.ACTIVE, extra.attempts, *code, ("rule", rule))
         self.log.append(now_ms, shape, task, node)
 
     def delete(self, now_ms: int, task: int, rule: str) -> None:
@@ -330,14 +301,7 @@ class TaskTable(Columns[TaskExtra]):
             self._keep(task)
         self.apart.discard(task)
         self.state[task] = GONE
-        shape = self.log.shape(
-            "TaskStateChanged",
-            LogSubject.TASK,
-            ("from", TaskState(old)),
-            ("to", None),
-            ("attempt", max(self.extra(task).attempts, 1)),
-            ("rule", rule),
-        )
+        shape = self._shape(old, None, self.extra(task).attempts, ("rule", rule))
         self.log.append(now_ms, shape, task)
 
     def log_not_scheduled(self, now_ms: int, task: int, why: FailureInfo, rule: str, node: int = -1) -> None:
@@ -381,20 +345,15 @@ class TaskTable(Columns[TaskExtra]):
         key = (old, new, attempt, rule)
         shape = self._begin_shapes.get(key)
         if shape is None:
-            fields = (("from", TaskState(old)), ("to", TaskState(new)), ("attempt", attempt), ("rule", rule))
-            shape = self._begin_shapes[key] = self.log.shape("TaskStateChanged", LogSubject.TASK, *fields)
+            shape = self._begin_shapes[key] = self._shape(old, TaskState(new), attempt, ("rule", rule))
         return shape
 
     def _success_shape(self, attempt: int) -> int:
-        return self.log.shape(
-            "TaskStateChanged",
-            LogSubject.TASK,
-            ("from", TaskState.RUNNING),
-            ("to", TaskState.COMPLETED),
-            ("attempt", attempt),
-            ("exitCode", 0),
-            ("result", TaskResult.SUCCESS),
-        )
+        return self._shape(RUNNING, TaskState.COMPLETED, attempt, *end_fields(0, None))
+
+    def _shape(self, old: int, new: TaskState | None, attempt: int, *more: tuple[str, Hashable]) -> int:
+        move = (("from", TaskState(old)), ("to", new), ("attempt", max(attempt, 1)))
+        return self.log.shape("TaskStateChanged", LogSubject.TASK, *move, *more)
 
     # -- looking over all ----------------------------------------------------------------------------------------
 

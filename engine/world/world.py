@@ -14,23 +14,22 @@ from engine.events.log import EventLog
 from engine.executors.simulated import SimulatedExecutor
 from engine.specs import draws
 from engine.specs.catalogue import NODE_TIMINGS
-from engine.state.certificates import CertificateRecord, CertificateTable
-from engine.state.columns import ColumnsCopy, time_limits
+from engine.state.certificates import CertificateTable
+from engine.state.columns import time_limits
 from engine.state.dependencies import DependencyBook
 from engine.state.disks import Disks
-from engine.state.gangs import Gang, GangTable
-from engine.state.instances import Ending, InstanceTable, PrepFlag
+from engine.state.gangs import GangTable
+from engine.state.instances import InstanceTable, PrepFlag
 from engine.state.job_schedules import JobSchedule, JobScheduleTable
 from engine.state.jobs import UNBOUND, Job, JobTable
-from engine.state.nodes import Node, NodeTable
-from engine.state.past import TaskPast, TasksCopy
+from engine.state.nodes import NodeTable
+from engine.state.past import TaskPast
 from engine.state.pools import Pool, PoolTable
 from engine.state.task_records import TaskProfile
 from engine.state.tasks import PREPARING, RUNNING, TaskTable
 from engine.world.scheduler import Scheduler
 
 if TYPE_CHECKING:
-    from engine.executors.files import NodeFiles
     from engine.executors.protocol import HookProcess, Plan
     from engine.scenario.model import Scenario
     from engine.specs.account import Account
@@ -50,16 +49,7 @@ class WorldCopy(NamedTuple):
     log_length: int
     alive: int  # entries of the calendar
     pending: array[int]  # the fields of the entries, one after the other: there may be many
-    pools: list[Pool]
-    jobs: list[Job]
-    job_schedules: list[JobSchedule]
-    nodes: ColumnsCopy[None]
-    node_records: list[Node]
-    tasks: TasksCopy
-    gangs: dict[int, Gang]
-    instances: ColumnsCopy[Ending]
-    disks: dict[int, NodeFiles]
-    certificates: list[CertificateRecord]
+    parts: tuple[Any, ...]  # copies of ``World._parts``
     faults: Fault
     starving: dict[int, int]
 
@@ -87,6 +77,19 @@ class World:
         self.gangs = GangTable(self.log)
         self.instances = InstanceTable(self.log, time_code)
         self.disks = Disks()
+        # Everything that copies and restores itself.
+        self._parts: tuple[Any, ...] = (
+            self.pools,
+            self.jobs,
+            self.job_schedules,
+            self.nodes,
+            self.nodes.records,
+            self._task_past,
+            self.gangs,
+            self.instances,
+            self.disks,
+            self.certificates,
+        )
         self.scheduler = Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks)
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
         self.executor = SimulatedExecutor(seed, scenario.simulate.tasks)
@@ -221,16 +224,7 @@ class World:
             len(self.log),
             len(self.calendar),
             array("q", chain.from_iterable(self.calendar.pending())),
-            self.pools.copy(),
-            self.jobs.copy(),
-            self.job_schedules.copy(),
-            self.nodes.copy(),
-            self.nodes.records.copy(),
-            self._task_past.copy(),
-            self.gangs.copy(),
-            self.instances.copy(),
-            self.disks.copy(),
-            self.certificates.copy(),
+            tuple(part.copy() for part in self._parts),
             self.faults,
             self.scheduler.starving.copy(),
         )
@@ -240,16 +234,8 @@ class World:
         if not self.log.has_future:
             self._task_past.remember_latest()
         self.log.move_to(copy.log_length)
-        self.pools.restore(copy.pools)
-        self.jobs.restore(copy.jobs)
-        self.job_schedules.restore(copy.job_schedules)
-        self.nodes.restore(copy.nodes)
-        self.nodes.records.restore(copy.node_records)
-        self._task_past.restore(copy.tasks)
-        self.gangs.restore(copy.gangs)
-        self.instances.restore(copy.instances)
-        self.disks.restore(copy.disks)
-        self.certificates.restore(copy.certificates)
+        for part, saved in zip(self._parts, copy.parts, strict=True):
+            part.restore(saved)
         self.prep_hooks.clear()
         self.release_hooks.clear()
         self.plans.clear()
