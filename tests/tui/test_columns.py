@@ -16,7 +16,7 @@ from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.lists.tasks import TasksModel
-from tui.viewmodels.session.links import links_of_instance
+from tui.viewmodels.session.items import links_of_instance
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.text.styled import plain

@@ -8,12 +8,12 @@ from tests.tui.screen_text import text_of
 from tests.tui.test_keys import drive
 from tests.tui.test_models import rows, texts
 from tui.viewmodels.actions.menu import actions_for
-from tui.viewmodels.frame.header import tab_at, tab_line
+from tui.viewmodels.frame.header import tab_line
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.job_schedules import JobSchedulesModel
 from tui.viewmodels.sheets.why import answers_to
 from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.text.styled import ItemRef, plain
+from tui.viewmodels.text.styled import ItemRef, link_at, plain
 
 OVERRUN, BY_HAND, POOLS = "nightly-schedule-overruns", "job-schedules-by-hand", "one-pool-per-scheduled-job"
 HOUR_S = 3600
@@ -126,8 +126,9 @@ def test_until_a_job_is_chosen_the_last_one_of_a_schedule_is_in_focus(session_at
 
 @pytest.mark.parametrize("cells", [60, 72, 80, 100, 120, 200])
 def test_the_tabs_fit_and_the_one_under_a_cell_is_found(cells):
-    drawn = plain(tab_line(TABS, "watch", cells))
+    tabs = tab_line(TABS, "watch", cells)
+    drawn = plain(tabs)
     assert len(drawn.rstrip()) <= cells
     for tab in TABS:
-        assert tab_at(TABS, drawn.index(f"{tab.key} "), cells) == tab.name
-    assert tab_at(TABS, cells, cells) is None or len(drawn) > cells
+        assert link_at(tabs, drawn.index(f"{tab.key} ")) == f"show_view('{tab.name}')"
+    assert link_at(tabs, cells) is None or len(drawn) > cells

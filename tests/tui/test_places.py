@@ -9,7 +9,7 @@ from tests.tui.test_keys import drive
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.events.bookmarks import Bookmarks, compare_lines
 from tui.viewmodels.frame.tabs import letters_for
-from tui.viewmodels.session.links import links_of
+from tui.viewmodels.session.items import links_of
 from tui.viewmodels.text.styled import ItemRef, plain, width
 
 LATER_S = 330

@@ -11,7 +11,7 @@ from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.detail_pages import DETAIL_MODELS, detail_model_of
 from tui.viewmodels.detail_pages.page import tab_at, tab_bar
-from tui.viewmodels.session.focus import focus_on
+from tui.viewmodels.session.items import focus_on
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.session.visited import ViewHistory, VisitedView
 from tui.viewmodels.text.styled import ItemRef, plain, width

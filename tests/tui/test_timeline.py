@@ -194,7 +194,7 @@ def test_rows_of_tasks_jobs_and_hook_tasks_have_orders_of_their_own(session_at):
 
 def test_many_rows_are_sorted_in_pieces_and_a_long_log_is_read_in_pieces(session_at, monkeypatch):
     monkeypatch.setattr("tui.viewmodels.timeline.timeline._PIECE", 4)
-    monkeypatch.setattr("tui.viewmodels.timeline.order._AT_ONCE", 3)
+    monkeypatch.setattr("tui.viewmodels.timeline.timeline._AT_ONCE", 3)
     session = session_at(LATER_S, ascii_only=True)
     model = model_of(session)
     model.order.next_sort()

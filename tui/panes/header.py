@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 
-from tui.viewmodels.frame.header import Transport, breadcrumb, breadcrumb_at, scrubber, scrubber_ms, tab_at, tab_line
+from tui.viewmodels.frame.header import Transport, breadcrumb, scrubber, scrubber_ms, tab_line
+from tui.viewmodels.text.styled import link_at
 from tui.widgets.lines import LinesView
-from tui.widgets.messages import GoToTime, ShowView
+from tui.widgets.messages import GoToTime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,15 +47,14 @@ class Header(Vertical):
             strip.show([scrubber(self._session, cells)])
         self.query_one("#tabs", LinesView).show([tab_line(self._tabs, view, cells)])
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         """Go to the view or the moment that was clicked."""
-        line = event.widget.id if event.widget is not None else None
-        cells = self.size.width
-        if line == "scrubber":
-            when_ms = scrubber_ms(self._session, event.x, cells)
+        view = event.widget
+        if not isinstance(view, LinesView):
+            return
+        if view.id == "scrubber":
+            when_ms = scrubber_ms(self._session, event.x, self.size.width)
             if when_ms is not None:
                 self.post_message(GoToTime(when_ms))
-            return
-        name = tab_at(self._tabs, event.x, cells) if line == "tabs" else breadcrumb_at(self._session, event.x, cells)
-        if name is not None:
-            self.post_message(ShowView(name))
+        elif isinstance(action := link_at(view.lines[0], event.x), str):
+            await self.screen.run_action(action)

@@ -12,7 +12,7 @@ from tui.dialogs.rules import RuleSheet
 from tui.screens.navigation_keys import NavigationKeys
 from tui.viewmodels.frame.go_line import VIEWS, asked_columns, completions, find, line_hint, not_found
 from tui.viewmodels.lists.filters import column_of, field_name
-from tui.viewmodels.session.focus import focus_on
+from tui.viewmodels.session.items import focus_on
 from tui.widgets.messages import say
 from tui.widgets.prompt import Prompt
 

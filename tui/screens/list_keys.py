@@ -18,7 +18,7 @@ from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists.filters import filter_hint
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.lists.rows import as_csv
-from tui.viewmodels.session.rest_body import as_json, rest_body
+from tui.viewmodels.session.items import as_json, rest_body
 from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.messages import say
 from tui.widgets.prompt import Prompt
@@ -26,7 +26,7 @@ from tui.widgets.table import Table
 
 if TYPE_CHECKING:
     from tui.panes.list_page import ListPage
-    from tui.viewmodels.events.destinations import Destination
+    from tui.viewmodels.events.event_list import Destination
     from tui.viewmodels.lists.rows import RowsModel
     from tui.viewmodels.text.styled import Kind
 

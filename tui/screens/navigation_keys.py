@@ -16,8 +16,7 @@ from tui.panes.watch import Watch
 from tui.screens.time_keys import TimeKeys
 from tui.viewmodels.frame.tabs import TABS
 from tui.viewmodels.lists.instances import InstancesModel
-from tui.viewmodels.session.focus import focus_on
-from tui.viewmodels.session.links import links_of, links_of_instance
+from tui.viewmodels.session.items import focus_on, links_of, links_of_instance
 from tui.viewmodels.session.visited import ViewHistory, VisitedView
 from tui.viewmodels.text.styled import ItemRef
 from tui.viewmodels.watch.pins import PINNED, toggle_pin
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from tui.saving.recorder import Recorder
     from tui.settings.values import Settings
     from tui.viewmodels.lists.rows import RowsModel
-    from tui.viewmodels.session.links import Link
+    from tui.viewmodels.session.items import Link
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import Kind
 

@@ -52,7 +52,6 @@ class JobDetailModel(DetailModel):
     )
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
-        """Open the page of this job."""
         super().__init__(session, subject)
         self._tasks = TasksModel(session)
         self._preparation = PreparationModel(session)

@@ -46,7 +46,6 @@ class PoolDetailModel(DetailModel):
     )
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
-        """Open the page of this pool."""
         super().__init__(session, subject)
         self._nodes_model = NodesModel(session)
         self._history_read = PoolHistory(session.simulation, self.name)

@@ -9,7 +9,6 @@ from engine.base.units import HOUR_MS
 from engine.views.log.tally import (
     LogColumns,
     Measure,
-    Tally,
     event_and_moment,
     first_difference,
     node_ms,
@@ -43,7 +42,6 @@ class Bookmarks:
     """The moments and runs that the user kept. They are not saved."""
 
     def __init__(self, session: Session) -> None:
-        """Start without bookmarks."""
         self._session = session
         self.moments_ms: list[int] = []
         self._runs: list[Recording] = []
@@ -81,29 +79,19 @@ class Bookmarks:
         return [*moments, *self._runs]
 
 
-class _Read(NamedTuple):
-    tally: Tally
-    node_hours: float
-
-
-def _read(session: Session, run: Recording) -> _Read:
-    counted = tally(session.simulation, run.columns, 0, run.stop())
-    return _Read(counted, node_ms(session.simulation, run.columns, run.until_ms) / HOUR_MS)
-
-
 def compare_lines(session: Session, one: Recording, other: Recording, cells: int) -> list[Line]:
     """Return a table of the results of both runs, and the event at which they diverge."""
-    left, right = _read(session, one), _read(session, other)
+    left, right = (tally(session.simulation, run.columns, 0, run.stop()) for run in (one, other))
     rows = [("up to", session.clock(one.until_ms), session.clock(other.until_ms))]
     for measure in Measure:
-        counted = left.tally.counts[measure], right.tally.counts[measure]
+        counted = left.counts[measure], right.counts[measure]
         if any(counted):
             rows.append((measure.value, f"{counted[0]:,}", f"{counted[1]:,}"))
-    jobs = [*left.tally.completed_ms, *(job for job in right.tally.completed_ms if job not in left.tally.completed_ms)]
-    for job in jobs:
-        here, there = (session.clock(each.tally.completed_ms.get(job)) or "not yet" for each in (left, right))
+    for job in {**left.completed_ms, **right.completed_ms}:
+        here, there = (session.clock(each.completed_ms.get(job)) or "not yet" for each in (left, right))
         rows.append((f"{job} completed", here, there))
-    rows.append(("node-hours", f"{left.node_hours:.2f}", f"{right.node_hours:.2f}"))
+    here, there = (f"{node_ms(session.simulation, run.columns, run.until_ms) / HOUR_MS:.2f}" for run in (one, other))
+    rows.append(("node-hours", here, there))
     label_cells = min(_LABEL_CELLS, cells - 2 * _NUMBER_CELLS)
     lines = [line(Span(f"{one.name} beside {other.name}", Role.STRONG)), ()]
     for label, here, there in rows:

@@ -17,7 +17,6 @@ class LineIndex:
     """The offsets of the lines of a text. A text that has only grown is indexed from its last line on."""
 
     def __init__(self) -> None:
-        """Start with an empty text."""
         self.text = ""
         self._starts = array("q")
         self._lower: str | None = None  # the text in lower case, once needed

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rich.cells import cell_len
-
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import JOB
 from tui.viewmodels.text.styled import Line, Role, Span, between, merged, width
@@ -33,7 +31,7 @@ class Transport(NamedTuple):
 def breadcrumb(session: Session, title: str, transport: Transport, cells: int) -> Line:
     """Return the path to the view, and the present time."""
     separator = Span(f" {session.glyphs.path} ", Role.DIM)
-    path = [span for text, _ in _path(session, cells) for span in (Span(text), separator)]
+    path = [span for text, view in _path(session, cells) for span in (_to_view(text, view), separator)]
     clock = _clock(session, transport, is_narrow=cells < _WIDE)
     return between((Span(" "), *path, Span(title, Role.STRONG)), clock, cells)
 
@@ -47,15 +45,8 @@ def _path(session: Session, cells: int) -> list[tuple[str, str]]:
     return [(text, view) for text, view in parts if text]
 
 
-def breadcrumb_at(session: Session, cell: int, cells: int) -> str | None:
-    """Return the view that a cell of the breadcrumb leads to, or None."""
-    at = 1
-    for text, view in _path(session, cells):
-        wide = cell_len(text)
-        if at <= cell < at + wide:
-            return view
-        at += wide + 3
-    return None
+def _to_view(text: str, view: str, role: Role = Role.PLAIN, *, is_current: bool = False) -> Span:
+    return Span(text, role, is_underlined=is_current, leads_to=f"show_view('{view}')")
 
 
 def _clock(session: Session, transport: Transport, *, is_narrow: bool) -> Line:
@@ -154,10 +145,10 @@ def tab_line(tabs: Sequence[Tab], current: str, cells: int) -> Line:
     """Return the views with their keys; the current one is highlighted."""
     spans: list[Span] = [Span(" ")]
     for tab, title in zip(tabs, _tab_titles(tabs, cells), strict=True):
-        is_current = tab.name == current
-        spans.append(Span(tab.key, Role.KEY))
-        spans.append(Span(f" {title.rstrip()} ", Role.STRONG if is_current else Role.DIM, False, is_current))
-        spans.append(Span(title[len(title.rstrip()) :]))
+        is_current, name = tab.name == current, title.rstrip()
+        role = Role.STRONG if is_current else Role.DIM
+        spans += [_to_view(tab.key, tab.name, Role.KEY), _to_view(f" {name} ", tab.name, role, is_current=is_current)]
+        spans.append(_to_view(title[len(name) :], tab.name))
     return tuple(spans)
 
 
@@ -171,17 +162,6 @@ def _tab_titles(tabs: Sequence[Tab], cells: int) -> list[str]:
         [tab.short[:3] for tab in tabs],
     )
     return next((titles for titles in forms if sum(len(title) + 3 for title in titles) <= cells), forms[-1])
-
-
-def tab_at(tabs: Sequence[Tab], cell: int, cells: int) -> str | None:
-    """Return the view whose tab is at a cell, or None."""
-    at = 1
-    for tab, title in zip(tabs, _tab_titles(tabs, cells), strict=True):
-        wide = len(tab.key) + len(title) + 2
-        if at <= cell < at + wide:
-            return tab.name
-        at += wide
-    return None
 
 
 def of_use(

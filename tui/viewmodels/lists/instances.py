@@ -70,7 +70,6 @@ class InstancesModel(RowsModel):
     kind = "node"
 
     def __init__(self, session: Session) -> None:
-        """Start empty; ``update`` adds the rows."""
         super().__init__(session)
         self._page = self._new_page()
         self._durations = Durations(session.simulation)
@@ -86,11 +85,7 @@ class InstancesModel(RowsModel):
     def of_all(self) -> str:
         """Return the number of nodes with a record, and that of all nodes in the pool."""
         present = self._page.nodes_present()
-        return (
-            f"{self.count:,} of {present:,} node{'s' if present != 1 else ''}"
-            if self.count <= present
-            else f"{self.count:,}"
-        )
+        return f"{self.count:,} of {fmt.counted(present, 'node')}" if self.count <= present else f"{self.count:,}"
 
     def _new_page(self) -> InstancePage:
         preparation, release = self.session.pages(self.session.job_id)
@@ -249,7 +244,6 @@ class PreparationModel(InstancesModel):
     )
 
     def __init__(self, session: Session) -> None:
-        """Start empty; ``update`` adds the rows."""
         super().__init__(session)
         self._triggers: tuple[object, dict[int, int | None]] = (None, {})
 

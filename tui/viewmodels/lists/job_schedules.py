@@ -25,6 +25,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
 
     title = "Job schedules"
     kind = "job schedule"
+    ids = staticmethod(schedule_ids)
     columns = (
         Column("", 1),
         Column("Job schedule", 16, "the schedule's id", stretch=True, is_id=True),
@@ -46,9 +47,6 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         "After the start window the occurrence is missed. w explains the present state.\n"
         "Enter puts the recent job in focus and opens the Watch view."
     )
-
-    def _all_ids(self) -> list[str]:
-        return schedule_ids(self.session.simulation)
 
     def _find(self, identity: str) -> JobScheduleRow | None:
         return self.session.schedule(identity)

@@ -26,6 +26,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
 
     title = "Jobs"
     kind = "job"
+    ids = staticmethod(job_ids)
     columns = (
         Column("", 1),
         Column("Job", 12, "the job's id", stretch=True, is_id=True),
@@ -56,9 +57,6 @@ class JobsModel(NamedRowsModel["JobRow"]):
         "Waiting for is derived.\n"
         "Enter puts a job in focus and opens its page. 1 watches it."
     )
-
-    def _all_ids(self) -> list[str]:
-        return job_ids(self.session.simulation)
 
     def _find(self, identity: str) -> JobRow | None:
         return self.session.job(identity)

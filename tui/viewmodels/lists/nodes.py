@@ -62,7 +62,6 @@ class NodesModel(RowsModel):
     )
 
     def __init__(self, session: Session) -> None:
-        """Start empty; ``update`` adds the rows."""
         super().__init__(session)
         self._page = session.nodes()
 

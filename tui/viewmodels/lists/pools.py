@@ -28,6 +28,7 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
 
     title = "Pools"
     kind = "pool"
+    ids = staticmethod(pool_ids)
     columns = (
         Column("", 1),
         Column("Pool", 11, "the pool's id", stretch=True, is_id=True),
@@ -67,9 +68,6 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         "Enter puts a pool in focus and opens its page. 3 lists its nodes.\n"
         "S shows a pool's autoscale: formula, evaluations, and an editor."
     )
-
-    def _all_ids(self) -> list[str]:
-        return pool_ids(self.session.simulation)
 
     def _find(self, identity: str) -> PoolRow | None:
         return self.session.pool(identity)

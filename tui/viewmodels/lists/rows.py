@@ -12,13 +12,14 @@ from tui.viewmodels.files.locations import files_of
 from tui.viewmodels.lists.columns import ColumnsModel
 from tui.viewmodels.lists.filters import Term, column_of, field_name, parse_filter, passes, quantity
 from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
-from tui.viewmodels.session.rest_body import rest_body
+from tui.viewmodels.session.items import rest_body
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
+    from engine import Simulation
     from tui.viewmodels.files.locations import FileLocation
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import Kind
@@ -39,7 +40,6 @@ class RowsModel(ColumnsModel, ABC):
     own_order: ClassVar[str] = "failures first"  # in words
 
     def __init__(self, session: Session) -> None:
-        """Start empty; ``update`` adds the rows."""
         super().__init__()
         self.session = session
         self.filter_text = ""
@@ -280,15 +280,8 @@ class NamedRowsModel(RowsModel, Generic[RowT]):
     """A list of pools, jobs or job schedules: items with an id, oldest first."""
 
     own_order = "age, oldest first"
-
-    def __init__(self, session: Session) -> None:
-        """Start empty; ``update`` adds the rows."""
-        super().__init__(session)
-        self._ids: list[str] = []
-
-    @abstractmethod
-    def _all_ids(self) -> list[str]:
-        """Return the ids of the items that have not been deleted."""
+    ids: ClassVar[staticmethod[[Simulation], list[str]]]  # of the items that have not been deleted
+    _ids: Sequence[str] = ()
 
     @abstractmethod
     def _find(self, identity: str) -> RowT | None:
@@ -296,7 +289,7 @@ class NamedRowsModel(RowsModel, Generic[RowT]):
 
     def order(self) -> Sequence[int]:
         """Return the items that have not been deleted."""
-        self._ids = self._all_ids()
+        self._ids = self.ids(self.session.simulation)
         return range(len(self._ids))
 
     def identity_of(self, key: int) -> str:

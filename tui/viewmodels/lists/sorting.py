@@ -81,7 +81,6 @@ class ShownRows:
     """The rows that a list shows, filtered and sorted in slices while that takes long."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self.rows: Sequence[int] = ()
         self.hidden = 0
         self._work: SlicedSort | None = None

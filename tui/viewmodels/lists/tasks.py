@@ -61,7 +61,6 @@ class TasksModel(RowsModel):
     )
 
     def __init__(self, session: Session) -> None:
-        """Start empty; ``update`` adds the rows."""
         super().__init__(session)
         self._page = session.tasks(session.job_id)
 

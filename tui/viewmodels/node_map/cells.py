@@ -59,7 +59,6 @@ class NodeMapModel:
     """The nodes of the pool in focus as cells."""
 
     def __init__(self, session: Session) -> None:
-        """Start empty; ``update`` adds the nodes."""
         self.session = session
         self.lens = FIRST_LENS
         self.only: Glyph | None = None  # the glyph that is not dimmed

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _MOST_HISTORIES = 4
 HistoryT = TypeVar("HistoryT")
+FoundT = TypeVar("FoundT")
 
 
 class Session:
@@ -55,9 +56,7 @@ class Session:
         self._moment = (-1, -1, -1, False)
         self._pages: dict[str, tuple[InstancePage, InstancePage]] = {}
         self._jobs: dict[str, JobRow | None] = {}
-        self._pools: dict[str, PoolRow | None] = {}
-        self._costs: dict[str, float] = {}
-        self._schedules: dict[str, JobScheduleRow | None] = {}
+        self._found: dict[tuple[object, str], object] = {}
         self._tasks = TaskPage(simulation, "")
         self._nodes: NodePage | None = None
         self._first_job: str | None = None
@@ -86,9 +85,7 @@ class Session:
         self._pages = {job_id: pages for job_id, pages in self._pages.items() if job_id == kept}
         self._first_job = self._forecast = None
         self._jobs.clear()
-        self._pools.clear()
-        self._costs.clear()
-        self._schedules.clear()
+        self._found.clear()
         self.newest_ms = max(self.newest_ms, self.now_ms) if self.is_past else self.now_ms
 
     @contextmanager
@@ -175,21 +172,20 @@ class Session:
 
     def pool(self, pool_id: str) -> PoolRow | None:
         """Return a pool's row, or None if it does not exist."""
-        if pool_id not in self._pools:
-            self._pools[pool_id] = pool_row(self.simulation, pool_id)
-        return self._pools[pool_id]
+        return self._look_up(pool_row, pool_id)
 
     def cost_usd(self, pool_id: str) -> float:
         """Return the cost of a pool's nodes so far, in US dollars."""
-        if pool_id not in self._costs:
-            self._costs[pool_id] = cost_of_pool(self.simulation, pool_id)
-        return self._costs[pool_id]
+        return self._look_up(cost_of_pool, pool_id)
 
     def schedule(self, schedule_id: str) -> JobScheduleRow | None:
         """Return a job schedule's row, or None if it does not exist."""
-        if schedule_id not in self._schedules:
-            self._schedules[schedule_id] = schedule_row(self.simulation, schedule_id)
-        return self._schedules[schedule_id]
+        return self._look_up(schedule_row, schedule_id)
+
+    def _look_up(self, read: Callable[[Simulation, str], FoundT], identity: str) -> FoundT:
+        if (read, identity) not in self._found:
+            self._found[read, identity] = read(self.simulation, identity)
+        return cast("FoundT", self._found[read, identity])
 
     def nodes(self) -> NodePage:
         """Return the nodes of the pool in focus, with their state in the job in focus."""

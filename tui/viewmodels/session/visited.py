@@ -23,7 +23,6 @@ class ViewHistory:
     """The visited views. Every move passes the present view, which may have changed since it was opened."""
 
     def __init__(self) -> None:
-        """Start with an empty history."""
         self._places: list[VisitedView] = []
         self._at = 0
         self._left = 0

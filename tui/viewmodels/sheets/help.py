@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import NodeState
 from tui.viewmodels.text.glyphs import JOB, JOB_SCHEDULE, NODE, POOL_GLYPHS, PREPARATION, RELEASE, TASK_GLYPHS
-from tui.viewmodels.text.styled import Line, Role, Span, fit, line, wrapped
+from tui.viewmodels.text.styled import Line, Role, Span, fit, labelled, line, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,7 +56,7 @@ def key_lines(here: Sequence[tuple[str, str]], everywhere: Sequence[tuple[str, s
         if pairs:
             lines += [(), line(Span(title, Role.STRONG))] if lines else [line(Span(title, Role.STRONG))]
         for key, does in pairs:
-            lines += _beside(Span(key, Role.KEY), _KEY_CELLS, does, cells)
+            lines += labelled(Span(key, Role.KEY), _KEY_CELLS, does, cells)
     return lines
 
 
@@ -69,20 +69,11 @@ def page_lines(page: HelpPage, glyphs: GlyphSet, cells: int) -> list[Line]:
         name_cells = max(len(column.name) for column in page.columns) + 2
         for column in filter(lambda column: column.name, page.columns):
             name = Span(column.name, Role.DERIVED if column.is_derived else Role.PLAIN)
-            lines += _beside(name, name_cells, glyphs.text(column.help_text), cells)
+            lines += labelled(name, name_cells, glyphs.text(column.help_text), cells)
     first = _FIRST.get(page.title, (page.title,))
     for title in sorted(_TABLES, key=lambda each: first.index(each) if each in first else len(first)):
         lines += [(), line(Span(title, Role.STRONG)), *_states(_TABLES[title], glyphs, cells, has_room=title in first)]
     return lines
-
-
-def _beside(name: Span, name_cells: int, said: str, cells: int) -> list[Line]:
-    """Return a name with its text beside it, in as many lines as needed."""
-    first, *rest = wrapped(said, max(10, cells - name_cells))
-    return [
-        line(name._replace(text=fit(name.text, name_cells)), first),
-        *(line(" " * name_cells, each) for each in rest),
-    ]
 
 
 def _states(table: Iterable[Glyph], glyphs: GlyphSet, cells: int, *, has_room: bool) -> list[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.rulebook import Chapter
-from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
+from tui.viewmodels.text.styled import Line, Role, Span, labelled, line, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,9 +50,7 @@ def _rule(rule: Rule, cells: int, *, with_code: bool) -> list[Line]:
 
 def _text(rule: Rule, cells: int) -> list[Line]:
     """Return the id, and beside it what the rule says."""
-    first, *rest = wrapped(_plain(rule.text), max(_NARROWEST, cells - _ID_CELLS))
-    lead = " " * _ID_CELLS
-    return [line(Span(f"{rule.id:<{_ID_CELLS}}", Role.STRONG), first), *(line(lead, each) for each in rest)]
+    return labelled(Span(rule.id, Role.STRONG), _ID_CELLS, _plain(rule.text), cells)
 
 
 def _note(name: str, said: str, cells: int) -> list[Line]:

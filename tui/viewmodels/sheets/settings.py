@@ -9,7 +9,7 @@ from tui.settings.values import Source
 from tui.viewmodels.text.styled import Line, Role, Span, fit, line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from tui.settings.values import Settings, ViewValue
 
@@ -28,32 +28,18 @@ class SettingEntry(NamedTuple):
 
 def entries(settings: Settings, keys: Iterable[tuple[str, str, str]]) -> list[SettingEntry]:
     """Return options, saved views and keys. ``keys`` are id, key and purpose of each binding."""
-    found = [_option(settings, name) for name in OPTIONS]
-    found += [
-        SettingEntry(
-            "view",
-            view,
-            _told(values),
-            "last used",
-            "; ".join(f"{name} {_value(values[name])}" for name in values),
-        )
-        for view, values in sorted(settings.views.items())
-        if values
-    ]
+    found = []
+    for name, option in OPTIONS.items():
+        said = f"{option.about} ({option.choice})"
+        found.append(SettingEntry("option", name, _value(settings.value(name)), settings.source(name).value, said))
+    for view, values in sorted(settings.views.items()):
+        if values:
+            said = "; ".join(f"{name} {_value(value)}" for name, value in values.items())
+            found.append(SettingEntry("view", view, ", ".join(values), "last used", said))
     for identity, key, does in keys:
         source = Source.FILE if identity in settings.keys else Source.DEFAULT
         found.append(SettingEntry("key", identity, key, source.value, does))
     return found
-
-
-def _option(settings: Settings, name: str) -> SettingEntry:
-    option = OPTIONS[name]
-    said = f"{option.about} ({option.choice})"
-    return SettingEntry("option", name, _value(settings.value(name)), settings.source(name).value, said)
-
-
-def _told(values: Mapping[str, ViewValue]) -> str:
-    return ", ".join(values)
 
 
 def _value(value: ViewValue) -> str:
@@ -64,11 +50,7 @@ def _value(value: ViewValue) -> str:
     return f"{value:g}" if isinstance(value, int | float) else value
 
 
-_HEADINGS = {
-    "option": "Options",
-    "view": "Views: saved choices",
-    "key": "Keys",
-}
+_HEADINGS = {"option": "Options", "view": "Views: saved choices", "key": "Keys"}
 
 
 def entry_lines(found: Sequence[SettingEntry], cells: int) -> list[tuple[int, Line]]:

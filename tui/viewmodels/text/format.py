@@ -62,6 +62,11 @@ def optional(value: object) -> str:
     return "" if value is None else str(value)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 node``, ``1,234 nodes``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def short_node(node_id: str) -> str:
     """Return a node id without its middle: ``tvm-…_117``, ``tvmps_0ae939…_d``."""
     classic = _CLASSIC_NODE.fullmatch(node_id)

@@ -56,6 +56,7 @@ class Span(NamedTuple):
 
 
 Line = tuple[Span, ...]
+_LEAST_TEXT = 10  # cells beside a label
 
 
 def line(*parts: Span | str) -> Line:
@@ -66,6 +67,15 @@ def line(*parts: Span | str) -> Line:
 def link(text: str, leads_to: ItemRef | str | None, role: Role = Role.PLAIN) -> Span:
     """Return text that is a link, or plain text if ``leads_to`` is None."""
     return Span(text, role, is_underlined=leads_to is not None, leads_to=leads_to)
+
+
+def link_at(spans: Line, cell: int) -> ItemRef | str | None:
+    """Return where the link at a cell leads to, or None."""
+    for span in spans:
+        if 0 <= cell < cell_len(span.text):
+            return span.leads_to
+        cell -= cell_len(span.text)
+    return None
 
 
 def plain(spans: Iterable[Span]) -> str:
@@ -162,6 +172,13 @@ def wrapped(text: str, cells: int, indent: str = "") -> list[str]:
             current = word
         lines.append(current)
     return [indent + each for each in lines]
+
+
+def labelled(label: Span, label_cells: int, text: str, cells: int) -> list[Line]:
+    """Return a label with its text beside it, in as many lines as needed."""
+    first, *rest = wrapped(text, max(_LEAST_TEXT, cells - label_cells))
+    begin = label._replace(text=fit(label.text, label_cells))
+    return [line(begin, first), *(line(" " * label_cells, each) for each in rest)]
 
 
 def bar(parts: Sequence[tuple[int, Role, str]], cells: int) -> Line:

@@ -43,7 +43,6 @@ class InstanceRows(RowsByNode):
     _page: InstancePage
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
-        """Start with the job in focus."""
         super().__init__(session, lanes)
         self._look()
 

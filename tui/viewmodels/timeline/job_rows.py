@@ -25,7 +25,6 @@ class JobRows(TimelineRows):
     sorts = (Sort.NUMBER, Sort.TROUBLE)
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
-        """Start empty; ``order`` adds the jobs."""
         super().__init__(session, lanes)
         self._ids: list[str] = []
 

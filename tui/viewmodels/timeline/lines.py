@@ -43,7 +43,6 @@ class RowLines:
     """Draws rows and caches their lines."""
 
     def __init__(self, session: Session) -> None:
-        """Start with an empty cache."""
         self._session = session
         self._kept: dict[tuple[str, int], tuple[object, Line]] = {}
 

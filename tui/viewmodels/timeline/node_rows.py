@@ -65,7 +65,6 @@ class NodeRows(RowsByNode):
     _page: NodePage
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
-        """Start with empty caches."""
         super().__init__(session, lanes)
         self._page = session.nodes()
         # Past columns do not change: the first cached column, and the glyphs from there on.

@@ -20,7 +20,6 @@ class PoolBand:
     """Three lines of bars. The height of a bar is the highest number during its column."""
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
-        """Start with the pool in focus."""
         self._session = session
         self._lanes = lanes
         self._peaks: dict[tuple[int, int], Peak] = {}  # by line and column

@@ -38,7 +38,6 @@ class TaskRows(TimelineRows):
     sorts = (Sort.TROUBLE, Sort.NUMBER, Sort.FIRST_START)
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
-        """Start with the job in focus."""
         super().__init__(session, lanes)
         self._page = session.tasks(session.job_id)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.views.lanes.lanes import Lanes
+from tui.viewmodels.lists.sorting import ShownRows, SlicedSort
 from tui.viewmodels.text.glyphs import Glyph
 from tui.viewmodels.text.styled import Line, Role, Span, between, cut, fit, line, squeeze, width
 from tui.viewmodels.timeline.instance_rows import PreparationRows, ReleaseRows
 from tui.viewmodels.timeline.job_rows import JobRows
 from tui.viewmodels.timeline.lines import RowLines, ahead
 from tui.viewmodels.timeline.node_rows import NodeRows
-from tui.viewmodels.timeline.order import RowOrder
 from tui.viewmodels.timeline.pool_band import PoolBand
 from tui.viewmodels.timeline.rows import TimeColumns
 from tui.viewmodels.timeline.task_rows import TaskRows
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef
-    from tui.viewmodels.timeline.rows import Openable, TimelineRows
+    from tui.viewmodels.timeline.rows import Openable, Sort, TimelineRows
 
 # The durations that a column can have.
 STEPS_MS = (
@@ -37,12 +38,45 @@ _TICK = 12  # columns between two times on the axis
 _SEEN_SHARE = 0.75  # share of the columns for the past when the whole run is shown
 _PIECE = 10_000  # log entries that are read in one go
 
+_AT_ONCE = 2000  # rows that are sorted in one go
+
+
+class RowOrder(ShownRows):
+    """The order of the rows of one kind."""
+
+    def __init__(self, rows: TimelineRows) -> None:
+        super().__init__()
+        self._kind = rows
+        self.sort: Sort = rows.sorts[0]
+        self.is_turned = False
+
+    def next_sort(self) -> None:
+        """Sort by the next criterion; after the last one by the first."""
+        sorts = self._kind.sorts
+        self.sort = sorts[(sorts.index(self.sort) + 1) % len(sorts)]
+        self.is_turned = False
+
+    def update(self, *, only_failed: bool) -> None:
+        """Read the rows again. ``go_on`` continues what takes long."""
+        rows = self._kind
+        found, value = rows.order(self.sort, only_failed=only_failed), rows.value(self.sort)
+        if value is None and not self.is_turned:
+            self.show(found)
+            return
+        session = rows.session
+        wanted = self.sort, self.is_turned, only_failed, session.job_id, session.pool_id, session.simulation.jumps
+        moment = session.simulation.log.count, session.now_ms, rows.lanes.progress, rows.lanes.version
+        self.sort_rows(wanted, moment, partial(SlicedSort, found, None, value, is_descending=self.is_turned), _AT_ONCE)
+
+    def title(self, arrow: str) -> str:
+        """Return the order in words."""
+        return f"by {self.sort.value}{arrow if self.is_turned else ''}"
+
 
 class TimelineModel:
     """Rows over time, and the cell under the cursor."""
 
     def __init__(self, session: Session) -> None:
-        """Start empty; ``update`` adds the rows."""
         self.session = session
         self.lanes = Lanes(session.simulation)
         self._kinds: tuple[TimelineRows, ...] = tuple(kind(session, self.lanes) for kind in _KINDS)

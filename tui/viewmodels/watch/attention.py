@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.attention import Concern, concerns_of
+from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line, wrapped
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ class AttentionModel:
     """The concerns of the job and pool in focus."""
 
     def __init__(self, session: Session) -> None:
-        """Start without concerns; ``update`` adds them."""
         self.session = session
         self.concerns: list[Concern] = []
 
@@ -53,9 +53,9 @@ class AttentionModel:
         """Return number of items, cause, and the names of a few nodes."""
         said = concern.text
         if concern.nodes:
-            said = f"{_counted(concern.size, 'node')}: {said}"
+            said = f"{fmt.counted(concern.size, 'node')}: {said}"
         elif concern.tasks:
-            said = f"{_counted(concern.size, 'task')}: {said}"
+            said = f"{fmt.counted(concern.size, 'task')}: {said}"
         if concern.kind == "node":
             said = f"{said} since {self.session.clock(concern.since_ms)}"
         if 0 < len(concern.nodes) <= _MOST_NAMED:
@@ -79,7 +79,3 @@ class AttentionModel:
         concern = self.concerns[number]
         view = "nodes" if concern.nodes else "jobs"
         return _VIEWS.get(concern.kind, view), next(iter(concern.nodes or concern.tasks), None)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

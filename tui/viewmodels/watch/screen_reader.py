@@ -54,7 +54,7 @@ def _pool(pool: PoolRow) -> str:
     states = _listed([f"{number:,} {NODE[state].name}" for state, number in pool.node_counts if number])
     allocation = pool.allocation.wire if pool.allocation is not None else "deleted"
     target = pool.target_dedicated + pool.target_spot
-    nodes = f"has {_counted(pool.nodes, 'node')} of {target:,} targeted{f': {states}' if states else ''}"
+    nodes = f"has {fmt.counted(pool.nodes, 'node')} of {target:,} targeted{f': {states}' if states else ''}"
     slots = f" {pool.used_slots:,} of {pool.nodes * pool.slots:,} task slots are in use." if pool.nodes else ""
     return f"Pool {pool.pool_id} is {allocation} and {nodes}.{slots}"
 
@@ -68,9 +68,11 @@ def _hooks(name: str, counts: HookCounts, hook: Hook) -> str:
     if not counts.is_specified:
         return f"{name}: the job has no {name.lower()} task."
     table = PREPARATION if hook is Hook.PREPARATION else RELEASE
-    found = [f"{table[status].name} on {_counted(counts[status], 'node')}" for status in HookStatus if counts[status]]
+    found = [
+        f"{table[status].name} on {fmt.counted(counts[status], 'node')}" for status in HookStatus if counts[status]
+    ]
     if counts.without_record:
-        found.append(f"not started on {_counted(counts.without_record, 'node')}")
+        found.append(f"not started on {fmt.counted(counts.without_record, 'node')}")
     return f"{name}: {_listed(found) or 'no node yet'}."
 
 
@@ -88,7 +90,7 @@ def _tasks(job: JobRow) -> str:
     parts = _listed([f"{number:,} {word}" for number, word in numbers if number])
     wait_ms = counts.oldest_wait_ms
     oldest = "" if wait_ms is None else f" The oldest wait is {fmt.span(wait_ms)}."
-    return f"{_counted(counts.total, 'task')}: {parts}.{oldest}"
+    return f"{fmt.counted(counts.total, 'task')}: {parts}.{oldest}"
 
 
 def _attention(session: Session) -> list[str]:
@@ -96,7 +98,7 @@ def _attention(session: Session) -> list[str]:
     model.update()
     if not model.concerns:
         return ["Nothing needs attention."]
-    said = [f"{_counted(len(model.concerns), 'thing')} need{'s' if len(model.concerns) == 1 else ''} attention."]
+    said = [f"{fmt.counted(len(model.concerns), 'thing')} need{'s' if len(model.concerns) == 1 else ''} attention."]
     for number, concern in enumerate(model.concerns, 1):
         effect = f" {_sentence(concern.effect)}" if concern.effect else ""
         said.append(f"{number}: {_sentence(' '.join(model.text_of(concern).split()))}{effect}")
@@ -114,10 +116,6 @@ def _events(session: Session) -> list[str]:
 def _listed(parts: list[str]) -> str:
     """Return the parts as ``a, b and c``."""
     return " and ".join(part for part in (", ".join(parts[:-1]), "".join(parts[-1:])) if part)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _sentence(text: str) -> str:

@@ -1,11 +1,15 @@
-"""Links from an item to its pool, node, job and tasks, each reached by one key."""
+"""What an item of the run leads to: focus, REST body, and links to its pool, node, job and tasks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.views.log.node_history import trigger_of
 from engine.views.pages.instances import HookStatus
+from engine.views.pages.nodes import pool_of_node
+from engine.views.pages.tasks import job_of_task
+from engine.views.rest import lookup
 from tui.viewmodels.text.styled import ItemRef
 
 if TYPE_CHECKING:
@@ -14,6 +18,49 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
 
 _MOST_TASKS = 6
+
+
+def focus_on(session: Session, subject: ItemRef) -> None:
+    """Put a job or pool itself in focus, or a node's pool, or a task's job. Ignore an item that does not exist yet."""
+    key = subject.key
+    match subject.kind:
+        case "job":
+            session.focus_job(str(key))
+        case "pool":
+            session.focus_pool(str(key))
+        case "node":
+            pool_id = pool_of_node(session.simulation, int(key))
+            if pool_id and pool_id != session.pool_id:
+                session.focus_pool(pool_id)
+        case "task":
+            job_id = job_of_task(session.simulation, int(key))
+            if job_id and job_id != session.job_id:
+                session.focus_job(job_id)
+        case "job schedule":
+            schedule = session.schedule(str(key))
+            if schedule is not None and schedule.recent_job:
+                session.focus_job(schedule.recent_job)
+
+
+def rest_body(session: Session, subject: ItemRef) -> dict[str, Any] | None:
+    """Return the REST body of an item, or None if it does not exist now."""
+    simulation, key = session.simulation, subject.key
+    match subject.kind:
+        case "pool":
+            return lookup.pool_wire(simulation, str(key))
+        case "job":
+            return lookup.job_wire(simulation, str(key))
+        case "job schedule":
+            return lookup.schedule_wire(simulation, str(key))
+        case "node":
+            return lookup.node_wire(simulation, int(key))
+        case "task":
+            return lookup.task_wire(simulation, int(key))
+
+
+def as_json(body: dict[str, Any]) -> str:
+    """Return the body as indented JSON."""
+    return json.dumps(body, indent=2, ensure_ascii=False)
 
 
 class Link(NamedTuple):
