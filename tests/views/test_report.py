@@ -2,7 +2,8 @@
 
 import pytest
 
-from engine.views.results.report import summary, task_totals
+from engine.views.results.report import summary
+from engine.views.results.totals import InstanceTotals, TaskTotals, task_totals
 from tests.builders import ALLOCATION_S, a_job, a_line, a_pool, do, refusal, run_to, run_to_end, simulation
 
 
@@ -18,8 +19,8 @@ def test_a_job_and_its_pool():
     found = summary(sim)
     [job], [pool] = found.jobs, found.pools
     assert (job.job_id, job.state, job.reason) == ("j", "completed", "AllTasksCompleted")
-    assert (job.total, job.succeeded, job.failed, job.active) == (3, 3, 0, 0)
-    assert (job.preparations, job.failed_preparations, job.releases, job.failed_releases) == (1, 0, 1, 1)
+    assert job.tasks == TaskTotals(total=3, succeeded=3, failed=0, active=0)
+    assert (job.preparations, job.releases) == (InstanceTotals(1, failed=0), InstanceTotals(1, failed=1))
     assert (pool.pool_id, pool.vm_size, pool.state, pool.nodes) == ("p", "standard_d2s_v3", "active, steady", 1)
     assert pool.node_hours == pytest.approx((found.end_ms / 1000 - ALLOCATION_S) / 3600)
     assert pool.cost_usd == found.cost_usd == pytest.approx(pool.node_hours * 0.096)
@@ -34,7 +35,7 @@ def test_what_was_deleted_keeps_its_row():
     do(sim, "deletePool", poolId="p")
     run_to_end(sim)
     [job], [pool] = summary(sim).jobs, summary(sim).pools
-    assert (job.state, job.total, job.succeeded, job.active) == ("deleted", 2, 2, 0)
+    assert (job.state, job.tasks) == ("deleted", TaskTotals(total=2, succeeded=2, failed=0, active=0))
     assert (pool.state, pool.nodes) == ("deleted", 0)
     assert pool.cost_usd > 0
     assert task_totals(sim).completed == 2

@@ -46,13 +46,13 @@ def test_task_totals_count_what_was_deleted():
     tasks = [a_task("good", 10), a_task("bad", 10, exit_code=1), a_task("late", 600), a_task("later", 600)]
     sim = simulation(a_job(tasks=tasks, priority=1), a_job("other"))
     run_to(sim, seconds=READY_S + 60)
-    before = totals.task_totals(sim.world)
+    before = totals.task_totals(sim)
     assert before == totals.TaskTotals(total=5, succeeded=1, failed=1, active=3)
     assert before.completed == 2
     do(sim, "deleteJob", jobId="j")
     run_to_end(sim)
     # The task that ran was ended, which is a failure; the one in the queue came to nothing.
-    assert totals.task_totals(sim.world) == totals.TaskTotals(total=5, succeeded=2, failed=2, active=0)
+    assert totals.task_totals(sim) == totals.TaskTotals(total=5, succeeded=2, failed=2, active=0)
 
 
 def test_acc_10_node_hours_run_from_the_first_moment_to_the_last():

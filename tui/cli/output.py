@@ -12,21 +12,22 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.base.units import format_clock, format_utc
-from engine.views.results import document, report
+from engine.views.results import document, totals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from engine import Simulation
+    from engine.run.expectations import Outcome
     from engine.views.results.report import (
-        ExpectationRow,
         JobResult,
         JobScheduleResult,
         PoolResult,
         RefusedRow,
         Summary,
     )
+    from engine.views.results.totals import InstanceTotals
 
 PIPED_WIDTH = 80
 
@@ -47,7 +48,7 @@ def write_state(simulation: Simulation, stream: BinaryIO) -> None:
 
 def how_far(simulation: Simulation) -> str:
     """Return the progress of an unfinished run: ``at +00:42:17, 120 of 201 tasks done``."""
-    tasks = report.task_totals(simulation)
+    tasks = totals.task_totals(simulation)
     return f"at {format_clock(simulation.now_ms)}, {tasks.completed:,} of {tasks.total:,} tasks done"
 
 
@@ -118,15 +119,15 @@ def _job(row: JobResult) -> tuple[Text, ...]:
     state = Text(row.state)
     if row.reason:
         state.append(f"\n{row.reason}", "dim")
-    tasks = (f"{row.total:,}", f"{row.succeeded:,}")
     return (
         Text(row.job_id),
         state,
-        *map(Text, tasks),
-        _bad_if_any(row.failed),
-        Text(f"{row.active:,}"),
-        _instances(row.preparations, row.failed_preparations),
-        _instances(row.releases, row.failed_releases),
+        Text(f"{row.tasks.total:,}"),
+        Text(f"{row.tasks.succeeded:,}"),
+        _bad_if_any(row.tasks.failed),
+        Text(f"{row.tasks.active:,}"),
+        _instances(row.preparations),
+        _instances(row.releases),
     )
 
 
@@ -147,14 +148,14 @@ def _refusal(row: RefusedRow) -> tuple[Text, ...]:
     return (*map(Text, (format_clock(row.at_ms), row.command, row.subject, row.code)), announced)
 
 
-def _expectation(row: ExpectationRow) -> tuple[Text, ...]:
+def _expectation(row: Outcome) -> tuple[Text, ...]:
     met = Text("yes", "green") if row.met else Text("NO", "bold red")
     return met, Text(flow(row.written)), Text(flow(asked(row.written, row.seen)))
 
 
-def _instances(count: int, failed: int) -> Text:
-    text = Text(f"{count:,}")
-    return text.append(f"\n{failed:,} failed", "red") if failed else text
+def _instances(nodes: InstanceTotals) -> Text:
+    text = Text(f"{nodes.count:,}")
+    return text.append(f"\n{nodes.failed:,} failed", "red") if nodes.failed else text
 
 
 def _bad_if_any(count: int) -> Text:

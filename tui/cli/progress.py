@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from engine.base.units import format_clock
-from engine.views.results.report import task_totals
+from engine.views.results.totals import task_totals
 
 if TYPE_CHECKING:
     from types import TracebackType

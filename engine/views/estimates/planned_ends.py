@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import InstanceState, TaskState
-from engine.views.pages.instances import Hook
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -31,17 +30,3 @@ def planned_end_ms(simulation: Simulation, node: int) -> int | None:
         if instances.release_state[row] == InstanceState.RUNNING:
             ends.append(instances.release_end[row])
     return max(ends, default=None)
-
-
-def planned_hook_end_ms(simulation: Simulation, hook: Hook, job_id: str, node: int) -> int | None:
-    """Return the planned end of a job's preparation or release on a node, in ms since the start.
-
-    None while it does not run. An attempt that fails is followed by another one, which ends later.
-    """
-    job, instances = simulation.world.jobs.find(job_id), simulation.world.instances
-    row = -1 if job is None else instances.row(job.row, node)
-    if row < 0:
-        return None
-    if hook is Hook.PREPARATION:
-        return instances.prep_end[row] if instances.prep_state[row] == InstanceState.RUNNING else None
-    return instances.release_end[row] if instances.release_state[row] == InstanceState.RUNNING else None

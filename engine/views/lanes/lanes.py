@@ -19,12 +19,12 @@ from engine.views.log.reader import Cuts
 from engine.views.pages.instances import Hook
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from engine import Simulation
     from engine.events.log import EventLog
-    from engine.views.lanes.counts_over_time import CountsOverTime
     from engine.views.lanes.lane import Meaning
+    from engine.views.lanes.totals import PoolCounts
 
 _NOTHING, _NOTED, _TASK_BEGINS, _TASK_ENDS, _OTHER = range(5)
 _JOB_IS_OVER = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING, None)
@@ -184,9 +184,7 @@ class Lanes:
             self._note_hook(number, meaning, row, node)
 
     def _note_hook(self, number: int, meaning: Meaning, job: int, node: int) -> None:
-        running = self._running_hooks.get(node)
-        if running is None:
-            running = self._running_hooks[node] = {}
+        running = self._running_hooks.setdefault(node, {})
         if meaning.hook is None:
             for stopped in running:
                 self._hooks[stopped, node].append(number)
@@ -197,10 +195,7 @@ class Lanes:
             running[row] = None
         else:
             running.pop(row, None)
-        entries = self._hooks.get((row, node))
-        if entries is None:
-            entries = self._hooks[row, node] = array("I")
-        entries.append(number)
+        self._hooks.setdefault((row, node), array("I")).append(number)
 
     # -- queries -------------------------------------------------------------------------------------------------
 
@@ -210,16 +205,21 @@ class Lanes:
         entries = self._entries[node] if node < len(self._entries) else _NO_ENTRIES
         if lane.read == len(entries):
             return lane
-        log, meanings = self._log, self._meanings
         new = entries[lane.read : lane.read + self._may_read]
-        for number in new:
-            when_ms, shape, row, _ = log.recorded_entry(number)
-            meaning = meanings[shape]
-            assert meaning is not None
+        for when_ms, meaning, row in self._noted(new):
             lane.take(when_ms, meaning, row)
         lane.read += len(new)
         self._may_read -= len(new)
         return lane
+
+    def _noted(self, entries: Iterable[int]) -> Iterator[tuple[int, Meaning, int]]:
+        """Yield moment, meaning and first row number of entries, all of which mean something."""
+        recorded_entry, meanings = self._log.recorded_entry, self._meanings
+        for number in entries:
+            when_ms, shape, row, _ = recorded_entry(number)
+            meaning = meanings[shape]
+            assert meaning is not None
+            yield when_ms, meaning, row
 
     def failed_among(self, nodes: Sequence[int]) -> list[int]:
         """Return those of some nodes, in ascending order, that failed, or on which preparation or release failed."""
@@ -230,22 +230,18 @@ class Lanes:
     def job(self, job_id: str) -> list[JobStretch]:
         """Return the states of a job, in order; empty while there is no job of this id."""
         job = self._simulation.world.jobs.find(job_id)
-        found = []
-        for number in () if job is None else self._jobs.get(job.row, ()):
-            when_ms, shape, _, _ = self._log.recorded_entry(number)
-            meaning = self._meanings[shape]
-            assert meaning is not None
-            found.append(JobStretch(when_ms, meaning.state if isinstance(meaning.state, JobState) else None))
-        return found
+        entries = () if job is None else self._jobs.get(job.row, ())
+        return [
+            JobStretch(when_ms, meaning.state if isinstance(meaning.state, JobState) else None)
+            for when_ms, meaning, _ in self._noted(entries)
+        ]
 
     def hook_runs(self, hook: Hook, job_id: str, node: int) -> Sequence[InstanceSpan]:
         """Return the runs of preparation or release of a job on a node, retries one by one."""
         job = self._simulation.world.jobs.find(job_id)
         found: list[InstanceSpan] = []
-        for number in () if job is None else self._hooks.get((_hook_row(hook, job.row), node), ()):
-            when_ms, shape, _, _ = self._log.recorded_entry(number)
-            meaning = self._meanings[shape]
-            assert meaning is not None
+        entries = () if job is None else self._hooks.get((_hook_row(hook, job.row), node), ())
+        for when_ms, meaning, _ in self._noted(entries):
             is_open = bool(found) and found[-1].end_ms is None
             if is_open:
                 has_failed = None if meaning.stops_hooks else meaning.has_failed or meaning.is_begin
@@ -254,27 +250,25 @@ class Lanes:
                 found.append(InstanceSpan(when_ms, None, None, is_open))
         return found
 
-    def in_pool(self, pool_id: str) -> tuple[CountsOverTime, CountsOverTime, CountsOverTime]:
+    def in_pool(self, pool_id: str) -> PoolCounts:
         """Return the nodes, running tasks and preparing nodes of a pool over time."""
         pool = self._simulation.world.pools.find(pool_id)
-        return self.totals.of_pool(-1 if pool is None else pool.row)
+        return self.totals.of_pool[-1 if pool is None else pool.row]
 
     def tasks_at(self, node: int, when_ms: int) -> list[int]:
         """Return the tasks that ran on a node at a moment, in the order of their starts."""
         entries = self._entries[node] if node < len(self._entries) else _NO_ENTRIES
         at = bisect_right(entries, when_ms, key=lambda number: self._log.recorded_entry(number)[0])
-        left = self.lane(node).tasks_at(when_ms)
+        running = self.lane(node).tasks_at(when_ms)
         ended: set[int] = set()
         found: list[int] = []
-        while left and at:
-            at -= 1
-            _, shape, task, _ = self._log.recorded_entry(entries[at])
-            meaning = self._meanings[shape]
-            if meaning is not None and meaning.step is Step.TASK_ENDS:
+        for _, meaning, task in self._noted(entries[at] for at in range(at - 1, -1, -1)):
+            if len(found) == running:
+                break
+            if meaning.step is Step.TASK_ENDS:
                 ended.add(task)
-            elif meaning is not None and meaning.step is Step.TASK_BEGINS:
+            elif meaning.step is Step.TASK_BEGINS:
                 if task not in ended:
                     found.append(task)
-                    left -= 1
                 ended.discard(task)
         return found[::-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from engine.base.node_states import READY
@@ -13,6 +14,14 @@ if TYPE_CHECKING:
     from engine.views.lanes.lane import Meaning
 
 _NEVER_MS = -1
+
+
+# The nodes, running tasks and preparing nodes of a pool over time.
+PoolCounts = tuple[CountsOverTime, CountsOverTime, CountsOverTime]
+
+
+def _nothing() -> PoolCounts:
+    return CountsOverTime(), CountsOverTime(), CountsOverTime()
 
 
 class LaneTotals:
@@ -30,26 +39,19 @@ class LaneTotals:
         self._came = array("q")
         self._left = array("q")
         self._preparing: dict[int, dict[int, None]] = {}  # node -> jobs
-        self._of_pool: dict[int, tuple[CountsOverTime, CountsOverTime, CountsOverTime]] = {}
-
-    def of_pool(self, pool: int) -> tuple[CountsOverTime, CountsOverTime, CountsOverTime]:
-        """Return the nodes, running tasks and preparing nodes of a pool over time."""
-        found = self._of_pool.get(pool)
-        if found is None:
-            found = self._of_pool[pool] = CountsOverTime(), CountsOverTime(), CountsOverTime()
-        return found
+        self.of_pool: defaultdict[int, PoolCounts] = defaultdict(_nothing)  # by pool
 
     # -- counting ------------------------------------------------------------------------------------------------
 
     def begin_task(self, when_ms: int, node: int) -> None:
         """Count a task that begins on a node."""
         self._begin_work(when_ms, node)
-        self.of_pool(self._pools[node])[1].add(when_ms, 1)
+        self.of_pool[self._pools[node]][1].add(when_ms, 1)
 
     def end_task(self, when_ms: int, node: int) -> None:
         """Count a task that has ended on a node."""
         self._end_work(when_ms, node)
-        self.of_pool(self._pools[node])[1].add(when_ms, -1)
+        self.of_pool[self._pools[node]][1].add(when_ms, -1)
 
     def _begin_work(self, when_ms: int, node: int) -> None:
         if not self._working[node]:
@@ -80,7 +82,7 @@ class LaneTotals:
                 self._end_preparation(when_ms, node, row)
             case Step.STATE if meaning.state is None:
                 self._left[node] = when_ms
-                self.of_pool(self._pools[node])[0].add(when_ms, -1)
+                self.of_pool[self._pools[node]][0].add(when_ms, -1)
                 self._end_preparation(when_ms, node, None)
             case Step.STATE if meaning.state not in READY:
                 self._end_preparation(when_ms, node, None)
@@ -93,14 +95,14 @@ class LaneTotals:
         for column in (self._first_work, self._left):
             column.append(_NEVER_MS)
         self._came.append(when_ms)
-        self.of_pool(pool)[0].add(when_ms, 1)
+        self.of_pool[pool][0].add(when_ms, 1)
 
     def _begin_preparation(self, when_ms: int, node: int, job: int) -> None:
         jobs = self._preparing.setdefault(node, {})
         if job in jobs:
             self.retries[node] = self.retries.get(node, 0) + 1
         elif not jobs:
-            self.of_pool(self._pools[node])[2].add(when_ms, 1)
+            self.of_pool[self._pools[node]][2].add(when_ms, 1)
         jobs[job] = None
 
     def _end_preparation(self, when_ms: int, node: int, job: int | None) -> None:
@@ -113,7 +115,7 @@ class LaneTotals:
         else:
             jobs.pop(job, None)
         if not jobs:
-            self.of_pool(self._pools[node])[2].add(when_ms, -1)
+            self.of_pool[self._pools[node]][2].add(when_ms, -1)
 
     # -- queries -------------------------------------------------------------------------------------------------
 

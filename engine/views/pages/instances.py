@@ -342,6 +342,14 @@ class InstancePage:
         took_ms = sorted(ends[row] - starts[row] for row in some if states[row] == InstanceState.COMPLETED)
         return took_ms[len(took_ms) * 95 // 100] if took_ms else 0
 
+    def planned_end_ms(self, node: int) -> int | None:
+        """Return the planned end of the present attempt on a node, in ms since the start; None while it does not run.
+
+        An attempt that fails is followed by another one, which ends later.
+        """
+        row, (states, _, ends) = self._row_on(node), self.columns()
+        return ends[row] if row >= 0 and states[row] == InstanceState.RUNNING else None
+
     def position_of(self, node: int) -> int:
         """Return the node's index in its pool, over all nodes that the pool ever had."""
         return self._simulation.world.nodes[node].position

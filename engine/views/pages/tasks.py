@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.base.failures import FailureInfo
     from engine.events.log import Shape
+    from engine.state.jobs import Job
 
 
 def job_of_task(simulation: Simulation, task: int) -> str:
@@ -85,10 +86,13 @@ class TaskPage:
         self._failures = LogReader(simulation, of_kind(_tells_failure))
         self._failed: list[int] = []
 
+    @property
+    def _job(self) -> Job | None:
+        return self._simulation.world.jobs.find(self.job_id)
+
     def order(self) -> Sequence[int]:
         """Return failed tasks, running ones, newest start first, preparing ones, then the others as they were added."""
-        world = self._simulation.world
-        job = world.jobs.find(self.job_id)
+        job = self._job
         if job is None:
             return ()
         ranges = self.ranges()
@@ -104,12 +108,12 @@ class TaskPage:
         return TasksInOrder((), ranges, without=self._deleted(ranges))
 
     def _deleted(self, ranges: Sequence[range]) -> list[int]:
-        job = self._simulation.world.jobs.find(self.job_id)
+        job = self._job
         return self._in_state(ranges, GONE) if job is not None and job.deleted else []
 
     def ranges(self) -> list[range]:
         """Return the job's tasks by row number, with deleted ones."""
-        job = self._simulation.world.jobs.find(self.job_id)
+        job = self._job
         if job is None:
             return []
         blocks = [self._simulation.world.tasks.blocks[number] for number in job.blocks]
@@ -129,7 +133,7 @@ class TaskPage:
 
     def failed(self) -> Sequence[int]:
         """Return the completed tasks that have failed, as they were added; each call reads only what is new."""
-        job = self._simulation.world.jobs.find(self.job_id)
+        job = self._job
         if job is None or not job.failed:
             return ()
         is_other, entries = self._failures.news()
@@ -170,7 +174,7 @@ class TaskPage:
 
     def find(self, task_id: str) -> int | None:
         """Return the task with this id, compared without regard to case (GEN-1); None where there is none."""
-        job = self._simulation.world.jobs.find(self.job_id)
+        job = self._job
         return None if job is None else self._simulation.world.tasks.find(job.row, task_id)
 
     def has(self, task: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import CertificateState
-from engine.views.rest.common import account_url, utc
+from engine.views.rest.common import account_url, previous_state, utc
 
 if TYPE_CHECKING:
     from engine.state.certificates import CertificateRecord
@@ -32,10 +32,7 @@ def certificate_body(world: World, record: CertificateRecord) -> dict[str, objec
         "stateTransitionTime": utc(world, record.since_ms),
     }
     if record.previous is not None and record.previous_since_ms is not None:
-        body |= {
-            "previousState": record.previous.wire,
-            "previousStateTransitionTime": utc(world, record.previous_since_ms),
-        }
+        body |= previous_state(world, (record.previous, record.previous_since_ms))
     if record.state is CertificateState.DELETE_FAILED and record.use is not None:
         users = [("Pool", pool) for pool in record.use.pools] + [("Node", node) for node in record.use.nodes]
         body["deleteCertificateError"] = {

@@ -73,7 +73,7 @@ def node_body(world: World, node: int, recent: Sequence[RecentTask] = ()) -> dic
     if record.errors:
         body["errors"] = [error.wire() for error in record.errors]
     body["isDedicated"] = record.dedicated
-    body["endpointConfiguration"] = _endpoints(world, pool, record.position)
+    body["endpointConfiguration"] = {"inboundEndpoints": _endpoints(world, pool, record.position)}
     if has_booted and record.boot_ms is not None:
         body["nodeAgentInfo"] = {"version": NODE_AGENT_VERSION, "lastUpdateTime": utc(world, record.boot_ms)}
     if pool.spec.cloud_service_configuration is None:
@@ -91,7 +91,7 @@ def remote_login_settings(world: World, node: int) -> dict[str, object]:
     pool = world.pool_of(node)
     if pool.os is OsFamily.CLOUD_SERVICE:
         raise BatchError("OperationNotValidOnPool", "a node of a cloud service offers an RDP file")
-    endpoints = _endpoints(world, pool, world.nodes[node].position)["inboundEndpoints"]
+    endpoints = _endpoints(world, pool, world.nodes[node].position)
     if not endpoints:
         raise BatchError("OperationNotValidOnNode", "the pool has no public IP addresses")
     login, *_ = endpoints
@@ -105,7 +105,7 @@ def remote_desktop_file(world: World, node: int) -> str:
         BatchError: OperationNotValidOnNode where the node has no Windows or no public address.
     """
     pool = world.pool_of(node)
-    endpoints = _endpoints(world, pool, world.nodes[node].position)["inboundEndpoints"]
+    endpoints = _endpoints(world, pool, world.nodes[node].position)
     if not endpoints or not world.root_of(pool).is_windows:
         raise BatchError("OperationNotValidOnNode", "only a Windows node with a public IP address has an RDP file")
     login, *_ = endpoints
@@ -155,12 +155,12 @@ def _task_information(world: World, recent: RecentTask) -> dict[str, object]:
     }
 
 
-def _endpoints(world: World, pool: Pool, position: int) -> dict[str, list[dict[str, object]]]:
+def _endpoints(world: World, pool: Pool, position: int) -> list[dict[str, object]]:
     """Return the public ports of a node: those for remote login and those that the pool opens (NODE-4, NET-1)."""
     network = pool.spec.network_configuration or NetworkConfiguration()
     addresses = network.public_ip_address_configuration
     if addresses is not None and addresses.provision is IpAddressProvisioning.NO_PUBLIC_IP_ADDRESSES:
-        return {"inboundEndpoints": []}
+        return []
     opened = network.endpoint_configuration.inbound_nat_pools if network.endpoint_configuration is not None else ()
     # Nodes behind one address have different ports.
     ranges = (nat.frontend_port_range_end - nat.frontend_port_range_start + 1 for nat in opened)
@@ -168,16 +168,14 @@ def _endpoints(world: World, pool: Pool, position: int) -> dict[str, list[dict[s
     windows = world.root_of(pool).is_windows
     login = ("RDPRule" if windows else "SSHRule", "tcp", _FIRST_PORT, _RDP if windows else _SSH)
     others = [(nat.name, nat.protocol, nat.frontend_port_range_start, nat.backend_port) for nat in opened]
-    return {
-        "inboundEndpoints": [
-            {
-                "name": f"{name}.{index}",
-                "protocol": protocol,
-                "publicIPAddress": f"{_PUBLIC_NETWORK}.{1 + (pool.row + group) % 254}",
-                "publicFQDN": f"dns-{pool.id.lower()}-{group}.{world.account.location}.cloudapp.azure.com",
-                "frontendPort": first_port + index,
-                "backendPort": backend_port,
-            }
-            for name, protocol, first_port, backend_port in (login, *others)
-        ]
-    }
+    return [
+        {
+            "name": f"{name}.{index}",
+            "protocol": protocol,
+            "publicIPAddress": f"{_PUBLIC_NETWORK}.{1 + (pool.row + group) % 254}",
+            "publicFQDN": f"dns-{pool.id.lower()}-{group}.{world.account.location}.cloudapp.azure.com",
+            "frontendPort": first_port + index,
+            "backendPort": backend_port,
+        }
+        for name, protocol, first_port, backend_port in (login, *others)
+    ]

@@ -142,8 +142,8 @@ class _Bodies:
         self._world = world
         self._job = job
         self._url = f"{job_url(world, job.id)}/tasks/"
-        self._constraints: dict[int, Body] = {}
-        self._nodes: dict[int, tuple[Body, str, str]] = {}  # the parts that name a node, and the job's directory there
+        self._constraints: dict[int, Body] = {}  # by profile
+        self._nodes: dict[int, tuple[Body, dict[str, str]]] = {}  # the parts that name a node, and the job's directory
 
     def body(self, task: int, block: _Block, last: Transitions) -> Body:
         world = self._world
@@ -160,32 +160,24 @@ class _Bodies:
             body["previousState"] = _WIRE[last.previous]
             body["previousStateTransitionTime"] = utc(world, last.previous_since_ms)
         body |= settings
-        body["constraints"] = self._limits(task)
+        profile = world.tasks.profile[task]
+        limits = self._constraints.get(profile)
+        if limits is None:
+            limits = self._constraints[profile] = task_limits(world, task)
+        body["constraints"] = limits
         body["executionInfo"] = execution_info(world, task)
         if state == PREPARING or world.tasks.started[task] != NEVER_MS:
             body["nodeInfo"] = self._node_info(task_id, world.tasks.node[task])
         return body
-
-    def _limits(self, task: int) -> Body:
-        """Return the constraints in force; tasks with the same profile share them."""
-        number = self._world.tasks.profile[task]
-        limits = self._constraints.get(number)
-        if limits is None:
-            limits = self._constraints[number] = task_limits(self._world, task)
-        return limits
 
     def _node_info(self, task_id: str, node: int) -> Body:
         """Return ``nodeInfo``: where the task ran last (TASK-11)."""
         known = self._nodes.get(node)
         if known is None:
             job_part = root_directory(self._world, node, task_directory(self._job.id, ""))
-            known = self._nodes[node] = (
-                _place(self._world, node),
-                job_part["taskRootDirectory"],
-                job_part["taskRootDirectoryUrl"],
-            )
-        place, directory, url = known
-        return place | {"taskRootDirectory": directory + task_id, "taskRootDirectoryUrl": url + task_id}
+            known = self._nodes[node] = _place(self._world, node), job_part
+        place, job_part = known
+        return place | {name: path + task_id for name, path in job_part.items()}
 
 
 class _Block:

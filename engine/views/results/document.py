@@ -133,15 +133,14 @@ def _tasks(world: World, job: Job, transitions: TaskTransitions) -> Iterator[dic
 def summary(sim: Simulation) -> dict[str, object]:
     """Return the totals of the run, with deleted jobs and pools; ``events`` counts the events in the log."""
     world, now_ms = sim.world, sim.now_ms
-    preparations, releases = totals.preparation_totals(world), totals.release_totals(world)
     return {
         "makespanSeconds": makespan_ms(world) / SECOND_MS,
-        "tasks": asdict(totals.task_totals(world)),
+        "tasks": asdict(totals.task_totals(sim)),
         "nodeHours": round(totals.node_hours(world, now_ms), _DIGITS),
         "costUsd": round(cost_usd(world, now_ms), _DIGITS),
         "slotUtilization": round(totals.slot_utilization(world, now_ms), _DIGITS),
-        "preparationTasks": asdict(preparations),
-        "releaseTasks": asdict(releases),
+        "preparationTasks": asdict(totals.preparation_totals(world)),
+        "releaseTasks": asdict(totals.release_totals(world)),
         "events": sim.log.count,
     }
 

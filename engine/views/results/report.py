@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.base.terms import TaskResult
 from engine.rules.job_schedules import missed, next_run_ms
 from engine.run.observe import cost_usd, pool_cost_usd
 from engine.state.job_schedules import NO_JOB
-from engine.state.tasks import ACTIVE, COMPLETED
 from engine.views.results import totals
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engine.base.terms import Plain
-    from engine.run.expectations import RefusedCommand
+    from engine.run.expectations import Outcome, RefusedCommand
     from engine.run.simulation import Simulation
     from engine.specs.commands import Command
     from engine.state.job_schedules import JobSchedule
@@ -30,19 +27,14 @@ GONE = "deleted"
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """A job of the run. Numbers are of tasks, and of nodes for preparations and releases."""
+    """A job of the run."""
 
     job_id: str
     state: str  # as the service spells it, or ``deleted``
     reason: str | None  # terminate reason
-    total: int
-    succeeded: int
-    failed: int
-    active: int  # not completed; 0 in a deleted job
-    preparations: int
-    failed_preparations: int
-    releases: int
-    failed_releases: int
+    tasks: totals.TaskTotals
+    preparations: totals.InstanceTotals
+    releases: totals.InstanceTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +74,6 @@ class RefusedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectationRow:
-    """An entry of ``expect`` as written, its result, and the value that was seen."""
-
-    written: dict[str, Plain]
-    met: bool
-    seen: object
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
     """The outcome of a run. Times are ms since ``start``."""
 
@@ -105,7 +88,7 @@ class Summary:
     job_schedules: tuple[JobScheduleResult, ...]
     pools: tuple[PoolResult, ...]
     refused: tuple[RefusedRow, ...]
-    expectations: tuple[ExpectationRow, ...]
+    expectations: tuple[Outcome, ...]
 
     @property
     def as_expected(self) -> bool:
@@ -124,36 +107,24 @@ def summary(sim: Simulation) -> Summary:
         end_ms=now_ms,
         events=sim.log.count,
         cost_usd=cost_usd(world, now_ms),
-        tasks=totals.task_totals(world),
+        tasks=totals.task_totals(sim),
         jobs=tuple(_job(world, job) for job in world.jobs.rows),
         job_schedules=tuple(_job_schedule(world, schedule, now_ms) for schedule in world.job_schedules.rows),
         pools=tuple(_pool(world, pool, now_ms) for pool in world.pools.rows),
         refused=tuple(_refused(refusal, outcome.seen, met=outcome.met) for refusal, outcome in outcomes),
-        expectations=tuple(ExpectationRow(*outcome) for outcome in sim.expectations),
+        expectations=tuple(sim.expectations),
     )
-
-
-def task_totals(sim: Simulation) -> totals.TaskTotals:
-    """Return the totals of the tasks so far; cheap enough for every frame."""
-    return totals.task_totals(sim.world)
 
 
 def _job(world: World, job: Job) -> JobResult:
     rows = world.instances.rows_of_job(job.row)
-    preparations = totals.preparation_totals(world, rows)
-    releases = totals.release_totals(world, rows)
     return JobResult(
         job_id=job.id,
         state=GONE if job.state is None else job.state.wire,
         reason=job.terminate_reason,
-        total=job.total + sum(job.deleted.values()),
-        succeeded=job.counts[COMPLETED] - job.failed + job.deleted.get(TaskResult.SUCCESS, 0),
-        failed=job.failed + job.deleted.get(TaskResult.FAILURE, 0),
-        active=job.counts[ACTIVE] + job.busy,
-        preparations=preparations.count,
-        failed_preparations=preparations.failed,
-        releases=releases.count,
-        failed_releases=releases.failed,
+        tasks=totals.job_totals(job),
+        preparations=totals.preparation_totals(world, rows),
+        releases=totals.release_totals(world, rows),
     )
 
 

@@ -13,14 +13,16 @@ from engine.views.log.transitions import ready_ms
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from engine.run.simulation import Simulation
     from engine.state.instances import InstanceView
+    from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.world.world import World
 
 
 @dataclass(frozen=True, slots=True)
 class TaskTotals:
-    """The tasks of a run, with those of deleted jobs."""
+    """The tasks of a run or job, with deleted ones and those of deleted jobs."""
 
     total: int  # ever added
     succeeded: int
@@ -41,14 +43,21 @@ class InstanceTotals:
     failed: int
 
 
-def task_totals(world: World) -> TaskTotals:
-    """Return the totals of all tasks so far; loops over all jobs."""
-    succeeded = failed = active = 0
-    for job in world.jobs.rows:
-        succeeded += job.counts[COMPLETED] - job.failed + job.deleted.get(TaskResult.SUCCESS, 0)
-        failed += job.failed + job.deleted.get(TaskResult.FAILURE, 0)
-        active += job.counts[ACTIVE] + job.busy
-    return TaskTotals(world.tasks.length, succeeded, failed, active)
+def job_totals(job: Job) -> TaskTotals:
+    """Return the totals of a job's tasks; none of a deleted job is active."""
+    return TaskTotals(
+        job.total + sum(job.deleted.values()),
+        job.counts[COMPLETED] - job.failed + job.deleted.get(TaskResult.SUCCESS, 0),
+        job.failed + job.deleted.get(TaskResult.FAILURE, 0),
+        job.counts[ACTIVE] + job.busy,
+    )
+
+
+def task_totals(sim: Simulation) -> TaskTotals:
+    """Return the totals of all tasks so far; loops over all jobs, which is cheap enough for every frame."""
+    each = list(map(job_totals, sim.world.jobs.rows))
+    succeeded, failed = sum(job.succeeded for job in each), sum(job.failed for job in each)
+    return TaskTotals(sim.world.tasks.length, succeeded, failed, sum(job.active for job in each))
 
 
 def preparation_totals(world: World, rows: Iterable[int] | None = None) -> InstanceTotals:

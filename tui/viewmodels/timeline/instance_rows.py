@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from engine.views.estimates.planned_ends import planned_hook_end_ms
 from engine.views.pages.instances import Hook, HookStatus
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import Glyph
@@ -130,7 +129,7 @@ class InstanceRows(RowsByNode):
 
     def planned_ms(self, key: int) -> int | None:
         """Return the planned end of the current attempt."""
-        return planned_hook_end_ms(self.session.simulation, self.hook, self._page.job_id, key)
+        return self._page.planned_end_ms(key)
 
     def estimated_ms(self, key: int) -> int | None:
         """Return the planned end of the current attempt."""
