@@ -20,18 +20,28 @@ from engine.rules import (
     pools,
     resizing,
     service_logs,
-    spot,
     users,
 )
 from engine.rules.decisions.jobs import check
 from engine.rules.tasks import operations
 from engine.specs import commands as c
-from engine.specs import refusals
+from engine.specs.refusals.account import certificate_refusals
+from engine.specs.refusals.job import (
+    add_tasks_refusals,
+    job_refusals,
+    job_update_refusals,
+    schedule_refusals,
+    schedule_update_refusals,
+    task_constraints_refusals,
+    task_refusals,
+)
+from engine.specs.refusals.pool import auto_scale_refusals, node_user_refusals, remove_nodes_refusals, resize_refusals
 from engine.state.nodes import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.specs.refusals.parts import Refusal
     from engine.specs.task import TaskSpec
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
@@ -68,10 +78,10 @@ def execute(world: World, command: c.Command, extras: Extras = NOTHING) -> None:
             _on_schedule(world, job_schedules.find(world, command.job_schedule_id), command)
         case _:
             _on_account(world, command, extras)
-    spot.enter_attempts(world)
+    resizing.enter_refills(world)
 
 
-def _refuse(found: Sequence[refusals.Refusal]) -> None:
+def _refuse(found: Sequence[Refusal]) -> None:
     if found:
         raise found[0].error()
 
@@ -98,25 +108,25 @@ def _on_account(world: World, command: c.Command, extras: Extras) -> None:
             pools.create(world, command.spec)
         case c.CreateJob():
             spec = command.spec
-            _refuse(refusals.job_refusals(spec))
+            _refuse(job_refusals(spec))
             for task in extras.tasks:
-                _refuse(refusals.task_refusals(task, spec))
+                _refuse(task_refusals(task, spec))
             _add(world, jobs.create(world, spec), extras)
         case c.CreateJobSchedule():
             schedule = command.spec
-            _refuse(refusals.schedule_refusals(schedule))
+            _refuse(schedule_refusals(schedule))
             job_schedules.create(world, schedule)
         case c.AddCertificate():
-            _refuse(refusals.certificate_refusals(command))
+            _refuse(certificate_refusals(command))
             certificates.add(world, command.spec)
         case c.DeleteCertificate():
             certificates.delete(world, command.thumbprint)
         case c.CancelCertificateDeletion():
             certificates.cancel_deletion(world, command.thumbprint)
         case c.Capacity():
-            faults.set_capacity(world, command)
+            world.set_capacity(command.vm_size, command.nodes, command.code.value)
         case c.StorageOutage():
-            faults.storage_outage(world, command)
+            world.add_outage(command.for_ms)
 
 
 def _on_pool(world: World, pool: Pool, command: c.OnPool) -> None:
@@ -128,22 +138,22 @@ def _on_pool(world: World, pool: Pool, command: c.OnPool) -> None:
         case c.ReplacePoolProperties():
             pools.update(world, pool, pools.replaced(pool, command))
         case c.ResizePool():
-            _refuse(refusals.resize_refusals(command))
+            _refuse(resize_refusals(command))
             resizing.resize(world, pool, command)
         case c.StopPoolResize():
             resizing.stop(world, pool)
         case c.EnablePoolAutoScale():
-            _refuse(refusals.auto_scale_refusals(command))
+            _refuse(auto_scale_refusals(command))
             autoscaling.enable(world, pool, command)
         case c.DisablePoolAutoScale():
             autoscaling.disable(world, pool)
         case c.EvaluatePoolAutoScale():
-            _refuse(refusals.auto_scale_refusals(command))
+            _refuse(auto_scale_refusals(command))
             autoscaling.try_out(world, pool, command)
         case c.UpgradePoolOS():
             os_upgrade.upgrade(world, pool, command.os_version)
         case c.RemoveNodes():
-            _refuse(refusals.remove_nodes_refusals(command))
+            _refuse(remove_nodes_refusals(command))
             resizing.check(pool)
             victims = list(dict.fromkeys(node_of(world, pool, name) for name in command.node_list))
             resizing.remove_nodes(world, pool, victims, command.resize_timeout, command.node_deallocation_option)
@@ -164,7 +174,7 @@ def _on_node(world: World, node: int, command: c.OnNode) -> None:
         case c.EnableNodeScheduling():
             node_operations.enable_scheduling(world, node)
         case c.CreateNodeUser() | c.UpdateNodeUser():
-            _refuse(refusals.node_user_refusals(command, world.pool_of(node).os))
+            _refuse(node_user_refusals(command, world.pool_of(node).os))
             node_operations.check_users(world, node)
             users.put(world, node, command)
         case c.DeleteNodeUser():
@@ -181,7 +191,7 @@ def _on_node(world: World, node: int, command: c.OnNode) -> None:
 def _on_job(world: World, job: Job, command: c.OnJob, extras: Extras) -> None:
     match command:
         case c.UpdateJob():
-            _refuse(refusals.job_update_refusals(command, job.spec))
+            _refuse(job_update_refusals(command, job.spec))
             jobs.update(world, job, command)
         case c.DisableJob():
             jobs.disable(world, job, command.disable_tasks)
@@ -192,7 +202,7 @@ def _on_job(world: World, job: Job, command: c.OnJob, extras: Extras) -> None:
         case c.DeleteJob():
             jobs.delete(world, job, force=command.force)
         case c.AddTasks():
-            _refuse(refusals.add_tasks_refusals(extras.tasks))
+            _refuse(add_tasks_refusals(extras.tasks))
             check("add", job)
             _add(world, job, extras)
 
@@ -202,7 +212,7 @@ def _add(world: World, job: Job, extras: Extras) -> None:
     refused: list[BatchError] = []
     taken: list[TaskSpec] = []
     for spec in extras.tasks:
-        found = refusals.task_refusals(spec, job.spec)
+        found = task_refusals(spec, job.spec)
         if found:
             refused.append(found[0].error())
         else:
@@ -225,7 +235,7 @@ class PartlyRefused(BatchError):
 def _on_task(world: World, job: Job, task: int, command: c.OnTask) -> None:
     match command:
         case c.UpdateTask():
-            _refuse(refusals.task_constraints_refusals(command.constraints))
+            _refuse(task_constraints_refusals(command.constraints))
             operations.update(world, task, command.constraints)
         case c.TerminateTask():
             operations.terminate(world, task)
@@ -238,7 +248,7 @@ def _on_task(world: World, job: Job, task: int, command: c.OnTask) -> None:
 def _on_schedule(world: World, schedule: JobSchedule, command: c.OnJobSchedule) -> None:
     match command:
         case c.UpdateJobSchedule():
-            _refuse(refusals.schedule_update_refusals(command))
+            _refuse(schedule_update_refusals(command))
             job_schedules.update(world, schedule, command)
         case c.DisableJobSchedule():
             job_schedules.disable(world, schedule)

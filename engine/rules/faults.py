@@ -1,4 +1,4 @@
-"""Failures of nodes: unusable nodes, lost contact and evictions (NODE, SPOT), and the faults of a scenario."""
+"""Failures of nodes: unusable nodes, lost contact and evictions (NODE, SPOT)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.base.terms import Deallocation, NodeState, SchedulingState
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
 from engine.specs.catalogue import EVICTION_NOTICE_MS, RECOVERY_MS
-from engine.specs.commands import Capacity, FailNode, NodeFault, StorageOutage
+from engine.specs.commands import FailNode, NodeFault
 from engine.state.disks import Disk
 from engine.state.nodes import Node, NodeError
 from engine.world.facts import (
@@ -172,16 +172,3 @@ def eviction_due(world: World, due: Due) -> None:
 
 def _wire(state: NodeState | None) -> str:
     return state.wire if state is not None else "gone"
-
-
-# -- faults of the region --------------------------------------------------------------------------------------------
-
-
-def set_capacity(world: World, fault: Capacity) -> None:
-    """Limit how many nodes of a size can still be had (RSZ-12)."""
-    world.set_capacity(fault.vm_size, fault.nodes, fault.code.value)
-
-
-def storage_outage(world: World, fault: StorageOutage) -> None:
-    """Begin a storage outage: downloads that begin meanwhile fail (RETRY-1)."""
-    world.add_outage(None if fault.for_ms is None else world.now_ms + fault.for_ms)

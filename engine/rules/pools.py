@@ -15,7 +15,7 @@ from engine.specs import draws
 from engine.specs.base import wire_name
 from engine.specs.catalogue import vm_size
 from engine.specs.pool import PoolReplacement, PoolSpec
-from engine.specs.refusals import pool_update_refusals
+from engine.specs.refusals.pool import pool_update_refusals
 from engine.state.jobs import UNBOUND
 from engine.state.pools import Pool
 from engine.world.facts import NodeRemovalRequested, PoolCreated

@@ -29,7 +29,6 @@ from engine.rules import (
     release,
     resizing,
     scheduling,
-    spot,
 )
 from engine.rules.tasks import attempts, interruptions, operations
 from engine.world import facts
@@ -97,7 +96,7 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
     facts.ContactWaitEnded: ((faults.contact_wait_ended, "NODE-14"),),
     facts.NodeUnreachable: ((release.node_unreachable, "REL-13"),),
     facts.NodeUnusable: ((os_upgrade.node_at_rest, "POOL-22"),),
-    facts.NodePreempted: ((spot.node_preempted, "SPOT-5"), (os_upgrade.node_at_rest, "POOL-22")),
+    facts.NodePreempted: ((resizing.node_preempted, "SPOT-5"), (os_upgrade.node_at_rest, "POOL-22")),
     facts.NodeLost: (
         (node_setup.node_stopped, "START-8"),
         (interruptions.node_lost, "NODE-13"),
@@ -119,7 +118,6 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
     # -- pools
     facts.PoolCreated: ((autoscaling.pool_created, "AS-84"), (resizing.pool_created, "POOL-8")),
     facts.TargetsSet: ((resizing.targets_set, "AS-80"),),
-    facts.PoolSteady: ((spot.pool_steady, "SPOT-5"),),
 }
 
 # In the order in which entries of the same millisecond fall due. Commands and faults are inputs of the simulation.
@@ -140,7 +138,7 @@ DUE: dict[DueKind, Callable[[World, Due], None]] = {
     DueKind.SCHEDULE_STEP: job_schedules.schedule_step,
     DueKind.DATA_EXPIRED: node_operations.data_expired,
     DueKind.LIFETIME_OVER: operations.lifetime_is_over,
-    DueKind.SPOT_REFILL: spot.refill_pools,
+    DueKind.SPOT_REFILL: resizing.refill_pools,
     DueKind.AUTOSCALE_SAMPLE: autoscaling.take_sample,
     DueKind.AUTOSCALE: autoscaling.evaluate_when_due,
     DueKind.NODES_WANTED: resizing.request_wanted_nodes,

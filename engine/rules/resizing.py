@@ -1,7 +1,7 @@
 """Growth and shrinkage of pools (RSZ).
 
 A resize asks for nodes and removes others; ``shrink_victims`` decides which. The pool is steady again when nothing is
-left to wait for, at the timeout, or when the resize is stopped.
+left to wait for, at the timeout, or when the resize is stopped. Spot nodes that are missing then are asked for again.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from engine.base.units import MINUTE_MS, format_utc
 from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
 from engine.rules.decisions import membership, quotas
-from engine.specs.catalogue import JOB_TRANSITION_MS
+from engine.specs.catalogue import JOB_TRANSITION_MS, SPOT_REFILL_INTERVAL_MS
 from engine.state.pools import ResizeError
-from engine.world.facts import NodeKept, NodeRemovalRequested, PoolSteady, VmAllocated
+from engine.world.facts import NodeKept, NodeRemovalRequested, VmAllocated, VmReplaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.specs.commands import ResizePool
     from engine.state.pools import Pool
-    from engine.world.facts import NodeGone, PoolCreated, TargetsSet
+    from engine.world.facts import NodeGone, NodePreempted, PoolCreated, TargetsSet
     from engine.world.world import World
 
 AUTO_SCALE_TIMEOUT_MS = 15 * MINUTE_MS  # AS-80, POOL-21
@@ -238,7 +238,7 @@ def _finish(world: World, pool: Pool) -> None:
     pool.end_resize()
     world.pools.set_allocation(world.now_ms, pool.row, AllocationState.STEADY)
     _log_resize(world, pool, "PoolResizeComplete", "RSZ-2")
-    world.emit(PoolSteady(pool.row))
+    _enter_refill(world, pool)
 
 
 def resize_timed_out(world: World, due: Due) -> None:
@@ -305,3 +305,59 @@ def _log_resize(world: World, pool: Pool, event: str, rule: str) -> None:
         )
     shape = world.log.shape(event, LogSubject.POOL, *fields, ("rule", rule))
     world.log.append(world.now_ms, shape, pool.row)
+
+
+# -- missing Spot nodes ----------------------------------------------------------------------------------------------
+
+# Batch tries every five minutes to get Spot VMs that were taken back or could not be had (SPOT-5). Attempts lie on a
+# grid that begins when the pool fell short. An attempt for which nothing can have changed is left out, so that a run
+# that is over ends; the moments of the others stay the same.
+
+
+def node_preempted(world: World, preempted: NodePreempted) -> None:
+    """Enter an attempt to replace the VM."""
+    _enter_refill(world, world.pool_of(preempted.node))
+
+
+def enter_refills(world: World) -> None:
+    """Enter an attempt for every pool that is short: a command may have changed capacity or freed cores."""
+    for pool in world.pools.present():
+        _enter_refill(world, pool)
+
+
+def _enter_refill(world: World, pool: Pool) -> None:
+    """Enter the next attempt if the pool is short of Spot nodes, forget about it if it is not."""
+    if not membership.missing_nodes(world, pool):
+        pool.assign(short_since_ms=None, refill_at_ms=None)
+        return
+    since_ms = pool.begin_shortage(world.now_ms)
+    attempts = (world.now_ms - since_ms) // SPOT_REFILL_INTERVAL_MS + 1
+    when_ms = since_ms + attempts * SPOT_REFILL_INTERVAL_MS
+    if pool.refill_at_ms != when_ms:
+        pool.assign(refill_at_ms=when_ms)
+        world.calendar.at(when_ms, DueKind.SPOT_REFILL, pool.row)
+
+
+def refill_pools(world: World, _: Due) -> None:
+    """Make the attempts of this moment, in the order of the pools' ids (ACC-8)."""
+    for pool in sorted(world.pools.present(), key=lambda pool: pool.id.lower()):
+        if pool.refill_at_ms == world.now_ms:
+            _refill(world, pool)
+
+
+def _refill(world: World, pool: Pool) -> None:
+    """Get what can be had at once, for preempted nodes first; a failure is no resize error (SPOT-5)."""
+    pool.assign(refill_at_ms=None)
+    count, _ = quotas.granted(world, pool, membership.missing_nodes(world, pool), dedicated=False)
+    world.use_capacity(pool, count)
+    returning = membership.preempted_nodes(world, pool)[:count]
+    for node in returning:
+        world.emit(VmReplaced(node))
+    for _ in range(count - len(returning)):
+        world.emit(VmAllocated(pool.row, dedicated=False))
+    if count or _something_else_is_due(world):
+        _enter_refill(world, pool)
+
+
+def _something_else_is_due(world: World) -> bool:
+    return len(world.calendar) > sum(pool.refill_at_ms is not None for pool in world.pools.present())

@@ -14,7 +14,7 @@ from engine.base.terms import Plain
 from engine.scenario.document import DocumentPlace, Path
 from engine.scenario.wording import one_of, shown
 from engine.specs.base import Spec, accepted_names, wire_names
-from engine.specs.refusals import Refusal
+from engine.specs.refusals.parts import Refusal
 
 Model = TypeVar("Model", bound=Spec)
 

@@ -36,7 +36,9 @@ from engine.specs.account import Account
 from engine.specs.base import Spec
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
-from engine.specs.refusals import account_refusals, job_refusals, pool_refusals, schedule_refusals
+from engine.specs.refusals.account import account_refusals
+from engine.specs.refusals.job import job_refusals, schedule_refusals
+from engine.specs.refusals.pool import pool_refusals
 from engine.specs.schedule import JobScheduleSpec
 from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateStorage
 

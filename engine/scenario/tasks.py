@@ -8,7 +8,7 @@ from engine.scenario.factory import TaskFactory
 from engine.scenario.names import Ids
 from engine.scenario.sweep import read_factory, read_tasks
 from engine.specs.job import JobSpec
-from engine.specs.refusals import task_refusals
+from engine.specs.refusals.job import task_refusals
 from engine.specs.task import TaskSpec
 
 Listed = tuple[tuple[DocumentPlace, TaskSpec], ...]

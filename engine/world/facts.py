@@ -349,9 +349,3 @@ class TargetsSet(NamedTuple):
 
     pool: int
     option: Deallocation
-
-
-class PoolSteady(NamedTuple):
-    """The pool's resize has ended."""
-
-    pool: int

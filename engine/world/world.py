@@ -143,8 +143,9 @@ class World:
         left = tuple((size, most - count if size == name else most, code) for size, most, code in self.faults.capacity)
         self.faults = self.faults._replace(capacity=left)
 
-    def add_outage(self, until_ms: int | None) -> None:
-        """Begin a storage outage; None: until the end of the run."""
+    def add_outage(self, for_ms: int | None) -> None:
+        """Begin a storage outage, in which no download begins (RETRY-1); None: until the end of the run."""
+        until_ms = None if for_ms is None else self.now_ms + for_ms
         self.faults = self.faults._replace(outages=(*self.faults.outages, (self.now_ms, until_ms)))
 
     def root_of(self, pool: Pool) -> NodeRoot:

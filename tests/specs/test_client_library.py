@@ -9,7 +9,8 @@ from engine.base.units import DAY_MS, HOUR_MS, MINUTE_MS
 from engine.specs.account import Account
 from engine.specs.job import JobSpec, JobUpdate
 from engine.specs.pool import PoolSpec
-from engine.specs.refusals import job_refusals, pool_refusals, schedule_refusals, task_refusals
+from engine.specs.refusals.job import job_refusals, schedule_refusals, task_refusals
+from engine.specs.refusals.pool import pool_refusals
 from engine.specs.schedule import JobScheduleSpec
 from engine.specs.task import TaskSpec
 

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.specs.job import JobSpec, JobSpecification, JobUpdate
-from engine.specs.refusals import (
+from engine.specs.refusals.job import (
     add_tasks_refusals,
     job_refusals,
     job_update_refusals,

@@ -6,7 +6,7 @@ from engine.base.terms import OsFamily
 from engine.specs.account import Account
 from engine.specs.commands import CreateNodeUser, EnablePoolAutoScale, EvaluatePoolAutoScale, RemoveNodes, ResizePool
 from engine.specs.pool import PoolSpec, PoolSpecification, PoolUpdate
-from engine.specs.refusals import (
+from engine.specs.refusals.pool import (
     auto_scale_refusals,
     node_user_refusals,
     pool_refusals,

@@ -9,7 +9,7 @@ from engine.base.node_states import UNBILLED
 from engine.base.terms import JobScheduleState, OsFamily
 from engine.rules.decisions import network
 from engine.specs.account import PoolAllocationMode
-from engine.specs.refusals import pool_refusals
+from engine.specs.refusals.pool import pool_refusals
 from engine.state.pools import ResizeError
 
 if TYPE_CHECKING:

@@ -157,11 +157,10 @@ def terminate_task(world: World, task: int, rule: str, why: FailureInfo = _BY_US
 def refuse_task(world: World, task: int, rule: str, why: FailureInfo) -> None:
     """Complete a task that prepares on a node, or waits in the queue, without having run it (JOB-15, TASK-13)."""
     profile = world.tasks.profile_of(task)
-    if world.tasks.state[task] != PREPARING:
+    prepares = world.tasks.state[task] == PREPARING
+    left = _take_off_nodes(world, task) if prepares else ()
+    if not prepares:
         world.scheduler.remove_from_queue(task, profile)
-        attempts.complete_failed(world, task, profile, None, why, rule)
-        return
-    left = _take_off_nodes(world, task)
     attempts.complete_failed(world, task, profile, None, why, rule)
     _free_slots(world, task, left)
 

@@ -19,6 +19,7 @@ from engine.rules.processes import setup
 from engine.rules.tasks import interruptions
 from engine.specs import draws
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
+from engine.specs.job import JobManagerTask
 from engine.specs.task import TaskSpec
 from engine.state.task_records import ListedTasks, TaskProfile, TaskSource
 from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING, TIME_LIMIT_CODE
@@ -36,21 +37,7 @@ if TYPE_CHECKING:
 LIFETIME_MS = 180 * DAY_MS
 
 # What a job manager task has in common with any other task (JM-1, JM-2).
-_SHARED = (
-    "id",
-    "display_name",
-    "command_line",
-    "container_settings",
-    "resource_files",
-    "output_files",
-    "environment_settings",
-    "constraints",
-    "required_slots",
-    "user_identity",
-    "application_package_references",
-    "authentication_token_settings",
-    "simulate",
-)
+_SHARED = [name for name in JobManagerTask.model_fields if name in TaskSpec.model_fields]
 
 _BY_USER = ended("the task was terminated by the user")
 _BY_AGE = ended("the task was added 180 days ago", ErrorCategory.SERVER_ERROR)
