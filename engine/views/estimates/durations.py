@@ -54,7 +54,10 @@ class Durations:
         if (self._known, self._counted, self._starts) == (known, counted, starts):
             return
         before = self._counted.ljust(len(counted), b"\0")
-        if self._known != known or not self._still_holds(before, counted, starts):
+        # Whether all runs that were counted are still successful in the same run.
+        is_prefix = len(before) == len(counted) and not int.from_bytes(before) & ~int.from_bytes(counted)
+        still_holds = is_prefix and all(map(eq, compress(starts, before), compress(self._starts, before)))
+        if self._known != known or not still_holds:
             before = bytes(len(counted))
             self._sorted_ms = []
         new = places((int.from_bytes(counted) ^ int.from_bytes(before)).to_bytes(len(counted)), 1)
@@ -65,9 +68,3 @@ class Durations:
             for took_ms in taken_ms:
                 insort(self._sorted_ms, took_ms)
         self._known, self._counted, self._starts = known, counted, starts
-
-    def _still_holds(self, before: bytes, counted: bytes, starts: Sequence[int]) -> bool:
-        """Return whether all runs that were counted are still successful in the same run."""
-        if len(before) > len(counted) or int.from_bytes(before) & ~int.from_bytes(counted):
-            return False
-        return all(map(eq, compress(starts, before), compress(self._starts, before)))

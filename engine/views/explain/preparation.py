@@ -97,12 +97,8 @@ def _outcome(world: World, view: InstanceView) -> Check:
     code = "" if view.exit_code is None else f" with exit code {view.exit_code}"
     cause = f", {view.failure.code}" if view.failure is not None else ""
     succeeded = view.result is TaskResult.SUCCESS
-    return Check(
-        "preparation",
-        succeeded,
-        f"{'succeeded' if succeeded else 'failed'}{code} at {moment(world, view.end_ms)}{cause}",
-        "PREP-5",
-    )
+    value = f"{'succeeded' if succeeded else 'failed'}{code} at {moment(world, view.end_ms)}{cause}"
+    return Check("preparation", succeeded, value, "PREP-5")
 
 
 def _rule_of(verdict: PrepVerdict, flags: int, view: InstanceView) -> str:

@@ -85,14 +85,14 @@ class HookFailure(NamedTuple):
     is_ineligible: bool
 
 
-def prep_status(state: int, flags: int, *, retries: int, has_failed: bool, is_gone: bool, is_over: bool) -> HookStatus:
+def prep_status(state: int, flags: int, *, has_failed: bool, is_gone: bool, is_over: bool) -> HookStatus:
     """Return the status of the preparation on a node from its record and flags; ``is_over``: the job has ended."""
     if state == ABSENT:
         return HookStatus.NOT_NEEDED
     if is_gone:
         return HookStatus.GONE
     if state == InstanceState.RUNNING:
-        return HookStatus.RETRYING if retries else HookStatus.RUNNING
+        return HookStatus.RUNNING  # the table has no column for retries
     if not flags & (PrepFlag.VALID | PrepFlag.INELIGIBLE) and not is_over:
         return HookStatus.SUPERSEDED
     return HookStatus.FAILED if has_failed else HookStatus.SUCCEEDED
@@ -128,7 +128,7 @@ def _tables(hook: Hook, job: JobState | None, *, has_release: bool) -> dict[tupl
     def status(packed: int, has_failed: bool, is_gone: bool) -> HookStatus:
         state, flags = packed >> _FLAG_BITS, packed & ((1 << _FLAG_BITS) - 1)
         if hook is Hook.PREPARATION:
-            return prep_status(state, flags, retries=0, has_failed=has_failed, is_gone=is_gone, is_over=is_over)
+            return prep_status(state, flags, has_failed=has_failed, is_gone=is_gone, is_over=is_over)
         if not has_release or state >> 2:
             return HookStatus.NOT_NEEDED
         return release_status(

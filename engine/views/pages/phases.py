@@ -55,17 +55,6 @@ class Phases(NamedTuple):
     release: HookCounts
 
 
-def approximate_counts(tasks: TaskCounts) -> dict[str, int]:
-    """Return the counts of the service for a job, where preparing tasks count as running (PREP-21)."""
-    return {
-        "active": tasks.active,
-        "running": tasks.running + tasks.preparing,
-        "completed": tasks.succeeded + tasks.failed,
-        "succeeded": tasks.succeeded,
-        "failed": tasks.failed,
-    }
-
-
 def phases_of(simulation: Simulation, job: Job, preparation: InstancePage, release: InstancePage) -> Phases:
     """Return the phases of a job, whose pages these are."""
     done = job.counts[COMPLETED]

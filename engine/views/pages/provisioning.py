@@ -14,8 +14,7 @@ from engine.views.rest.nodes import remote_login_settings
 
 if TYPE_CHECKING:
     from engine import Simulation
-    from engine.specs.common import CommandLine, ResourceFile
-    from engine.state.pools import Pool
+    from engine.specs.common import CommandLine
     from engine.world.world import World
 
 
@@ -61,20 +60,16 @@ class Needs(NamedTuple):
 
 def packages_and_images(world: World, node: int) -> tuple[InstalledItem, ...]:
     """Return the packages, then the images on a node, each in alphabetical order."""
-    record = world.nodes[node]
+    record, configuration = world.nodes[node], containers.configuration_of(world.pool_of(node).spec)
     of_pool = {package_directory(package.application_id, package.version) for package in record.packages}
-    of_pool |= set(_images_of(world.pool_of(node)))
+    if configuration is not None:
+        of_pool.update(map(containers.full_name, configuration.container_image_names))
     found = []
     for name, ready_ms in record.arrivals.items():
         is_package = name.startswith(f"{APPLICATIONS}/")
         words = " ".join(name.split("/", 2)[1:]) if is_package else name
         found.append(InstalledItem(words, ready_ms, not is_package, name in of_pool))
     return tuple(sorted(found, key=lambda supply: (supply.is_image, supply.name)))
-
-
-def _images_of(pool: Pool) -> list[str]:
-    configuration = containers.configuration_of(pool.spec)
-    return [containers.full_name(name) for name in configuration.container_image_names] if configuration else []
 
 
 def is_behind(world: World, node: int) -> bool:
@@ -139,9 +134,7 @@ def needs_of(spec: CommandLine, ready: int | None) -> Needs:
         for reference in setup.references_of(spec)
     )
     image = spec.container_settings.image_name if spec.container_settings is not None else None
-    user = spec.user_identity.username
-    return Needs(packages, image, tuple(map(_file_words, spec.resource_files)), user, ready)
-
-
-def _file_words(file: ResourceFile) -> str:
-    return f"{file.file_path} from {url_of(file)}" if file.file_path else url_of(file)
+    files = (
+        f"{file.file_path} from {url_of(file)}" if file.file_path else url_of(file) for file in spec.resource_files
+    )
+    return Needs(packages, image, tuple(files), spec.user_identity.username, ready)

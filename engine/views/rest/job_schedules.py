@@ -43,8 +43,7 @@ def _execution_info(world: World, schedule: JobSchedule, now_ms: int) -> dict[st
 
 def schedule_stats(world: World, schedule: JobSchedule, transitions: TaskTransitions, now_ms: int) -> dict[str, object]:
     """Return ``stats`` of a schedule over the tasks that its jobs have now (STAT-1)."""
-    usage = Usage()
-    for job in world.jobs_under(schedule):
-        usage = usage.with_that_of(usage_of(world, job, transitions, now_ms))
+    each = [usage_of(world, job, transitions, now_ms) for job in world.jobs_under(schedule)]
+    usage = Usage(*map(sum, zip(*each, strict=True)))
     url = f"{schedule_url(world, schedule.id)}/lifetimejobschedulestats"
     return {"url": url, "startTime": utc(world, schedule.created_ms)} | usage.wire(utc(world, now_ms))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import JobState, TaskResult
@@ -70,10 +69,6 @@ class Usage(NamedTuple):
     failed: int = 0
     retries: int = 0
 
-    def with_that_of(self, other: Usage) -> Usage:
-        """Return the sum of both."""
-        return Usage(*map(add, self, other))
-
     def wire(self, until: str) -> dict[str, object]:
         """Return the usage as the service writes it, without its URL and start time.
 
@@ -118,10 +113,7 @@ def job_stats(world: World, job: Job, transitions: TaskTransitions, now_ms: int)
 
 
 def task_counts(world: World, job: Job) -> dict[str, dict[str, int]]:
-    """Return the exact ``taskCounts`` and ``taskSlotCounts`` of a job (GEN-13, TASK-16).
-
-    Tasks that wait for preparation count as running (PREP-21).
-    """
+    """Return the exact ``taskCounts`` and ``taskSlotCounts`` of a job (GEN-13, TASK-16)."""
     tasks = world.tasks
     slots = [0] * (GONE + 1)
     failed_slots = 0
@@ -134,15 +126,19 @@ def task_counts(world: World, job: Job) -> dict[str, dict[str, int]]:
             for task in page:  # a task without an entry there has not failed
                 if rows.start <= task < rows.stop and tasks.result(task) is TaskResult.FAILURE:
                     failed_slots += tasks.profile_of(task).required_slots
-    return {"taskCounts": _counts(job.counts, job.failed), "taskSlotCounts": _counts(slots, failed_slots)}
-
-
-def _counts(by_state: list[int], failed: int) -> dict[str, int]:
-    completed = by_state[COMPLETED]
+    each = {"taskCounts": (job.counts, job.failed), "taskSlotCounts": (slots, failed_slots)}
     return {
-        "active": by_state[ACTIVE],
-        "running": by_state[RUNNING] + by_state[PREPARING],
-        "completed": completed,
-        "succeeded": completed - failed,
+        name: counts_of(found[ACTIVE], found[PREPARING], found[RUNNING], found[COMPLETED] - failed, failed)
+        for name, (found, failed) in each.items()
+    }
+
+
+def counts_of(active: int, preparing: int, running: int, succeeded: int, failed: int) -> dict[str, int]:
+    """Return task counts as the service returns them, where preparing tasks count as running (PREP-21)."""
+    return {
+        "active": active,
+        "running": running + preparing,
+        "completed": succeeded + failed,
+        "succeeded": succeeded,
         "failed": failed,
     }

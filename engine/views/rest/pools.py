@@ -13,7 +13,7 @@ from engine.specs.catalogue import DEFAULT_IMAGE
 from engine.views.rest.common import pool_url, resource_head, utc
 
 if TYPE_CHECKING:
-    from engine.state.pools import AutoScaleRun, Pool
+    from engine.state.pools import Pool
     from engine.world.world import World
 
 
@@ -38,7 +38,9 @@ def pool_body(world: World, pool: Pool) -> dict[str, object]:
     if pool.spec.target_node_communication_mode is not None:
         body["currentNodeCommunicationMode"] = communication_mode(pool.spec).value
     if pool.scaling is not None and pool.scaling.run is not None:
-        body["autoScaleRun"] = auto_scale_run(world, pool.scaling.run)
+        run = pool.scaling.run  # the last evaluation (AS-67)
+        error = {} if run.error is None else {"error": run.error.wire()}
+        body["autoScaleRun"] = {"timestamp": utc(world, run.when_ms), "results": run.results} | error
     if pool.resize_errors and pool.allocation is AllocationState.STEADY:
         body["resizeErrors"] = [error.wire() for error in pool.resize_errors]
     return body
@@ -51,12 +53,6 @@ def pool_stats(world: World, pool: Pool, now_ms: int) -> dict[str, object]:
     span: dict[str, object] = {"startTime": utc(world, pool.created_ms), "lastUpdateTime": utc(world, now_ms)}
     usage = span | {"dedicatedCoreTime": format_duration(core_ms)}
     return {"url": f"{pool_url(world, pool.id)}/lifetimepoolstats"} | span | {"usageStats": usage}
-
-
-def auto_scale_run(world: World, run: AutoScaleRun) -> dict[str, object]:
-    """Return ``autoScaleRun``, the last evaluation (AS-67)."""
-    body: dict[str, object] = {"timestamp": utc(world, run.when_ms), "results": run.results}
-    return body if run.error is None else body | {"error": run.error.wire()}
 
 
 def machine(pool: Pool) -> dict[str, object]:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from engine.run.simulation import Simulation
     from engine.specs.commands import Command
-    from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.world.world import World
@@ -90,7 +89,11 @@ def _members(sim: Simulation, transitions: TaskTransitions, jobs: object) -> dic
         "account": account_body(world),
         "pools": [_pool(sim, pool) for pool in world.pools.present()],
         "jobs": jobs,
-        "jobSchedules": [_job_schedule(sim, schedule, transitions) for schedule in world.job_schedules.present()],
+        "jobSchedules": [
+            schedule_body(world, schedule, sim.now_ms)
+            | {"stats": schedule_stats(world, schedule, transitions, sim.now_ms)}
+            for schedule in world.job_schedules.present()
+        ],
         "expectations": [
             {"expect": outcome.written, "met": outcome.met, "seen": outcome.seen} for outcome in sim.expectations
         ],
@@ -116,11 +119,6 @@ def _job(sim: Simulation, job: Job, transitions: TaskTransitions) -> dict[str, o
     if job.has_prep:
         body["jobPreparationAndReleaseTaskStatus"] = prep_release_status(world, job)
     return body
-
-
-def _job_schedule(sim: Simulation, schedule: JobSchedule, transitions: TaskTransitions) -> dict[str, object]:
-    stats = schedule_stats(sim.world, schedule, transitions, sim.now_ms)
-    return schedule_body(sim.world, schedule, sim.now_ms) | {"stats": stats}
 
 
 def _tasks(world: World, job: Job, transitions: TaskTransitions) -> Iterator[dict[str, object]]:

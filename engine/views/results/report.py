@@ -13,7 +13,7 @@ from engine.views.results import totals
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from engine.run.expectations import Outcome, RefusedCommand
+    from engine.run.expectations import Outcome
     from engine.run.simulation import Simulation
     from engine.specs.commands import Command
     from engine.state.job_schedules import JobSchedule
@@ -111,7 +111,10 @@ def summary(sim: Simulation) -> Summary:
         jobs=tuple(_job(world, job) for job in world.jobs.rows),
         job_schedules=tuple(_job_schedule(world, schedule, now_ms) for schedule in world.job_schedules.rows),
         pools=tuple(_pool(world, pool, now_ms) for pool in world.pools.rows),
-        refused=tuple(_refused(refusal, outcome.seen, met=outcome.met) for refusal, outcome in outcomes),
+        refused=tuple(
+            RefusedRow(refusal.when_ms, refusal.command.NAME, _subject(refusal.command), str(seen), met)
+            for refusal, (_, met, seen) in outcomes
+        ),
         expectations=tuple(sim.expectations),
     )
 
@@ -150,10 +153,6 @@ def _pool(world: World, pool: Pool, now_ms: int) -> PoolResult:
         cost_usd=pool_cost_usd(world, pool, now_ms),
         resize_errors=tuple(error.code for error in pool.resize_errors),
     )
-
-
-def _refused(refusal: RefusedCommand, seen: object, *, met: bool) -> RefusedRow:
-    return RefusedRow(refusal.when_ms, refusal.command.NAME, _subject(refusal.command), str(seen), met)
 
 
 def _subject(command: Command) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.views.explain.waits_for import job_waits_for
 from engine.views.log.state_spans import JobHistory
 from engine.views.pages.jobs import row_of_job
-from engine.views.pages.phases import approximate_counts
+from engine.views.rest.jobs import counts_of
 from engine.views.rest.lookup import job_wire
 from tui.viewmodels.detail_pages.layout import columns, listing, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
@@ -99,7 +99,7 @@ class JobDetailModel(DetailModel):
 
     def _counts(self, cells: int) -> list[Line]:
         tasks = self._row.phases.tasks
-        approximate = approximate_counts(tasks)
+        approximate = counts_of(*tasks[:-1])
         exact = {
             "active": tasks.active,
             "preparing": tasks.preparing,
