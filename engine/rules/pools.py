@@ -180,8 +180,8 @@ def job_added(world: World, added: JobAdded) -> None:
         return
     spec = auto_pool_verdict(world, auto, _new_id(world, job, auto))
     if isinstance(spec, BatchError):
-        code = _CODES.get(spec.code, "InvalidAutoPoolSettings")
-        job.assign(scheduling_error=(ErrorCategory.USER_ERROR.value, code, str(spec)))
+        refusal = BatchError(_CODES.get(spec.code, "InvalidAutoPoolSettings"), str(spec))
+        job.assign(scheduling_error=(ErrorCategory.USER_ERROR.value, refusal.code, refusal.message))
         return
     pool = _create(world, spec)
     job.assign(pool_id=pool.id)

@@ -267,7 +267,11 @@ def test_auto_4_without_quota_for_the_pool_the_job_is_over_at_once() -> None:
     simulation.run_until(simulation.end_ms)
     (job,) = document(simulation)["jobs"]
     assert job["state"] == "completed"
-    assert job["executionInfo"]["schedulingError"]["code"] == "AutoPoolCreationFailedWithQuotaReached"
+    assert job["executionInfo"]["schedulingError"] == {
+        "category": "UserError",
+        "code": "AutoPoolCreationFailedWithQuotaReached",
+        "message": "The auto pool could not be created: a quota has been reached.",
+    }
 
 
 def test_auto_4_a_pool_without_targets_is_taken_and_stays_empty() -> None:
