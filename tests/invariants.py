@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BrokenInvariant
 from engine.base.paths import APPLICATIONS
 from engine.base.terms import InstanceState, JobScheduleState, JobState, NodeState, SubtaskState, TaskResult
-from engine.rules import os_upgrade
+from engine.rules import node_operations
 from engine.rules.decisions import network, placement
 from engine.state.instances import PrepFlag
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
@@ -215,7 +215,7 @@ def _addresses(world: World, pool: Pool) -> None:
     free = network.free_addresses(world, pool)
     if free is not None and free < 0:
         raise _broken(world, "NET-3", f"the subnet of pool {pool.id} has {free} addresses left")
-    if pool.upgrade and not any(os_upgrade.is_under_way(world, node) for node in pool.upgrade[0]):
+    if pool.upgrade and not any(node_operations.is_being_upgraded(world, node) for node in pool.upgrade[0]):
         raise _broken(world, "POOL-22", f"the upgrade of pool {pool.id} waits for no node: {pool.upgrade}")
 
 

@@ -16,7 +16,6 @@ from engine.rules import (
     job_schedules,
     jobs,
     node_operations,
-    os_upgrade,
     pools,
     resizing,
     service_logs,
@@ -151,7 +150,7 @@ def _on_pool(world: World, pool: Pool, command: c.OnPool) -> None:
             _refuse(auto_scale_refusals(command))
             autoscaling.try_out(world, pool, command)
         case c.UpgradePoolOS():
-            os_upgrade.upgrade(world, pool, command.os_version)
+            node_operations.upgrade(world, pool, command.os_version)
         case c.RemoveNodes():
             _refuse(remove_nodes_refusals(command))
             resizing.check(pool)

@@ -303,12 +303,6 @@ class NodeDrained(NamedTuple):
     node: int
 
 
-class UpgradeDue(NamedTuple):
-    """The turn of the node has come in the upgrade of its pool's operating system."""
-
-    node: int
-
-
 class NodeRemovalRequested(NamedTuple):
     """The node is to leave its pool; ``option`` says what becomes of its tasks."""
 

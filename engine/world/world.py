@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engine.base.environment import TaskKind
 from engine.base.paths import NodeRoot
 from engine.base.terms import JobState
 from engine.events.calendar import Calendar, DueKind, Pending
@@ -94,8 +95,7 @@ class World:
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
         self.executor = SimulatedExecutor(seed, scenario.simulate.tasks)
         # Processes of preparation and release tasks, by job; cleared when a row may mean another job.
-        self.prep_hooks: dict[int, HookProcess] = {}
-        self.release_hooks: dict[int, HookProcess] = {}
+        self.hooks: dict[tuple[int, TaskKind], HookProcess] = {}
         # Plans of later attempts of running tasks, by task, with their attempt and profile: each is used twice.
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
         self.faults = Fault()
@@ -185,8 +185,8 @@ class World:
     def unbind_job(self, job: Job) -> None:
         """Let the job's tasks wait: its pool is gone, or the job is over or goes to another pool (POOL-19)."""
         self.jobs.bind(job.row, UNBOUND)
-        self.prep_hooks.pop(job.row, None)
-        self.release_hooks.pop(job.row, None)
+        for kind in (TaskKind.PREP, TaskKind.RELEASE):
+            self.hooks.pop((job.row, kind), None)
         job.in_turn = False
         job.prepared = job.ineligible = 0
 
@@ -237,8 +237,7 @@ class World:
         self.log.move_to(copy.log_length)
         for part, saved in zip(self._parts, copy.parts, strict=True):
             part.restore(saved)
-        self.prep_hooks.clear()
-        self.release_hooks.clear()
+        self.hooks.clear()
         self.plans.clear()
         self.faults = copy.faults
         self.scheduler.starving = copy.starving.copy()

@@ -16,7 +16,7 @@ RULES = Path(engine.__file__).parent / "rules"
 # The fast path of task ends writes columns directly; a property test compares its logs with those of the tables.
 MODULES = sorted(set(RULES.rglob("*.py")) - {RULES / "fast_path.py"})
 # No state of the run: they are found out again when they are needed.
-CACHES = {"world.plans", "world.prep_hooks", "world.reactions", "world.release_hooks"}
+CACHES = {"world.hooks", "world.plans", "world.reactions"}
 MUTATORS = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
 
 

@@ -19,26 +19,18 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 
-def prep_process(world: World, job: Job) -> HookProcess:
-    """Return the process of the job's preparation task; it is worked out once."""
-    known = world.prep_hooks.get(job.row)
+def process_of(world: World, job: Job, kind: TaskKind) -> HookProcess:
+    """Return the process of the job's preparation or release task; it is worked out once."""
+    known = world.hooks.get((job.row, kind))
     if known is None:
-        prep = job.spec.job_preparation_task
-        assert prep is not None
-        limit_ms = prep.constraints.max_wall_clock_time
-        known = world.prep_hooks[job.row] = _hook(world, job, HookProcess(TaskKind.PREP, prep.id, prep, limit_ms))
-    return known
-
-
-def release_process(world: World, job: Job) -> HookProcess:
-    """Return the process of the job's release task; it is worked out once."""
-    known = world.release_hooks.get(job.row)
-    if known is None:
-        release = job.spec.job_release_task
-        assert release is not None
-        limit_ms = release.max_wall_clock_time
-        hook = HookProcess(TaskKind.RELEASE, release.id, release, limit_ms)
-        known = world.release_hooks[job.row] = _hook(world, job, hook)
+        prep, release = job.spec.job_preparation_task, job.spec.job_release_task
+        if kind is TaskKind.PREP:
+            assert prep is not None
+            hook = HookProcess(kind, prep.id, prep, prep.constraints.max_wall_clock_time)
+        else:
+            assert release is not None
+            hook = HookProcess(kind, release.id, release, release.max_wall_clock_time)
+        known = world.hooks[job.row, kind] = _shared(world, job, hook)
     return known
 
 
@@ -48,7 +40,7 @@ def release_duration(world: World, job: Job) -> Distribution | None:
     return None if task is None or pool is None else special_duration(task.command_line, pool.os, task.simulate)
 
 
-def _hook(world: World, job: Job, hook: HookProcess) -> HookProcess:
+def _shared(world: World, job: Job, hook: HookProcess) -> HookProcess:
     """Return the process with what is the same for all its starts."""
     pool = world.pools.find(job.pool_id)
     os = pool.os if pool is not None else OsFamily.LINUX
