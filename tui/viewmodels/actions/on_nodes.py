@@ -47,21 +47,10 @@ def _tasks(node: NodeTarget) -> dict[str, int]:
     return {"tasks affected": node.row.running_tasks + node.row.preparing_tasks}
 
 
-def _counts(node: NodeTarget) -> dict[str, int]:
-    """Return what both a reboot and a reimage affect."""
-    return {**_tasks(node), "start task runs again": int(node.row.start_task is not None)}
-
-
-def _reboot_counts(node: NodeTarget) -> dict[str, int]:
-    return {
-        **_counts(node),
-        "preparation runs again": len(node.prepared_again),
-        "stays ineligible for a job": int(bool(node.ineligible)),
-    }
-
-
-def _reimage_counts(node: NodeTarget) -> dict[str, int]:
-    return {**_counts(node), "preparation runs again": len(node.prepared), "eligible again": int(bool(node.ineligible))}
+def _restarts(node: NodeTarget, prepare: Sequence[str], ineligible: str) -> dict[str, int]:
+    """Return what a reboot or reimage affects: these jobs prepare again, and what it means to an ineligible node."""
+    starts = {"start task runs again": int(node.row.start_task is not None), "preparation runs again": len(prepare)}
+    return {**_tasks(node), **starts, ineligible: int(bool(node.ineligible))}
 
 
 def _reimage_instead(node: NodeTarget) -> Better | None:
@@ -89,7 +78,7 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         "Reboot {}",
         "rebootNode",
         options("nodeRebootOption", keeps_data=True, verb="reboot"),
-        counts=_reboot_counts,
+        counts=lambda node: _restarts(node, node.prepared_again, "stays ineligible for a job"),
         effects=_reboot,
         better=_reimage_instead,
     ),
@@ -97,7 +86,7 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         "Reimage {}",
         "reimageNode",
         options("nodeReimageOption", keeps_data=True, verb="reimage"),
-        counts=_reimage_counts,
+        counts=lambda node: _restarts(node, node.prepared, "eligible again"),
         effects=_reimage,
     ),
     ActionType(

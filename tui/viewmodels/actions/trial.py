@@ -169,13 +169,11 @@ def _completions(session: Session, trial: TrialResult) -> list[tuple[str, str, s
     """Return the jobs whose end differs."""
     jobs = sorted(trial.without.completed_ms.keys() | trial.given.completed_ms.keys())
     never = "never" if trial.is_end else "later"
-
-    def clock(when_ms: int | None) -> str:
-        return never if when_ms is None else session.clock(when_ms)
-
-    of_jobs = ((job, trial.without.completed_ms.get(job), trial.given.completed_ms.get(job)) for job in jobs)
-    pairs = ((job, clock(before), clock(after)) for job, before, after in of_jobs)
-    return [(job, before, after) for job, before, after in pairs if before != after]
+    found = []
+    for job in jobs:
+        before, after = (session.clock(each.completed_ms.get(job)) or never for each in (trial.without, trial.given))
+        found += [(job, before, after)] if before != after else []
+    return found
 
 
 def whose(command: Command) -> str:

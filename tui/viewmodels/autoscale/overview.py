@@ -49,12 +49,15 @@ def autoscale_lines(session: Session, pool_id: str, cells: int) -> list[Line]:
             *(line(Span(each, Role.DIM)) for text in (targets, ways) for each in wrapped(text, cells)),
         ]
     schedule, samples, history = _schedule(session, page, cells), _sampled(page.samples), _history(session, page, cells)
-    if cells < _WIDE:
-        lines = [*schedule, (), *_formula(page, cells), (), *_last(session, page, cells), (), *history, (), *samples]
+    is_wide, run = cells >= _WIDE, page.runs[-1]
+    room = cells // 2 - 1 if is_wide else cells
+    fault = None if run.error is None else (run.error.position, run.error.reason)
+    formula = [line(Span("Formula", Role.STRONG)), *numbered(page.formula, room, fault)]
+    last = [line(Span(f"Last evaluation, {session.clock(run.when_ms)}", Role.STRONG)), *_outcome(session, run, room)]
+    if is_wide:
+        lines = [*schedule, (), *beside(formula, [*last, (), *samples], room, 2), (), *history]
     else:
-        half = cells // 2 - 1
-        right = [*_last(session, page, half), (), *samples]
-        lines = [*schedule, (), *beside(_formula(page, half), right, half, 2), (), *history]
+        lines = [*schedule, (), *formula, (), *last, (), *history, (), *samples]
     return [cut(each, cells) for each in lines]
 
 
@@ -65,17 +68,6 @@ def _schedule(session: Session, page: ScalePage, cells: int) -> list[Line]:
         f" next at {session.clock(page.next_ms)}, in {fmt.span(waits)}."
     )
     return [line(Span(each, Role.DERIVED)) for each in wrapped(text, cells)]
-
-
-def _formula(page: ScalePage, cells: int) -> list[Line]:
-    error = page.runs[-1].error
-    fault = None if error is None else (error.position, error.reason)
-    return [line(Span("Formula", Role.STRONG)), *numbered(page.formula, cells, fault)]
-
-
-def _last(session: Session, page: ScalePage, cells: int) -> list[Line]:
-    run = page.runs[-1]
-    return [line(Span(f"Last evaluation, {session.clock(run.when_ms)}", Role.STRONG)), *_outcome(session, run, cells)]
 
 
 def _outcome(session: Session, run: AutoScaleRun, cells: int) -> list[Line]:

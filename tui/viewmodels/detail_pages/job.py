@@ -11,7 +11,7 @@ from engine.views.rest.jobs import counts_of
 from engine.views.rest.lookup import job_wire
 from tui.viewmodels.detail_pages.layout import columns, listing, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
-from tui.viewmodels.detail_pages.states import StatePeriod, state_history
+from tui.viewmodels.detail_pages.states import state_history
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.properties import job as blocks
@@ -59,12 +59,10 @@ class JobDetailModel(DetailModel):
 
     @property
     def exists(self) -> bool:
-        """True if the job exists now."""
         return self.session.job(self.name) is not None
 
     @property
     def name(self) -> str:
-        """The job's id."""
         return str(self.subject.key)
 
     @property
@@ -134,10 +132,6 @@ class JobDetailModel(DetailModel):
     def _timeline(self, cells: int) -> Sequence[Line]:
         job = row_of_job(self.session.simulation, self.name)
         assert job is not None
-        stays = [StatePeriod(*each[:2], JOB[each.state]) for each in self.session.history(JobHistory, job).states()]
         opens = link("Open the timeline", "show_view('timeline')", Role.KEY)
-        return [
-            line(opens, Span(" of its nodes.", Role.DIM)),
-            (),
-            *state_history(self.session, stays, cells),
-        ]
+        states = self.session.history(JobHistory, job).states()
+        return [line(opens, Span(" of its nodes.", Role.DIM)), (), *state_history(self.session, states, JOB, cells)]

@@ -10,7 +10,7 @@ from engine.views.pages.tasks import TaskPage
 from engine.views.rest.lookup import node_settings
 from tui.viewmodels.detail_pages.layout import columns, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
-from tui.viewmodels.detail_pages.states import StatePeriod, state_history
+from tui.viewmodels.detail_pages.states import state_history
 from tui.viewmodels.properties import node as blocks
 from tui.viewmodels.properties.resources import node_blocks
 from tui.viewmodels.properties.rest_fields import block
@@ -44,12 +44,10 @@ class NodeDetailModel(DetailModel):
 
     @property
     def exists(self) -> bool:
-        """True if the node has joined its pool."""
         return self.session.nodes().has(self._node)
 
     @property
     def name(self) -> str:
-        """The node's index and shortened id."""
         if not self.exists:
             return "not created yet"
         node = self.session.nodes().row(self._node)
@@ -57,7 +55,6 @@ class NodeDetailModel(DetailModel):
 
     @property
     def identity(self) -> str:
-        """The node's id."""
         return self.session.nodes().id_of(self._node) if self.exists else ""
 
     def _head(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every page
@@ -155,6 +152,4 @@ class NodeDetailModel(DetailModel):
         return [line(opens, Span(" at this moment. f opens them on every tab.", Role.DIM))]
 
     def _history(self, cells: int) -> Sequence[Line]:
-        stays = self.session.history(NodeHistory, self._node).states()
-        present = [StatePeriod(each.begin_ms, each.end_ms, NODE[each.state]) for each in stays]
-        return state_history(self.session, present, cells)
+        return state_history(self.session, self.session.history(NodeHistory, self._node).states(), NODE, cells)

@@ -13,7 +13,6 @@ from tui.viewmodels.detail_pages.layout import columns, listing
 from tui.viewmodels.detail_pages.page import DetailModel, Page
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.properties import pool as blocks
-from tui.viewmodels.properties.resources import pool_blocks
 from tui.viewmodels.properties.rest_fields import block, parts
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import error_blocks
@@ -52,12 +51,10 @@ class PoolDetailModel(DetailModel):
 
     @property
     def exists(self) -> bool:
-        """True if the pool exists now."""
         return self.session.pool(self.name) is not None
 
     @property
     def name(self) -> str:
-        """The pool's id."""
         return str(self.subject.key)
 
     @property
@@ -91,20 +88,7 @@ class PoolDetailModel(DetailModel):
         )
 
     def _overview(self, cells: int) -> Sequence[Line]:
-        pool, session = self._row, self.session
-        return columns(
-            [
-                blocks.general(session, pool),
-                blocks.scale(pool),
-                *blocks.autoscale(session, pool),
-                *error_blocks("Resize errors", pool.resize_errors),
-                *blocks.nodes(pool),
-                *pool_blocks(pool.spec),
-                *blocks.network(pool),
-                *blocks.jobs(pool),
-            ],
-            cells,
-        )
+        return columns(blocks.overview(self.session, self._row), cells)
 
     def _scale(self, cells: int) -> Sequence[Line]:
         pool = self._row

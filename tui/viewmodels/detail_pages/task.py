@@ -54,12 +54,10 @@ class TaskDetailModel(DetailModel):
 
     @property
     def exists(self) -> bool:
-        """True if the task has been added."""
         return self._page.has(self._task)
 
     @property
     def name(self) -> str:
-        """The task's id."""
         return self._page.id_of(self._task) if self.exists else "not created yet"
 
     @property

@@ -146,7 +146,6 @@ class EventsModel(RowsModel):
         self._shown.show(shown, hidden=len(rows) - len(shown))
 
     def index_of(self, key: int) -> int | None:
-        """Return the index of an entry, or None if it is not shown."""
         rows = self._shown.rows
         if isinstance(rows, range):
             return key if key in rows else None
@@ -154,11 +153,9 @@ class EventsModel(RowsModel):
         return at if at >= 0 and (rows[at] == key or self._folds_now) else None
 
     def failed_rows(self) -> Container[int]:
-        """Return the entries that record a failure."""
         return frozenset(self._page.failures())
 
     def is_failed(self, key: int) -> bool:
-        """Return True if an entry records a failure."""
         return self._page.row(key).is_failure
 
     def identity_of(self, key: int) -> str:
@@ -166,7 +163,6 @@ class EventsModel(RowsModel):
         return " ".join(span.text for span in self.cells(key)[1:])
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Return time, kind, entity, event and rule."""
         event = self._page.row(key)
         kind = _KINDS.get(event.event, event.event)
         if self._folds_now and (size := self._folds.stop(key) - key) > 1:
@@ -215,7 +211,6 @@ class EventsModel(RowsModel):
         return destination_of(self._page.row(key))
 
     def files_of(self, key: int) -> FileLocation | str:
-        """Return where the files of an entry's item are."""
         return files_of_event(self.session, self._page.row(key))
 
     def subject_of(self, key: int) -> ItemRef | None:
@@ -250,7 +245,6 @@ class EventsModel(RowsModel):
         return [general, fields, *([] if script is None else [Block("Script line", (row("", script),))])]
 
     def arrangement(self) -> Line:
-        """Return how the log is filtered."""
         if self.is_by_hand:
             return line(Span("your commands as script lines   R saves them as a scenario", Role.DIM))
         failed = "   only failures" if self.only_failed else ""
@@ -259,7 +253,6 @@ class EventsModel(RowsModel):
         return line(Span(f"in order of time   filter: {self.filter_text or 'none'}{failed}{hidden}", Role.DIM))
 
     def empty(self) -> Sequence[str]:
-        """Say why there are no entries."""
         if self.is_by_hand:
             return ("You have not given any commands.", "a in another view acts on the item under the cursor.")
         return ("There are no events yet.", "Press space to run, or . for one event.")

@@ -30,9 +30,15 @@ def output_at(node: int, directory: str, *, has_failed: bool) -> FileLocation:
 
 
 def files_of(session: Session, subject: ItemRef | None) -> FileLocation | str:
-    """Return where the files of a node or task are, or a sentence that says why there are none."""
+    """Return where the files of a node or task are, or a sentence that says why there are none.
+
+    On a node it is the start task's output if that failed, else the directory of the job in focus.
+    """
     if subject is not None and subject.kind == "node":
-        return _files_of_node(session, int(subject.key))
+        node = int(subject.key)
+        if session.nodes().state_of(node) is NodeState.START_TASK_FAILED:
+            return output_at(node, STARTUP, has_failed=True)
+        return FileLocation(node, job_directory(session.job_id) if session.job_id else "")
     if subject is None or subject.kind != "task":
         return "Put the cursor on a node or task to see its files."
     task = session.tasks(session.job_id).row(int(subject.key))
@@ -40,13 +46,6 @@ def files_of(session: Session, subject: ItemRef | None) -> FileLocation | str:
     if found is None:
         return f"{task.task_id} has not started yet and has no files."
     return output_at(*found, has_failed=task.result is TaskResult.FAILURE)
-
-
-def _files_of_node(session: Session, node: int) -> FileLocation:
-    """Return the start task's output if it failed, else the directory of the job in focus."""
-    if session.nodes().state_of(node) is NodeState.START_TASK_FAILED:
-        return output_at(node, STARTUP, has_failed=True)
-    return FileLocation(node, job_directory(session.job_id) if session.job_id else "")
 
 
 def files_of_event(session: Session, event: EventRow) -> FileLocation | str:

@@ -61,7 +61,7 @@ def _clock(session: Session, transport: Transport, *, is_narrow: bool) -> Line:
 
 
 def _state(session: Session, transport: Transport) -> Span:
-    speed = fmt.speed_text(transport.speed)
+    speed = "max" if transport.speed is None else f"x{transport.speed:g}"
     if transport.way is not None:
         return Span(f" {transport.way} ", Role.ALERT)
     if session.is_past:

@@ -19,7 +19,7 @@ from tui.viewmodels.properties import instance as blocks
 from tui.viewmodels.properties.job import no_limit, yes
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block
-from tui.viewmodels.text.glyphs import NODE, hook_glyph
+from tui.viewmodels.text.glyphs import HOOK_STATUSES, NODE, hook_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -27,16 +27,6 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
 
-_SHOWN = (
-    HookStatus.SUCCEEDED,
-    HookStatus.RUNNING,
-    HookStatus.RETRYING,
-    HookStatus.FAILED,
-    HookStatus.SUPERSEDED,
-    HookStatus.WILL_RUN,
-    HookStatus.SKIPPED,
-    HookStatus.GONE,
-)
 _FIRST = (
     Column("", 1),
     Column("Node", 12, "index in the pool, as in scenarios, and shortened id", stretch=True),
@@ -97,18 +87,15 @@ class InstancesModel(RowsModel):
         return self._page.order(with_all=self.with_all)
 
     def is_failed(self, key: int) -> bool:
-        """Return True if the task failed on this node."""
         return self._page.status_of(key) is HookStatus.FAILED
 
     def identity_of(self, key: int) -> str:
-        """Return the node's id."""
         return self._page.row(key).node_id
 
     def _name(self, key: int) -> str:
         return fmt.node_name(self._page.position_of(key), self._page.row(key).node_id)
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Return glyph, node, state, result, times, exit code and, for preparation, retries."""
         record = self._page.row(key)
         clock = self.session.clock
         glyph = hook_glyph(self.hook, record.status)
@@ -149,9 +136,8 @@ class InstancesModel(RowsModel):
         return f"{fmt.span(duration_ms)} {self.session.glyphs.full * cells}"
 
     def summary(self) -> Line:
-        """Return the counts by status."""
         counts = self._page.counts()
-        numbers = ((hook_glyph(self.hook, status), counts[status]) for status in _SHOWN if counts.get(status))
+        numbers = ((hook_glyph(self.hook, status), counts[status]) for status in HOOK_STATUSES if counts.get(status))
         spans = [*self.session.glyphs.counts(numbers)]
         with_record = sum(counts.values()) - counts.get(HookStatus.GONE, 0) - counts.get(HookStatus.WILL_RUN, 0)
         without = max(0, self._page.nodes_present() - with_record)
@@ -178,7 +164,6 @@ class InstancesModel(RowsModel):
         return output_at(key, record.root_directory, has_failed=self.is_failed(key))
 
     def sentence(self, key: int) -> Line:
-        """Return what happened on a node, in one line."""
         record = self._page.row(key)
         words = [f"n{self._page.position_of(key)}", hook_glyph(self.hook, record.status).name]
         if record.exit_code is not None:
@@ -282,7 +267,6 @@ class PreparationModel(InstancesModel):
         )
 
     def empty(self) -> Sequence[str]:
-        """Say why no node has prepared."""
         if not self.session.job_id:
             return ("There is no job yet. Press space to run, or . for one event.",)
         if self._page.definition() is None:
@@ -322,7 +306,6 @@ class ReleaseModel(InstancesModel):
         return (*limits, Span(words, Role.DERIVED))
 
     def empty(self) -> Sequence[str]:
-        """Say why no release task has run."""
         if not self.session.job_id:
             return ("There is no job yet. Press space to run, or . for one event.",)
         if self._page.definition() is None:

@@ -56,7 +56,6 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         return self._row(key).recent_job
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Return glyph, id, state, interval, next run, jobs, missed occurrences and the recent job."""
         schedule = self._row(key)
         glyph = JOB_SCHEDULE[schedule.state]
         job = JOB[schedule.recent_job_state]
@@ -73,7 +72,6 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         )
 
     def sentence(self, key: int) -> Line:
-        """Return a schedule in one line."""
         schedule = self._row(key)
         recent = f", {schedule.recent_job} {JOB[schedule.recent_job_state].name}" if schedule.recent_job else ""
         missed = f", {schedule.missed:,} missed" if schedule.missed else ""
@@ -81,9 +79,8 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         return line(Span(said, Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
-        """Return the blocks of a schedule: general, schedule, jobs, job specification, execution."""
         schedule = self._row(key)
-        glyph = JOB_SCHEDULE[schedule.state]
+        glyph, timing = JOB_SCHEDULE[schedule.state], schedule.spec.schedule
         return (
             Block(
                 "General",
@@ -96,7 +93,15 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
                     row("Created", self.session.clock(schedule.created_ms)),
                 ),
             ),
-            self._timing(schedule),
+            Block(
+                "Schedule",
+                (
+                    row("Do not run until", _moment(timing.do_not_run_until)),
+                    row("Do not run after", _moment(timing.do_not_run_after)),
+                    row("Start window", fmt.span(timing.start_window) or "no limit"),
+                    row("Recurrence interval", fmt.span(timing.recurrence_interval) or "none: one job"),
+                ),
+            ),
             Block(
                 "Jobs",
                 (
@@ -116,21 +121,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
             ),
         )
 
-    def _timing(self, schedule: JobScheduleRow) -> Block:
-        timing = schedule.spec.schedule
-        until, after = timing.do_not_run_until, timing.do_not_run_after
-        return Block(
-            "Schedule",
-            (
-                row("Do not run until", _moment(until)),
-                row("Do not run after", _moment(after)),
-                row("Start window", fmt.span(timing.start_window) or "no limit"),
-                row("Recurrence interval", fmt.span(timing.recurrence_interval) or "none: one job"),
-            ),
-        )
-
     def empty(self) -> Sequence[str]:
-        """Say why there are no job schedules."""
         return (
             "There is no job schedule. Scenarios add them under jobSchedules.",
             "Press 4 for jobs without a schedule.",

@@ -62,7 +62,6 @@ class JobsModel(NamedRowsModel["JobRow"]):
         return self.session.job(identity)
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Return glyph, id, state, priority, pool and the three phases."""
         job = self._row(key)
         glyph = glyph_of_job(job)
         tasks = job.phases.tasks
@@ -99,14 +98,12 @@ class JobsModel(NamedRowsModel["JobRow"]):
         return Span(f"{done:,}/{counts.total:,}{sign}", Role.FAILED if failed else Role.PLAIN)
 
     def sentence(self, key: int) -> Line:
-        """Return a job in one line."""
         job = self._row(key)
         return line(
             Span(f"{job.job_id}, {glyph_of_job(job).name}, pool {job.pool_id}, priority {job.priority}", Role.DERIVED)
         )
 
     def details(self, key: int) -> Sequence[Block]:
-        """Return the blocks of a job: general, constraints, preparation, release, execution."""
         job, session = self._row(key), self.session
         return [
             blocks.general(session, job),
@@ -116,5 +113,4 @@ class JobsModel(NamedRowsModel["JobRow"]):
         ]
 
     def empty(self) -> Sequence[str]:
-        """Say why there are no jobs."""
         return ("There are no jobs.", "Press space to run, or . for one event.")

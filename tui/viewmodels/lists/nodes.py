@@ -66,7 +66,6 @@ class NodesModel(RowsModel):
         self._page = session.nodes()
 
     def order(self) -> Sequence[int]:
-        """Return the nodes of the pool in focus."""
         self._page = self.session.nodes()
         return self._page.order()
 
@@ -75,11 +74,9 @@ class NodesModel(RowsModel):
         return NODE[self._page.state_of(key)].role is Role.FAILED or self._page.hooks(key)[0] is HookStatus.FAILED
 
     def identity_of(self, key: int) -> str:
-        """Return the node's id."""
         return self._page.id_of(key)
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Return glyph, node, state, scheduling, slots, phase of the focus job, and counters."""
         node = self._page.row(key)
         glyph = NODE[node.state]
         is_disabled = node.scheduling is SchedulingState.DISABLED
@@ -109,12 +106,10 @@ class NodesModel(RowsModel):
         )
 
     def summary(self) -> Line:
-        """Return the counts by state."""
         counts = self._page.counts()
         return self.session.glyphs.counts((glyph, counts.get(state, 0)) for state, glyph in NODE.items())
 
     def sentence(self, key: int) -> Line:
-        """Return a node in one line."""
         node = self._page.row(key)
         parts = [f"n{node.position}", NODE[node.state].name, f"{node.used_slots}/{node.slots} slots"]
         if node.prep is not HookStatus.NOT_NEEDED:
@@ -125,7 +120,6 @@ class NodesModel(RowsModel):
         return line(Span(", ".join(parts), Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
-        """Return the blocks of a node: general, errors, start task, jobs, tasks, resources."""
         node, session = self._page.row(key), self.session
         return [
             blocks.general(session, node),
@@ -137,7 +131,6 @@ class NodesModel(RowsModel):
         ]
 
     def empty(self) -> Sequence[str]:
-        """Say why the pool has no nodes."""
         if not self.session.pool_id:
             return ("There is no pool yet. Press space to run, or . for one event.",)
         pool = self.session.pool(self.session.pool_id)

@@ -9,8 +9,7 @@ from engine.views.pages.jobs import pool_ids
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import pool as blocks
-from tui.viewmodels.properties.resources import pool_blocks
-from tui.viewmodels.text.blocks import Block, error_blocks
+from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.glyphs import NODE, pool_glyph
 from tui.viewmodels.text.styled import Line, Role, Span, bar, line, plain
 
@@ -73,7 +72,6 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         return self.session.pool(identity)
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Return glyph, id, states, size, current and target numbers of nodes, slots and cost."""
         pool = self._row(key)
         glyph = pool_glyph(pool.state, pool.allocation)
         allocation = pool.allocation.wire if pool.allocation is not None else ""
@@ -103,7 +101,6 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         return Span(plain(bar(parts, _BAR_CELLS)), Role.FAILED if is_failed else Role.PLAIN)
 
     def sentence(self, key: int) -> Line:
-        """Return a pool in one line."""
         pool = self._row(key)
         states = ", ".join(f"{number:,} {NODE[state].name}" for state, number in pool.node_counts)
         page = scale_page(self.session.simulation, pool.pool_id)
@@ -113,20 +110,8 @@ class PoolsModel(NamedRowsModel["PoolRow"]):
         return line(counts, *([Span(f"  resize: {codes}", Role.FAILED)] if codes else []))
 
     def details(self, key: int) -> Sequence[Block]:
-        """Return the blocks of a pool: general, scale, nodes, errors, start task, resources, network, jobs."""
-        pool, session = self._row(key), self.session
-        return [
-            blocks.general(session, pool),
-            blocks.scale(pool),
-            *blocks.autoscale(session, pool),
-            *error_blocks("Resize errors", pool.resize_errors),
-            *blocks.nodes(pool),
-            *blocks.start_task(pool),
-            *pool_blocks(pool.spec),
-            *blocks.network(pool),
-            *blocks.jobs(pool),
-        ]
+        pool = self._row(key)
+        return blocks.overview(self.session, pool, blocks.start_task(pool))
 
     def empty(self) -> Sequence[str]:
-        """Say why there are no pools."""
         return ("There are no pools.", "Press space to run, or . for one event.")

@@ -92,12 +92,6 @@ class RowsModel(ColumnsModel, ABC):
         """Return a row in one line, for screens without room for its details."""
         return line(self.identity_of(key))
 
-    def sort_value(self, key: int, column: int) -> tuple[bool, float, str]:
-        """Return the sort key of a cell: empty cells last; numbers, times and durations by value."""
-        text = self.cells(key)[column].text.strip()
-        value = quantity(text.lower())
-        return (not text, 0.0, text) if value is None else (False, value, "")
-
     def subject_of(self, key: int) -> ItemRef | None:
         """Return the item that actions and questions on a row concern, or None."""
         if self.kind is None:
@@ -128,13 +122,12 @@ class RowsModel(ColumnsModel, ABC):
             (session.job_id, session.pool_id, session.simulation.jumps),
         )
         moment = session.simulation.log.count, session.now_ms
-        self._shown.sort_rows(wanted, moment, partial(self._sort, rows, terms), AT_ONCE)
-
-    def _sort(self, rows: Sequence[int], terms: tuple[Term, ...]) -> SlicedSort:
-        """Start to filter and sort."""
         value = None if self.sort_column is None else self.sort_key(self.sort_column)
         keep = partial(self._keep, terms) if terms or self.only_failed else None
-        return SlicedSort(rows, keep, value, is_descending=self.is_descending and value is not None)
+        is_descending = self.is_descending and value is not None
+        self._shown.sort_rows(
+            wanted, moment, partial(SlicedSort, rows, keep, value, is_descending=is_descending), AT_ONCE
+        )
 
     @property
     def is_sorting(self) -> bool:
@@ -162,9 +155,15 @@ class RowsModel(ColumnsModel, ABC):
         return all(column is not None and passes(term, cells[column].text) for term, column in asked)
 
     def sort_key(self, name: str) -> Callable[[int], Any]:
-        """Return the sort key function of a column."""
+        """Return the sort key function of a column: empty cells last; numbers, times and durations by value."""
         column = self.column_names.index(name)
-        return lambda key: self.sort_value(key, column)
+
+        def value(key: int) -> tuple[bool, float, str]:
+            text = self.cells(key)[column].text.strip()
+            number = quantity(text.lower())
+            return (not text, 0.0, text) if number is None else (False, number, "")
+
+        return value
 
     @property
     def count(self) -> int:

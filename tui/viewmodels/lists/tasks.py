@@ -70,11 +70,9 @@ class TasksModel(RowsModel):
         return self._page.failed() if self.only_failed else self._page.order()
 
     def is_failed(self, key: int) -> bool:  # noqa: ARG002  # ``order`` returns failed tasks only
-        """Return True if the task has failed."""
         return True
 
     def failed_rows(self) -> Container[int]:
-        """Return the failed tasks."""
         return frozenset(self._page.failed())
 
     def find(self, identity: str) -> int | None:
@@ -87,15 +85,12 @@ class TasksModel(RowsModel):
         return self._page.sort_key(name) or super().sort_key(name)
 
     def identity_of(self, key: int) -> str:
-        """Return the task's id."""
         return self._page.id_of(key)
 
     def identities_of(self, keys: Sequence[int]) -> Sequence[str]:
-        """Return the ids of many tasks."""
         return self._page.ids_of(keys)
 
     def cells(self, key: int) -> tuple[Span, ...]:
-        """Return glyph, task, state, result, node, times, exit code and counters."""
         task = self._page.row(key)
         glyph = glyph_of_task(task)
         clock = self.session.clock
@@ -135,7 +130,6 @@ class TasksModel(RowsModel):
         return self._page.preferences(key)
 
     def summary(self) -> Line:
-        """Return the counts by state."""
         job = self.session.job(self.session.job_id)
         if job is None:
             return ()
@@ -151,7 +145,6 @@ class TasksModel(RowsModel):
         return self.session.glyphs.counts(numbers)
 
     def sentence(self, key: int) -> Line:
-        """Return a task in one line."""
         task = self._page.row(key)
         words = [task.task_id, glyph_of_task(task).name]
         if task.exit_code is not None:
@@ -161,7 +154,6 @@ class TasksModel(RowsModel):
         return line(Span(", ".join(words), Role.DERIVED))
 
     def details(self, key: int) -> Sequence[Block]:
-        """Return the blocks of a task: general, needs, execution, subtasks, failure, environment."""
         task, session = self._page.row(key), self.session
         return [
             blocks.general(session, task),
@@ -173,7 +165,6 @@ class TasksModel(RowsModel):
         ]
 
     def empty(self) -> Sequence[str]:
-        """Say why there are no tasks."""
         if not self.session.job_id:
             return ("There is no job yet. Press space to run, or . for one event.",)
         return (f"Job {self.session.job_id} has no tasks.", "To add some, press 4, then a.")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.autoscale import scale_page
+from tui.viewmodels.properties.resources import pool_blocks
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.blocks import Block, block_of, row
+from tui.viewmodels.text.blocks import Block, block_of, error_blocks, row
 from tui.viewmodels.text.glyphs import NODE
 from tui.viewmodels.text.styled import ItemRef, Role, Span, link
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from engine.views.pages.jobs import NetworkRow, PoolRow
     from tui.viewmodels.session.session import Session
@@ -26,6 +27,21 @@ def utilisation(pool: PoolRow) -> str:
     """Return the share of all task slots that is in use; empty without nodes."""
     slots = pool.nodes * pool.slots
     return f"{pool.used_slots / slots:.0%}" if slots else ""
+
+
+def overview(session: Session, pool: PoolRow, start_task: Sequence[Block] = ()) -> list[Block]:
+    """Return all blocks of a pool; those of the start task are on a tab of their own on the detail page."""
+    return [
+        general(session, pool),
+        scale(pool),
+        *autoscale(session, pool),
+        *error_blocks("Resize errors", pool.resize_errors),
+        *nodes(pool),
+        *start_task,
+        *pool_blocks(pool.spec),
+        *network(pool),
+        *jobs(pool),
+    ]
 
 
 def general(session: Session, pool: PoolRow) -> Block:

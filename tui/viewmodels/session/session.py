@@ -225,7 +225,9 @@ class Session:
         """Return a moment in the chosen format of times."""
         if ms is None or self.time_format == "clock":
             return fmt.clock(self.simulation.scenario.start, ms)
-        return fmt.signed_span(ms - self.now_ms) if self.time_format == "relative" else fmt.span(ms)
+        if self.time_format == "relative":
+            return f"{'-' if ms < self.now_ms else '+'}{fmt.span(abs(ms - self.now_ms))}"
+        return fmt.span(ms)
 
     def text(self, text: str) -> str:
         """Return the text in the chosen character set."""

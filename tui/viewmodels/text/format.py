@@ -33,11 +33,6 @@ def span(ms: int | None) -> str:
     return f"{f'{days}d ' if days else ''}{hours:02d}:{minutes:02d}:{rest // SECOND_MS:02d}"
 
 
-def signed_span(ms: int) -> str:
-    """Return a distance in time, ``-00:01:05`` for the past and ``+00:00:30`` for the future."""
-    return f"{'-' if ms < 0 else '+'}{span(abs(ms))}"
-
-
 def in_words(ms: int) -> str:
     """Return a duration in its largest unit that divides it: ``7 days``, ``90 minutes``; else as ``span``."""
     for unit_ms, name in ((DAY_MS, "day"), (HOUR_MS, "hour"), (MINUTE_MS, "minute"), (SECOND_MS, "second")):
@@ -79,11 +74,6 @@ def short_node(node_id: str) -> str:
 def node_name(position: int, node_id: str) -> str:
     """Return a node's index in its pool, as scenarios use it, and its shortened id."""
     return f"{f'n{position}':<4} {short_node(node_id)}"
-
-
-def speed_text(speed: float | None) -> str:
-    """Return a speed as ``x60`` or ``x0.1``; None, the highest speed, as ``max``."""
-    return "max" if speed is None else f"x{speed:g}"
 
 
 def parse_moment(text: str, start: datetime, now_ms: int) -> int:

@@ -126,6 +126,18 @@ RELEASE: dict[HookStatus, Glyph] = {
     HookStatus.GONE: Glyph("∅", "g", Role.OFF, "node gone"),
 }
 
+# The order of their counts.
+HOOK_STATUSES = (
+    HookStatus.SUCCEEDED,
+    HookStatus.RUNNING,
+    HookStatus.RETRYING,
+    HookStatus.FAILED,
+    HookStatus.SUPERSEDED,
+    HookStatus.WILL_RUN,
+    HookStatus.SKIPPED,
+    HookStatus.GONE,
+)
+
 JOB: dict[JobState | None, Glyph] = {
     JobState.ACTIVE: Glyph("◉", "a", Role.RUNNING, "active"),
     JobState.DISABLING: Glyph("◍", "i", Role.TRANSITION, "disabling"),

@@ -27,9 +27,8 @@ from tui.viewmodels.timeline.rows import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.views.lanes.lanes import InstanceSpan, Lanes
+    from engine.views.lanes.lanes import InstanceSpan
     from engine.views.pages.instances import InstancePage
-    from tui.viewmodels.session.session import Session
 
 _STOPPED = Glyph("⊘", "t", Role.OFF, "stopped by the node")
 
@@ -41,21 +40,13 @@ class InstanceRows(RowsByNode):
     hook: ClassVar[Hook]
     _page: InstancePage
 
-    def __init__(self, session: Session, lanes: Lanes) -> None:
-        super().__init__(session, lanes)
-        self._look()
-
-    def _look(self) -> None:
-        self._page = self.session.pages(self.session.job_id)[self.hook is Hook.RELEASE]
-
     @property
     def whose(self) -> str:
-        """The job in focus."""
         return self.session.job_id
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:
         """Return the nodes with failures first, as in the list of instances, or by their index."""
-        self._look()
+        self._page = self.session.pages(self.session.job_id)[self.hook is Hook.RELEASE]
         found = self._page.order()
         if only_failed:
             found = list(takewhile(lambda node: self._page.status_of(node) is HookStatus.FAILED, found))
@@ -128,7 +119,6 @@ class InstanceRows(RowsByNode):
         )
 
     def planned_ms(self, key: int) -> int | None:
-        """Return the planned end of the current attempt."""
         return self._page.planned_end_ms(key)
 
     def estimated_ms(self, key: int) -> int | None:

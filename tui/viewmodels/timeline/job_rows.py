@@ -13,9 +13,6 @@ from tui.viewmodels.timeline.rows import NOTHING, Openable, Sort, TimeColumns, T
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.views.lanes.lanes import Lanes
-    from tui.viewmodels.session.session import Session
-
 
 class JobRows(TimelineRows):
     """The jobs of the account, without deleted ones."""
@@ -24,13 +21,10 @@ class JobRows(TimelineRows):
     legend = tuple(glyph for state, glyph in JOB.items() if state is not None)
     sorts = (Sort.NUMBER, Sort.TROUBLE)
 
-    def __init__(self, session: Session, lanes: Lanes) -> None:
-        super().__init__(session, lanes)
-        self._ids: list[str] = []
+    _ids: Sequence[str] = ()
 
     @property
     def whose(self) -> str:
-        """Empty: the rows are all jobs of the account."""
         return ""
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # trouble has a sort key
@@ -48,11 +42,9 @@ class JobRows(TimelineRows):
         return (lambda row: -self._failed(row)) if sort is Sort.TROUBLE else None
 
     def value_text(self, key: int, sort: Sort) -> str:
-        """Return the number of failed tasks."""
         return f"{self._failed(key):,} failed" if sort is Sort.TROUBLE else ""
 
     def label(self, key: int) -> str:
-        """Return the job's id."""
         return self._ids[key]
 
     def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
@@ -74,11 +66,9 @@ class JobRows(TimelineRows):
         return line(Span(glyph.name, glyph.role), Span(since))
 
     def subject(self, key: int) -> ItemRef:
-        """Return the job."""
         return ItemRef("job", self._ids[key])
 
     def openables(self, key: int, when_ms: int) -> list[Openable]:  # noqa: ARG002  # only existing jobs have a row
-        """Return the job."""
         return [Openable(f"job {self.label(key)}", self.subject(key))]
 
     def estimated_ms(self, key: int) -> int | None:
@@ -86,6 +76,5 @@ class JobRows(TimelineRows):
         return self.session.forecast().job_ms if self._ids[key] == self.session.job_id else None
 
     def is_over(self, key: int) -> bool:
-        """Return True if the job is completed."""
         stretches = self.lanes.job(self._ids[key])
         return bool(stretches) and stretches[-1].state is JobState.COMPLETED

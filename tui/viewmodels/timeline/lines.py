@@ -9,7 +9,7 @@ from tui.viewmodels.text.styled import Line, Role, Span, merged
 
 if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
-    from tui.viewmodels.text.glyphs import Glyph, GlyphSet
+    from tui.viewmodels.text.glyphs import Glyph
     from tui.viewmodels.timeline.rows import TimeColumns, TimelineRows
 
 _MOST_KEPT = 500
@@ -46,13 +46,9 @@ class RowLines:
         self._session = session
         self._kept: dict[tuple[str, int], tuple[object, Line]] = {}
 
-    @property
-    def _glyphs(self) -> GlyphSet:
-        return self._session.glyphs
-
     def line(self, name: str, key: int, label: Span, cells: list[Glyph], after: Ahead, cursor: int | None) -> Line:
         """Return the line of a row. ``cursor`` is the column under the cursor if it is in this row."""
-        drawn = label, cells, after, cursor, self._glyphs.ascii_only
+        drawn = label, cells, after, cursor, self._session.glyphs.ascii_only
         kept = self._kept.get((name, key))
         if kept is not None and kept[0] == drawn:
             return kept[1]
@@ -69,10 +65,10 @@ class RowLines:
         return [*self._runs(cells[:cursor]), under, *self._runs(cells[cursor + 1 :])]
 
     def _runs(self, cells: list[Glyph]) -> list[Span]:
-        return [Span(self._glyphs.of(glyph) * len(list(run)), glyph.role) for glyph, run in groupby(cells)]
+        return [Span(self._session.glyphs.of(glyph) * len(list(run)), glyph.role) for glyph, run in groupby(cells)]
 
     def _after(self, after: Ahead, recorded: int, cursor: int | None) -> list[Span]:
-        parts = [(self._glyphs.known, Role.RUNNING), (self._glyphs.planned, Role.OFF), (" ", Role.OFF)]
+        parts = [(self._session.glyphs.known, Role.RUNNING), (self._session.glyphs.planned, Role.OFF), (" ", Role.OFF)]
         spans: list[Span] = []
         begin = recorded
         for (sign, role), number in zip(parts, after, strict=True):

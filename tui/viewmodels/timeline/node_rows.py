@@ -66,14 +66,12 @@ class NodeRows(RowsByNode):
 
     def __init__(self, session: Session, lanes: Lanes) -> None:
         super().__init__(session, lanes)
-        self._page = session.nodes()
         # Past columns do not change: the first cached column, and the glyphs from there on.
         self._over: dict[int, tuple[int, list[Glyph]]] = {}
         self._valid = (0, 0)
 
     @property
     def whose(self) -> str:
-        """The pool in focus."""
         return self.session.pool_id
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:  # noqa: ARG002  # other orders have a sort key
@@ -98,7 +96,6 @@ class NodeRows(RowsByNode):
         return values.get(sort)
 
     def value_text(self, key: int, sort: Sort) -> str:
-        """Return the first start, busy share or failures of a node."""
         totals = self.lanes.totals
         match sort:
             case Sort.FIRST_START:
@@ -173,7 +170,6 @@ class NodeRows(RowsByNode):
         return [*found, Openable(f"node {self.label(key)}", self.subject(key))]
 
     def planned_ms(self, key: int) -> int | None:
-        """Return the planned end of what runs there."""
         return planned_end_ms(self.session.simulation, key)
 
     def estimated_ms(self, key: int) -> int | None:  # noqa: ARG002  # the same for all nodes
@@ -183,7 +179,6 @@ class NodeRows(RowsByNode):
         return session.forecast().end_ms if is_here else None
 
     def is_over(self, key: int) -> bool:
-        """Return True if the node has left its pool."""
         return self.lanes.lane(key).has_left
 
     def is_read(self, key: int) -> bool:

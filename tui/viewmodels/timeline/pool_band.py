@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tui.viewmodels.text.styled import Line, Role, Span, fit
 
 if TYPE_CHECKING:
-    from engine.views.lanes.counts_over_time import CountsOverTime, Peak
+    from engine.views.lanes.counts_over_time import Peak
     from engine.views.lanes.lanes import Lanes
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.timeline.rows import TimeColumns
@@ -37,15 +37,11 @@ class PoolBand:
         for number, counts in enumerate(self._lanes.in_pool(self._session.pool_id)):
             line = []
             for column in range(columns.first, columns.first + columns.begun(known_ms)):
-                line.append(self._peak(counts, number, column, columns.step_ms))
+                begin_ms, known = column * columns.step_ms, self._peaks.get((number, column))
+                value, self._peaks[number, column] = counts.highest(begin_ms, begin_ms + columns.step_ms, known)
+                line.append(value)
             found.append(line)
         return found
-
-    def _peak(self, counts: CountsOverTime, number: int, column: int, step_ms: int) -> int:
-        known = self._peaks.get((number, column))
-        value, known = counts.highest(column * step_ms, (column + 1) * step_ms, known)
-        self._peaks[number, column] = known
-        return value
 
     def tops(self) -> list[int]:
         """Return for each line the highest number in the part of the log that has been read."""

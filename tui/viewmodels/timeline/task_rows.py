@@ -24,8 +24,8 @@ from tui.viewmodels.timeline.rows import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.views.lanes.lanes import Lanes
-    from tui.viewmodels.session.session import Session
+    from engine.views.pages.tasks import TaskPage
+
 
 _WAITING = Glyph("◌", "a", Role.QUIET, "waiting")
 
@@ -37,13 +37,10 @@ class TaskRows(TimelineRows):
     legend = (_WAITING, RUNNING, SUCCEEDED, Glyph("✗", "x", Role.FAILED, "failed"))
     sorts = (Sort.TROUBLE, Sort.NUMBER, Sort.FIRST_START)
 
-    def __init__(self, session: Session, lanes: Lanes) -> None:
-        super().__init__(session, lanes)
-        self._page = session.tasks(session.job_id)
+    _page: TaskPage
 
     @property
     def whose(self) -> str:
-        """The job in focus."""
         return self.session.job_id
 
     def order(self, sort: Sort, *, only_failed: bool) -> Sequence[int]:
@@ -66,7 +63,6 @@ class TaskRows(TimelineRows):
         return first_start
 
     def label(self, key: int) -> str:
-        """Return the task's id."""
         return self._page.id_of(key)
 
     def cells(self, key: int, columns: TimeColumns) -> list[Glyph]:
@@ -98,7 +94,6 @@ class TaskRows(TimelineRows):
         return line(Span(glyph.name, glyph.role), Span("  " + ", ".join(words)))
 
     def subject(self, key: int) -> ItemRef:
-        """Return the task."""
         return ItemRef("task", key)
 
     def item_to_explain(self, key: int, when_ms: int) -> ItemRef:
@@ -107,11 +102,9 @@ class TaskRows(TimelineRows):
         return ItemRef("task", key) if was_added else ItemRef("job", self.session.job_id)
 
     def openables(self, key: int, when_ms: int) -> list[Openable]:  # noqa: ARG002  # only existing tasks have a row
-        """Return the task."""
         return [Openable(f"task {self.label(key)}", self.subject(key))]
 
     def planned_ms(self, key: int) -> int | None:
-        """Return the planned end of the task."""
         return planned_task_end_ms(self.session.simulation, key)
 
     def estimated_ms(self, key: int) -> int | None:
@@ -120,5 +113,4 @@ class TaskRows(TimelineRows):
         return self.planned_ms(key) if is_running else self.session.forecast().tasks_ms
 
     def is_over(self, key: int) -> bool:
-        """Return True if the task is completed or deleted."""
         return self._page.state_of(key) in (TaskState.COMPLETED, None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import JobState
 from engine.views.pages.instances import HookStatus
-from tui.viewmodels.text.glyphs import JOB, PREPARATION, RELEASE, TASK_GLYPHS
+from tui.viewmodels.text.glyphs import HOOK_STATUSES, JOB, PREPARATION, RELEASE, TASK_GLYPHS
 from tui.viewmodels.text.styled import Line, Role, Span, bar, between, cut, line, width
 from tui.viewmodels.watch.estimates import estimate_line, estimates
 
@@ -123,19 +123,16 @@ def _counted(glyphs: GlyphSet, glyph: Glyph, number: int) -> Line:
     return (Span(f"{glyphs.of(glyph)}{number:,}", glyph.role), Span("  ")) if number else ()
 
 
+def _hook_counts(glyphs: GlyphSet, table: dict[HookStatus, Glyph], counts: HookCounts) -> list[Span]:
+    statuses = (each for each in HOOK_STATUSES if each in table and each is not HookStatus.WILL_RUN)
+    return [span for status in statuses for span in _counted(glyphs, table[status], counts[status])]
+
+
 def _preparation_text(phases: Phases, glyphs: GlyphSet, is_narrow: bool) -> Line:
     counts = phases.preparation
     if not counts.is_specified:
         return line(Span("none: the job has no preparation task", Role.DIM))
-    statuses = (
-        HookStatus.SUCCEEDED,
-        HookStatus.RUNNING,
-        HookStatus.RETRYING,
-        HookStatus.FAILED,
-        HookStatus.SUPERSEDED,
-        HookStatus.GONE,
-    )
-    spans = [span for status in statuses for span in _counted(glyphs, PREPARATION[status], counts[status])]
+    spans = _hook_counts(glyphs, PREPARATION, counts)
     if counts.without_record:
         of_all = "" if is_narrow else f" of {counts.total:,} nodes"
         spans.append(Span(f"{counts.without_record:,}{of_all} not prepared yet", Role.DIM))
@@ -161,8 +158,7 @@ def _release_text(job: JobRow, glyphs: GlyphSet, is_narrow: bool) -> Line:
     counts = job.phases.release
     if not counts.is_specified:
         return line(Span("none: the job has no release task", Role.DIM))
-    statuses = (HookStatus.SUCCEEDED, HookStatus.RUNNING, HookStatus.FAILED, HookStatus.SKIPPED, HookStatus.GONE)
-    spans = [span for status in statuses for span in _counted(glyphs, RELEASE[status], counts[status])]
+    spans = _hook_counts(glyphs, RELEASE, counts)
     owed = counts[HookStatus.WILL_RUN]
     if job.state not in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING):
         number, when = f"{owed:,}" if owed else "none", "" if is_narrow else " when the job ends"

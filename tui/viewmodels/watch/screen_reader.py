@@ -42,8 +42,7 @@ def _moment(session: Session, transport: Transport) -> str:
     elif transport.is_finished:
         goes = "nothing more can happen"
     elif transport.is_playing:
-        speed = "at maximum speed" if transport.speed is None else f"{transport.speed:g} times real time"
-        goes = f"running {speed if transport.speed is None else f'at {speed}'}"
+        goes = f"running at {'maximum speed' if transport.speed is None else f'{transport.speed:g} times real time'}"
     else:
         goes = "paused"
     now = fmt.date_and_clock(session.simulation.scenario.start, session.now_ms)
