@@ -8,10 +8,10 @@ from engine import Simulation, load_scenario
 from engine.base.node_states import WIPED_IN
 from engine.base.terms import InstanceState, NodeState, TaskState
 from engine.specs.commands import DeallocateNode, RebootNode, StartNode
-from engine.views.estimates.planned_ends import planned_end_ms, planned_task_end_ms
-from engine.views.lanes.counts_over_time import CountsOverTime
+from engine.views.estimates.forecast import planned_end_ms, planned_task_end_ms
 from engine.views.lanes.lane import Activity, Lane, Meaning, Step
 from engine.views.lanes.lanes import Lanes
+from engine.views.lanes.totals import CountsOverTime
 from engine.views.pages.instances import Hook
 
 SCENARIOS = [

@@ -1,10 +1,10 @@
-"""Estimated ends of a job's preparation, of its tasks and of the job, if nothing unexpected happens."""
+"""Planned ends of what runs, and estimated ends of a job, its tasks and its preparation if nothing goes wrong."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.terms import JobState, OnAllTasksComplete, TaskState
+from engine.base.terms import InstanceState, JobState, OnAllTasksComplete, TaskState
 from engine.events.log import LogSubject
 from engine.rules.processes.hooks import release_duration
 from engine.specs import draws
@@ -145,3 +145,28 @@ def _latest_ms(page: InstancePage, running: tuple[HookStatus, ...]) -> int | Non
 
 def _starts(shape: Shape) -> bool:
     return shape.subject is LogSubject.TASK and dict(shape.fields).get("to") is TaskState.RUNNING
+
+
+# -- planned ends ----------------------------------------------------------------------------------------------------
+
+
+def planned_task_end_ms(simulation: Simulation, task: int) -> int | None:
+    """Return the planned end of a running task, in ms since the start; None while it does not run."""
+    tasks = simulation.world.tasks
+    return tasks.ended[task] if tasks.state_of(task) is TaskState.RUNNING else None
+
+
+def planned_end_ms(simulation: Simulation, node: int) -> int | None:
+    """Return the last planned end of what runs on a node, in ms since the start; None where nothing runs.
+
+    A process that is stopped or retried ends at another moment.
+    """
+    world = simulation.world
+    ends = [world.tasks.ended[task] for task in world.nodes.running[node]]
+    instances = world.instances
+    for row in instances.rows_on(node):
+        if instances.prep_state[row] == InstanceState.RUNNING:
+            ends.append(instances.prep_end[row])
+        if instances.release_state[row] == InstanceState.RUNNING:
+            ends.append(instances.release_end[row])
+    return max(ends, default=None)

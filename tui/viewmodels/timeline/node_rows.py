@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from engine.views.estimates.planned_ends import planned_end_ms
+from engine.views.estimates.forecast import planned_end_ms
 from engine.views.lanes.lane import Activity
 from engine.views.pages.instances import Hook
 from engine.views.pages.jobs import pool_of_job

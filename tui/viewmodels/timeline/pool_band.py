@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from tui.viewmodels.text.styled import Line, Role, Span, fit
 
 if TYPE_CHECKING:
-    from engine.views.lanes.counts_over_time import Peak
     from engine.views.lanes.lanes import Lanes
+    from engine.views.lanes.totals import Peak
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.timeline.rows import TimeColumns
 

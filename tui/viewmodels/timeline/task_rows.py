@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from engine.base.terms import TaskState
-from engine.views.estimates.planned_ends import planned_task_end_ms
+from engine.views.estimates.forecast import planned_task_end_ms
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import Glyph, task_glyph
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line
