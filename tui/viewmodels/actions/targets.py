@@ -42,11 +42,8 @@ def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
             return _node_case(session, int(item.key))
         case "task":
             task = session.tasks(session.job_id).row(int(item.key))
-            return (
-                None
-                if task.state is None
-                else ActionTarget(task.task_id, {"jobId": task.job_id, "taskId": task.task_id}, task)
-            )
+            body = {"jobId": task.job_id, "taskId": task.task_id}
+            return None if task.state is None else ActionTarget(task.task_id, body, task)
         case "job":
             job = session.job(str(item.key))
             return None if job is None else ActionTarget(job.job_id, {"jobId": job.job_id}, job)

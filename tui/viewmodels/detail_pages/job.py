@@ -110,19 +110,10 @@ class JobDetailModel(DetailModel):
         for state, number in exact.items():
             told = approximate.get(state)
             differs = 0 if told is None else told - number
-            why = "preparing tasks count as running (PREP-21)" if differs else ""
-            rows.append(
-                (
-                    Span(state),
-                    Span(
-                        f"{told:>11,}" if told is not None else f"{'–':>11}",
-                        Role.PLAIN if told is not None else Role.DIM,
-                    ),
-                    Span(f"{number:>9,}"),
-                    Span(f"{differs:>+10,}" if differs else f"{'0':>10}", Role.TRANSITION if differs else Role.DIM),
-                    Span(why, Role.DERIVED),
-                )
-            )
+            why = Span("preparing tasks count as running (PREP-21)" if differs else "", Role.DERIVED)
+            said = Span(f"{'–':>11}", Role.DIM) if told is None else Span(f"{told:>11,}")
+            difference = Span(f"{differs:>+10,}", Role.TRANSITION) if differs else Span(f"{'0':>10}", Role.DIM)
+            rows.append((Span(state), said, Span(f"{number:>9,}"), difference, why))
         heading = line(Span("Approximate task count", Role.STRONG))
         return [heading, *tabular(("State", "Approximate", "    Exact", "Difference", ""), rows, cells)]
 

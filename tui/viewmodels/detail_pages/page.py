@@ -69,11 +69,8 @@ class DetailModel(ABC):
     def lines(self, tab: int, cells: int) -> Sequence[Line]:
         """Return the content of a tab."""
         if not self.exists:
-            return [
-                line(
-                    Span(f"This {self.kind} does not exist yet at {self.session.clock(self.session.now_ms)}.", Role.DIM)
-                )
-            ]
+            now = self.session.clock(self.session.now_ms)
+            return [line(Span(f"This {self.kind} does not exist yet at {now}.", Role.DIM))]
         return self.pages[tab][1](cells)
 
 

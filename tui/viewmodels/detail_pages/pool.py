@@ -126,14 +126,8 @@ class PoolDetailModel(DetailModel):
         present = dict(self._row.node_counts)
         samples = self._history_read.samples()
         seen = [state for state in NodeState if present.get(state) or any(each.states.get(state) for each in samples)]
-        series = [
-            Series(
-                NODE[state].name,
-                NODE[state].role,
-                [*(each.states.get(state, 0) for each in samples), present.get(state, 0)],
-            )
-            for state in seen
-        ]
+        counts = [*(each.states for each in samples), present]
+        series = [Series(NODE[state].name, NODE[state].role, [each.get(state, 0) for each in counts]) for state in seen]
         return self._chart(series, cells, "The pool has had no nodes yet.")
 
     def _history(self, cells: int) -> Sequence[Line]:

@@ -153,22 +153,14 @@ class TaskDetailModel(DetailModel):
         found = dependencies_of(self.session.simulation, self._task)
         if not found.is_used:
             return [line(Span("The job does not use task dependencies.", Role.DIM))]
-        named = [each.task for each in found.parents[:_MOST_TASKS]]
         lines: list[Line] = [line(Span("Depends on", Role.STRONG))]
-        rows = [
-            self._task_row(task)
-            if task is not None
-            else (Span(" "), Span(parent.task_id), Span("does not exist", Role.FAILED))
-            for parent, task in zip(found.parents, named, strict=False)
-        ]
-        rows += [
-            (
-                Span(" "),
-                Span(f"{each.low} to {each.high}"),
-                Span(f"{each.missing:,} not satisfied" if each.missing else "satisfied"),
-            )
-            for each in found.ranges
-        ]
+        rows = []
+        for parent in found.parents[:_MOST_TASKS]:
+            missing = Span(" "), Span(parent.task_id), Span("does not exist", Role.FAILED)
+            rows.append(missing if parent.task is None else self._task_row(parent.task))
+        for each in found.ranges:
+            state = f"{each.missing:,} not satisfied" if each.missing else "satisfied"
+            rows.append((Span(" "), Span(f"{each.low} to {each.high}"), Span(state)))
         lines += self._task_table(rows, cells)
         lines += [(), line(Span("Dependents", Role.STRONG))]
         lines += self._task_table([self._task_row(task) for task in found.children[:_MOST_TASKS]], cells)

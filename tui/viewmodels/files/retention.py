@@ -78,10 +78,9 @@ def short(session: Session, fate: Deletion) -> str:
     """Return the content of ``sentence`` in a few words."""
     if fate.when_ms is None:
         return _said(session, fate, _SHORT_UNKNOWN[fate.cause])
-    is_past = fate.when_ms <= session.now_ms
-    return _said(
-        session, fate, f"deleted at {{time}}: {_SHORT_PAST[fate.cause]}" if is_past else "will be deleted at {time}"
-    )
+    if fate.when_ms > session.now_ms:
+        return _said(session, fate, "will be deleted at {time}")
+    return _said(session, fate, f"deleted at {{time}}: {_SHORT_PAST[fate.cause]}")
 
 
 def _said(session: Session, fate: Deletion, words: str) -> str:

@@ -134,15 +134,8 @@ class TasksModel(RowsModel):
         if job is None:
             return ()
         counts = job.phases.tasks
-        active, preparing, running, succeeded, failed, *_ = TASK_GLYPHS
-        numbers = (
-            (active, counts.active),
-            (preparing, counts.preparing),
-            (running, counts.running),
-            (succeeded, counts.succeeded),
-            (failed, counts.failed),
-        )
-        return self.session.glyphs.counts(numbers)
+        numbers = counts.active, counts.preparing, counts.running, counts.succeeded, counts.failed
+        return self.session.glyphs.counts(zip(TASK_GLYPHS, numbers, strict=False))
 
     def sentence(self, key: int) -> Line:
         task = self._page.row(key)

@@ -41,9 +41,8 @@ class GlyphSet:
         """Choose ASCII characters if ``ascii_only``, else Unicode."""
         self.ascii_only = ascii_only
         self.full, self.shade, self.rest = ("#", "=", ".") if ascii_only else ("█", "▓", "·")
-        self.now, self.planned, self.failure, self.by_hand = (
-            ("^", "-", "!", "A") if ascii_only else ("▲", "┄", "!", "A")
-        )
+        self.failure, self.by_hand = "!", "A"
+        self.now, self.planned = ("^", "-") if ascii_only else ("▲", "┄")
         self.known = "=" if ascii_only else "─"
         self.densities = " .:-=+*#" if ascii_only else " ▁▂▃▄▅▆▇█"
         self.arrow, self.path, self.cursor = ("->", ">", ">") if ascii_only else ("→", "›", "›")

@@ -103,9 +103,7 @@ class InstanceRows(RowsByNode):
         run, tries = begun[-1], len(begun)
         has_ended = run.end_ms is not None and run.end_ms <= when_ms
         glyph = _end_glyph(run) if has_ended else self._glyph(run)
-        words = (
-            f"  attempt {tries:,}, started {clock(run.begin_ms)}" if tries > 1 else f"  started {clock(run.begin_ms)}"
-        )
+        words = f"  {f'attempt {tries:,}, ' if tries > 1 else ''}started {clock(run.begin_ms)}"
         if run.end_ms is not None and has_ended:
             words += f", ended {clock(run.end_ms)} after {fmt.span(run.end_ms - run.begin_ms)}"
         return line(Span(glyph.name, glyph.role), Span(words))

@@ -35,9 +35,8 @@ class AttentionModel:
         """Return number and text of each concern, with its effect."""
         text = self.session.text
         if not self.concerns:
-            return [
-                (-1, line(Span(f"{self.session.glyphs.good} ", Role.OK), Span("Nothing needs attention.", Role.DIM)))
-            ]
+            good = Span(f"{self.session.glyphs.good} ", Role.OK)
+            return [(-1, line(good, Span("Nothing needs attention.", Role.DIM)))]
         found: list[tuple[int, Line]] = []
         for number, concern in enumerate(self.concerns):
             sign = self.session.glyphs.bad if concern.kind != "node" else "!"
