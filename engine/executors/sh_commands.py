@@ -31,6 +31,19 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\([ntra0\\])", lambda found: _ESCAPES[found[1]], text)
 
 
+def _for_each(one: Callable[[Call, set[str], str], int], default: Sequence[str] = ()) -> Builtin:
+    """Return a command that runs ``one`` for each operand; the exit code is that of the last operand that failed."""
+
+    def run(call: Call) -> int:
+        letters, paths = _options(call.args)
+        code = 0
+        for path in paths or default:
+            code = one(call, letters, path) or code
+        return code
+
+    return run
+
+
 def _echo(call: Call) -> int:
     words, newline, escapes = call.args, "\n", False
     while words and re.fullmatch(r"-[neE]+", words[0]):
@@ -61,16 +74,12 @@ def _filled(arguments: Iterator[str], found: re.Match[str]) -> str:
     return "%" if found[0] == "%%" else next(arguments, "")
 
 
-def _cat(call: Call) -> int:
-    _, paths = _options(call.args)
-    code = 0
-    for path in paths or ["-"]:
-        text = call.stdin if path == "-" else call.process.read(path)
-        if text is None:
-            code = call.fail(f"cat: {path}: No such file or directory")
-        else:
-            call.out.append(text)
-    return code
+def _cat(call: Call, _: set[str], path: str) -> int:
+    text = call.stdin if path == "-" else call.process.read(path)
+    if text is None:
+        return call.fail(f"cat: {path}: No such file or directory")
+    call.out.append(text)
+    return 0
 
 
 def _cd(call: Call) -> int:
@@ -99,16 +108,13 @@ def _cp(call: Call) -> int:
     return code
 
 
-def _rm(call: Call) -> int:
-    letters, paths = _options(call.args)
-    files, code = call.process.files, 0
-    for path in paths:
-        key = call.process.key(path)
-        if files.is_dir(key) and not letters & {"r", "R"}:
-            code = call.fail(f"rm: cannot remove '{path}': Is a directory")
-        elif not files.delete(key) and "f" not in letters and not call.process.after_unknown:
-            code = call.fail(f"rm: cannot remove '{path}': No such file or directory")
-    return code
+def _rm(call: Call, letters: set[str], path: str) -> int:
+    files, key = call.process.files, call.process.key(path)
+    if files.is_dir(key) and not letters & {"r", "R"}:
+        return call.fail(f"rm: cannot remove '{path}': Is a directory")
+    if not files.delete(key) and "f" not in letters and not call.process.after_unknown:
+        return call.fail(f"rm: cannot remove '{path}': No such file or directory")
+    return 0
 
 
 def _mkdir(call: Call) -> int:
@@ -125,46 +131,35 @@ def _mkdir(call: Call) -> int:
     return code
 
 
-def _rmdir(call: Call) -> int:
-    _, paths = _options(call.args)
-    files, code = call.process.files, 0
-    for path in paths:
-        key = call.process.key(path)
-        if not files.is_dir(key):
-            code = call.fail(f"rmdir: failed to remove '{path}': No such file or directory")
-        elif files.listdir(key):
-            code = call.fail(f"rmdir: failed to remove '{path}': Directory not empty")
-        else:
-            files.delete(key)
-    return code
+def _rmdir(call: Call, _: set[str], path: str) -> int:
+    files, key = call.process.files, call.process.key(path)
+    if not files.is_dir(key):
+        return call.fail(f"rmdir: failed to remove '{path}': No such file or directory")
+    if files.listdir(key):
+        return call.fail(f"rmdir: failed to remove '{path}': Directory not empty")
+    files.delete(key)
+    return 0
 
 
-def _touch(call: Call) -> int:
-    _, paths = _options(call.args)
-    files, code = call.process.files, 0
-    for path in paths:
-        key = call.process.key(path)
-        if not call.process.holds(key):
-            code = call.fail(f"touch: cannot touch '{path}': No such file or directory")
-        elif not files.is_dir(key):
-            files.append(key, "")
-    return code
+def _touch(call: Call, _: set[str], path: str) -> int:
+    files, key = call.process.files, call.process.key(path)
+    if not call.process.holds(key):
+        return call.fail(f"touch: cannot touch '{path}': No such file or directory")
+    if not files.is_dir(key):
+        files.append(key, "")
+    return 0
 
 
-def _ls(call: Call) -> int:
-    letters, paths = _options(call.args)
-    files, code = call.process.files, 0
-    for path in paths or ["."]:
-        key = call.process.key(path)
-        if files.is_dir(key):
-            for name in files.listdir(key):
-                if letters & {"a", "A"} or not name.startswith("."):
-                    call.say(name)
-        elif files.exists(key):
-            call.say(path)
-        else:
-            code = call.fail(f"ls: cannot access '{path}': No such file or directory", 2)
-    return code
+def _ls(call: Call, letters: set[str], path: str) -> int:
+    files, key = call.process.files, call.process.key(path)
+    if not files.exists(key):
+        return call.fail(f"ls: cannot access '{path}': No such file or directory", 2)
+    names = files.listdir(key) if files.is_dir(key) else [path]
+    shows_all = not files.is_dir(key) or letters & {"a", "A"}
+    for name in names:
+        if shows_all or not name.startswith("."):
+            call.say(name)
+    return 0
 
 
 def _pwd(call: Call) -> int:
@@ -249,20 +244,20 @@ def _test_outcome(process: ShellProcess, words: list[str]) -> bool | None:
 
 LINUX_PROGRAMS: dict[str, Builtin] = {
     "[": _test,
-    "cat": _cat,
+    "cat": _for_each(_cat, ["-"]),
     "cp": _cp,
     "echo": _echo,
     "false": lambda _: 1,
-    "ls": _ls,
+    "ls": _for_each(_ls, ["."]),
     "mkdir": _mkdir,
     "mv": _cp,
     "printf": _printf,
     "pwd": _pwd,
-    "rm": _rm,
-    "rmdir": _rmdir,
+    "rm": _for_each(_rm),
+    "rmdir": _for_each(_rmdir),
     "sleep": succeed,
     "test": _test,
-    "touch": _touch,
+    "touch": _for_each(_touch),
     "true": succeed,
 }
 SH_COMMANDS: dict[str, Builtin] = LINUX_PROGRAMS | {

@@ -99,31 +99,19 @@ _RANKED_CORES: dict[str, dict[int, int]] = {
 }
 _RANKED_MEMORY_GIB: dict[str, tuple[int, float]] = {"a": (5, 7), "d": (11, 7), "g": (1, 14)}
 
-# The listed size from which the sizes of a family are scaled.
-_NEAREST: dict[str, str] = {
-    "a": "standard_a2_v2",
-    "b": "standard_d2s_v5",
-    "d": "standard_d2_v3",
-    "dc": "standard_d2_v3",
-    "ds": "standard_d2_v2",
-    "e": "standard_e4s_v3",
-    "ec": "standard_e4s_v3",
-    "f": "standard_f2s_v2",
-    "fx": "standard_f2s_v2",
-    "g": "standard_e4s_v3",
-    "gs": "standard_e4s_v3",
-    "h": "standard_hb120rs_v3",
-    "hb": "standard_hb120rs_v3",
-    "hc": "standard_hb120rs_v3",
-    "hx": "standard_hb120rs_v3",
-    "l": "standard_e4s_v3",
-    "m": "standard_e4s_v3",
-    "nc": "standard_nc6s_v3",
-    "nd": "standard_nc6s_v3",
-    "ng": "standard_nc4as_t4_v3",
-    "np": "standard_nc4as_t4_v3",
-    "nv": "standard_nc4as_t4_v3",
+# The families whose sizes are scaled from a listed size.
+_FAMILIES = {
+    "standard_a2_v2": ("a",),
+    "standard_d2s_v5": ("b",),
+    "standard_d2_v3": ("d", "dc"),
+    "standard_d2_v2": ("ds",),
+    "standard_e4s_v3": ("e", "ec", "g", "gs", "l", "m"),
+    "standard_f2s_v2": ("f", "fx"),
+    "standard_hb120rs_v3": ("h", "hb", "hc", "hx"),
+    "standard_nc6s_v3": ("nc", "nd"),
+    "standard_nc4as_t4_v3": ("ng", "np", "nv"),
 }
+_NEAREST = {family: size for size, families in _FAMILIES.items() for family in families}
 _MEMORY_FACTOR = {"m": 2.0, "l": 0.5, "t": 0.25}
 
 # Standard_E16-8ds_v5: family e, number 16, 8 cores in use, features ds, version 5. Standard_NC4as_T4_v3 has a chip.
