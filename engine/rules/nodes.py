@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import NodeState, OsFamily, SchedulingState
 from engine.rules.decisions import network
-from engine.rules.decisions.packages import packages_of
-from engine.rules.processes.deliveries import discard_unfinished_packages
+from engine.rules.processes.deliveries import discard_unfinished_packages, packages_of
 from engine.specs import draws
 from engine.specs.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
 from engine.state.disks import Disk

@@ -14,7 +14,6 @@ from engine.events.calendar import DueKind
 from engine.rules import (
     autoscaling,
     certificates,
-    dependencies,
     fast_path,
     faults,
     job_schedules,
@@ -46,7 +45,7 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
     facts.TaskLimitChanged: ((attempts.limit_changed, "TASK-12"), (multi_instance.limit_changed, "TASK-12")),
     facts.GangAttemptEnded: ((attempts.gang_attempt_ended, "MI-6"),),
     facts.PrimaryEnded: ((multi_instance.primary_ended, "MI-8"),),
-    facts.TaskCompleted: ((dependencies.task_completed, "DEP-4"), (jobs.task_completed, "EXIT-5")),
+    facts.TaskCompleted: ((scheduling.task_completed, "DEP-4"), (jobs.task_completed, "EXIT-5")),
     facts.TaskStopped: ((jobs.task_stopped, "JOB-7"), (scheduling.task_stopped, "JOB-2")),
     facts.TaskLeftNode: ((scheduling.task_left_node, "SCHED-15"),),
     # -- preparation and release

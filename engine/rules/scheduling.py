@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.failures import FailureInfo, failure
-from engine.base.terms import NodeState
+from engine.base.terms import DependencyAction, NodeState
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
 from engine.rules.decisions import placement, preemption
+from engine.rules.decisions.tasks import is_seen
 from engine.state.pools import ROW_MASK
 from engine.state.task_records import TaskProfile
 from engine.state.tasks import ACTIVE
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from engine.state.jobs import Job
     from engine.state.pools import Pool
-    from engine.world.facts import TaskStopped
+    from engine.world.facts import TaskCompleted, TaskStopped
     from engine.world.world import World
 
 _IDLE, _RUNNING = NodeState.IDLE, NodeState.RUNNING
@@ -34,6 +35,27 @@ _NO_GANGS = _NEVER_FITS._replace(
     message="A multi-instance task needs a pool with enableInterNodeCommunication and one task slot per node."
 )
 _STARVES = _NEVER_FITS._replace(message="No node has enough free task slots at once.")
+
+
+# -- tasks that wait for others (chapter 15) --------------------------------------------------------------------------
+
+
+def task_completed(world: World, completed: TaskCompleted) -> None:
+    """Queue the dependents of a completed task that satisfies them and that wait for nothing more (DEP-4).
+
+    The task may have been retried or reactivated before (DEP-6). Dependents that have run are left alone.
+    """
+    task, tasks = completed.task, world.tasks
+    job = world.jobs.rows[tasks.profile_of(task).job]
+    if completed.dependency_action is not DependencyAction.SATISFY or not job.spec.uses_task_dependencies:
+        return
+    tasks.set_satisfied(task)
+    freed = world.dependency_book(job.row).satisfy(tasks.task_id(task))
+    freed = [one for one in freed if tasks.state[one] == ACTIVE and is_seen(world, one)]
+    for one in freed:
+        job.queue_of(tasks.profile_of(one).lane).add_late(one)
+    if freed:
+        world.scheduler.tasks_became_ready(job, len(freed))
 
 
 # -- room that comes free --------------------------------------------------------------------------------------------

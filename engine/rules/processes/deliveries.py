@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.environment import InstalledPackage
 from engine.base.failures import failure
 from engine.base.paths import APPLICATIONS, name_of, package_directory
 from engine.executors.protocol import Setup
 from engine.rules.decisions import storage
-from engine.rules.decisions.packages import blob_name
 from engine.rules.processes import disk_space
 from engine.specs.catalogue import DOWNLOAD_BYTES_PER_SECOND
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from engine.base.failures import FailureInfo
-    from engine.specs.account import Package
-    from engine.specs.common import ResourceFile
+    from engine.specs.account import Account, Package
+    from engine.specs.common import ApplicationPackageReference, ResourceFile
     from engine.world.world import World
 
 
@@ -97,6 +99,24 @@ class Delivery:
 
     def _takes_time(self, size: int) -> None:
         self._ready_ms += size * 1000 // DOWNLOAD_BYTES_PER_SECOND
+
+
+def packages_of(account: Account, references: Iterable[ApplicationPackageReference]) -> tuple[InstalledPackage, ...]:
+    """Return the packages of these references (APP-3, APP-6); a reference without a package is left out."""
+    found = ((reference, account.package_verdict(reference)) for reference in references)
+    return tuple(
+        InstalledPackage(package.application.id, package.version, pinned=reference.version is not None)
+        for reference, package in found
+        if not isinstance(package, str)
+    )
+
+
+def blob_name(package: Package) -> str:
+    """Return the name of a package in ``simulate.storage``. DECISION: ``app-<application id>/<version>``.
+
+    Packages are blobs of the linked storage account (APP-1); a size given there wins over the application's.
+    """
+    return f"app-{package.application.id.lower()}/{package.version}"
 
 
 def package_failure(application_id: str, version: str | None, why: str) -> FailureInfo:

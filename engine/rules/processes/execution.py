@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from engine.base.environment import MultiInstanceFacts, NodeFacts, TaskFacts, TaskKind, settings_of, variables
 from engine.base.paths import task_directory
 from engine.base.terms import OsFamily
-from engine.rules.decisions.packages import packages_of
 from engine.rules.processes import identities, setup
+from engine.rules.processes.deliveries import packages_of
 from engine.specs.common import CertificateVisibility
 
 if TYPE_CHECKING:

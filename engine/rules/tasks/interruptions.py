@@ -56,9 +56,9 @@ def stop_tasks(world: World, node: int, option: Deallocation, rule: str) -> None
             _requeue(world, task, rule)
 
 
-def stop_preparing(world: World, node: int) -> None:
+def drain_begun(world: World, begun: NodeDrainBegun | SchedulingDisabled) -> None:
     """Make tasks that prepare on the node active again (NOP-14)."""
-    for task in sorted(world.nodes.preparing.get(node, ())):
+    for task in sorted(world.nodes.preparing.get(begun.node, ())):
         _give_back(world, task, rule="NOP-14")
 
 
@@ -218,11 +218,6 @@ def node_lost(world: World, lost: NodeLost) -> None:
 def scheduling_disabled(world: World, disabled: SchedulingDisabled) -> None:
     """Deal with the tasks as the option says; with ``taskcompletion`` those that run go on (NOP-6)."""
     if disabled.option is Deallocation.TASK_COMPLETION:
-        stop_preparing(world, disabled.node)
+        drain_begun(world, disabled)
     else:
         stop_tasks(world, disabled.node, disabled.option, "NOP-6")
-
-
-def drain_begun(world: World, begun: NodeDrainBegun) -> None:
-    """Make tasks that prepare on the node active again (NOP-14)."""
-    stop_preparing(world, begun.node)
