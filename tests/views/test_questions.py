@@ -151,12 +151,12 @@ def test_why_is_preparation_not_running_here():
     assert lines[-1] == "Next: n1 is no longer rebooting at 08:02:10 [NODE-9]"
 
 
-def test_why_is_this_node_barred():
+def test_why_is_this_node_ineligible():
     sim = simulation(a_job(prep=a_line(10, exit_code=3)))
     run_to(sim, minutes=2)
     lines = of_node(sim)["Why is n0 ineligible for job j?"]
     assert "✗ preparation           failed with exit code 3 at 08:01:01, FailureExitCode [PREP-5]" in lines
-    assert "A reboot does not help. [PREP-17]" in lines
+    assert "A reboot does not help; a reimage does. [PREP-17]" in lines
     assert lines[-1] == f"{NOTHING} [PREP-9]"
 
 
