@@ -17,9 +17,9 @@ class NodeTarget(NamedTuple):
     """A node, and the jobs that an action on it affects."""
 
     row: NodeRow
-    prepared: tuple[str, ...]
-    prepared_again: tuple[str, ...]  # jobs whose preparation a reboot repeats (PREP-16)
-    ineligible: tuple[str, ...]
+    prepared: Sequence[str]
+    prepared_again: Sequence[str]  # jobs whose preparation a reboot repeats (PREP-16)
+    ineligible: Sequence[str]
     began: str  # start of the run, as a UTC time
 
 

@@ -59,17 +59,7 @@ def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
             return ActionTarget(pool.pool_id, {"poolId": pool.pool_id}, row)
 
 
-def _may_prepare(session: Session, job_id: str) -> bool:
-    """Return True if a job may still need preparation somewhere."""
-    job = session.job(job_id)
-    return job is not None and job.state not in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
-
-
-def _prepares_again(session: Session, job_id: str) -> bool:
-    """Return True if a job repeats its preparation after a reboot (PREP-16)."""
-    job = session.job(job_id)
-    prep = None if job is None else job.spec.job_preparation_task
-    return prep is not None and prep.rerun_on_node_reboot_after_success
+_ENDING = (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
 
 
 def _node_case(session: Session, node: int) -> ActionTarget | None:
@@ -77,10 +67,16 @@ def _node_case(session: Session, node: int) -> ActionTarget | None:
     row = page.row(node)
     if row.state is None:
         return None
-    jobs = [job for job in page.jobs_on(node) if _may_prepare(session, job.job_id)]
-    prepared = tuple(job.job_id for job in jobs if job.prep is HookStatus.SUCCEEDED)
-    again = tuple(job_id for job_id in prepared if _prepares_again(session, job_id))
-    ineligible = tuple(job.job_id for job in jobs if job.is_ineligible)
+    prepared, again, ineligible = [], [], []
+    for on_node in page.jobs_on(node):
+        job = session.job(on_node.job_id)
+        if job is None or job.state in _ENDING:
+            continue  # it needs no preparation any more
+        prep = job.spec.job_preparation_task
+        if on_node.prep is HookStatus.SUCCEEDED:
+            prepared.append(job.job_id)
+            again += [job.job_id] if prep is not None and prep.rerun_on_node_reboot_after_success else []
+        ineligible += [job.job_id] if on_node.is_ineligible else []
     body = {"poolId": row.pool_id, "node": row.position}
     began = format_utc(session.simulation.scenario.start, 0)
     return ActionTarget(f"n{row.position}", body, NodeTarget(row, prepared, again, ineligible, began), row.position)

@@ -9,9 +9,8 @@ from engine.views.log.state_spans import JobHistory
 from engine.views.pages.jobs import row_of_job
 from engine.views.rest.jobs import counts_of
 from engine.views.rest.lookup import job_wire
-from tui.viewmodels.detail_pages.layout import columns, listing, tabular
+from tui.viewmodels.detail_pages.layout import columns, listing, state_history, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
-from tui.viewmodels.detail_pages.states import state_history
 from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.properties import job as blocks

@@ -8,9 +8,8 @@ from engine.views.log.node_history import NodeHistory
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.tasks import TaskPage
 from engine.views.rest.lookup import node_settings
-from tui.viewmodels.detail_pages.layout import columns, tabular
+from tui.viewmodels.detail_pages.layout import columns, state_history, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
-from tui.viewmodels.detail_pages.states import state_history
 from tui.viewmodels.properties import node as blocks
 from tui.viewmodels.properties.resources import node_blocks
 from tui.viewmodels.properties.rest_fields import block

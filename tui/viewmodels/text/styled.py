@@ -154,24 +154,24 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def wrapped(text: str, cells: int, indent: str = "") -> list[str]:
+def wrapped(text: str, cells: int) -> list[str]:
     """Return the text in lines of at most ``cells`` cells, broken at spaces where possible."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         current = ""
         for word in paragraph.split(" "):
             candidate = f"{current} {word}" if current else word
-            if cell_len(candidate) <= cells - len(indent):
+            if cell_len(candidate) <= cells:
                 current = candidate
                 continue
             if current:
                 lines.append(current)
-            while cell_len(word) > cells - len(indent) > 0:
-                lines.append(word[: cells - len(indent)])
-                word = word[cells - len(indent) :]  # noqa: PLW2901  # the rest of a word longer than a line
+            while cell_len(word) > cells > 0:
+                lines.append(word[:cells])
+                word = word[cells:]  # noqa: PLW2901  # the rest of a word longer than a line
             current = word
         lines.append(current)
-    return [indent + each for each in lines]
+    return lines
 
 
 def labelled(label: Span, label_cells: int, text: str, cells: int) -> list[Line]:
