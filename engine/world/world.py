@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.base.environment import TaskKind
 from engine.base.paths import NodeRoot
 from engine.base.terms import JobState
 from engine.events.calendar import Calendar, DueKind, Pending
@@ -94,8 +93,8 @@ class World:
         self.scheduler = Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks)
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
         self.executor = SimulatedExecutor(seed, scenario.simulate.tasks)
-        # Processes of preparation and release tasks, by job; cleared when a row may mean another job.
-        self.hooks: dict[tuple[int, TaskKind], HookProcess] = {}
+        # Processes of hooks, under 2 * job + (1 for release); cleared when a row may mean another job.
+        self.hooks: dict[int, HookProcess] = {}
         # Plans of later attempts of running tasks, by task, with their attempt and profile: each is used twice.
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
         self.faults = Fault()
@@ -185,8 +184,8 @@ class World:
     def unbind_job(self, job: Job) -> None:
         """Let the job's tasks wait: its pool is gone, or the job is over or goes to another pool (POOL-19)."""
         self.jobs.bind(job.row, UNBOUND)
-        for kind in (TaskKind.PREP, TaskKind.RELEASE):
-            self.hooks.pop((job.row, kind), None)
+        for key in (2 * job.row, 2 * job.row + 1):
+            self.hooks.pop(key, None)
         job.in_turn = False
         job.prepared = job.ineligible = 0
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 def process_of(world: World, job: Job, kind: TaskKind) -> HookProcess:
     """Return the process of the job's preparation or release task; it is worked out once."""
-    known = world.hooks.get((job.row, kind))
+    key = 2 * job.row + (kind is TaskKind.RELEASE)
+    known = world.hooks.get(key)
     if known is None:
         prep, release = job.spec.job_preparation_task, job.spec.job_release_task
         if kind is TaskKind.PREP:
@@ -30,7 +31,7 @@ def process_of(world: World, job: Job, kind: TaskKind) -> HookProcess:
         else:
             assert release is not None
             hook = HookProcess(kind, release.id, release, release.max_wall_clock_time)
-        known = world.hooks[job.row, kind] = _shared(world, job, hook)
+        known = world.hooks[key] = _shared(world, job, hook)
     return known
 
 
