@@ -13,7 +13,7 @@ from engine.scenario.tree import ReadingStopped, Tree
 from engine.scenario.wording import shown
 
 PROBLEM_LIMIT = 1_000
-"""After so many problems nobody reads on, and neither do we."""
+"""The most problems that are reported of one file."""
 
 Path: TypeAlias = "tuple[str | int, ...]"
 
