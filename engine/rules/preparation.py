@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.base.environment import TaskKind
 from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended
 from engine.base.terms import InstanceState
 from engine.events.calendar import Due, DueKind
@@ -65,7 +64,7 @@ def _prepare(world: World, job: Job, row: int) -> None:
 def _start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
     """Start the preparation's process on the node (PREP-4), beside those of other jobs (PREP-22)."""
     instances, now_ms = world.instances, world.now_ms
-    hook = hooks.process_of(world, job, TaskKind.PREP)
+    hook = hooks.process_of(world, job, is_release=False)
     end_ms = hooks.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
     instances.prep_start_run(now_ms, row, end_ms, rule, retry=retry)
     world.calendar.at(end_ms, DueKind.PREPARATION_ENDED, row)
@@ -83,7 +82,7 @@ def preparation_ended(world: World, due: Due) -> None:
     job, node = world.jobs[instances.job[row]], instances.node[row]
     prep = job.spec.job_preparation_task
     assert prep is not None
-    hook = hooks.process_of(world, job, TaskKind.PREP)
+    hook = hooks.process_of(world, job, is_release=False)
     ending = hooks.end_hook(world, job, hook, node, instances.prep_runs[row])
     if ending.failure is None:
         _succeeded(world, job, node, row)

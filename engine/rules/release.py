@@ -9,7 +9,6 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from engine.base.environment import TaskKind
 from engine.base.failures import STOPPED_EXIT_CODE
 from engine.base.node_states import Availability, states_in
 from engine.base.paths import job_directory
@@ -97,7 +96,7 @@ def job_ending(world: World, ending: JobEnding) -> None:
 def _start(world: World, job: Job, node: int, row: int, rule: str) -> None:
     """Start the release task's process, which takes no slot (REL-11)."""
     instances, now_ms = world.instances, world.now_ms
-    hook = hooks.process_of(world, job, TaskKind.RELEASE)
+    hook = hooks.process_of(world, job, is_release=True)
     end_ms = hooks.start_hook(world, job, hook, node, instances.release_runs[row] + 1, now_ms)
     if instances.flags[row] & PrepFlag.RELEASE_OWED:
         instances.clear_flags(row, PrepFlag.RELEASE_OWED)
@@ -112,7 +111,7 @@ def release_ended(world: World, due: Due) -> None:
     if instances.release_state[row] != InstanceState.RUNNING or instances.release_end[row] != world.now_ms:
         return
     job, node = world.jobs[instances.job[row]], instances.node[row]
-    hook = hooks.process_of(world, job, TaskKind.RELEASE)
+    hook = hooks.process_of(world, job, is_release=True)
     ending = hooks.end_hook(world, job, hook, node, instances.release_runs[row])
     if ending.failure is None:
         _complete(world, job, row, ending, rule="REL-6")

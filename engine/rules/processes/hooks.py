@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 
-def process_of(world: World, job: Job, kind: TaskKind) -> HookProcess:
+def process_of(world: World, job: Job, *, is_release: bool) -> HookProcess:
     """Return the process of the job's preparation or release task; it is worked out once."""
-    key = 2 * job.row + (kind is TaskKind.RELEASE)
+    key = 2 * job.row + is_release
     known = world.hooks.get(key)
     if known is None:
         prep, release = job.spec.job_preparation_task, job.spec.job_release_task
-        if kind is TaskKind.PREP:
-            assert prep is not None
-            hook = HookProcess(kind, prep.id, prep, prep.constraints.max_wall_clock_time)
-        else:
+        if is_release:
             assert release is not None
-            hook = HookProcess(kind, release.id, release, release.max_wall_clock_time)
+            hook = HookProcess(TaskKind.RELEASE, release.id, release, release.max_wall_clock_time)
+        else:
+            assert prep is not None
+            hook = HookProcess(TaskKind.PREP, prep.id, prep, prep.constraints.max_wall_clock_time)
         known = world.hooks[key] = _shared(world, job, hook)
     return known
 
