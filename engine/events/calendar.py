@@ -95,7 +95,7 @@ class Calendar(simpy.Environment):
         due.kind = kind
         due.key = key
         due.token = token
-        self.schedule(due, kind, when_ms - self.now_ms)  # type: ignore[arg-type]
+        heappush(self._queue, (when_ms, kind, next(self._eid), due))  # as Environment.schedule does
 
     def rules_for(self, kind: DueKind) -> list[Callable[[Due], None]]:
         """Return the callbacks for entries of ``kind``, always the same list."""

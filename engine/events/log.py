@@ -96,6 +96,8 @@ class EventLog:
         self.shape_of = array("i")
         self.row_a = array("i")
         self.row_b = array("i")
+        # The columns stay the same objects: their methods are looked up once, not for every entry.
+        self._appends = self.when.append, self.shape_of.append, self.row_a.append, self.row_b.append
         self.shapes: list[Shape] = []
         self._known: dict[tuple[Hashable, ...], int] = {}
         # Entry numbers of blocks of added tasks, and the cumulative count of events beyond one per entry.
@@ -116,10 +118,11 @@ class EventLog:
 
     def append(self, now_ms: int, shape: int, row_a: int = -1, row_b: int = -1) -> None:
         """Append an entry."""
-        self.when.append(now_ms)
-        self.shape_of.append(shape)
-        self.row_a.append(row_a)
-        self.row_b.append(row_b)
+        when, shape_of, a, b = self._appends
+        when(now_ms)
+        shape_of(shape)
+        a(row_a)
+        b(row_b)
 
     def append_tasks_added(self, now_ms: int, shape: int, first: int, count: int) -> None:
         """Append one entry for ``count`` new tasks from ``first`` on; it stands for ``count`` events."""

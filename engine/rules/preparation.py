@@ -63,7 +63,7 @@ def _prepare(world: World, job: Job, row: int) -> None:
 
 def _start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
     """Start the preparation's process on the node (PREP-4), beside those of other jobs (PREP-22)."""
-    instances, now_ms = world.instances, world.now_ms
+    instances, now_ms = world.instances, world.calendar.now_ms
     hook = hooks.process_of(world, job, is_release=False)
     end_ms = hooks.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
     instances.prep_start_run(now_ms, row, end_ms, rule, retry=retry)
@@ -77,7 +77,7 @@ def preparation_ended(world: World, due: Due) -> None:
     """End a preparation whose process has come to its planned end; it may run again (PREP-12)."""
     row = due.key
     instances = world.instances
-    if instances.prep_state[row] != _RUNNING or instances.prep_end[row] != world.now_ms:
+    if instances.prep_state[row] != _RUNNING or instances.prep_end[row] != world.calendar.now_ms:
         return
     job, node = world.jobs[instances.job[row]], instances.node[row]
     prep = job.spec.job_preparation_task
@@ -98,8 +98,8 @@ def preparation_ended(world: World, due: Due) -> None:
 
 def _succeeded(world: World, job: Job, node: int, row: int) -> None:
     """Complete a preparation that exited 0: every task that waits for it on this node may start (PREP-7)."""
-    world.instances.prep_complete(world.now_ms, row, ENDED_WELL, rule="PREP-5", flags=PrepFlag.VALID)
-    job.assign(prepared=job.prepared | world.position_bit(job, node))
+    world.instances.prep_complete(world.calendar.now_ms, row, ENDED_WELL, rule="PREP-5", flags=PrepFlag.VALID)
+    job.mark_prepared(world.position_bit(job, node))
     world.emit(NodePrepared(job.row, node, row))
 
 
@@ -114,7 +114,7 @@ def _failed(world: World, job: Job, node: int, row: int, ending: Ending, rule: s
     flags = PrepFlag.INELIGIBLE if prep.wait_for_success else PrepFlag.VALID
     world.instances.prep_complete(world.now_ms, row, ending, rule, flags=flags)
     if prep.wait_for_success:
-        job.assign(ineligible=job.ineligible | world.position_bit(job, node))
+        job.mark_ineligible(world.position_bit(job, node))
         world.emit(PreparationFailed(job.row, node))
 
 
@@ -160,8 +160,8 @@ def void_after_interruption(world: World, interrupted: InstanceInterrupted) -> N
 def _void(world: World, job: Job, row: int, flags: int) -> None:
     bit = world.position_bit(job, world.instances.node[row])
     if flags & PrepFlag.VALID:
-        job.assign(prepared=job.prepared & ~bit)
+        job.clear_marks(prepared=bit)
     if flags & PrepFlag.INELIGIBLE and job.ineligible & bit:
-        job.assign(ineligible=job.ineligible & ~bit)
+        job.clear_marks(ineligible=bit)
         world.scheduler.let_job_take_turns(job)
     world.instances.clear_flags(row, flags)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # REL-13: how long a job waits for a node that cannot be reached.
 UNREACHABLE_WAIT_MS = 15 * MINUTE_MS
 
+_RUNNING = InstanceState.RUNNING
 _CAN_RUN = states_in(Availability.READY, Availability.OFFLINE)
 _BOOTING = states_in(Availability.BOOTING)
 _OUT_OF_REACH = states_in(Availability.OUT_OF_REACH)
@@ -84,7 +85,7 @@ def job_ending(world: World, ending: JobEnding) -> None:
         verdict = release_verdict(instances.flags[row], instances.release_state[row], node_state[node])
         if verdict is ReleaseVerdict.SKIP:
             continue
-        job.assign(releases_open=job.releases_open + 1)
+        job.wait_for_releases(1)
         if verdict is ReleaseVerdict.RUN:
             _start(world, job, node, row, rule="REL-3")
             continue
@@ -95,7 +96,7 @@ def job_ending(world: World, ending: JobEnding) -> None:
 
 def _start(world: World, job: Job, node: int, row: int, rule: str) -> None:
     """Start the release task's process, which takes no slot (REL-11)."""
-    instances, now_ms = world.instances, world.now_ms
+    instances, now_ms = world.instances, world.calendar.now_ms
     hook = hooks.process_of(world, job, is_release=True)
     end_ms = hooks.start_hook(world, job, hook, node, instances.release_runs[row] + 1, now_ms)
     if instances.flags[row] & PrepFlag.RELEASE_OWED:
@@ -108,7 +109,7 @@ def release_ended(world: World, due: Due) -> None:
     """End a release task whose process has come to its planned end; a failure is final (REL-7, REL-8, REL-9)."""
     row = due.key
     instances = world.instances
-    if instances.release_state[row] != InstanceState.RUNNING or instances.release_end[row] != world.now_ms:
+    if instances.release_state[row] != _RUNNING or instances.release_end[row] != world.calendar.now_ms:
         return
     job, node = world.jobs[instances.job[row]], instances.node[row]
     hook = hooks.process_of(world, job, is_release=True)
@@ -124,7 +125,7 @@ def release_ended(world: World, due: Due) -> None:
 
 def _complete(world: World, job: Job, row: int, ending: Ending, rule: str) -> None:
     """Complete a release instance, for which the job waits no more; the files of a deleted job are deleted."""
-    world.instances.release_complete(world.now_ms, row, ending, rule)
+    world.instances.release_complete(world.calendar.now_ms, row, ending, rule)
     if job.state is None and world.jobs.find(job.id) is None:
         world.disks.delete_everywhere(job_directory(job.id))
     _close(world, job.row)
@@ -171,7 +172,7 @@ def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None
     disk, the job waits no more (REL-14, REL-13).
     """
     row, instances = interrupted.row, world.instances
-    is_running = instances.release_state[row] == InstanceState.RUNNING
+    is_running = instances.release_state[row] == _RUNNING
     ending = Ending(STOPPED_EXIT_CODE, interrupted.why)
     if interrupted.disk is Disk.KEPT:
         if is_running:
@@ -207,6 +208,6 @@ def _give_up(world: World, row: int) -> None:
 def _close(world: World, job_row: int) -> None:
     """Let the job wait for one release less; it may end with the last, or if it does not wait (REL-6, JOB-18)."""
     job = world.jobs.edit(job_row)
-    job.assign(releases_open=job.releases_open - 1)
+    job.wait_for_releases(-1)
     if not job.releases_open or job.forced:
         world.emit(ReleasesEnded(job_row))

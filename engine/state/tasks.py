@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ACTIVE, PREPARING, RUNNING, COMPLETED = (int(state) for state in TaskState)
 GONE = 4  # deleted: the row stays, the task does not
 
+_STATES = tuple(TaskState)  # by value: an index is cheaper than a call of the enum
 # _LEGAL[old * 4 + new]: the hot form of lifecycles.TASK.
 _LEGAL = bytes((old, new) in TASK for old in TaskState for new in TaskState)
 
@@ -352,7 +353,7 @@ class TaskTable(Columns[TaskExtra]):
         return self._shape(RUNNING, TaskState.COMPLETED, attempt, *end_fields(0, None))
 
     def _shape(self, old: int, new: TaskState | None, attempt: int, *more: tuple[str, Hashable]) -> int:
-        move = (("from", TaskState(old)), ("to", new), ("attempt", max(attempt, 1)))
+        move = (("from", _STATES[old]), ("to", new), ("attempt", max(attempt, 1)))
         return self.log.shape("TaskStateChanged", LogSubject.TASK, *move, *more)
 
     # -- looking over all ----------------------------------------------------------------------------------------

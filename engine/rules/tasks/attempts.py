@@ -49,7 +49,7 @@ def task_assigned(world: World, assigned: TaskAssigned) -> None:
         _start(world, task, node, instance, "PREP-13")
     else:
         world.nodes.prepare_task(task, node)
-        world.tasks.prepare(world.now_ms, task, node)
+        world.tasks.prepare(world.calendar.now_ms, task, node)
 
 
 def node_prepared(world: World, prepared: NodePrepared) -> None:
