@@ -52,9 +52,6 @@ class Due:
 
     __slots__ = ("callbacks", "key", "kind", "token")
 
-    # SimPy asks of a processed event only whether it has failed.
-    _ok = True
-
     callbacks: list[Callable[[Due], None]]
     kind: DueKind
     key: int
@@ -97,10 +94,6 @@ class Calendar(simpy.Environment):
         due.token = token
         heappush(self._queue, (when_ms, kind, next(self._eid), due))  # as Environment.schedule does
 
-    def rules_for(self, kind: DueKind) -> list[Callable[[Due], None]]:
-        """Return the callbacks for entries of ``kind``, always the same list."""
-        return self._rules[kind]
-
     def peek_ms(self) -> int | None:
         """Return the time of the next entry, or None if nothing is pending."""
         return self._queue[0][0] if self._queue else None
@@ -111,8 +104,7 @@ class Calendar(simpy.Environment):
 
     def step(self) -> None:
         """Process the next entry."""
-        self.now_ms = self._queue[0][0]
-        super().step()
+        self.advance(self._queue[0][0], 1)
 
     def advance(self, until_ms: int, most: int) -> bool:
         """Process at most ``most`` entries up to and including ``until_ms``; return whether more are due by then."""

@@ -46,7 +46,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
     success, start = tasks.first_success, tasks.first_start
     fill_after_task, look_elsewhere = scheduling.fill_after_task, world.scheduler.look_elsewhere
     assign = scheduling.assign
-    task_ended, again = DueKind.TASK_ENDED, calendar.rules_for(DueKind.TASK_ENDED)
+    task_ended = DueKind.TASK_ENDED
 
     def fill_by_rules(node: int, slots: int, task: int) -> None:
         """Leave the choice of the next task to ``scheduling``; the task that has ended may have to run again."""
@@ -150,7 +150,6 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
         shape_of(start)
         row_a(task)
         row_b(node)
-        due.callbacks = again
         due.key = task
         due.token = 0
         schedule(due, task_ended, delay_ms)  # type: ignore[arg-type]

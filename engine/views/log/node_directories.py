@@ -36,7 +36,7 @@ class DirectoryOwner(NamedTuple):
 
 
 class NodeDirectories:
-    """What the log says of the directories on one node."""
+    """The directories on one node, as the log tells of them."""
 
     def __init__(self, simulation: Simulation, node: int) -> None:
         """Begin with nothing read; ``update`` reads."""

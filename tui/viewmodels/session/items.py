@@ -1,4 +1,4 @@
-"""What an item of the run leads to: focus, REST body, and links to its pool, node, job and tasks."""
+"""Items of the run: their focus, REST body, and links to their pool, node, job and tasks."""
 
 from __future__ import annotations
 
