@@ -72,6 +72,16 @@ def understands(command_line: str, os: OsFamily) -> bool:
     return program.script is not None and all(_knows(program.shell, os, command) for command in program.commands())
 
 
+def unreadable(command_line: str, os: OsFamily) -> str | None:
+    """Return why the small shell cannot read the line, which then counts as an unknown program; None if it can.
+
+    An unknown program is no reason: it is assumed to exist (TASK-4).
+    """
+    if not is_found(command_line, os) or parse(command_line, os).script is not None:
+        return None
+    return "it uses a construct outside the small shell's grammar"
+
+
 def is_found(command_line: str, os: OsFamily) -> bool:
     """Return whether the program exists; shell built-ins are no programs (TASK-4)."""
     program = parse(command_line, os)

@@ -8,7 +8,7 @@ from engine.base.environment import NodeFacts, TaskFacts, TaskKind, variables
 from engine.base.paths import NodeRoot, task_directory, working_directory
 from engine.base.terms import OsFamily
 from engine.executors.files import NodeFiles
-from engine.executors.small_shell import SimulatedOutput, duration_ms, is_found, run, understands
+from engine.executors.small_shell import SimulatedOutput, duration_ms, is_found, run, understands, unreadable
 
 LINUX, WINDOWS = OsFamily.LINUX, OsFamily.WINDOWS
 DIRECTORY = task_directory("risk", "task001")
@@ -245,6 +245,16 @@ def test_beyond_the_grammar_a_script_is_an_unknown_program(linux, script):
     assert not understands(line, LINUX)
     assert linux.run(line, 4, "out") == (4, "out", "", True)
     assert linux.texts() == {}
+
+
+@pytest.mark.parametrize("line", ["price --deal 1", sh("price > x && ls"), "cmd /c echo hi", "", "cd /tmp", sh("")])
+def test_a_plain_program_is_readable(line):
+    assert unreadable(line, LINUX) is None
+
+
+@pytest.mark.parametrize("script", ["[[ a = a ]]", "select x in a; do a; done", "diff <(ls) <(ls)"])
+def test_what_only_bash_reads_is_unreadable(script):
+    assert unreadable(f"bash -c '{script}'", LINUX)
 
 
 @pytest.mark.parametrize(
