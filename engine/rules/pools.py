@@ -108,7 +108,7 @@ def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
     if pool.state is PoolState.DELETING:
         raise BatchError("PoolBeingDeleted")
     fixed = sorted(wire_name(name) for name in set(given) - _LIVE)
-    if fixed and (pool.pending or pool.wanted or membership.present_nodes(world, pool)):
+    if fixed and (pool.is_growing or membership.present_nodes(world, pool)):
         raise BatchError(
             "OperationInvalidForCurrentState", f"{', '.join(fixed)} can change only while the pool has no nodes"
         )

@@ -16,7 +16,7 @@ from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
 from engine.rules.decisions import membership, quotas
 from engine.specs.catalogue import JOB_TRANSITION_MS, SPOT_REFILL_INTERVAL_MS
-from engine.state.pools import ResizeError
+from engine.state.pools import Attempt, ResizeError
 from engine.world.facts import NodeKept, NodeRemovalRequested, VmAllocated, VmReplaced
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ def _change_course(world: World, pool: Pool) -> None:
     for dedicated, target in ((True, pool.target_dedicated), (False, pool.target_spot)):
         room = max(0, target - len(membership.members(world, pool, dedicated=dedicated)))
         pool.cancel_requests([number for number, kind in pool.pending.items() if kind is dedicated][room:])
+    pool.assign(attempts={})  # what is still missing is requested again
     _keep_waiting(world, pool)
 
 
@@ -186,19 +187,32 @@ def request_wanted_nodes(world: World, _: Due) -> None:
 
 
 def _request_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> None:
-    """Request nodes; give up those that quota or capacity do not allow (ACC-8, RSZ-12)."""
-    count, errors = quotas.granted(world, pool, wanted, dedicated=dedicated)
-    pool.gather(errors)
-    world.use_capacity(pool, count)
-    for _ in range(count):
+    """Request nodes; give up those that quota or capacity do not allow (ACC-8, RSZ-12).
+
+    A quota is checked at once. A lack of machines or addresses shows only after the allocation time (RSZ-16).
+    DECISION: what can be had is settled with the request, and one answer comes for all that cannot.
+    """
+    grant = quotas.granted(world, pool, wanted, dedicated=dedicated)
+    world.use_capacity(pool, grant.count)
+    if grant.is_known_at_once:
+        pool.gather(grant.errors)
+    else:
+        number = pool.try_in_vain(Attempt(dedicated, wanted - grant.count, grant.errors))
+        when_ms = world.now_ms + world.node_ms(pool, "allocation", "in vain", number)
+        world.calendar.at(when_ms, DueKind.NODE_ALLOCATED, pool.row, number)
+    for _ in range(grant.count):
         number = pool.request_node(dedicated=dedicated)
         when_ms = world.now_ms + world.node_ms(pool, "allocation", number)
         world.calendar.at(when_ms, DueKind.NODE_ALLOCATED, pool.row, number)
 
 
 def node_allocated(world: World, due: Due) -> None:
-    """Give the pool a VM that was requested (TIME-2)."""
+    """Give the pool a VM that was requested (TIME-2), or report that there is none (RSZ-16)."""
     pool = world.pools[due.key]
+    if due.token in pool.attempts:
+        pool.end_attempt(due.token)
+        _finish_if_done(world, pool)
+        return
     if due.token not in pool.pending:
         return
     dedicated = pool.pending[due.token]
@@ -246,7 +260,7 @@ def resize_timed_out(world: World, due: Due) -> None:
     pool = world.pools[due.key]
     if pool.token != due.token or pool.allocation is not AllocationState.RESIZING or pool.state is not PoolState.ACTIVE:
         return
-    late = set(pool.pending.values())
+    late = {*pool.pending.values(), *(attempt.dedicated for attempt in pool.attempts.values())}
     kept = _call_off(world, pool)
     if kept and not late:
         late = {world.nodes[node].dedicated for node in kept}
@@ -270,7 +284,7 @@ def resize_stopped(world: World, due: Due) -> None:
 def _call_off(world: World, pool: Pool) -> list[int]:
     """Give up what is pending; return the nodes that stay because they only waited for their tasks."""
     pool.cancel_requests(list(pool.pending))
-    pool.assign(wanted=())
+    pool.assign(wanted=(), attempts={})
     return _keep_waiting(world, pool)
 
 
@@ -348,7 +362,7 @@ def refill_pools(world: World, _: Due) -> None:
 def _refill(world: World, pool: Pool) -> None:
     """Get what can be had at once, for preempted nodes first; a failure is no resize error (SPOT-5)."""
     pool.assign(refill_at_ms=None)
-    count, _ = quotas.granted(world, pool, membership.missing_nodes(world, pool), dedicated=False)
+    count = quotas.granted(world, pool, membership.missing_nodes(world, pool), dedicated=False).count
     world.use_capacity(pool, count)
     returning = membership.preempted_nodes(world, pool)[:count]
     for node in returning:

@@ -42,6 +42,14 @@ class ResizeError(NamedTuple):
         return body
 
 
+class Attempt(NamedTuple):
+    """A request for nodes of one kind that will fail: how many, and what the service will report (RSZ-16)."""
+
+    dedicated: bool
+    count: int
+    errors: tuple[ResizeError, ...]
+
+
 class AutoScaleRun(NamedTuple):
     """An evaluation of a formula (AS-67), with its targets and the nodes at that moment."""
 
@@ -110,6 +118,8 @@ class Pool(Named):
     token: int = 0  # entries of an earlier resize are void
     requested: int = 0  # number of nodes ever requested: keys of the draws
     pending: dict[int, bool] = field(default_factory=dict)  # requested nodes by number: whether dedicated
+    tried: int = 0  # number of requests ever that failed or will fail (RSZ-16)
+    attempts: dict[int, Attempt] = field(default_factory=dict)  # those not answered yet, by number from -1 down
     wanted: tuple[tuple[bool, int], ...] = ()  # nodes to request in this instant: whether dedicated, how many
     victims: set[int] = field(default_factory=set)  # nodes that are to leave
     drain_option: str = "invalid"  # EVT-3: the deallocation option, `invalid` for growth (RSZ-15)
@@ -326,6 +336,17 @@ class Pool(Named):
         for number in numbers:
             del self.pending[number]
 
+    def try_in_vain(self, attempt: Attempt) -> int:
+        """Note a request that will fail, and return its number; numbers of nodes are not used up by it."""
+        self.tried += 1
+        number = -self.tried
+        self.attempts[number] = attempt
+        return number
+
+    def end_attempt(self, number: int) -> None:
+        """Gather the errors of a request that has failed (RSZ-16)."""
+        self.gather(self.attempts.pop(number).errors)
+
     def add_victims(self, nodes: Iterable[int]) -> None:
         """Note that these nodes are to leave."""
         self.victims.update(nodes)
@@ -341,6 +362,7 @@ class Pool(Named):
         self.turns = []
         self.next_token()
         self.pending.clear()
+        self.attempts.clear()
         self.wanted = ()
         self.upgrade = ()
 
@@ -384,7 +406,12 @@ class Pool(Named):
     @property
     def targets_met(self) -> bool:
         """True if no node is wanted, requested, or to leave."""
-        return not self.wanted and not self.pending and not self.victims
+        return not self.is_growing and not self.victims
+
+    @property
+    def is_growing(self) -> bool:
+        """True if nodes are wanted or requested, also in vain."""
+        return bool(self.wanted or self.pending or self.attempts)
 
 
 class PoolTable(NamedRecords[Pool]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.base.units import HOUR_MS
-from engine.rules.decisions.quotas import active_jobs_and_schedules, cores_in_use, granted
+from engine.rules.decisions.quotas import Grant, active_jobs_and_schedules, cores_in_use, granted
 from engine.run.observe import pool_cost_usd
 from tests.builders import (
     ALLOCATION_S,
@@ -200,9 +200,9 @@ def test_acc_8_the_verdict_says_how_many_and_why_not_more(start):
     sim = start(pool=a_pool(nodes=1), account=quotas(dedicatedCores=5))
     run_to(sim, seconds=READY_S)
     pool = sim.world.pools.find("p")
-    assert granted(sim.world, pool, 1, dedicated=True) == (1, [])
-    count, found = granted(sim.world, pool, 3, dedicated=True)
-    assert (count, [error.code for error in found]) == (1, ["AccountCoreQuotaReached"])
+    assert granted(sim.world, pool, 1, dedicated=True) == Grant(1, (), is_known_at_once=True)
+    count, found, at_once = granted(sim.world, pool, 3, dedicated=True)
+    assert (count, [error.code for error in found], at_once) == (1, ["AccountCoreQuotaReached"], True)
     assert found[0].wire()["values"] == [{"name": "Reason", "value": "2 of 5 dedicated cores are in use"}]
 
 

@@ -23,6 +23,7 @@ from tests.builders import (
 )
 from tests.rules.resizing import allocation, busy, errors, here, pool, ready, resize, targets
 
+TO_FOUR = {"targetDedicatedNodes": 4}
 AUTOSCALED = {
     "id": "p",
     "vmSize": "standard_d2s_v3",
@@ -165,6 +166,70 @@ def test_rsz_14_a_steady_pool_below_its_target_is_not_topped_up(start):
     resize(sim, 3)
     run(sim, minutes=2)
     assert (len(here(sim)), errors(sim)) == (3, [])
+
+
+NO_CAPACITY = {"at": 0, "capacity": {"vmSize": "standard_d2s_v3", "nodes": 0}}
+
+
+def completions(sim):
+    return [(event["t"], event["resultCode"]) for event in events(sim, "PoolResizeComplete")]
+
+
+def test_rsz_16_a_lack_of_capacity_is_reported_after_the_allocation_time(start):
+    sim = start(pool=a_pool(nodes=2, targetLowPriorityNodes=1), timeline=[NO_CAPACITY])
+    run_to(sim, seconds=ALLOCATION_S - 1)
+    assert (allocation(sim), errors(sim)) == ("resizing", [])
+    run_to(sim, seconds=ALLOCATION_S)
+    assert (allocation(sim), errors(sim)) == ("steady", ["AllocationFailed", "AllocationFailed"])
+    assert completions(sim) == [(ALLOCATION_S, "AllocationFailed")]
+
+
+def test_rsz_16_a_quota_is_checked_with_the_request(start):
+    account = {"name": "contoso", "location": "westeurope", "quotas": {"dedicatedCores": 0}}
+    sim = start(pool=a_pool(nodes=2), account=account, timeline=[NO_CAPACITY])
+    assert run_to_end(sim) is None
+    assert completions(sim) == [(0, "AccountCoreQuotaReached")]
+
+
+def test_rsz_16_the_subnet_is_found_full_when_it_is_tried(start):
+    body = a_pool(nodes=3, networkConfiguration={"subnetId": "small"})
+    sim = start(pool=body, simulate={"network": {"small": {"freeAddresses": 0}}})
+    run_to_end(sim)
+    assert completions(sim) == [(ALLOCATION_S, "AllocationFailed")]
+
+
+def test_rsz_16_a_resize_that_is_stopped_hears_nothing_of_capacity(start):
+    sim = start(pool=a_pool(nodes=2), timeline=[NO_CAPACITY, {"at": 5, "stopPoolResize": {"poolId": "p"}}])
+    run_to_end(sim)
+    assert [code for _, code in completions(sim)] == ["ResizeStopped"]
+
+
+def test_rsz_16_the_timeout_may_come_before_the_answer(start):
+    slow = {"nodes": {"allocation": "PT10M"}}
+    sim = start(pool=a_pool(nodes=2, resizeTimeout="PT5M"), timeline=[NO_CAPACITY], simulate=slow)
+    run_to_end(sim)
+    assert completions(sim) == [(300, "AllocationTimedout")]
+
+
+def test_rsz_16_a_new_target_of_a_formula_is_requested_anew(start):
+    """The answer to the request before the evaluation is void; that to the one after it counts."""
+    formula = "$TargetDedicatedNodes = time().minute < 5 ? 2 : 3;"
+    body = AUTOSCALED | {"autoScaleFormula": formula, "autoScaleEvaluationInterval": "PT5M"}
+    slow = {"nodes": {"allocation": "PT6M"}}
+    sim = start(pool=body, timeline=[NO_CAPACITY], simulate=slow, until="PT9M")
+    run_to_end(sim)
+    assert (allocation(sim), completions(sim)) == ("resizing", [])
+    assert [attempt.count for attempt in pool(sim).attempts.values()] == [3]
+
+
+def test_rsz_16_going_back_changes_nothing(start):
+    sim = start(pool=a_pool(nodes=2), timeline=[NO_CAPACITY, {"at": 60, "resizePool": {"poolId": "p"} | TO_FOUR}])
+    run_to_end(sim)
+    lines = list(sim.json_lines())
+    for moment in (5_000, 65_000, 1_000):
+        sim.seek(moment)
+        sim.run_until(120_000)
+        assert list(sim.json_lines()) == lines
 
 
 # -- stop ------------------------------------------------------------------------------------------------------------

@@ -41,6 +41,18 @@ def test_rsz_5_a_node_that_waits_for_its_tasks():
     ]
 
 
+def test_rsz_16_a_request_without_an_answer_yet():
+    scarce = {"at": 0, "capacity": {"vmSize": "standard_d2s_v3", "nodes": 1}}
+    sim = simulation(pool=a_pool(nodes=3), timeline=[scarce])
+    run_to(sim, seconds=5)
+    assert why_pool_says(sim)[4:] == [
+        "     1 dedicated node requested, not allocated yet; soonest one at 08:00:10 [RSZ-2]",
+        "     2 dedicated nodes requested, without an answer yet; soonest one at 08:00:10 [RSZ-16]",
+        "No other resize is accepted until it is steady. [RSZ-1]",
+        "Next: a dedicated node is allocated at 08:00:10 [RSZ-2]",
+    ]
+
+
 def test_acc_8_quota():
     sim = simulation(account=quota(6))
     run_to(sim, minutes=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
 from engine.base.node_states import UNBILLED
@@ -37,7 +37,27 @@ def cores_in_use(world: World, *, dedicated: bool, series: str | None = None) ->
     return cores
 
 
-def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> tuple[int, list[ResizeError]]:
+class Limit(NamedTuple):
+    """A limit of how many more nodes a pool can have.
+
+    What the service reads off its own records is known at once; machines and addresses lack only when it tries.
+    """
+
+    most: int
+    code: str
+    reason: str
+    is_known_at_once: bool = True
+
+
+class Grant(NamedTuple):
+    """The answer to a request for nodes: how many come, why not more, and whether that is known at once (RSZ-16)."""
+
+    count: int
+    errors: tuple[ResizeError, ...]
+    is_known_at_once: bool
+
+
+def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> Grant:
     """Return how many of the wanted nodes can be had, and why not more (ACC-6, ACC-8, POOL-11, POOL-12, RSZ-12)."""
     kind = "dedicated" if dedicated else "Spot/low-priority"
     limits = [
@@ -47,31 +67,27 @@ def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> tuple[
         *_network_limits(world, pool, dedicated=dedicated),
         *_capacity_limit(world, pool),
     ]
-    count = wanted
-    errors: list[ResizeError] = []
-    for limit, code, reason in limits:
-        if limit < count:
-            count = max(limit, 0)
+    grant = Grant(wanted, (), is_known_at_once=True)
+    for limit in limits:
+        if limit.most < grant.count:
             message = f"Desired number of {kind} nodes could not be allocated"
-            errors = [ResizeError(code, message, (("Reason", reason),))]
-    return count, errors
+            error = ResizeError(limit.code, message, (("Reason", limit.reason),))
+            grant = Grant(max(limit.most, 0), (error,), limit.is_known_at_once)
+    return grant
 
 
-_Limit = tuple[int, str, str]
-
-
-def _size_limit(pool: Pool, *, dedicated: bool) -> list[_Limit]:
+def _size_limit(pool: Pool, *, dedicated: bool) -> list[Limit]:
     """Refuse sizes of cloud services with Linux or as Spot machines: they are not offered (VM-2)."""
     if pool.spec.virtual_machine_configuration is None:
         return []
     if not dedicated and pool.size.spot_windows_usd is None:
-        return [(0, "UnsupportedVMSize", f"{pool.spec.vm_size} is not offered as Spot machine")]
+        return [Limit(0, "UnsupportedVMSize", f"{pool.spec.vm_size} is not offered as Spot machine")]
     if pool.os is OsFamily.LINUX and pool.size.linux_usd is None:
-        return [(0, "IncompatibleVMSize", f"{pool.spec.vm_size} is not offered with Linux")]
+        return [Limit(0, "IncompatibleVMSize", f"{pool.spec.vm_size} is not offered with Linux")]
     return []
 
 
-def _quota_limits(world: World, pool: Pool, *, dedicated: bool) -> list[_Limit]:
+def _quota_limits(world: World, pool: Pool, *, dedicated: bool) -> list[Limit]:
     quotas = world.account.quotas
     cores = pool.size.cores
     used = cores_in_use(world, dedicated=dedicated)
@@ -79,15 +95,15 @@ def _quota_limits(world: World, pool: Pool, *, dedicated: bool) -> list[_Limit]:
         in_subscription = world.account.pool_allocation_mode is PoolAllocationMode.USER_SUBSCRIPTION
         code = "AccountSpotCoreQuotaReached" if in_subscription else "AccountLowPriorityCoreQuotaReached"
         total = quotas.low_priority_cores
-        return [((total - used) // cores, code, f"{used} of {total} Spot/low-priority cores are in use")]
+        return [Limit((total - used) // cores, code, f"{used} of {total} Spot/low-priority cores are in use")]
     total = quotas.dedicated_cores
     reason = f"{used} of {total} dedicated cores are in use"
-    limits = [((total - used) // cores, "AccountCoreQuotaReached", reason)]
+    limits = [Limit((total - used) // cores, "AccountCoreQuotaReached", reason)]
     for series, most in (quotas.dedicated_cores_per_vm_series or {}).items():
         if _series_key(series) == _series_key(pool.size.series):
             used = cores_in_use(world, dedicated=True, series=pool.size.series)
             reason = f"{used} of {most} dedicated cores of {series} are in use"
-            limits.append(((most - used) // cores, "AccountVMSeriesCoreQuotaReached", reason))
+            limits.append(Limit((most - used) // cores, "AccountVMSeriesCoreQuotaReached", reason))
     return limits
 
 
@@ -97,31 +113,33 @@ def _series_key(name: str) -> str:
     return key.removeprefix("standard").removesuffix("family")
 
 
-def _communication_limit(world: World, pool: Pool) -> list[_Limit]:
+def _communication_limit(world: World, pool: Pool) -> list[Limit]:
     if not pool.spec.enable_inter_node_communication:
         return []
     most = MAX_COMMUNICATING[world.account.pool_allocation_mode]
     reason = f"a pool with inter-node communication has at most {most} nodes"
-    return [(most - network.machines(world, pool), "CommunicationEnabledPoolReachedMaxVMCount", reason)]
+    return [Limit(most - network.machines(world, pool), "CommunicationEnabledPoolReachedMaxVMCount", reason)]
 
 
-def _network_limits(world: World, pool: Pool, *, dedicated: bool) -> list[_Limit]:
+def _network_limits(world: World, pool: Pool, *, dedicated: bool) -> list[Limit]:
     """Return the limits of the subnet and of public addresses (NET-1, NET-3)."""
-    limits: list[_Limit] = []
+    limits: list[Limit] = []
     addresses = network.free_addresses(world, pool)
     if addresses is not None:
-        limits.append((addresses, "AllocationFailed", "the subnet has not enough free addresses"))
+        reason = "the subnet has not enough free addresses"
+        limits.append(Limit(addresses, "AllocationFailed", reason, is_known_at_once=False))
     places = network.free_public_places(world, pool, dedicated=dedicated)
     if places is not None:
-        limits.append((places, "AllocationFailed", "the pool has not enough public IP addresses"))
+        reason = "the pool has not enough public IP addresses"
+        limits.append(Limit(places, "AllocationFailed", reason, is_known_at_once=False))
     return limits
 
 
-def _capacity_limit(world: World, pool: Pool) -> list[_Limit]:
+def _capacity_limit(world: World, pool: Pool) -> list[Limit]:
     for size, left, code in world.faults.capacity:
         if size == pool.size.name.lower():
             reason = f"there is no capacity for {pool.spec.vm_size} in {world.account.location}"
-            return [(left, code, reason)]
+            return [Limit(left, code, reason, is_known_at_once=False)]
     return []
 
 

@@ -118,6 +118,12 @@ def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> 
             text = f"{kind} {plural(len(times), 'node')} requested, not allocated yet"
             reasons.append(Reason(len(times), text, times[0], "RSZ-2", "one"))
             changes.append(Next(f"a {kind} node is allocated", times[0], "RSZ-2"))
+    for number, when_ms in agenda.answers.get(pool.row, {}).items():
+        attempt = pool.attempts[number]
+        kind = dict(_KINDS)[attempt.dedicated]
+        text = f"{kind} {plural(attempt.count, 'node')} requested, without an answer yet"
+        reasons.append(Reason(attempt.count, text, when_ms, "RSZ-16", "one"))
+        changes.append(Next("Azure answers the request", when_ms, "RSZ-16"))
     if preempted:
         text = f"Spot {plural(len(preempted), 'node')} preempted"
         reasons.append(Reason(len(preempted), text, pool.refill_at_ms, "SPOT-3", name_of(world, preempted[0])))
@@ -160,9 +166,9 @@ def _notes(world: World, pool: Pool, short: dict[bool, int]) -> list[Note]:
     for dedicated, kind in _KINDS:
         if short[dedicated] <= 0:
             continue
-        count, errors = quotas.granted(world, pool, short[dedicated], dedicated=dedicated)
-        why = "".join(f": {_error_text(error)}" for error in errors)
-        notes.append(Note(f"{count:,} of {some(short[dedicated], f'{kind} node')} available now{why}.", "ACC-8"))
+        grant = quotas.granted(world, pool, short[dedicated], dedicated=dedicated)
+        why = "".join(f": {_error_text(error)}" for error in grant.errors)
+        notes.append(Note(f"{grant.count:,} of {some(short[dedicated], f'{kind} node')} available now{why}.", "ACC-8"))
     if short[True] > 0 and pool.scaling is None:
         notes.append(Note("A steady pool does not refill itself: resize it again.", "RSZ-14"))
     elif short[True] > 0:
