@@ -193,14 +193,14 @@ def _request_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) ->
     DECISION: what can be had is settled with the request, and one answer comes for all that cannot.
     """
     grant = quotas.granted(world, pool, wanted, dedicated=dedicated)
-    world.use_capacity(pool, grant.count)
+    world.use_capacity(pool, grant.nodes)
     if grant.is_known_at_once:
         pool.gather(grant.errors)
     else:
-        number = pool.try_in_vain(Attempt(dedicated, wanted - grant.count, grant.errors))
+        number = pool.try_in_vain(Attempt(dedicated, wanted - grant.nodes, grant.errors))
         when_ms = world.now_ms + world.node_ms(pool, "allocation", "in vain", number)
         world.calendar.at(when_ms, DueKind.NODE_ALLOCATED, pool.row, number)
-    for _ in range(grant.count):
+    for _ in range(grant.nodes):
         number = pool.request_node(dedicated=dedicated)
         when_ms = world.now_ms + world.node_ms(pool, "allocation", number)
         world.calendar.at(when_ms, DueKind.NODE_ALLOCATED, pool.row, number)
@@ -362,7 +362,7 @@ def refill_pools(world: World, _: Due) -> None:
 def _refill(world: World, pool: Pool) -> None:
     """Get what can be had at once, for preempted nodes first; a failure is no resize error (SPOT-5)."""
     pool.assign(refill_at_ms=None)
-    count = quotas.granted(world, pool, membership.missing_nodes(world, pool), dedicated=False).count
+    count = quotas.granted(world, pool, membership.missing_nodes(world, pool), dedicated=False).nodes
     world.use_capacity(pool, count)
     returning = membership.preempted_nodes(world, pool)[:count]
     for node in returning:

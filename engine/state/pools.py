@@ -46,7 +46,7 @@ class Attempt(NamedTuple):
     """A request for nodes of one kind that will fail: how many, and what the service will report (RSZ-16)."""
 
     dedicated: bool
-    count: int
+    nodes: int
     errors: tuple[ResizeError, ...]
 
 

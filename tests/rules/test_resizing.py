@@ -219,7 +219,7 @@ def test_rsz_16_a_new_target_of_a_formula_is_requested_anew(start):
     sim = start(pool=body, timeline=[NO_CAPACITY], simulate=slow, until="PT9M")
     run_to_end(sim)
     assert (allocation(sim), completions(sim)) == ("resizing", [])
-    assert [attempt.count for attempt in pool(sim).attempts.values()] == [3]
+    assert [attempt.nodes for attempt in pool(sim).attempts.values()] == [3]
 
 
 def test_rsz_16_going_back_changes_nothing(start):

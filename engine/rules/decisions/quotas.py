@@ -52,7 +52,7 @@ class Limit(NamedTuple):
 class Grant(NamedTuple):
     """The answer to a request for nodes: how many come, why not more, and whether that is known at once (RSZ-16)."""
 
-    count: int
+    nodes: int
     errors: tuple[ResizeError, ...]
     is_known_at_once: bool
 
@@ -69,7 +69,7 @@ def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> Grant:
     ]
     grant = Grant(wanted, (), is_known_at_once=True)
     for limit in limits:
-        if limit.most < grant.count:
+        if limit.most < grant.nodes:
             message = f"Desired number of {kind} nodes could not be allocated"
             error = ResizeError(limit.code, message, (("Reason", limit.reason),))
             grant = Grant(max(limit.most, 0), (error,), limit.is_known_at_once)

@@ -121,8 +121,8 @@ def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> 
     for number, when_ms in agenda.answers.get(pool.row, {}).items():
         attempt = pool.attempts[number]
         kind = dict(_KINDS)[attempt.dedicated]
-        text = f"{kind} {plural(attempt.count, 'node')} requested, without an answer yet"
-        reasons.append(Reason(attempt.count, text, when_ms, "RSZ-16", "one"))
+        text = f"{kind} {plural(attempt.nodes, 'node')} requested, without an answer yet"
+        reasons.append(Reason(attempt.nodes, text, when_ms, "RSZ-16", "one"))
         changes.append(Next("Azure answers the request", when_ms, "RSZ-16"))
     if preempted:
         text = f"Spot {plural(len(preempted), 'node')} preempted"
@@ -168,7 +168,7 @@ def _notes(world: World, pool: Pool, short: dict[bool, int]) -> list[Note]:
             continue
         grant = quotas.granted(world, pool, short[dedicated], dedicated=dedicated)
         why = "".join(f": {_error_text(error)}" for error in grant.errors)
-        notes.append(Note(f"{grant.count:,} of {some(short[dedicated], f'{kind} node')} available now{why}.", "ACC-8"))
+        notes.append(Note(f"{grant.nodes:,} of {some(short[dedicated], f'{kind} node')} available now{why}.", "ACC-8"))
     if short[True] > 0 and pool.scaling is None:
         notes.append(Note("A steady pool does not refill itself: resize it again.", "RSZ-14"))
     elif short[True] > 0:
