@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
+from engine.events.log import Json, LogSubject, to_json
 from engine.rules import (
     autoscaling,
     certificates,
@@ -57,6 +58,42 @@ class Extras(NamedTuple):
 
 
 NOTHING = Extras()
+
+
+class Giver(NamedTuple):
+    """The subject that the log names with a command: of a process that gives it, the ids; else none."""
+
+    subject: LogSubject = LogSubject.RUN
+    row_a: int = -1
+    row_b: int = -1
+
+
+NOBODY = Giver()
+
+
+def give(world: World, command: c.Command, extras: Extras = NOTHING, giver: Giver = NOBODY) -> BatchError | None:
+    """Carry a command or fault out and log it; return why the service has refused it, or None.
+
+    What is refused as a whole leaves only its refusal in the log; addTasks may have added some tasks (TASK-3).
+    """
+    log = world.log
+    body = Json(to_json(command.wire()))
+    event = "FaultInjected" if isinstance(command, c.FAULTS) else "CommandAccepted"
+    rule = () if command.RULE is None else (("rule", command.RULE),)
+    subject, *rows = giver
+    before = len(log)
+    shape = log.shape(event, subject, ("command", command.NAME), ("body", body), *rule)
+    log.append(world.now_ms, shape, *rows)
+    try:
+        execute(world, command, extras)
+    except BatchError as refusal:
+        if not isinstance(refusal, PartlyRefused) or len(log) == before + 1:
+            log.cut(before)
+        why = (("code", refusal.code), ("message", refusal.message))
+        shape = log.shape("CommandRefused", subject, ("command", command.NAME), ("body", body), *why)
+        log.append(world.now_ms, shape, *rows)
+        return refusal
+    return None
 
 
 def execute(world: World, command: c.Command, extras: Extras = NOTHING) -> None:

@@ -12,7 +12,6 @@ from engine.base import gc_pause
 from engine.base.errors import BatchError
 from engine.base.units import DAY_MS
 from engine.events.calendar import Due, DueKind
-from engine.events.log import Json, LogSubject, to_json
 from engine.rules import commands, reactions
 from engine.rules.commands import Extras
 from engine.run.checkpoints import Checkpoint, Checkpoints
@@ -211,27 +210,12 @@ class Simulation:
             self._execute(one)
 
     def _execute(self, one: Input) -> None:
-        """Execute one input and log it, or its refusal."""
-        world = self.world
-        body = Json(to_json(one.command.wire()))
-        event = "FaultInjected" if one.kind is DueKind.FAULT else "CommandAccepted"
-        rule = () if one.command.RULE is None else (("rule", one.command.RULE),)
-        shape = world.log.shape(event, LogSubject.RUN, ("command", one.command.NAME), ("body", body), *rule)
-        before = len(world.log)
-        world.log.append(world.now_ms, shape)
-        refused: BatchError | None = None
-        try:
-            commands.execute(world, one.command, one.extras)
-        except BatchError as refusal:
-            refused = refusal
-            # A command refused as a whole leaves only its refusal; addTasks may have added some tasks (TASK-3).
-            if not isinstance(refusal, commands.PartlyRefused) or len(world.log) == before + 1:
-                world.log.cut(before)
-            self._log_refusal(one, refusal, body)
+        """Execute one input, and record whether the service refused it, as was expected or not."""
+        refused = commands.give(self.world, one.command, one.extras)
         if refused is not None or one.refused is not None:
             announced = refused is not None and one.refused == refused.code
             error = refused or BatchError("OperationInvalidForCurrentState", f"{one.refused} was expected")
-            self.refusals.append(RefusedCommand(world.now_ms, one.command, error, announced))
+            self.refusals.append(RefusedCommand(self.world.now_ms, one.command, error, announced))
             self._expectations.refused(one.command, one.refused, "accepted" if refused is None else refused.code)
 
     def _record_missing_refusals(self) -> None:
@@ -244,17 +228,6 @@ class Simulation:
             error = BatchError("OperationInvalidForCurrentState", f"{code} was expected")
             self.refusals.append(RefusedCommand(when_ms, command, error, announced=False))
             self._expectations.refused(command, code, "never given")
-
-    def _log_refusal(self, one: Input, error: BatchError, body: Json) -> None:
-        shape = self.world.log.shape(
-            "CommandRefused",
-            LogSubject.RUN,
-            ("command", one.command.NAME),
-            ("body", body),
-            ("code", error.code),
-            ("message", error.message),
-        )
-        self.world.log.append(self.world.now_ms, shape)
 
     def _check_instant(self) -> None:
         """Check conditions and expectations after an instant."""

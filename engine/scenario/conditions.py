@@ -17,9 +17,9 @@ from engine.base.terms import (
 )
 from engine.base.units import SECOND_MS, parse_duration
 from engine.scenario.document import DocumentPlace
-from engine.scenario.model import Bounds, Condition, ConditionSubject, SubjectKind, Verbatim, Wanted
 from engine.scenario.times import parse_time
 from engine.scenario.wording import one_of, shown
+from engine.specs.conditions import Bounds, Condition, ConditionSubject, SubjectKind, Verbatim, Wanted
 
 # The events that a condition can count.
 EVENTS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isclose
 
-from engine.scenario.model import Bounds, Verbatim, Wanted
+from engine.specs.conditions import Bounds, Verbatim, Wanted
 
 
 def matches(wanted: Wanted, seen: object) -> bool:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from engine.base.terms import Plain
 from engine.scenario.factory import TaskFactory
-from engine.scenario.model import ConditionSubject
 from engine.scenario.wording import did_you_mean, shown
+from engine.specs.conditions import ConditionSubject
 
 _SHOWN_TASKS = 1_000  # per factory, when searching for the nearest name
 _GUID = re.compile(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}", re.IGNORECASE)

@@ -10,11 +10,12 @@ from engine.scenario.bodies import read_body
 from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import DocumentPlace
 from engine.scenario.factory import TaskFactory
-from engine.scenario.model import Condition, TimelineEntry
+from engine.scenario.model import TimelineEntry
 from engine.scenario.sweep import read_factory
 from engine.scenario.tree import Tree
 from engine.scenario.wording import one_of, shown
 from engine.specs.commands import COMMANDS, AddTasks, Command, CreateJob
+from engine.specs.conditions import Condition
 from engine.specs.task import TaskSpec
 
 _TIMING = ("at", "when", "after", "refused")

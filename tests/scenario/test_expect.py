@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.scenario.expect import matches
-from engine.scenario.model import Bounds, Verbatim
+from engine.specs.conditions import Bounds, Verbatim
 
 HELD = [
     ("completed", "Completed"),

@@ -11,8 +11,9 @@ from engine.base.errors import ScenarioError
 from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.scenario.files import bundled
 from engine.scenario.load import load
-from engine.scenario.model import Bounds, ConditionSubject, Options, SubjectKind, Verbatim
+from engine.scenario.model import Options
 from engine.specs.commands import AddTasks, CreateJob, RebootNode
+from engine.specs.conditions import Bounds, ConditionSubject, SubjectKind, Verbatim
 from engine.specs.simulate import Distribution
 
 SCENARIO = """\
