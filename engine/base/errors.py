@@ -52,6 +52,7 @@ _STATUS |= dict.fromkeys(
         "NodeUserNotFound",
         "CertificateNotFound",
         "ApplicationNotFound",
+        "ApplicationPackageNotFound",
         "JobPreparationTaskNotRunOnNode",
         "JobReleaseTaskNotRunOnNode",
         "NodeAgentSKUNotFound",

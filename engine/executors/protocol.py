@@ -16,6 +16,7 @@ from engine.specs import draws
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from engine.base.environment import InstalledPackage
     from engine.base.paths import NodeRoot
     from engine.executors.files import NodeFiles
     from engine.specs.common import CommandLine, ResourceFile
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 
 
 class Setup(NamedTuple):
-    """The time in ms until everything a process needs is on its node, or the reason why it cannot start."""
+    """The time in ms until everything a process needs is on its node, or the reason why it cannot start.
+
+    ``packages`` are those that the task itself refers to, as they were when it started (APP-6).
+    """
 
     delay_ms: int = 0
     failure: FailureInfo | None = None
+    packages: tuple[InstalledPackage, ...] = ()
 
 
 READY = Setup()

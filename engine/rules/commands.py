@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import BatchError
 from engine.events.log import Json, LogSubject, to_json
 from engine.rules import (
+    account,
     autoscaling,
     certificates,
     faults,
@@ -25,7 +26,7 @@ from engine.rules import (
 from engine.rules.decisions.jobs import check
 from engine.rules.tasks import operations
 from engine.specs import commands as c
-from engine.specs.refusals.account import certificate_refusals
+from engine.specs.refusals.account import certificate_refusals, package_refusals
 from engine.specs.refusals.job import (
     add_tasks_refusals,
     job_refusals,
@@ -35,6 +36,7 @@ from engine.specs.refusals.job import (
     task_constraints_refusals,
     task_refusals,
 )
+from engine.specs.refusals.parts import display_name_refusals
 from engine.specs.refusals.pool import auto_scale_refusals, node_user_refusals, remove_nodes_refusals, resize_refusals
 from engine.state.nodes import Operation
 
@@ -110,6 +112,8 @@ def execute(world: World, command: c.Command, extras: Extras = NOTHING) -> None:
             _on_task(world, job, operations.find(world, job, command.task_id), command)
         case c.OnJob():
             _on_job(world, jobs.find(world, command.job_id), command, extras)
+        case c.OnApplication():
+            _on_application(world, command)
         case c.OnJobSchedule():
             _on_schedule(world, job_schedules.find(world, command.job_schedule_id), command)
         case _:
@@ -161,8 +165,24 @@ def _on_account(world: World, command: c.Command, extras: Extras) -> None:
             certificates.cancel_deletion(world, command.thumbprint)
         case c.Capacity():
             world.set_capacity(command.vm_size, command.nodes, command.code.value)
+        case c.Quota():
+            account.set_quotas(world, command)
         case c.StorageOutage():
             world.add_outage(command.for_ms)
+
+
+def _on_application(world: World, command: c.OnApplication) -> None:
+    match command:
+        case c.CreateApplicationPackage():
+            _refuse(package_refusals(command, world.account))
+            account.create_package(world, command)
+        case c.DeleteApplicationPackage():
+            application = account.find_application(world, command.application_id)
+            account.delete_package(world, application, command.version)
+        case c.UpdateApplication():
+            application = account.find_application(world, command.application_id)
+            _refuse(list(display_name_refusals(command.display_name, ("displayName",))))
+            account.update_application(world, application, command)
 
 
 def _on_pool(world: World, pool: Pool, command: c.OnPool) -> None:

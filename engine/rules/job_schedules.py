@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engine.specs.commands import UpdateJobSchedule
     from engine.specs.schedule import JobScheduleSpec
     from engine.state.jobs import Job
-    from engine.world.facts import JobEnded
+    from engine.world.facts import JobEnded, QuotasChanged
     from engine.world.world import World
 
 _S = JobScheduleState
@@ -273,6 +273,11 @@ def _remove(world: World, schedule: JobSchedule) -> None:
 def job_ended(world: World, ended: JobEnded) -> None:
     """Let the schedule of a job that is over go on (JS-3), and others get its unit of the quota (ACC-9)."""
     _wake_schedules(world, world.jobs.rows[ended.job].schedule)
+
+
+def quotas_changed(world: World, _: QuotasChanged) -> None:
+    """Let schedules that are short of quota see if there is room by now (ACC-9)."""
+    _wake_schedules(world)
 
 
 def _wake_schedules(world: World, schedule: int = NO_SCHEDULE) -> None:

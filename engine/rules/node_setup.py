@@ -15,7 +15,7 @@ from engine.events.calendar import Due, DueKind
 from engine.rules.decisions import containers, storage
 from engine.rules.decisions.tasks import start_retry_verdict
 from engine.rules.processes import disk_space, execution, launches
-from engine.rules.processes.deliveries import Delivery
+from engine.rules.processes.deliveries import Delivery, package_failure
 from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
 from engine.state.nodes import StartTaskRecord
 from engine.world.facts import NodeBroken, NodeUsable, StartTaskFailed
@@ -39,8 +39,10 @@ def node_booted(world: World, booted: NodeBooted) -> None:
         delivery.refuse(failure("DiskFull"))
     for reference in pool.spec.application_package_references:
         package = world.account.package_verdict(reference)
-        assert not isinstance(package, str)  # checked when the pool was created or changed (APP-3)
-        delivery.bring_package(package)
+        if isinstance(package, str):  # deleted since the pool was created or changed (APP-9)
+            delivery.refuse(package_failure(reference.application_id, reference.version, package))
+        else:
+            delivery.bring_package(package)
     configuration = containers.configuration_of(pool.spec)
     for name in configuration.container_image_names if configuration is not None else ():
         image = containers.full_name(name)

@@ -101,8 +101,14 @@ def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
 
     DECISION: requested nodes count as nodes, since they come as they were requested.
     """
-    classic, networks = world.options.classic_size_rules, world.scenario.simulate.network
-    refused = pool_update_refusals(given, pool.spec, world.account, classic_size_rules=classic, networks=networks)
+    refused = pool_update_refusals(
+        given,
+        pool.spec,
+        world.account,
+        classic_size_rules=world.options.classic_size_rules,
+        classic_packages=world.options.classic_packages,
+        networks=world.scenario.simulate.network,
+    )
     if refused:
         raise refused[0].error()
     if pool.state is PoolState.DELETING:

@@ -112,6 +112,8 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
     facts.NodeKept: ((node_operations.node_kept, "RSZ-5"),),
     facts.NodeLeaving: ((node_operations.node_leaving, "RSZ-7"), (node_operations.node_at_rest, "POOL-22")),
     facts.NodeGone: ((resizing.node_gone, "RSZ-2"), (pools.node_gone, "RSZ-10")),
+    # -- account
+    facts.QuotasChanged: ((job_schedules.quotas_changed, "ACC-9"),),
     # -- pools
     facts.PoolCreated: ((autoscaling.pool_created, "AS-84"), (resizing.pool_created, "POOL-8")),
     facts.TargetsSet: ((resizing.targets_set, "AS-80"),),

@@ -38,6 +38,7 @@ from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
 from engine.specs.refusals.account import account_refusals
 from engine.specs.refusals.job import job_refusals, schedule_refusals
+from engine.specs.refusals.parts import Refusal
 from engine.specs.refusals.pool import pool_refusals
 from engine.specs.schedule import JobScheduleSpec
 from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateStorage
@@ -63,6 +64,7 @@ _ENTRY_KEYS = ("at",)
 _JOB_KEYS = ("at", "tasks", "taskFactory")
 _EXPECT_KEYS = ("at", "within")
 _SIMULATE_KEYS = ("nodes", "tasks", "storage", "network", "autoScale")
+_NO_PACKAGE = "InvalidApplicationPackageReferences"
 _JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
 _YEARS = range(1970, 9000)
 
@@ -227,11 +229,26 @@ class _ScenarioReader:
         for place, spec, at_ms in self._entries("pools", PoolSpec, _ENTRY_KEYS, self._pool_ids):
             self._names.add_pool(place.plain)
             if spec is not None:
-                classic = options.classic_size_rules
-                refusals = pool_refusals(spec, account, classic_size_rules=classic, networks=simulate.network)
-                report_refusals(place, PoolSpec, refusals)
+                refusals = pool_refusals(
+                    spec,
+                    account,
+                    classic_size_rules=options.classic_size_rules,
+                    classic_packages=options.classic_packages,
+                    networks=simulate.network,
+                )
+                report_refusals(place, PoolSpec, (one for one in refusals if not self._may_pass(spec, one, at_ms)))
                 quota.take(place, at_ms)
                 yield PoolEntry(spec, at_ms, place.line)
+
+    def _may_pass(self, spec: PoolSpec, refusal: Refusal, at_ms: int) -> bool:
+        """Return whether the timeline may provide the package that a later pool misses (APP-8)."""
+        if refusal.code != _NO_PACKAGE or at_ms == 0 or len(refusal.path) < 2:
+            return False
+        section = self._root.get("timeline")
+        commands = [body.plain for entry in (section.entries() if section is not None else ()) for _, body in entry.items()]
+        changed = {text_at(body, "applicationId") for body in commands}
+        reference = spec.application_package_references[int(refusal.path[1])]
+        return reference.application_id.lower() in {name.lower() for name in changed if name is not None}
 
     def _jobs(self, quota: Quota) -> Iterator[JobEntry]:
         for place, spec, at_ms in self._entries("jobs", JobSpec, _JOB_KEYS, self._job_ids):

@@ -43,11 +43,12 @@ class Expectation:
 
 
 class Options(Spec):
-    """Switches for behaviour that the service has changed over the years (NODE-3, NOP-4, POOL-6)."""
+    """Switches for behaviour that the service has changed over the years (APP-5, NODE-3, NOP-4, POOL-6)."""
 
     classic_node_ids: Bool = False
     reimage_cloud_service_only: Bool = False
     classic_size_rules: Bool = False
+    classic_packages: Bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,9 @@ from engine.scenario.conditions import (
     TASK_COUNTS,
     TASK_STATES,
 )
+from engine.scenario.model import Options
 from engine.specs.account import Account
-from engine.specs.base import Spec, accepted_names, wire_names
+from engine.specs.base import Spec, accepted_names, wire_name, wire_names
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
@@ -72,7 +73,7 @@ def _properties() -> dict[str, Schema]:
         "account": {"$ref": "#/$defs/Account"},
         "options": {
             "description": "Older behaviours of the service.",
-            **_mapping({"classicNodeIds": option, "reimageCloudServiceOnly": option, "classicSizeRules": option}),
+            **_mapping(dict.fromkeys(map(wire_name, Options.model_fields), option)),
         },
         "simulate": {
             "description": "Defaults for the simulated behaviour.",

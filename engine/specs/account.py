@@ -39,14 +39,27 @@ class Quotas(Spec):
     dedicated_cores_per_vm_series: dict[str, Count] | None = None
 
 
+_SEPARATORS = str.maketrans("", "", " _-")
+
+
+def series_key(name: str) -> str:
+    """Return one spelling for ``DSv3`` and ``standardDSv3Family``: quota page, resource provider and VM size differ."""
+    key = name.lower().translate(_SEPARATORS)
+    return key.removeprefix("standard").removesuffix("family")
+
+
 class Application(Identified):
-    """An application and its packages; ``size`` is the bytes of each package (APP-1)."""
+    """An application and its packages, one for each version (APP-1).
+
+    ``size`` is the bytes of each package; ``sizes`` are those of single versions, and win.
+    """
 
     display_name: Text | None = None
     versions: tuple[Text, ...] = ()
     default_version: Text | None = None
     allow_updates: Bool = True
     size: Size | None = None
+    sizes: dict[Text, Size] | None = None
 
     @field_validator("default_version")
     @classmethod
@@ -55,6 +68,17 @@ class Application(Identified):
         if version is not None and versions is not None and version not in versions:
             raise ValueError(f"{version!r} is none of the versions {', '.join(versions) or '(there are none)'}")
         return version
+
+    @field_validator("sizes")
+    @classmethod
+    def _are_of_versions(cls, sizes: dict[str, int] | None, info: ValidationInfo) -> dict[str, int] | None:
+        for version in sizes or ():
+            cls._is_a_version(version, info)
+        return sizes
+
+    def spelling_of(self, version: str) -> str | None:
+        """Return the version as the application has it, compared without regard to case; None if it has none."""
+        return next((known for known in self.versions if known.lower() == version.lower()), None)
 
 
 class Package(NamedTuple):
@@ -66,7 +90,8 @@ class Package(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes; 0 if not given."""
-        return self.application.size or 0
+        sizes = self.application.sizes or {}
+        return sizes.get(self.version, self.application.size or 0)
 
 
 class Certificate(Spec):
@@ -94,13 +119,18 @@ class Account(Spec):
     applications: tuple[Application, ...] = ()
     certificates: tuple[Certificate, ...] = ()
 
+    def application(self, application_id: str) -> Application | None:
+        """Return the application of this id, in any case (GEN-1); None if there is none."""
+        wanted = application_id.lower()
+        return next((each for each in self.applications if each.id.lower() == wanted), None)
+
     def package_verdict(self, reference: ApplicationPackageReference) -> Package | str:
         """Return the package that a reference means, or the reason why there is none (APP-3).
 
         Without a version the default one is meant. Application ids are compared without regard to case (GEN-1).
         """
         wanted, version = reference.application_id.lower(), reference.version
-        application = next((each for each in self.applications if each.id.lower() == wanted), None)
+        application = self.application(wanted)
         if application is None:
             near = get_close_matches(wanted, [each.id.lower() for each in self.applications], n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""

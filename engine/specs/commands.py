@@ -11,8 +11,8 @@ from pydantic import AfterValidator, AliasChoices, Field, PlainValidator, WithJs
 
 from engine.base.terms import Deallocation, DisableTasks, WireOption
 from engine.base.units import MINUTE_MS
-from engine.specs.account import Certificate
-from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Spec, Text, UtcTime
+from engine.specs.account import Certificate, Count, Quotas
+from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Size, Spec, Text, UtcTime, wire_name
 from engine.specs.common import IdentityReference
 from engine.specs.job import JobSpec, JobUpdate
 from engine.specs.pool import PoolReplacement, PoolSpec, PoolUpdate
@@ -371,6 +371,45 @@ class CancelCertificateDeletion(OnCertificate):
     """Cancel the failed deletion of a certificate (CERT-4)."""
 
 
+# --- applications
+
+
+class OnApplication(Command, abstract=True):
+    """A command on an application: an operation of the management service."""
+
+    application_id: Text
+
+
+class CreateApplicationPackage(OnApplication):
+    """Upload a package of ``size`` bytes; a new application is made, one of the same version replaced (APP-8).
+
+    Without a size it is as large as the application says.
+    """
+
+    RULE = "APP-8"
+
+    version: Text
+    size: Size | None = None
+
+
+class DeleteApplicationPackage(OnApplication):
+    """Delete a package of an application (APP-9)."""
+
+    RULE = "APP-9"
+
+    version: Text
+
+
+class UpdateApplication(OnApplication):
+    """Change the given properties of an application (APP-10)."""
+
+    RULE = "APP-10"
+
+    display_name: Text | None = None
+    default_version: Text | None = None
+    allow_updates: Bool | None = None
+
+
 # --- faults
 
 _FOR = AliasChoices("for")
@@ -413,6 +452,29 @@ class Capacity(Command):
     code: AllocationError = AllocationError.ALLOCATION_FAILED
 
 
+class Quota(Command):
+    """Set the quotas of the account that are named, from now on (ACC-11). What is used already stays."""
+
+    RULE = "ACC-11"
+
+    dedicated_cores: Count | None = None
+    low_priority_cores: Count | None = None
+    pools: Count | None = None
+    active_jobs_and_schedules: Count | None = None
+    dedicated_cores_per_vm_series: dict[str, Count] | None = None
+
+    @model_validator(mode="after")
+    def _names_a_quota(self) -> Self:
+        if not self.changes:
+            raise ValueError(f"must name a quota: {', '.join(map(wire_name, Quotas.model_fields))}")
+        return self
+
+    @property
+    def changes(self) -> dict[str, object]:
+        """The quotas that are named, by the names of ``Quotas``."""
+        return {name: value for name in Quotas.model_fields if (value := getattr(self, name)) is not None}
+
+
 class StorageOutage(Command):
     """Make storage unavailable for ``for_ms`` milliseconds; None is until the end."""
 
@@ -420,4 +482,4 @@ class StorageOutage(Command):
 
 
 # The commands that are not operations of the service.
-FAULTS = (FailNode, EvictNode, Capacity, StorageOutage)
+FAULTS = (FailNode, EvictNode, Capacity, Quota, StorageOutage)

@@ -12,7 +12,8 @@ from engine.events.log import EventLog, LogSubject
 from engine.state.columns import Record, Records
 
 if TYPE_CHECKING:
-    from engine.specs.account import Account, Certificate
+    from engine.specs.account import Certificate
+    from engine.state.account import AccountTable
 
 
 class Use(NamedTuple):
@@ -36,14 +37,14 @@ class CertificateRecord(Record):
 
 
 class CertificateTable(Records[CertificateRecord]):
-    """All certificates, deleted ones included; ``account`` is the account with those that can be referred to."""
+    """All certificates, deleted ones included; ``account`` has those that can be referred to."""
 
-    def __init__(self, log: EventLog, account: Account) -> None:
+    def __init__(self, log: EventLog, account: AccountTable) -> None:
         """Make a table of the account's certificates, which exist before the run begins."""
         super().__init__()
         self.log = log
         self.account = account
-        for spec in account.certificates:
+        for spec in account.account.certificates:
             self.add(CertificateRecord(len(self), spec, CertificateState.ACTIVE, 0))
 
     def present(self) -> Iterator[CertificateRecord]:
@@ -69,14 +70,5 @@ class CertificateTable(Records[CertificateRecord]):
         record.state, record.since_ms, record.use = new, now_ms, use
         move = (("thumbprint", record.spec.thumbprint), ("from", old), ("to", new))
         self.log.append(now_ms, self.log.shape("CertificateStateChanged", LogSubject.RUN, *move, ("rule", rule)))
-        self._update_account()
-
-    def restore(self, copy: list[CertificateRecord]) -> None:
-        """Restore the certificates from a copy."""
-        super().restore(copy)
-        self._update_account()
-
-    def _update_account(self) -> None:
-        """Let the account refer to active certificates only (CERT-4)."""
-        usable = tuple(record.spec for record in self.rows if record.state is CertificateState.ACTIVE)
-        self.account = self.account.model_copy(update={"certificates": usable})
+        # Only active ones can be referred to (CERT-4).
+        self.account.set_certificates(tuple(each.spec for each in self.rows if each.state is CertificateState.ACTIVE))

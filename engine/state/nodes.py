@@ -114,6 +114,7 @@ class Node(Record):
     is_set_up: bool = False
     # Arrival of each package and image on the present disk; setup of each process, by its directory.
     arrivals: dict[str, int] = field(default_factory=dict)
+    revisions: dict[str, int] = field(default_factory=dict)  # of packages uploaded while the run goes on, by directory
     setups: dict[str, Setup] = field(default_factory=dict)
     disk_since_ms: int = field(init=False)  # when the disk was last wiped (FILE-9)
 
@@ -293,6 +294,7 @@ class NodeTable(PagedColumns[None]):
         record.disk_since_ms = now_ms
         record.users.clear()
         record.arrivals.clear()
+        record.revisions.clear()
 
     def discard_arrivals(self, now_ms: int, node: int) -> None:
         """Forget the packages and images that were still on their way to the node (NOP-12)."""
@@ -303,6 +305,11 @@ class NodeTable(PagedColumns[None]):
     def note_arrival(self, node: int, name: str, when_ms: int) -> None:
         """Remember when a package or image is on the node's disk (APP-2, CONT-2)."""
         self.edit(node).arrivals[name] = when_ms
+
+    def note_revision(self, node: int, directory: str, revision: int) -> None:
+        """Remember how often the package in a directory had been uploaded when it was brought here (APP-2)."""
+        if revision:
+            self.edit(node).revisions[directory] = revision
 
     def keep_setup(self, node: int, directory: str, setup: Setup) -> None:
         """Remember what came before the process that starts in this directory."""

@@ -14,6 +14,7 @@ from engine.events.log import EventLog
 from engine.executors.simulated import SimulatedExecutor
 from engine.specs import draws
 from engine.specs.catalogue import NODE_TIMINGS
+from engine.state.account import AccountTable
 from engine.state.certificates import CertificateTable
 from engine.state.columns import time_limits
 from engine.state.dependencies import DependencyBook
@@ -67,7 +68,8 @@ class World:
         time_code, self.latest_ms = time_limits(end_ms)
         self.longest_ms = self.latest_ms - end_ms
         self.log = EventLog(scenario.start, time_code)
-        self.certificates = CertificateTable(self.log, scenario.account)
+        self.account_table = AccountTable(scenario.account)
+        self.certificates = CertificateTable(self.log, self.account_table)
         self.pools = PoolTable(self.log)
         self.jobs = JobTable(self.log)
         self.job_schedules = JobScheduleTable(self.log)
@@ -89,6 +91,7 @@ class World:
             self.instances,
             self.disks,
             self.certificates,
+            self.account_table,
         )
         self.scheduler = Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks)
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
@@ -113,8 +116,8 @@ class World:
 
     @property
     def account(self) -> Account:
-        """The account, with its active certificates."""
-        return self.certificates.account
+        """The account with its quotas, applications and active certificates at this moment."""
+        return self.account_table.account
 
     def node_ms(self, node_pool: Pool, step: str, *key: str | int) -> int:
         """Return how long a step in a node's life takes, drawn for this key (TIME); ``simulate.nodes`` wins."""

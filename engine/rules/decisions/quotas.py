@@ -8,7 +8,7 @@ from engine.base.errors import BatchError
 from engine.base.node_states import UNBILLED
 from engine.base.terms import JobScheduleState, OsFamily
 from engine.rules.decisions import network
-from engine.specs.account import PoolAllocationMode
+from engine.specs.account import PoolAllocationMode, series_key
 from engine.specs.refusals.pool import pool_refusals
 from engine.state.pools import ResizeError
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # ACC-5: nodes of a pool with inter-node communication.
 MAX_COMMUNICATING = {PoolAllocationMode.BATCH_SERVICE: 100, PoolAllocationMode.USER_SUBSCRIPTION: 80}
 _UNCOUNTED = (None, *UNBILLED)
-_SEPARATORS = str.maketrans("", "", " _-")
 
 
 def cores_in_use(world: World, *, dedicated: bool, series: str | None = None) -> int:
@@ -100,17 +99,11 @@ def _quota_limits(world: World, pool: Pool, *, dedicated: bool) -> list[Limit]:
     reason = f"{used} of {total} dedicated cores are in use"
     limits = [Limit((total - used) // cores, "AccountCoreQuotaReached", reason)]
     for series, most in (quotas.dedicated_cores_per_vm_series or {}).items():
-        if _series_key(series) == _series_key(pool.size.series):
+        if series_key(series) == series_key(pool.size.series):
             used = cores_in_use(world, dedicated=True, series=pool.size.series)
             reason = f"{used} of {most} dedicated cores of {series} are in use"
             limits.append(Limit((most - used) // cores, "AccountVMSeriesCoreQuotaReached", reason))
     return limits
-
-
-def _series_key(name: str) -> str:
-    """Return one spelling for ``DSv3`` and ``standardDSv3Family``: quota page, resource provider and VM size differ."""
-    key = name.lower().translate(_SEPARATORS)
-    return key.removeprefix("standard").removesuffix("family")
 
 
 def _communication_limit(world: World, pool: Pool) -> list[Limit]:
@@ -145,8 +138,13 @@ def _capacity_limit(world: World, pool: Pool) -> list[Limit]:
 
 def new_pool_verdict(world: World, spec: PoolSpec) -> BatchError | None:
     """Return why the service refuses a new pool: its body, its id or the quota (POOL-9); None if it is created."""
-    classic, networks = world.options.classic_size_rules, world.scenario.simulate.network
-    refused = pool_refusals(spec, world.account, classic_size_rules=classic, networks=networks)
+    refused = pool_refusals(
+        spec,
+        world.account,
+        classic_size_rules=world.options.classic_size_rules,
+        classic_packages=world.options.classic_packages,
+        networks=world.scenario.simulate.network,
+    )
     if refused:
         return refused[0].error()
     if world.pools.find(spec.id) is not None:

@@ -46,7 +46,9 @@ class Delivery:
     def bring_package(self, package: Package) -> None:
         """Bring an application package into a directory that all tasks on the node share (APP-2, APP-4, APP-7)."""
         directory = package_directory(package.application.id, package.version)
-        if self._failure is not None or self._is_known(directory):
+        revision = self._world.account_table.revision(package)
+        is_current = self._world.nodes[self._node].revisions.get(directory, 0) == revision
+        if self._failure is not None or (is_current and self._is_known(directory)):
             return
         blob = storage.found(self._world, blob_name(package))
         if storage.is_out(self._world) or blob.missing:
@@ -54,6 +56,7 @@ class Delivery:
             self._failure = package_failure(package.application.id, package.version, why)
         elif self._take(f"{directory}/{package.application.id}.zip", blob.size or package.size):
             self._arrives(directory)
+            self._world.nodes.note_revision(self._node, directory, revision)
 
     def bring_image(self, image: str, registry: str | None) -> None:
         """Bring a container image, by its full name; the node keeps it (CONT-2). A storage outage does not matter."""

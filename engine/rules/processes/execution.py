@@ -110,7 +110,7 @@ def environment_of(
         of_task,
         job_settings=settings_of((setting.name, setting.value) for setting in common),
         task_settings=settings_of((setting.name, setting.value) for setting in spec.environment_settings),
-        packages=(*record.packages, *packages_of(account, setup.references_of(spec))),
+        packages=(*record.packages, *(launch.setup.packages or packages_of(account, setup.references_of(spec)))),
         multi_instance=_several(world, node, job, task_id) if launch.kind in _INSTANCES and job is not None else None,
     )
 

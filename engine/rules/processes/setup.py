@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.terms import OsFamily
 from engine.executors.protocol import READY
 from engine.rules.decisions import containers
 from engine.rules.processes import identities
-from engine.rules.processes.deliveries import Delivery, package_failure
+from engine.rules.processes.deliveries import Delivery, package_failure, packages_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +59,8 @@ def set_up(
     delivery.refuse(containers.settings_verdict(pool.spec, launch.kind, spec.container_settings))
     for reference in references_of(spec):
         package = world.account.package_verdict(reference)
+        if world.options.classic_packages and pool.os is OsFamily.LINUX:
+            package = "Linux nodes have no application packages"  # APP-5
         if isinstance(package, str):
             delivery.refuse(package_failure(reference.application_id, reference.version, package))
         else:
@@ -69,7 +72,7 @@ def set_up(
         delivery.bring_file(file, directory)
     for file in launch.resource_files:
         delivery.bring_file(file, f"{launch.directory}/wd")
-    setup = delivery.setup
+    setup = delivery.setup._replace(packages=packages_of(world.account, references_of(spec)))
     if setup != READY:
         world.nodes.keep_setup(node, launch.directory, setup)
     return setup

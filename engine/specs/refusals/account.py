@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from engine.specs.account import Account, Certificate, CertificateFormat
+from engine.specs.commands import CreateApplicationPackage
 from engine.specs.refusals.parts import Path, Refusal, display_name_refusals, id_refusals, invalid
 
 _MOST_APPLICATIONS, _MOST_PACKAGES, _VERSION_MAX = 20, 40, 64
@@ -31,6 +32,18 @@ def certificate_refusals(certificate: Certificate, path: Path = ()) -> list[Refu
     return refusals
 
 
+def package_refusals(command: CreateApplicationPackage, account: Account) -> list[Refusal]:
+    """Return what the service refuses in an upload of a package (APP-1, ACC-5)."""
+    refusals = [*id_refusals(command.application_id, ("applicationId",)), *_version(command.version, ("version",))]
+    application = account.application(command.application_id)
+    if application is None and len(account.applications) >= _MOST_APPLICATIONS:
+        refusals.append(invalid(("applicationId",), f"is new, and {_MOST_APPLICATIONS} applications are allowed"))
+    if application is not None and application.spelling_of(command.version) is None:
+        if len(application.versions) >= _MOST_PACKAGES:
+            refusals.append(invalid(("version",), f"is new, and {_MOST_PACKAGES} versions are allowed"))
+    return refusals
+
+
 def _applications(account: Account) -> Iterator[Refusal]:
     path: Path = ("applications",)
     if len(account.applications) > _MOST_APPLICATIONS:
@@ -45,9 +58,12 @@ def _applications(account: Account) -> Iterator[Refusal]:
             yield invalid((*place, "versions"), f"has {len(versions)} versions, {_MOST_PACKAGES} are allowed")
         yield from _duplicates(versions, (*place, "versions"), None, "version")
         for number, version in enumerate(versions):
-            if not 1 <= len(version) <= _VERSION_MAX:
-                reason = f"has {len(version)} characters, 1 to {_VERSION_MAX} are allowed"
-                yield invalid((*place, "versions", number), reason)
+            yield from _version(version, (*place, "versions", number))
+
+
+def _version(version: str, path: Path) -> Iterator[Refusal]:
+    if not 1 <= len(version) <= _VERSION_MAX:
+        yield invalid(path, f"has {len(version)} characters, 1 to {_VERSION_MAX} are allowed")
 
 
 def _certificates(account: Account) -> Iterator[Refusal]:

@@ -19,7 +19,6 @@ from engine.specs.commands import (
     ResizePool,
     UpdateNodeUser,
 )
-from engine.specs.common import ApplicationPackageReference
 from engine.specs.pool import PoolSpec, PoolSpecification, StartTask, UserAccount
 from engine.specs.refusals.machine import machine_refusals, mounts_refusals, upgrade_policy_refusals
 from engine.specs.refusals.network import network_refusals
@@ -41,7 +40,12 @@ _START_TASK_MAX = 32_768
 
 
 def pool_refusals(
-    spec: PoolSpecification, account: Account, *, classic_size_rules: bool = False, networks: Networks = ()
+    spec: PoolSpecification,
+    account: Account,
+    *,
+    classic_size_rules: bool = False,
+    classic_packages: bool = False,
+    networks: Networks = (),
 ) -> list[Refusal]:
     """Return what the service refuses in a pool; an auto pool has no id (POOL-2, POOL-4, POOL-5, POOL-9, ACC-5)."""
     return [
@@ -53,7 +57,7 @@ def pool_refusals(
         *_cloud_service(spec, account),
         *network_refusals(spec, account, networks),
         *_start_task(spec.start_task, spec.user_accounts),
-        *_packages(spec.application_package_references, account),
+        *_packages(spec, account, classic=classic_packages),
         *_certificates(spec, account),
         *_users(spec),
         *metadata_refusals(spec.metadata, ("metadata",)),
@@ -69,12 +73,19 @@ def pool_update_refusals(
     account: Account,
     *,
     classic_size_rules: bool = False,
+    classic_packages: bool = False,
     networks: Networks = (),
 ) -> list[Refusal]:
     """Return what the service refuses in a change of the pool ``spec``, given its other properties (POOL-14)."""
     changed = spec.model_copy(update=given)
     places = {wire_name(name) for name in given}
-    refusals = pool_refusals(changed, account, classic_size_rules=classic_size_rules, networks=networks)
+    refusals = pool_refusals(
+        changed,
+        account,
+        classic_size_rules=classic_size_rules,
+        classic_packages=classic_packages,
+        networks=networks,
+    )
     return [refusal for refusal in refusals if refusal.path and refusal.path[0] in places]
 
 
@@ -210,9 +221,13 @@ def _start_task(task: StartTask | None, accounts: tuple[UserAccount, ...]) -> It
         yield invalid(path, f"has {length} characters, {_START_TASK_MAX} are allowed")
 
 
-def _packages(references: tuple[ApplicationPackageReference, ...], account: Account) -> Iterator[Refusal]:
-    """Check application package references (APP-3, ACC-5)."""
+def _packages(spec: PoolSpecification, account: Account, *, classic: bool) -> Iterator[Refusal]:
+    """Check application package references (APP-3, APP-5, ACC-5)."""
+    references = spec.application_package_references
     path: Path = ("applicationPackageReferences",)
+    if references and classic and spec.os_family is OsFamily.LINUX:
+        reason = "Linux nodes have no application packages: options.classicPackages is true"
+        yield Refusal("InvalidApplicationPackageReferences", path, reason)
     if len(references) > 10:
         yield invalid(path, f"has {len(references)} references, 10 are allowed")
     for index, reference in enumerate(references):

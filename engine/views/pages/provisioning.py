@@ -77,13 +77,19 @@ def is_behind(world: World, node: int) -> bool:
     record, pool = world.nodes[node], world.pool_of(node)
     if record.boot_ms is None:
         return False
-    asked = [
-        (package.application.id, package.version)
+    packages = [
+        package
         for reference in pool.spec.application_package_references
         if not isinstance(package := world.account.package_verdict(reference), str)
     ]
+    asked = [(package.application.id, package.version) for package in packages]
     has = [(package.application_id, package.version) for package in record.packages]
-    return sorted(asked) != sorted(has) or pool.spec.certificate_references != record.certificates
+    if sorted(asked) != sorted(has) or pool.spec.certificate_references != record.certificates:
+        return True
+    revisions = ((package_directory(each.application.id, each.version), each) for each in packages)
+    return record.is_set_up and any(
+        record.revisions.get(directory, 0) != world.account_table.revision(package) for directory, package in revisions
+    )
 
 
 def node_contents(sim: Simulation, node: int) -> NodeContents:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def account_body(world: World) -> dict[str, object]:
-    """Return the account of the scenario with its present certificates."""
+    """Return the account as it is at this moment: quotas, applications and certificates."""
     certificates = [certificate_body(world, record) for record in world.certificates.present()]
-    body = {name: value for name, value in world.scenario.account.wire().items() if name != "certificates"}
+    body = {name: value for name, value in world.account.wire().items() if name != "certificates"}
     return body | ({"certificates": certificates} if certificates else {})
 
 

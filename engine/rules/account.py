@@ -1,0 +1,95 @@
+"""The account changes while a run goes on: its quotas, and its applications with their packages (ACC, APP).
+
+Nodes and tasks look at the account when they need it: at a request for nodes, at a boot, before a process. So a change
+reaches what begins afterwards and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.errors import BatchError
+from engine.specs.account import Application
+from engine.world.facts import QuotasChanged
+
+if TYPE_CHECKING:
+    from engine.specs.commands import CreateApplicationPackage, Quota, UpdateApplication
+    from engine.world.world import World
+
+
+def set_quotas(world: World, command: Quota) -> None:
+    """Set quotas from now on; nothing is taken away where more is used than they allow (ACC-11)."""
+    world.account_table.set_quotas(command.changes)
+    world.emit(QuotasChanged())
+
+
+def find_application(world: World, application_id: str) -> Application:
+    """Return the application of this id. Raises BatchError if there is none."""
+    application = world.account.application(application_id)
+    if application is None:
+        raise BatchError("ApplicationNotFound", applicationId=application_id)
+    return application
+
+
+def _find_version(application: Application, version: str) -> str:
+    """Return a version as the application spells it. Raises BatchError if it has no such package."""
+    known = application.spelling_of(version)
+    if known is None:
+        raise BatchError("ApplicationPackageNotFound", applicationId=application.id, version=version)
+    return known
+
+
+def _check_updates(application: Application, version: str, what: str) -> None:
+    """Refuse to touch the packages of an application that allows no updates (APP-8, APP-9).
+
+    DECISION: the code is OperationInvalidForCurrentState, since no document names it.
+    """
+    if not application.allow_updates:
+        reason = f"{application.id} has allowUpdates: false, so its version {version} cannot be {what}"
+        raise BatchError("OperationInvalidForCurrentState", reason)
+
+
+def create_package(world: World, command: CreateApplicationPackage) -> None:
+    """Upload a package: of a new application, a new version, or in place of one that is there (APP-8)."""
+    application = world.account.application(command.application_id)
+    if application is None:
+        given = {} if command.size is None else {"size": command.size}
+        created = Application(id=command.application_id, versions=(command.version,), **given)
+        world.account_table.put_application(created)
+        world.account_table.count_upload(created.id, command.version)
+        return
+    known = application.spelling_of(command.version)
+    if known is not None:
+        _check_updates(application, known, "replaced")
+    version = known or command.version
+    versions = application.versions if known is not None else (*application.versions, version)
+    sizes = {name: size for name, size in (application.sizes or {}).items() if name != version}
+    if command.size is not None and command.size != application.size:
+        sizes[version] = command.size
+    _change(world, application, versions=versions, sizes=sizes or None)
+    world.account_table.count_upload(application.id, version)
+
+
+def delete_package(world: World, application: Application, version: str) -> None:
+    """Delete a package, also one that pools and tasks refer to; without its default version an application has none.
+
+    What is installed stays on the nodes (APP-7, APP-9).
+    """
+    version = _find_version(application, version)
+    _check_updates(application, version, "deleted")
+    versions = tuple(each for each in application.versions if each != version)
+    sizes = {name: size for name, size in (application.sizes or {}).items() if name != version}
+    default = None if application.default_version == version else application.default_version
+    _change(world, application, versions=versions, sizes=sizes or None, default_version=default)
+
+
+def update_application(world: World, application: Application, command: UpdateApplication) -> None:
+    """Change what is given; what is absent or null stays (APP-10)."""
+    given = {name: getattr(command, name) for name in command.model_fields_set - {"application_id"}}
+    if command.default_version is not None:
+        given["default_version"] = _find_version(application, command.default_version)
+    _change(world, application, **{name: value for name, value in given.items() if value is not None})
+
+
+def _change(world: World, application: Application, **changes: object) -> None:
+    world.account_table.put_application(application.model_copy(update=changes))
