@@ -53,8 +53,9 @@ def create_package(world: World, command: CreateApplicationPackage) -> None:
     """Upload a package: of a new application, a new version, or in place of one that is there (APP-8)."""
     application = world.account.application(command.application_id)
     if application is None:
-        given = {} if command.size is None else {"size": command.size}
-        created = Application(id=command.application_id, versions=(command.version,), **given)
+        created = Application(id=command.application_id, versions=(command.version,))
+        if command.size is not None:
+            created = created.model_copy(update={"size": command.size})
         world.account_table.put_application(created)
         world.account_table.count_upload(created.id, command.version)
         return

@@ -49,11 +49,11 @@ def node_booted(world: World, booted: NodeBooted) -> None:
         delivery.bring_image(image, containers.registry_of(image))
     for mount in pool.spec.mount_configuration:
         delivery.refuse(_mount(world, node, mount))
-    delay_ms, why = delivery.setup
-    if why is not None:
-        world.emit(NodeBroken(node, why.code, why.details))
-    elif delay_ms:
-        world.enter_node_step(node, delay_ms)
+    ready = delivery.setup
+    if ready.failure is not None:
+        world.emit(NodeBroken(node, ready.failure.code, ready.failure.details))
+    elif ready.delay_ms:
+        world.enter_node_step(node, ready.delay_ms)
     else:
         _run_start_task(world, node)
 

@@ -245,7 +245,9 @@ class _ScenarioReader:
         if refusal.code != _NO_PACKAGE or at_ms == 0 or len(refusal.path) < 2:
             return False
         section = self._root.get("timeline")
-        commands = [body.plain for entry in (section.entries() if section is not None else ()) for _, body in entry.items()]
+        commands = [
+            body.plain for entry in (section.entries() if section is not None else ()) for _, body in entry.items()
+        ]
         changed = {text_at(body, "applicationId") for body in commands}
         reference = spec.application_package_references[int(refusal.path[1])]
         return reference.application_id.lower() in {name.lower() for name in changed if name is not None}

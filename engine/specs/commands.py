@@ -12,7 +12,7 @@ from pydantic import AfterValidator, AliasChoices, Field, PlainValidator, WithJs
 from engine.base.terms import Deallocation, DisableTasks, WireOption
 from engine.base.units import MINUTE_MS
 from engine.specs.account import Certificate, Count, Quotas
-from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Size, Spec, Text, UtcTime, wire_name
+from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Size, Spec, Text, UtcTime
 from engine.specs.common import IdentityReference
 from engine.specs.job import JobSpec, JobUpdate
 from engine.specs.pool import PoolReplacement, PoolSpec, PoolUpdate
@@ -462,12 +462,6 @@ class Quota(Command):
     pools: Count | None = None
     active_jobs_and_schedules: Count | None = None
     dedicated_cores_per_vm_series: dict[str, Count] | None = None
-
-    @model_validator(mode="after")
-    def _names_a_quota(self) -> Self:
-        if not self.changes:
-            raise ValueError(f"must name a quota: {', '.join(map(wire_name, Quotas.model_fields))}")
-        return self
 
     @property
     def changes(self) -> dict[str, object]:

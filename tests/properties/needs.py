@@ -25,12 +25,44 @@ _REFERENCES = (
     {"applicationId": "small"},
     {"applicationId": "small", "version": "1"},
     {"applicationId": "large", "version": "1"},
+    {"applicationId": "new", "version": "1"},  # there is none until a command makes it
     {"applicationId": "large"},  # there is no default version: a pool is refused, a task fails
 )
 _URLS = ("https://a/in/x", "https://a/in/y", "https://a/large/x", "https://a/gone/x")
 _USERS = ({"username": "ann"}, {"username": "bob"}, {"autoUser": {"scope": "task"}}, {"autoUser": {}})
 
 references = st.sampled_from(_REFERENCES)
+packages = st.sampled_from(
+    [
+        {"applicationId": "small", "version": "2"},
+        {"applicationId": "SMALL", "version": "1"},
+        {"applicationId": "large", "version": "1"},
+        {"applicationId": "new", "version": "1"},
+    ]
+)
+uploads = st.tuples(packages, st.sampled_from([{}, {"size": "200 MB"}, {"size": "3 GB"}])).map(
+    lambda two: two[0] | two[1]
+)
+application_updates = st.sampled_from(
+    [
+        {"applicationId": "small", "defaultVersion": "1"},
+        {"applicationId": "small", "allowUpdates": False},
+        {"applicationId": "small", "allowUpdates": True},
+        {"applicationId": "large", "defaultVersion": "1", "displayName": "Large"},
+        {"applicationId": "new", "defaultVersion": "1"},
+    ]
+)
+quotas = st.sampled_from(
+    [
+        {"dedicatedCores": 4},
+        {"dedicatedCores": 100, "lowPriorityCores": 100},
+        {"lowPriorityCores": 2},
+        {"activeJobsAndSchedules": 2},
+        {"activeJobsAndSchedules": 300, "pools": 100},
+        {"pools": 1},
+        {"dedicatedCoresPerVMSeries": {"DSv3": 6}},
+    ]
+)
 certificates = st.sampled_from([{"thumbprint": "0a"}, {"thumbprint": "0b"}])
 
 

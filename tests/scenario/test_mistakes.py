@@ -56,6 +56,7 @@ ONE_MISTAKE = [
     (HEAD + "until: -5\n", 2, 8, "until", "before the start"),
     (HEAD + "options: {classicNodeId: true}\n", 2, 11, "options.classicNodeId", "did you mean 'classicNodeIds'?"),
     (HEAD + "options: {classicNodeIds: yes}\n", 2, 27, "options.classicNodeIds", "true or false"),
+    (HEAD + "options: {classicPackage: true}\n", 2, 11, "options.classicPackage", "did you mean 'classicPackages'?"),
     (HEAD + "account: {quotas: {pool: 1}}\n", 2, 20, "account.quotas.pool", "did you mean 'pools'?"),
     (
         HEAD + "account: {applications: [{id: a, versions: ['1', '1']}]}\n",
@@ -168,6 +169,63 @@ ONE_MISTAKE = [
         5,
         "jobs[0]",
         "ActiveJobAndScheduleQuotaReached",
+    ),
+    # the account changes
+    (
+        HEAD + "timeline:\n  - {at: 1, quota: {dedicatedCore: 5}}\n",
+        3,
+        21,
+        "timeline[0].quota.dedicatedCore",
+        "did you mean 'dedicatedCores'?",
+    ),
+    (
+        HEAD + "timeline:\n  - {at: 1, quota: {pools: -1}}\n",
+        3,
+        28,
+        "timeline[0].quota.pools",
+        "must be at least 0, not -1",
+    ),
+    (
+        HEAD + "timeline:\n  - {at: 1, createApplicationPackage: {applicationId: a, version: 1.0}}\n",
+        3,
+        67,
+        "timeline[0].createApplicationPackage.version",
+        "put a number",
+    ),
+    (
+        HEAD + "timeline:\n  - {at: 1, createApplicationPackage: {applicationId: a, version: '1', size: big}}\n",
+        3,
+        78,
+        "timeline[0].createApplicationPackage.size",
+        "is not a size such as 800 MB",
+    ),
+    (
+        HEAD + "timeline:\n  - {at: 1, deleteApplicationPackage: {applicationId: a}}\n",
+        3,
+        13,
+        "timeline[0].deleteApplicationPackage.version",
+        "is missing",
+    ),
+    (
+        HEAD + "timeline:\n  - {at: 1, updateApplication: {applicationId: a, defaultVersions: '1'}}\n",
+        3,
+        51,
+        "timeline[0].updateApplication.defaultVersions",
+        "did you mean 'defaultVersion'?",
+    ),
+    (
+        HEAD + "timeline:\n  - {at: 1, updateAplication: {applicationId: a}}\n",
+        3,
+        13,
+        "timeline[0].updateAplication",
+        "did you mean 'updateApplication'?",
+    ),
+    (
+        HEAD + "account: {applications: [{id: a, versions: ['1'], sizes: {'2': 5}}]}\n",
+        2,
+        58,
+        "account.applications[0].sizes",
+        "'2' is none of the versions 1",
     ),
 ]
 

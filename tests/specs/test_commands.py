@@ -64,13 +64,17 @@ ENTRIES = {
     "failNode": ON_NODE | {"state": "unknown", "for": "PT20M"},
     "evictNode": ON_NODE,
     "capacity": {"vmSize": "small", "nodes": 3},
+    "quota": {"dedicatedCores": 50, "dedicatedCoresPerVMSeries": {"DSv3": 8}},
     "storageOutage": {"for": "PT5M"},
+    "createApplicationPackage": {"applicationId": "a", "version": "1.0", "size": 800_000},
+    "deleteApplicationPackage": {"applicationId": "a", "version": "1.0"},
+    "updateApplication": {"applicationId": "a", "defaultVersion": "1.0", "allowUpdates": False, "displayName": "A"},
 }
 
 
 def test_every_command_has_an_entry_here():
     assert COMMANDS.keys() == ENTRIES.keys()
-    assert {fault.NAME for fault in FAULTS} == {"failNode", "evictNode", "capacity", "storageOutage"}
+    assert {fault.NAME for fault in FAULTS} == {"failNode", "evictNode", "capacity", "quota", "storageOutage"}
 
 
 def test_every_command_and_fault_is_carried_out():

@@ -38,9 +38,9 @@ def package_refusals(command: CreateApplicationPackage, account: Account) -> lis
     application = account.application(command.application_id)
     if application is None and len(account.applications) >= _MOST_APPLICATIONS:
         refusals.append(invalid(("applicationId",), f"is new, and {_MOST_APPLICATIONS} applications are allowed"))
-    if application is not None and application.spelling_of(command.version) is None:
-        if len(application.versions) >= _MOST_PACKAGES:
-            refusals.append(invalid(("version",), f"is new, and {_MOST_PACKAGES} versions are allowed"))
+    is_new = application is not None and application.spelling_of(command.version) is None
+    if application is not None and is_new and len(application.versions) >= _MOST_PACKAGES:
+        refusals.append(invalid(("version",), f"is new, and {_MOST_PACKAGES} versions are allowed"))
     return refusals
 
 

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
 
 def account_body(world: World) -> dict[str, object]:
-    """Return the account as it is at this moment: quotas, applications and certificates."""
+    """Return the account as it is at this moment: its address (ACC-1), quotas, applications and certificates."""
     certificates = [certificate_body(world, record) for record in world.certificates.present()]
-    body = {name: value for name, value in world.account.wire().items() if name != "certificates"}
+    body = {"accountEndpoint": account_url(world).removeprefix("https://")} | {
+        name: value for name, value in world.account.wire().items() if name != "certificates"
+    }
     return body | ({"certificates": certificates} if certificates else {})
 
 
