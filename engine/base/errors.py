@@ -8,6 +8,7 @@ simulated world is data (``failureInfo``), never an exception.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple
 
 # The HTTP status of each error code (ERR-H).
@@ -171,29 +172,39 @@ class Position(NamedTuple):
         return f"Line {self.line}, Col {self.column}"
 
 
+class Severity(StrEnum):
+    """The weight of a problem: a scenario with an error cannot be run, one with a warning can."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake in a scenario and its position. Lines and columns count from 1; 0 means unknown."""
+    """One mistake or warning in a scenario and its position. Lines and columns count from 1; 0 means unknown."""
 
     message: str
     path: str = ""
     line: int = 0
     column: int = 0
     file: str = ""
+    severity: Severity = Severity.ERROR
 
     def __str__(self) -> str:
-        """Return ``file:line:column: path: message``, a form that editors understand."""
+        """Return ``file:line:column: path: message``, a form that editors understand; a warning says so."""
         place = self.file
         if self.line:
             place += f":{self.line}:{self.column}"
-        return ": ".join(part for part in (place, self.path, self.message) if part)
+        word = "warning" if self.severity is Severity.WARNING else ""
+        return ": ".join(part for part in (place, word, self.path, self.message) if part)
 
 
 @dataclass
 class ScenarioError(Exception):
-    """A scenario that cannot be run, with all its problems in the order of the file."""
+    """A scenario that cannot be run, with all its problems and warnings in the order of the file."""
 
     problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))

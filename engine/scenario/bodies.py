@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from engine.base.terms import Plain
 from engine.scenario.document import DocumentPlace, Path
+from engine.scenario.shapes import model_at
 from engine.scenario.wording import one_of, shown
 from engine.specs.base import Spec, accepted_names, wire_names
 from engine.specs.refusals.parts import Refusal
@@ -51,7 +51,7 @@ def read_body(place: DocumentPlace, model: type[Model], *, without: Iterable[str
     body = _without(place.plain, {(key,) for key in others})
     read, mistakes = _read(place, model, body, others)
     if mistakes and all(details["type"] == _UNKNOWN for details in mistakes):
-        place.document.misspelt.update((*place.path, *details["loc"][:-1]) for details in mistakes)
+        place.document.misspelt.update(place.find(details["loc"][:-1])[0].path for details in mistakes)
         read, _ = _read(place, model, _without(body, {details["loc"] for details in mistakes}), others)
     return read
 
@@ -95,7 +95,7 @@ def report_refusals(place: DocumentPlace, model: type[Spec], refusals: Iterable[
 def _written(place: DocumentPlace, model: type[Spec], location: Path) -> tuple[DocumentPlace, Path]:
     """Find a location like ``DocumentPlace.find``, also under an older name of the property (GEN-14)."""
     found, rest = place.find(location)
-    inner = _model_at(model, location[: len(location) - len(rest)]) if rest else None
+    inner = model_at(model, location[: len(location) - len(rest)]) if rest else None
     for field in inner.model_fields.values() if inner else ():
         names = accepted_names(field)
         for name in names if rest[0] in names else ():
@@ -109,7 +109,7 @@ def _report(place: DocumentPlace, model: type[Spec], error: ErrorDetails, others
     found, rest = place.find(location)
     kind = error["type"]
     if kind == _UNKNOWN:
-        _report_unknown(found, str(location[-1]), _model_at(model, location[:-1]), others if len(location) == 1 else ())
+        _report_unknown(found, str(location[-1]), model_at(model, location[:-1]), others if len(location) == 1 else ())
     elif kind == "missing" and rest:
         found.report_missing(str(rest[0]))
     elif rest == (_KEY,):
@@ -142,29 +142,3 @@ def _message(error: ErrorDetails) -> str:
         is_quoted = isinstance(given, str) and bool(_QUOTED[kind].fullmatch(given)) if kind in _QUOTED else False
         return f"{_SHOULD[kind]}, not {shown(given)}" + (": leave out the quotes" if is_quoted else "")
     return error["msg"]
-
-
-def _model_at(model: type[Spec], location: Path) -> type[Spec] | None:
-    """Return the model of the value at ``location`` in a body of ``model``."""
-    current: Any = model
-    for part in location:
-        if _is_spec(current):
-            fields = current.model_fields.values()
-            current = next((_bare(field.annotation) for field in fields if part in accepted_names(field)), None)
-        else:
-            arguments = get_args(current)
-            current = _bare(arguments[-1] if get_origin(current) is dict else arguments[0]) if arguments else None
-    return current if _is_spec(current) else None
-
-
-def _is_spec(annotation: object) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, Spec)
-
-
-def _bare(annotation: Any) -> Any:  # noqa: ANN401 - annotations have no common type
-    """Return an annotation without Annotated and None."""
-    if get_origin(annotation) is Annotated:
-        return _bare(get_args(annotation)[0])
-    if get_origin(annotation) in (Union, UnionType):
-        return next((_bare(part) for part in get_args(annotation) if part is not type(None)), None)
-    return annotation

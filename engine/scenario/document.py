@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from engine.base.errors import Position, Problem
+from engine.base.errors import Position, Problem, Severity
 from engine.base.terms import Plain
 from engine.scenario.tree import ReadingStopped, Tree
 from engine.scenario.wording import shown
 
 PROBLEM_LIMIT = 1_000
-"""The most problems that are reported of one file."""
+"""The most problems that are reported of one file, and the most warnings."""
 
 Path: TypeAlias = "tuple[str | int, ...]"
 
@@ -37,7 +37,7 @@ def format_path(path: Path) -> str:
 
 @dataclass(slots=True)
 class Document:
-    """A scenario file while it is checked: its tree and the problems found.
+    """A scenario file while it is checked: its tree, and the problems and warnings found.
 
     ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported.
     """
@@ -45,6 +45,7 @@ class Document:
     file: str
     root: Tree | None = None
     problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
     misspelt: set[Path] = field(default_factory=set)
 
     def report(self, message: str, position: Position = _NOWHERE, path: Path = ()) -> None:
@@ -52,6 +53,14 @@ class Document:
         self.problems.append(Problem(message, format_path(path), position.line, position.column, self.file))
         if len(self.problems) >= PROBLEM_LIMIT:
             raise ReadingStopped
+
+    def warn(self, message: str, position: Position, path: Path) -> None:
+        """Record a warning; those beyond the limit are dropped."""
+        if len(self.warnings) < PROBLEM_LIMIT:
+            place = format_path(path)
+            self.warnings.append(
+                Problem(message, place, position.line, position.column, self.file, severity=Severity.WARNING)
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +87,11 @@ class DocumentPlace:
         position = self.key_position if key and self.key_position else self.tree.position
         self.document.report(message, position, (*self.path, *below))
 
+    def warn(self, message: str, *, key: bool = False) -> None:
+        """Record a warning about this value, or about its key."""
+        position = self.key_position if key and self.key_position else self.tree.position
+        self.document.warn(message, position, self.path)
+
     def report_missing(self, name: str) -> None:
         """Report a missing required key of this mapping."""
         self.report(f"{shown(name)} is missing and required", key=True, below=(name,))
@@ -86,18 +100,18 @@ class DocumentPlace:
         """Return the value of a key, or None if it is absent or null, which mean the same to the service."""
         if not isinstance(self.tree.value, dict) or name not in self.tree.value:
             return None
-        inner = self.tree.value[name]
-        return (
-            None
-            if inner.value is None
-            else DocumentPlace(self.document, inner, (*self.path, name), self.tree.keys[name])
-        )
+        return None if self.tree.value[name].value is None else self._below(name, self.tree.value[name])
+
+    def _below(self, name: str, inner: Tree) -> DocumentPlace:
+        """Return the place of a key's value; what is written in another form has the path that the user wrote."""
+        path = self.tree.origins.get(name) or (*self.path, name)
+        return DocumentPlace(self.document, inner, path, self.tree.keys[name])
 
     def items(self) -> Iterator[tuple[str, DocumentPlace]]:
         """Yield keys and values of a mapping, nulls included; nothing for other values."""
         if isinstance(self.tree.value, dict):
             for name, inner in self.tree.value.items():
-                yield name, DocumentPlace(self.document, inner, (*self.path, name), self.tree.keys[name])
+                yield name, self._below(name, inner)
 
     def entries(self) -> Iterator[DocumentPlace]:
         """Yield the items of a list; nothing for other values."""
@@ -111,8 +125,7 @@ class DocumentPlace:
         for done, part in enumerate(location):
             value = place.tree.value
             if isinstance(value, dict) and str(part) in value:
-                name = str(part)
-                place = DocumentPlace(self.document, value[name], (*place.path, name), place.tree.keys[name])
+                place = place._below(str(part), value[str(part)])
             elif isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value):
                 place = DocumentPlace(self.document, value[part], (*place.path, part))
             else:

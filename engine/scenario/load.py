@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
 from engine.base import gc_pause
-from engine.base.errors import Position, ScenarioError
+from engine.base.errors import Position, Problem, ScenarioError, Severity
 from engine.base.units import parse_utc
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.conditions import Asked, read_condition, read_time
@@ -31,6 +32,7 @@ from engine.scenario.sweep import check_keys
 from engine.scenario.tasks import read_job_tasks
 from engine.scenario.timeline import read_timeline
 from engine.scenario.tree import ReadingStopped, parse
+from engine.scenario.warnings import Warner
 from engine.scenario.wording import shown
 from engine.specs.account import Account
 from engine.specs.base import Spec
@@ -69,8 +71,10 @@ _JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
 _YEARS = range(1970, 9000)
 
 
-def load(path_or_name: str, *, text: str | None = None) -> Scenario:
+def load(path_or_name: str, *, text: str | None = None, strict: bool = False) -> Scenario:
     """Load the scenario in a file, the bundled one of this name, or the one in ``text``.
+
+    With ``strict`` its warnings are mistakes.
 
     Raises:
         ScenarioError: The scenario has mistakes; all of them are listed in the order of the file.
@@ -80,10 +84,18 @@ def load(path_or_name: str, *, text: str | None = None) -> Scenario:
     scenario = None
     with suppress(ReadingStopped), gc_pause.paused():
         scenario = _read(document, source)
-    if document.problems:
-        raise ScenarioError(sorted(document.problems, key=lambda problem: (problem.line, problem.column)))
+    problems, warnings = document.problems, _in_order(document.warnings)
+    if strict:
+        problems += [replace(warning, severity=Severity.ERROR) for warning in warnings]
+        warnings = []
+    if problems:
+        raise ScenarioError(_in_order(problems), warnings)
     assert scenario is not None
-    return scenario
+    return replace(scenario, warnings=tuple(warnings))
+
+
+def _in_order(problems: list[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: (problem.line, problem.column))
 
 
 def _read(document: Document, source: ScenarioSource) -> Scenario | None:
@@ -110,6 +122,7 @@ class _ScenarioReader:
         self._pool_ids = Ids()
         self._job_ids = Ids()
         self._asked: Asked = []
+        self._warner = Warner(tasks_are_simulated=False)
 
     def read(self) -> Scenario | None:
         """Return the scenario; it must not be used if problems were reported."""
@@ -121,6 +134,7 @@ class _ScenarioReader:
         options = self._body(root, "options", Options)
         jobs_quota = Quota(account.quotas.active_jobs_and_schedules, "jobs and schedules", _JOB_QUOTA)
         simulate = self._simulate()
+        self._warner = Warner(tasks_are_simulated=bool(simulate.tasks.model_fields_set))
         pools = tuple(self._pools(account, options, simulate))
         jobs = tuple(self._jobs(jobs_quota))
         schedules = tuple(self._schedules(jobs_quota))
@@ -143,6 +157,7 @@ class _ScenarioReader:
             expect=expect,
         )
         self._check_asked()
+        self._warner.finish(self._names)
         return scenario
 
     # --- the run as a whole
@@ -228,6 +243,7 @@ class _ScenarioReader:
         quota = Quota(account.quotas.pools, "pools", "PoolQuotaReached")
         for place, spec, at_ms in self._entries("pools", PoolSpec, _ENTRY_KEYS, self._pool_ids):
             self._names.add_pool(place.plain)
+            self._warner.pool(place, PoolSpec)
             if spec is not None:
                 refusals = pool_refusals(
                     spec,
@@ -256,6 +272,7 @@ class _ScenarioReader:
         for place, spec, at_ms in self._entries("jobs", JobSpec, _JOB_KEYS, self._job_ids):
             tasks, factory = read_job_tasks(place, spec)
             self._names.add_job(place.plain, factory)
+            self._warner.job(place, JobSpec, factory)
             if spec is not None:
                 report_refusals(place, JobSpec, job_refusals(spec))
                 quota.take(place, at_ms)
@@ -264,6 +281,7 @@ class _ScenarioReader:
     def _schedules(self, quota: Quota) -> Iterator[JobScheduleEntry]:
         for place, spec, at_ms in self._entries("jobSchedules", JobScheduleSpec, _ENTRY_KEYS, self._job_ids):
             self._names.add_schedule(place.plain)
+            self._warner.schedule(place, JobScheduleSpec)
             if spec is not None:
                 report_refusals(place, JobScheduleSpec, schedule_refusals(spec))
                 quota.take(place, at_ms)
@@ -274,8 +292,10 @@ class _ScenarioReader:
     def _timeline(self) -> Iterator[TimelineEntry]:
         section = self._root.get("timeline")
         for place, entry in read_timeline(section, self._start, self._asked) if section is not None else ():
+            factory = entry.factory if entry is not None else None
             for name, body in place.items():
-                self._names.add_command(name, body.plain, entry.factory if entry is not None else None)
+                self._names.add_command(name, body.plain, factory)
+                self._warner.command(name, body, factory, is_refused=place.get("refused") is not None)
             if entry is not None:
                 yield entry
 

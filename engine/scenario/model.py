@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from engine.specs.base import Bool, Spec
 
 if TYPE_CHECKING:
+    from engine.base.errors import Problem
     from engine.base.terms import Plain
     from engine.scenario.factory import TaskFactory
     from engine.specs.account import Account
@@ -140,3 +141,4 @@ class Scenario:
     job_schedules: tuple[JobScheduleEntry, ...] = ()
     timeline: tuple[TimelineEntry, ...] = ()
     expect: tuple[Expectation, ...] = ()
+    warnings: tuple[Problem, ...] = field(default=(), compare=False)

@@ -121,8 +121,8 @@ class DeclaredIds:
 
     def missing(self, subject: ConditionSubject) -> tuple[str, str] | None:
         """Return the key whose id nothing in the scenario creates and the reason, or None."""
-        if subject.pool_id is not None and not self._makes_pool(subject.pool_id):
-            return "poolId", _reason("pool", subject.pool_id, self._pools.values())
+        if subject.pool_id is not None and (reason := self.missing_pool(subject.pool_id)) is not None:
+            return "poolId", reason
         if subject.job_schedule_id is not None and subject.job_schedule_id.casefold() not in self._schedules:
             return "jobScheduleId", _reason("job schedule", subject.job_schedule_id, self._schedules.values())
         if subject.job_id is None:
@@ -137,6 +137,10 @@ class DeclaredIds:
             return None
         near = [task_id for tasks in sources for task_id in tasks.shown()]
         return "taskId", _reason("task", subject.task_id, near)
+
+    def missing_pool(self, pool_id: str) -> str | None:
+        """Return a sentence if nothing in the scenario creates this pool, else None."""
+        return None if self._makes_pool(pool_id) else _reason("pool", pool_id, self._pools.values())
 
     def _makes_pool(self, pool_id: str) -> bool:
         folded = pool_id.casefold()

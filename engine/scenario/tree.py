@@ -53,15 +53,20 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 _NO_KEYS: dict[str, Position] = {}  # of all values that are not mappings
+_NO_ORIGINS: dict[str, tuple[str | int, ...]] = {}  # of all values that are read as they are written
 
 
 @dataclass(slots=True, eq=False)
 class Tree:
-    """A value of the document. ``size`` counts the values in it, itself included."""
+    """A value of the document. ``size`` counts the values in it, itself included.
+
+    ``origins`` are the paths of keys that the document has elsewhere or by another name.
+    """
 
     position: Position
     value: Scalar | list[Tree] | dict[str, Tree]
     keys: dict[str, Position] = field(default_factory=lambda: _NO_KEYS)
+    origins: dict[str, tuple[str | int, ...]] = field(default_factory=lambda: _NO_ORIGINS)
     size: int = 1
     is_open: bool = False
     _plain: Plain = None

@@ -17,6 +17,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     PlainSerializer,
     PlainValidator,
     SerializationInfo,
@@ -27,6 +28,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from engine.base.units import format_duration, format_utc, parse_duration, parse_utc
@@ -149,6 +151,23 @@ def _when_written(value: str | None, info: SerializationInfo) -> str | None:
 Secret = Annotated[Text, PlainSerializer(_when_written)]
 
 
+class _NoEffect:
+    """The mark of a property that is accepted and kept, although a simulation does not depend on it."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {**handler(schema), "description": "Accepted and kept; changes nothing in a simulation."}
+
+
+# Only for properties of which a user could expect an effect; `check` warns of them.
+NO_EFFECT = _NoEffect()
+
+
+def has_effect(field: FieldInfo) -> bool:
+    """Return whether a simulation depends on the property, as far as a user could expect it."""
+    return NO_EFFECT not in field.metadata
+
+
 def accepted_names(field: FieldInfo) -> tuple[str, ...]:
     """Return the names of a property on the wire, the newest first."""
     alias = field.validation_alias
@@ -226,7 +245,24 @@ class Spec(BaseModel):
 
 
 class Identified(Spec):
-    """A body with the id of what it creates."""
+    """A body with the id of what it creates.
+
+    ``SERVICE_NAMES`` are the properties of such a body that only the service writes, when it returns the body, and
+    those that only the state document of a run adds (GEN-6). They are no properties of the body that creates it.
+    """
+
+    SERVICE_NAMES: ClassVar[tuple[str, ...]] = (
+        "url",
+        "eTag",
+        "creationTime",
+        "lastModified",
+        "state",
+        "stateTransitionTime",
+        "previousState",
+        "previousStateTransitionTime",
+        "executionInfo",
+        "stats",
+    )
 
     id: Text
 

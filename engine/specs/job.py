@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar
+
 from engine.base.terms import OnAllTasksComplete, OnTaskFailure, PoolLifetimeOption
 from engine.base.units import MINUTE_MS
-from engine.specs.base import Bool, Duration, Identified, Int, Spec, Text
+from engine.specs.base import NO_EFFECT, Bool, Duration, Identified, Int, Spec, Text
 from engine.specs.common import (
     ApplicationPackageReference,
     AuthenticationTokenSettings,
@@ -94,12 +96,14 @@ class JobSpecification(Spec):
     pool_info: PoolInfo
     on_all_tasks_complete: OnAllTasksComplete = OnAllTasksComplete.NO_ACTION
     on_task_failure: OnTaskFailure = OnTaskFailure.NO_ACTION
-    network_configuration: JobNetworkConfiguration | None = None
+    network_configuration: Annotated[JobNetworkConfiguration | None, NO_EFFECT] = None
     metadata: tuple[MetadataItem, ...] = ()
 
 
 class JobSpec(JobSpecification, Identified):
     """The body that creates a job (JOB-2)."""
+
+    SERVICE_NAMES: ClassVar[tuple[str, ...]] = (*Identified.SERVICE_NAMES, "jobPreparationAndReleaseTaskStatus")
 
 
 class JobUpdate(Spec):
@@ -111,5 +115,5 @@ class JobUpdate(Spec):
     constraints: JobConstraints | None = None
     pool_info: PoolInfo | None = None
     on_all_tasks_complete: OnAllTasksComplete | None = None
-    network_configuration: JobNetworkConfiguration | None = None
+    network_configuration: Annotated[JobNetworkConfiguration | None, NO_EFFECT] = None
     metadata: tuple[MetadataItem, ...] = ()

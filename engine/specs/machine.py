@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, Field
 
 from engine.base.terms import WireOption
-from engine.specs.base import AnyCase, Bool, Int, OptionalDuration, Secret, Spec, Text
+from engine.specs.base import NO_EFFECT, AnyCase, Bool, Int, OptionalDuration, Secret, Spec, Text
 from engine.specs.common import ContainerRegistry, IdentityReference
 
 # Options of a machine that have no effect on a simulation (POOL-4, POOL-23).
@@ -179,16 +179,16 @@ class VirtualMachineConfiguration(Spec):
 
     image_reference: ImageReference
     node_agent_sku_id: Text
-    windows_configuration: WindowsConfiguration | None = None
-    data_disks: tuple[DataDisk, ...] = ()
-    license_type: Text | None = None
+    windows_configuration: Annotated[WindowsConfiguration | None, NO_EFFECT] = None
+    data_disks: Annotated[tuple[DataDisk, ...], NO_EFFECT] = ()
+    license_type: Annotated[Text | None, NO_EFFECT] = None
     container_configuration: ContainerConfiguration | None = None
-    disk_encryption_configuration: DiskEncryptionConfiguration | None = None
-    node_placement_configuration: NodePlacementConfiguration | None = None
-    extensions: tuple[VMExtension, ...] = ()
-    os_disk: OSDisk | None = None
-    security_profile: SecurityProfile | None = None
-    service_artifact_reference: ServiceArtifactReference | None = None
+    disk_encryption_configuration: Annotated[DiskEncryptionConfiguration | None, NO_EFFECT] = None
+    node_placement_configuration: Annotated[NodePlacementConfiguration | None, NO_EFFECT] = None
+    extensions: Annotated[tuple[VMExtension, ...], NO_EFFECT] = ()
+    os_disk: Annotated[OSDisk | None, NO_EFFECT] = None
+    security_profile: Annotated[SecurityProfile | None, NO_EFFECT] = None
+    service_artifact_reference: Annotated[ServiceArtifactReference | None, NO_EFFECT] = None
 
 
 class CloudServiceConfiguration(Spec):

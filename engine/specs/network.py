@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from engine.base.terms import WireOption
-from engine.specs.base import AnyCase, Bool, Int, Spec, Text
+from engine.specs.base import NO_EFFECT, AnyCase, Bool, Int, Spec, Text
 
 # Options of a network that have no effect on a simulation (NET-1).
 DynamicVNetAssignmentScope = Annotated[Literal["none", "job"], AnyCase]
@@ -39,7 +39,7 @@ class InboundNatPool(Spec):
     backend_port: Int
     frontend_port_range_start: Int
     frontend_port_range_end: Int
-    network_security_group_rules: tuple[NetworkSecurityGroupRule, ...] = ()
+    network_security_group_rules: Annotated[tuple[NetworkSecurityGroupRule, ...], NO_EFFECT] = ()
 
 
 class PoolEndpointConfiguration(Spec):
@@ -59,19 +59,19 @@ class PublicIpAddressConfiguration(Spec):
     """The public IP addresses of the nodes."""
 
     provision: IpAddressProvisioning = IpAddressProvisioning.BATCH_MANAGED
-    ip_families: tuple[IpFamily, ...] = ()
+    ip_families: Annotated[tuple[IpFamily, ...], NO_EFFECT] = ()
     ip_address_ids: tuple[Text, ...] = ()
-    ip_tags: tuple[IpTag, ...] = ()
+    ip_tags: Annotated[tuple[IpTag, ...], NO_EFFECT] = ()
 
 
 class NetworkConfiguration(Spec):
     """The network of a pool (NET-1)."""
 
     subnet_id: Text | None = None
-    dynamic_vnet_assignment_scope: DynamicVNetAssignmentScope = "none"
+    dynamic_vnet_assignment_scope: Annotated[DynamicVNetAssignmentScope, NO_EFFECT] = "none"
     endpoint_configuration: PoolEndpointConfiguration | None = None
     public_ip_address_configuration: PublicIpAddressConfiguration | None = None
-    enable_accelerated_networking: Bool = False
+    enable_accelerated_networking: Annotated[Bool, NO_EFFECT] = False
 
 
 class JobNetworkConfiguration(Spec):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AliasChoices, Field, PlainSerializer, SerializationInfo, field_serializer
 
 from engine.base.terms import JobDefaultOrder, NodeFillType, OsFamily, WireOption
 from engine.base.units import MINUTE_MS, format_duration
-from engine.specs.base import AnyCase, Bool, FiniteDuration, Identified, Int, Secret, Spec, Text
+from engine.specs.base import NO_EFFECT, AnyCase, Bool, FiniteDuration, Identified, Int, Secret, Spec, Text
 from engine.specs.catalogue import os_of
 from engine.specs.common import (
     ApplicationPackageReference,
@@ -107,10 +107,10 @@ class PoolSpecification(Spec):
     user_accounts: tuple[UserAccount, ...] = ()
     metadata: tuple[MetadataItem, ...] = ()
     mount_configuration: tuple[MountConfiguration, ...] = ()
-    upgrade_policy: UpgradePolicy | None = None
+    upgrade_policy: Annotated[UpgradePolicy | None, NO_EFFECT] = None
     target_node_communication_mode: NodeCommunicationMode | None = None
-    resource_tags: dict[str, Text] | None = None
-    application_licenses: tuple[Text, ...] = ()
+    resource_tags: Annotated[dict[str, Text] | None, NO_EFFECT] = None
+    application_licenses: Annotated[tuple[Text, ...], NO_EFFECT] = ()
 
     @property
     def os_family(self) -> OsFamily:
@@ -135,6 +135,21 @@ class PoolSpecification(Spec):
 class PoolSpec(PoolSpecification, Identified):
     """The body that creates a pool (POOL-2)."""
 
+    SERVICE_NAMES: ClassVar[tuple[str, ...]] = (
+        *Identified.SERVICE_NAMES,
+        "allocationState",
+        "allocationStateTransitionTime",
+        "resizeErrors",
+        "resizeError",
+        "currentDedicatedNodes",
+        "currentDedicated",
+        "currentLowPriorityNodes",
+        "currentNodeCommunicationMode",
+        "autoScaleRun",
+        "nodes",
+        "formerNodes",
+    )
+
     # Read-only on the service; accepted so that a whole pool can be pasted (GEN-14).
     current_dedicated_nodes: Int | None = Field(
         default=None, validation_alias=AliasChoices("currentDedicatedNodes", "currentDedicated"), exclude=True
@@ -158,7 +173,7 @@ class PoolUpdate(Spec):
     user_accounts: tuple[UserAccount, ...] = ()
     metadata: tuple[MetadataItem, ...] = ()
     mount_configuration: tuple[MountConfiguration, ...] = ()
-    upgrade_policy: UpgradePolicy | None = None
+    upgrade_policy: Annotated[UpgradePolicy | None, NO_EFFECT] = None
     target_node_communication_mode: NodeCommunicationMode | None = None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from engine.base.terms import DependencyAction, JobAction
 from engine.base.units import DAY_MS
 from engine.specs.base import Duration, Identified, Int, Spec, Text
@@ -88,6 +90,8 @@ class MultiInstanceSettings(Spec):
 
 class TaskSpec(CommandLine, Identified):
     """The body that creates a task (TASK-2)."""
+
+    SERVICE_NAMES: ClassVar[tuple[str, ...]] = (*Identified.SERVICE_NAMES, "nodeInfo")
 
     display_name: Text | None = None
     exit_conditions: ExitConditions | None = None

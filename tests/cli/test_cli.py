@@ -359,3 +359,58 @@ def test_the_dashboard_is_not_drawn_where_the_cursor_cannot_move(monkeypatch, ca
     monkeypatch.setattr(sys, "stdout", Terminal())
     assert main(["open", "job-prep-release-sample"]) == 2
     assert "cannot move its cursor" in capsys.readouterr().err
+
+
+# --- warnings
+
+ODD = "  - {id: odd, poolInfo: {poolId: shard}}\n"
+WARNED = r"^small\.yaml:13:34: warning: jobs\[1\]\.poolInfo\.poolId: .*did you mean 'shared'\?$"
+
+
+@pytest.mark.parametrize("command", [["run", "--until", "PT1M"], ["check"]])
+def test_warnings_are_on_stderr_and_change_nothing(command, small, capsys):
+    assert main([*command, small(ODD)]) == 0
+    out, err = capsys.readouterr()
+    assert "warning" not in out
+    assert re.fullmatch(WARNED, err.strip())
+
+
+@pytest.mark.parametrize("command", [["run", "--until", "PT1M"], ["check"]])
+def test_quiet_hides_warnings(command, small, capsys):
+    assert main([*command, "--quiet", small(ODD)]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("command", [["run"], ["run", "--quiet"], ["check"], ["check", "--quiet"]])
+def test_strict_makes_warnings_mistakes_and_runs_nothing(command, small, tmp_path, capsys):
+    target = ["--events", "events.jsonl"] if command[0] == "run" else []
+    assert main([*command, "--strict", *target, small(ODD)]) == 2
+    out, err = capsys.readouterr()
+    assert (out if command[0] == "check" else err).startswith("small.yaml:13:34: jobs[1].poolInfo.poolId: ")
+    assert not (tmp_path / "events.jsonl").exists()
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_strict_accepts_a_scenario_without_warnings(command, small):
+    assert main([command, "--strict", small(HELD)]) == 0
+
+
+def test_check_prints_mistakes_and_warnings_at_once(small, capsys):
+    assert main(["check", small(ODD, "sede: 1\n")]) == 2
+    out, err = capsys.readouterr()
+    assert "did you mean 'seed'?" in out
+    assert re.fullmatch(WARNED, err.strip())
+
+
+def test_warnings_leave_json_and_events_alone(small, capsys):
+    assert main(["run", small(ODD), "--until", "PT1M", "--output", "json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["scenario"] == "small"
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_completion_offers_strict(command):
+    words = {"COMP_WORDS": f"batchdeck {command} --str", "COMP_CWORD": "2", "_BATCHDECK_COMPLETE": "bash_complete"}
+    done = subprocess.run(COMMAND, env=os.environ | words, capture_output=True, text=True, cwd=ROOT, check=True)
+    assert "plain,--strict" in done.stdout.splitlines()

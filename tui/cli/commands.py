@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
+    from engine.base.errors import Problem
     from engine.scenario.model import Scenario
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
@@ -98,14 +99,22 @@ def cli(context: click.Context) -> None:
 @click.option(
     "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to show the result."
 )
-@click.option("--quiet", "-q", is_flag=True, help="No table and no progress bar, only the exit status.")
+@click.option("--quiet", "-q", is_flag=True, help="No table, no progress bar and no warnings, only the exit status.")
+@click.option("--strict", is_flag=True, help="Treat warnings as mistakes: run nothing, exit with status 2.")
 def run(
-    scenario: str, until: str | None, seed: int | None, events: str | None, files: str | None, output: str, quiet: bool
+    scenario: str,
+    until: str | None,
+    seed: int | None,
+    events: str | None,
+    files: str | None,
+    output: str,
+    quiet: bool,
+    strict: bool,
 ) -> int:
     """Replay SCENARIO, a file or the name of a bundled one, as fast as possible.
 
     Prints a table of jobs, pools and expectations. With --events - stdout holds only the events, and the table goes
-    to stderr. Files appear under their names when the run is over, complete.
+    to stderr, as warnings about the scenario do. Files appear under their names when the run is over, complete.
 
     \b
     Examples:
@@ -124,7 +133,7 @@ def run(
 
     if events == STDOUT and output == "json":
         raise click.UsageError("--events - and --output json both write to stdout; give --events a file.")
-    loaded = _load(scenario)
+    loaded = _load(scenario, strict=strict, quiet=quiet)
     if until is not None:
         loaded = replace(loaded, until_ms=_time(until, loaded))
     with ExitStack() as stack:
@@ -188,7 +197,7 @@ def open_dashboard(
         raise click.UsageError(
             "this terminal (TERM) cannot move its cursor; `batchdeck run` replays without a dashboard."
         )
-    loaded = _load(scenario)
+    loaded = _load(scenario, quiet=True)
     pace = None if speed is None else _speed(speed)
     at_ms = 0 if at is None else _time(at, loaded, "--at")
     from engine import Simulation
@@ -200,26 +209,37 @@ def open_dashboard(
 
 @cli.command()
 @click.argument("scenarios", nargs=-1, required=True, metavar="SCENARIO...", shell_complete=_complete_scenario)
-def check(scenarios: tuple[str, ...]) -> int:
+@click.option(
+    "--quiet", "-q", is_flag=True, help="Only mistakes: no warnings, and no line for a file without mistakes."
+)
+@click.option("--strict", is_flag=True, help="Treat warnings as mistakes: exit with status 2.")
+def check(scenarios: tuple[str, ...], quiet: bool, strict: bool) -> int:
     """Validate each SCENARIO without running it.
 
-    Every mistake of every file is printed as file:line:column: path: what is wrong.
+    Every mistake of every file is printed as file:line:column: path: what is wrong. Warnings, about what a run would
+    accept although it is probably not what was meant, go to stderr and do not change the exit status.
 
     \b
-    Example:
+    Examples:
       batchdeck check scenarios/*.yaml
+      batchdeck check --strict my.yaml          in a CI, where nobody reads warnings
     """
     from engine import ScenarioError, load_scenario
 
     status = DONE
     for name in scenarios:
         try:
-            loaded = load_scenario(name)
+            loaded = load_scenario(name, strict=strict)
         except ScenarioError as error:
-            verdict, status = str(error), WRONG
+            warnings: Sequence[Problem] = error.warnings
+            click.echo(str(error))
+            status = WRONG
         else:
-            verdict = f"{name}: ok, {_contents(loaded)}"
-        click.echo(verdict)
+            warnings = loaded.warnings
+            if not quiet:
+                click.echo(f"{name}: ok, {_contents(loaded)}")
+        if not quiet:
+            _print_warnings(warnings)
     return status
 
 
@@ -336,15 +356,25 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
     return DONE
 
 
-def _load(name: str) -> Scenario:
-    """Load a scenario; exit with status 2 if it is not valid."""
+def _load(name: str, *, strict: bool = False, quiet: bool = False) -> Scenario:
+    """Load a scenario and print its warnings, unless ``quiet``; exit with status 2 if it is not valid."""
     from engine import ScenarioError, load_scenario
 
     try:
-        return load_scenario(name)
+        loaded = load_scenario(name, strict=strict)
     except ScenarioError as error:
-        click.echo(str(error), err=True)
+        everything = error.problems if quiet else [*error.problems, *error.warnings]
+        for problem in sorted(everything, key=lambda problem: (problem.line, problem.column)):
+            click.echo(str(problem), err=True)
         raise click.exceptions.Exit(WRONG) from None
+    if not quiet:
+        _print_warnings(loaded.warnings)
+    return loaded
+
+
+def _print_warnings(warnings: Sequence[Problem]) -> None:
+    for warning in warnings:
+        click.echo(str(warning), err=True)
 
 
 def _speed(text: str) -> float:

@@ -1,0 +1,263 @@
+"""Warnings: what a scenario may say although its author has probably meant something else.
+
+They are collected while the bodies are read, and completed at the end, when all that the scenario creates is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from pydantic import ValidationError
+
+from engine.base.terms import OsFamily, Plain
+from engine.executors.small_shell import unreadable
+from engine.scenario.document import DocumentPlace, format_path
+from engine.scenario.names import DeclaredIds, text_at
+from engine.scenario.shapes import fields_of, model_of
+from engine.specs.base import Spec, has_effect
+from engine.specs.catalogue import os_of
+from engine.specs.commands import COMMANDS, AddTasks, CreateJob, OnJob, OnPool
+from engine.specs.common import CommandLine
+from engine.specs.job import JobManagerTask, JobSpec, PoolInfo
+from engine.specs.pool import PoolSpecification
+from engine.specs.schedule import JobScheduleSpec
+from engine.specs.task import MultiInstanceSettings, TaskSpec
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from engine.scenario.factory import TaskFactory
+
+# Each names a command line and has a `simulate` beside it.
+_WITH_LINES: dict[type[Spec], str] = {CommandLine: "commandLine", MultiInstanceSettings: "coordinationCommandLine"}
+
+
+class _Runs(NamedTuple):
+    """The owner of the nodes on which a command line runs: a pool, the pool of a job, or an operating system."""
+
+    pool_id: str | None = None
+    job_id: str | None = None
+    os: OsFamily | None = None
+
+
+@dataclass(slots=True)
+class _Body:
+    """One body while it is searched."""
+
+    place: DocumentPlace
+    runs: _Runs
+    without_effect: list[DocumentPlace] = field(default_factory=list)
+
+
+class Warner:
+    """A collector of the warnings about one document."""
+
+    def __init__(self, *, tasks_are_simulated: bool) -> None:
+        """Create it; ``tasks_are_simulated`` is true if a default ``simulate`` speaks for all tasks of jobs."""
+        self._tasks_are_simulated = tasks_are_simulated
+        self._pools: dict[str, OsFamily] = {}
+        self._jobs: dict[str, _Runs] = {}
+        self._asked: list[DocumentPlace] = []
+        self._lines: list[tuple[DocumentPlace, str, _Runs]] = []
+
+    def pool(self, place: DocumentPlace, model: type[Spec]) -> None:
+        """Search the body that creates a pool."""
+        pool_id = text_at(place.plain, "id")
+        if pool_id is not None:
+            self._pools[pool_id.casefold()] = _os_in(place.plain)
+        self._search(place, model, _Runs())
+
+    def job(self, place: DocumentPlace, model: type[Spec], factory: TaskFactory | None) -> None:
+        """Search the body that creates a job, and its tasks."""
+        runs = _runs_of(place.plain)
+        job_id = text_at(place.plain, "id")
+        if job_id is not None:
+            self._jobs[job_id.casefold()] = runs
+        self._search(place, model, runs)
+        self._search_tasks(place, runs, factory)
+
+    def schedule(self, place: DocumentPlace, model: type[Spec]) -> None:
+        """Search the body that creates a job schedule."""
+        specification = place.get("jobSpecification")
+        runs = _runs_of(specification.plain if specification is not None else None)
+        schedule_id = text_at(place.plain, "id")
+        if schedule_id is not None:
+            self._jobs[schedule_id.casefold()] = runs
+        self._search(place, model, runs)
+
+    def command(self, name: str, place: DocumentPlace, factory: TaskFactory | None, *, is_refused: bool) -> None:
+        """Search the body of a command; one that is expected to be refused may name a pool that does not exist."""
+        model = COMMANDS.get(name)
+        if model is None:
+            return
+        if name == "createPool":
+            self.pool(place, model)
+        elif issubclass(model, CreateJob):
+            self.job(place, JobSpec, factory)
+        elif name == "createJobSchedule":
+            self.schedule(place, JobScheduleSpec)
+        else:
+            runs = _Runs(text_at(place.plain, "poolId"), text_at(place.plain, "jobId"))
+            pool = place.get("poolId")
+            if issubclass(model, OnPool) and pool is not None and not is_refused:
+                self._asked.append(pool)
+            if issubclass(model, AddTasks):
+                self._search_tasks(place, runs, factory)
+            elif issubclass(model, OnPool | OnJob) or name == "updateJobSchedule":
+                self._search(place, model, runs)
+
+    def finish(self, names: DeclaredIds) -> None:
+        """Report what could be decided only now that all pools and jobs are known."""
+        for place in self._asked:
+            reason = names.missing_pool(str(place.plain)) if isinstance(place.plain, str) else None
+            if reason is not None:
+                place.warn(reason)
+        for place, text, runs in self._lines:
+            reason = _unreadable(text, self._os(runs))
+            if reason is not None:
+                place.warn(
+                    f"the small shell cannot read this command line: {reason}. It counts as a program that takes its"
+                    " default time and succeeds; say with 'simulate' what it does"
+                )
+
+    def _os(self, runs: _Runs) -> OsFamily:
+        """Return the operating system of the nodes; Linux if nothing in the scenario decides it."""
+        if runs.pool_id is None and runs.os is None and runs.job_id is not None:
+            job_id = runs.job_id.casefold()
+            runs = self._jobs.get(job_id) or self._jobs.get(job_id.rpartition(":")[0]) or _Runs()
+        if runs.os is not None:
+            return runs.os
+        return self._pools.get((runs.pool_id or "").casefold(), OsFamily.LINUX)
+
+    def _search_tasks(self, place: DocumentPlace, runs: _Runs, factory: TaskFactory | None) -> None:
+        for name in ("tasks", "value"):
+            listed = place.get(name)
+            for task in listed.entries() if listed is not None else ():
+                self._search(task, TaskSpec, runs)
+        written = place.get("taskFactory")
+        template = written.get("repeatTask") if written is not None else None
+        if template is not None and factory is not None:
+            self._search(template, TaskSpec, runs, line=factory.command_line(0))
+        listed = written.get("tasks") if written is not None else None
+        if listed is not None:
+            body = _Body(listed, runs)
+            for task in listed.entries():
+                self._visit(task, TaskSpec, body)
+            _report_without_effect(body)
+
+    def _search(self, place: DocumentPlace, model: type[Spec], runs: _Runs, line: str | None = None) -> None:
+        body = _Body(place, runs)
+        self._visit(place, model, body, line)
+        _report_without_effect(body)
+
+    def _visit(self, place: DocumentPlace, model: type[Spec], body: _Body, line: str | None = None) -> None:
+        """Look at the watched properties of a mapping of ``model``; ``line`` is the text of a command line template."""
+        if not isinstance(place.tree.value, dict):
+            return
+        if issubclass(model, PoolSpecification):
+            body = replace(body, runs=_Runs(os=_os_in(place.plain)))
+        if issubclass(model, PoolInfo) and (pool := place.get("poolId")) is not None:
+            self._asked.append(pool)
+        for kind, name in _WITH_LINES.items():
+            if issubclass(model, kind):
+                self._visit_line(place, model, name, body.runs, line)
+        watched = _watched(model)
+        for name in place.tree.value:
+            known = watched.get(name)
+            inner = place.get(name) if known is not None else None
+            if known is None or inner is None:
+                continue
+            if not has_effect(known):
+                if not _says_nothing(inner.plain, known):
+                    body.without_effect.append(inner)
+                continue
+            for value in _values(inner):
+                self._visit(value, model_of(known) or Spec, body)
+
+    def _visit_line(self, place: DocumentPlace, model: type[Spec], name: str, runs: _Runs, line: str | None) -> None:
+        written = place.get(name)
+        simulate = place.get("simulate")
+        is_job_task = issubclass(model, TaskSpec | JobManagerTask)
+        if written is None or (simulate is not None and simulate.plain) or (is_job_task and self._tasks_are_simulated):
+            return
+        text = line or written.plain
+        if isinstance(text, str) and any(_unreadable(text, os) for os in OsFamily):
+            self._lines.append((written, text, runs))
+
+
+def _report_without_effect(body: _Body) -> None:
+    """Warn of all properties of a body that change nothing, at the line of the first."""
+    if not body.without_effect:
+        return
+    common = len(body.place.path)
+    names = [format_path(place.path[common:]) for place in body.without_effect]
+    verb = "is accepted and changes" if len(names) == 1 else "are accepted and change"
+    first = body.without_effect[0]
+    body.place.document.warn(
+        f"{_listed(names)} {verb} nothing in a simulation", first.key_position or first.tree.position, body.place.path
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
+
+
+def _values(place: DocumentPlace) -> Iterable[DocumentPlace]:
+    """Return the mappings of a property: itself, or those in its list."""
+    return place.entries() if isinstance(place.tree.value, list) else (place,)
+
+
+@cache
+def _watched(model: type[Spec]) -> dict[str, FieldInfo]:
+    """Return the properties of a model that have no effect, or in which there is something to look at."""
+    return {name: field for name, field in fields_of(model).items() if not has_effect(field) or _leads_on(field, ())}
+
+
+def _leads_on(field: FieldInfo, above: tuple[type[Spec], ...]) -> bool:
+    model = model_of(field)
+    if model is None or model in above:
+        return False
+    if issubclass(model, PoolInfo | CommandLine | MultiInstanceSettings):
+        return True
+    return any(not has_effect(inner) or _leads_on(inner, (*above, model)) for inner in model.model_fields.values())
+
+
+def _says_nothing(value: Plain, field: FieldInfo) -> bool:
+    """Return whether a value is the default, so that leaving it out would say as much."""
+    if value in (False, [], {}):
+        return True
+    if isinstance(value, str) and isinstance(field.default, str):
+        return value.lower() == field.default.lower()
+    model = model_of(field)
+    if model is None or not isinstance(value, dict):
+        return False
+    try:
+        return model.from_wire(value) == model.from_wire({})
+    except ValidationError:
+        return False
+
+
+@lru_cache(maxsize=4096)
+def _unreadable(line: str, os: OsFamily) -> str | None:
+    """Return why the small shell cannot read a line; a line without a shell is a program with arguments."""
+    if "sh" not in line and "cmd" not in line.lower():
+        return None
+    return unreadable(line, os)
+
+
+def _os_in(body: Plain) -> OsFamily:
+    """Return the operating system of a pool's body as written."""
+    cloud_service = isinstance(body, dict) and body.get("cloudServiceConfiguration") is not None
+    agent = text_at(body, "virtualMachineConfiguration", "nodeAgentSKUId")
+    return os_of(node_agent_sku_id=agent, cloud_service=cloud_service)
+
+
+def _runs_of(specification: Plain) -> _Runs:
+    """Return the nodes on which the tasks of a job with this body run."""
+    info = specification.get("poolInfo") if isinstance(specification, dict) else None
+    automatic = info.get("autoPoolSpecification") if isinstance(info, dict) else None
+    pool = automatic.get("pool") if isinstance(automatic, dict) else None
+    return _Runs(text_at(info, "poolId"), os=_os_in(pool) if isinstance(pool, dict) else None)

@@ -1,0 +1,239 @@
+"""Tests of warnings: what is accepted although it is probably not what was meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.base.errors import Problem, ScenarioError, Severity
+from engine.scenario.files import bundled
+from engine.scenario.load import load
+from engine.specs.base import has_effect
+from engine.specs.pool import PoolSpec
+
+HEAD = """\
+scenario: w
+pools:
+  - {id: shared, vmSize: standard_d2s_v3, targetDedicatedNodes: 1}
+"""
+BASH = "bash -c 'diff <(ls) <(ls)'"
+LINE = f'"{BASH}"'
+
+
+def warnings(text: str) -> list[Problem]:
+    return list(load("w.yaml", text=text).warnings)
+
+
+def job(**parts: str) -> str:
+    """A job with these properties, one a line, from line 5."""
+    lines = "".join(f"    {name}: {value}\n" for name, value in parts.items())
+    return HEAD + "jobs:\n  - id: j\n" + ("" if "poolInfo" in parts else "    poolInfo: {poolId: shared}\n") + lines
+
+
+def places(text: str) -> list[tuple[int, int, str]]:
+    return [(warning.line, warning.column, warning.path) for warning in warnings(text)]
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_bundled_scenarios_have_no_warnings(name):
+    assert load(name, strict=True).warnings == ()
+
+
+def test_a_warning_reads_like_a_mistake_with_a_word_before_its_path():
+    (warning,) = warnings(job(poolInfo="{poolId: sharde}"))
+    assert warning.severity is Severity.WARNING
+    assert str(warning) == (
+        "w.yaml:6:24: warning: jobs[0].poolInfo.poolId: no part of the scenario creates the pool 'sharde': "
+        "did you mean 'shared'?"
+    )
+
+
+# --- command lines
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "path"),
+    [
+        (job(tasks=f"[{{id: t, commandLine: {LINE}}}]"), 34, "jobs[0].tasks[0].commandLine"),
+        (job(jobPreparationTask=f"{{commandLine: {LINE}}}"), 39, "jobs[0].jobPreparationTask.commandLine"),
+        (
+            job(jobReleaseTask=f"{{commandLine: {LINE}}}", jobPreparationTask="{commandLine: x}"),
+            35,
+            "jobs[0].jobReleaseTask.commandLine",
+        ),
+        (job(jobManagerTask=f"{{id: m, commandLine: {LINE}}}"), 42, "jobs[0].jobManagerTask.commandLine"),
+        (
+            job(
+                taskFactory="{type: parametricSweep, parameterSets: [{start: 1, end: 3}], "
+                f'repeatTask: {{id: "t{{0}}", commandLine: {LINE}}}}}'
+            ),
+            117,
+            "jobs[0].taskFactory.repeatTask.commandLine",
+        ),
+        (
+            job(tasks=f"[{{id: t, commandLine: x, multiInstanceSettings: {{coordinationCommandLine: {LINE}}}}}]"),
+            86,
+            "jobs[0].tasks[0].multiInstanceSettings.coordinationCommandLine",
+        ),
+    ],
+)
+def test_a_line_that_the_small_shell_cannot_read(text, column, path):
+    (warning,) = warnings(text)
+    assert (warning.line, warning.column, warning.path) == (7, column, path)
+    assert "the small shell cannot read" in warning.message
+    assert "takes its default time and succeeds" in warning.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        job(tasks="[{id: t, commandLine: price --deal 1}]"),
+        job(tasks="[{id: t, commandLine: \"/bin/sh -c 'fetch > x && sort x'\"}]"),
+        job(tasks=f"[{{id: t, commandLine: {LINE}, simulate: {{duration: PT1M}}}}]"),
+        job(tasks=f"[{{id: t, commandLine: {LINE}, simulate: {{exitCode: 1}}}}]"),
+        job(tasks=f"[{{id: t, commandLine: {LINE}}}]") + "simulate: {tasks: {duration: PT1M}}\n",
+    ],
+)
+def test_a_program_or_a_simulated_line_is_no_reason_for_a_warning(text):
+    assert warnings(text) == []
+
+
+def test_the_default_of_tasks_does_not_speak_for_preparation():
+    text = job(jobPreparationTask=f"{{commandLine: {LINE}}}") + "simulate: {tasks: {duration: PT1M}}\n"
+    assert [warning.path for warning in warnings(text)] == ["jobs[0].jobPreparationTask.commandLine"]
+
+
+def test_the_pool_decides_which_shell_reads_a_line():
+    windows = (
+        "  - {id: win, vmSize: standard_d2s_v3, targetDedicatedNodes: 1, virtualMachineConfiguration: "
+        "{imageReference: {publisher: MicrosoftWindowsServer, offer: WindowsServer, sku: 2022-datacenter}, "
+        "nodeAgentSKUId: batch.node.windows amd64}}\n"
+    )
+    task = '[{id: t, commandLine: "cmd /c \\"if exist a echo b\\""}]'
+    assert warnings(job(tasks=task)) == []
+    text = job(tasks=task, poolInfo="{poolId: win}").replace("jobs:\n", windows + "jobs:\n")
+    line = len(text[: text.index("if exist")].splitlines())
+    assert [warning.line for warning in warnings(text)] == [line]
+    added = "timeline:\n  - {at: 5, addTasks: {jobId: j, tasks: " + task.replace("id: t", "id: u") + "}}\n"
+    assert len(warnings(text + added)) == 2
+
+
+# --- pools that nothing creates
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (job(poolInfo="{poolId: shard}"), "jobs[0].poolInfo.poolId"),
+        (
+            HEAD + "jobSchedules:\n  - {id: s, schedule: {recurrenceInterval: PT1H}, "
+            "jobSpecification: {poolInfo: {poolId: shard}}}\nuntil: PT2H\n",
+            "jobSchedules[0].jobSpecification.poolInfo.poolId",
+        ),
+        (HEAD + "timeline:\n  - {at: 5, deletePool: {poolId: shard}}\n", "timeline[0].deletePool.poolId"),
+        (HEAD + "timeline:\n  - {at: 5, rebootNode: {poolId: shard, node: 0}}\n", "timeline[0].rebootNode.poolId"),
+        (
+            HEAD + "timeline:\n  - {at: 5, createJob: {id: j, poolInfo: {poolId: shard}}}\n",
+            "timeline[0].createJob.poolInfo.poolId",
+        ),
+        (
+            job() + "timeline:\n  - {at: 5, updateJob: {jobId: j, poolInfo: {poolId: shard}}}\n",
+            "timeline[0].updateJob.poolInfo.poolId",
+        ),
+    ],
+)
+def test_pool_18_a_pool_that_nothing_creates(text, path):
+    (warning,) = warnings(text)
+    assert warning.path == path
+    assert warning.message == "no part of the scenario creates the pool 'shard': did you mean 'shared'?"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        job(poolInfo="{poolId: SHARED}"),
+        job(poolInfo="{poolId: later}")
+        + "timeline:\n  - {at: 5, createPool: {id: later, vmSize: standard_d2s_v3, targetDedicatedNodes: 1}}\n",
+        HEAD + "timeline:\n  - {at: 5, deletePool: {poolId: nobody}, refused: PoolNotFound}\n",
+    ],
+)
+def test_pool_18_a_pool_that_comes_or_an_announced_refusal_is_no_reason(text):
+    assert warnings(text) == []
+
+
+# --- properties without effect
+
+POOL = "{id: p, vmSize: standard_d2s_v3, targetDedicatedNodes: 1, %s}"
+IMAGE = (
+    "imageReference: {publisher: canonical, offer: 0001-com-ubuntu-server-jammy, sku: 22_04-lts}, "
+    "nodeAgentSKUId: batch.node.ubuntu 22.04"
+)
+
+
+def pool(properties: str) -> str:
+    return "scenario: w\npools:\n  - " + POOL % properties + "\n"
+
+
+def test_properties_without_effect_are_one_line_for_each_body():
+    text = pool(f"upgradePolicy: {{mode: manual}}, virtualMachineConfiguration: {{{IMAGE}, dataDisks: "
+                "[{lun: 0, diskSizeGB: 9}], nodePlacementConfiguration: {policy: zonal}}")  # fmt: skip
+    (warning,) = warnings(text)
+    assert (warning.line, warning.column, warning.path) == (3, 63, "pools[0]")
+    assert warning.message == (
+        "upgradePolicy, virtualMachineConfiguration.dataDisks and "
+        "virtualMachineConfiguration.nodePlacementConfiguration are accepted and change nothing in a simulation"
+    )
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        "metadata: [{name: a, value: b}], displayName: x",
+        "resourceTags: {}, upgradePolicy: null",
+        "networkConfiguration: {enableAcceleratedNetworking: false, dynamicVNetAssignmentScope: None}",
+        f"virtualMachineConfiguration: {{{IMAGE}, dataDisks: [], nodePlacementConfiguration: {{policy: Regional}}}}",
+    ],
+)
+def test_what_is_shown_or_is_the_default_is_no_reason(properties):
+    assert warnings(pool(properties)) == []
+
+
+def test_properties_without_effect_are_found_in_every_body():
+    inner = "{vmSize: standard_d2s_v3, resourceTags: {a: b}}"
+    text = job(
+        poolInfo=f"{{autoPoolSpecification: {{poolLifetimeOption: job, pool: {inner}}}}}",
+        networkConfiguration="{subnetId: x}",
+    )
+    create = "timeline:\n  - {at: 5, createPool: " + POOL % "applicationLicenses: [maya]" + "}\n"
+    assert [(warning.line, warning.path) for warning in warnings(text + create)] == [
+        (6, "jobs[0]"),
+        (9, "timeline[0].createPool"),
+    ]
+
+
+def test_a_property_without_effect_is_marked_where_it_is_declared():
+    assert not has_effect(PoolSpec.model_fields["upgrade_policy"])
+    assert has_effect(PoolSpec.model_fields["vm_size"])
+
+
+# --- warnings and mistakes
+
+
+def test_warnings_are_in_the_order_of_the_file():
+    text = job(
+        tasks=f"[{{id: t, commandLine: {LINE}}}]", poolInfo="{poolId: shard}", networkConfiguration="{subnetId: x}"
+    )
+    assert [line for line, *_ in places(text)] == [6, 7, 8]
+
+
+def test_strict_makes_mistakes_of_them():
+    with pytest.raises(ScenarioError) as caught:
+        load("w.yaml", text=job(poolInfo="{poolId: shard}"), strict=True)
+    assert [problem.severity for problem in caught.value.problems] == [Severity.ERROR]
+    assert str(caught.value).startswith("w.yaml:6:24: jobs[0].poolInfo.poolId: no part of the scenario")
+
+
+def test_mistakes_do_not_hide_warnings():
+    with pytest.raises(ScenarioError) as caught:
+        load("w.yaml", text="sede: 1\n" + job(poolInfo="{poolId: shard}"))
+    assert [problem.line for problem in caught.value.problems] == [1]
+    assert [warning.line for warning in caught.value.warnings] == [7]
