@@ -15,6 +15,7 @@ from engine.autoscale.samples import METHODS, Metric, call_method
 from engine.autoscale.times import member
 from engine.autoscale.values import Timestamp, Value, text_of, to_number, to_vector, type_name
 from engine.base.errors import Position
+from engine.base.shortening import shortened
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -52,12 +53,12 @@ class Evaluation:
         """Return the target of this full name that the formula wants, as a number of nodes (AS-38, AS-77)."""
         wanted, self._token = self._wanted(name)
         if not math.isfinite(wanted):
-            raise EvaluationError(f"The target {name} is not finite: {text_of(wanted)}")
+            raise EvaluationError(f"The target {name} is not finite: {shortened(text_of(wanted))}")
         nodes = math.trunc(wanted)
         if nodes < 0:
             least = self.inputs.dialect.least_target
             if least is None:
-                raise EvaluationError(f"The target {name} is negative: {text_of(wanted)}")
+                raise EvaluationError(f"The target {name} is negative: {shortened(text_of(wanted))}")
             nodes = least
         return min(nodes, _MOST_NODES)
 
@@ -74,10 +75,12 @@ class Evaluation:
             self.assigned[name] = to_number(value), token
         elif name == OPTION:
             if value not in OPTIONS:
-                raise EvaluationError(f"Bad deallocation option {text_of(value)}; it is one of {', '.join(OPTIONS)}")
+                raise EvaluationError(
+                    f"Bad deallocation option {shortened(text_of(value))}; it is one of {', '.join(OPTIONS)}"
+                )
             self.option = value
         elif name in READ_ONLY:
-            raise EvaluationError(f"The variable {name} is read-only")
+            raise EvaluationError(f"The variable {shortened(name)} is read-only")
         else:
             self.variables[name] = value
         return value
@@ -173,7 +176,7 @@ class Evaluation:
         if name not in METRICS:
             value = self._name(token)
             raise EvaluationError(
-                f"Unknown method: {name} is a {type_name(value)}, only sampled variables have methods"
+                f"Unknown method: {shortened(name)} is a {type_name(value)}, only sampled variables have methods"
             )
         self._token = method
         if method not in METHODS:
@@ -190,7 +193,7 @@ class Evaluation:
         kind = type_name(self.value(receiver))
         self._token = method
         raise EvaluationError(
-            f"Unknown method {method}: a {kind} has no methods, only the name of a sampled variable has"
+            f"Unknown method {shortened(method)}: a {kind} has no methods, only the name of a sampled variable has"
         )
 
     def _member_of_name(self, name: Token, part: Token) -> float:
@@ -202,7 +205,7 @@ class Evaluation:
     def _part(self, value: Value, part: Token) -> float:
         self._token = part
         if not isinstance(value, Timestamp):
-            raise EvaluationError(f"Unknown member {part}: a {type_name(value)} has no members")
+            raise EvaluationError(f"Unknown member {shortened(part)}: a {type_name(value)} has no members")
         return member(value, part, self.inputs.dialect)
 
 
@@ -212,4 +215,4 @@ _METHODS = {name[1:]: method for name, method in vars(Evaluation).items() if nam
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> EvaluationError:
     near = get_close_matches(name, known, n=1)
-    return EvaluationError(f"Unknown {kind} {name}" + (f"; did you mean {near[0]}?" if near else ""))
+    return EvaluationError(f"Unknown {kind} {shortened(name)}" + (f"; did you mean {near[0]}?" if near else ""))

@@ -9,6 +9,7 @@ from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, Unexp
 
 from engine.autoscale.errors import SYNTAX, TOO_LONG, FormulaError
 from engine.base.errors import Position
+from engine.base.shortening import quoted
 
 # Chains of operators are flat, so that only brackets and calls nest. Methods belong to names, not to values (AS-33);
 # therefore a bare name is an `operand` and no `value`, or its dot would be ambiguous.
@@ -146,7 +147,7 @@ def _refused(error: UnexpectedInput, text: str) -> FormulaError:
     if isinstance(error, UnexpectedCharacters):
         character = error.char
         hint = _HINTS.get(character)
-        reason = f"Unexpected character {character!r}" + (f"; {hint}" if hint else "")
+        reason = f"Unexpected character {quoted(character)}" + (f"; {hint}" if hint else "")
         return FormulaError(SYNTAX, Position(error.line, error.column), reason)
     assert isinstance(error, UnexpectedToken)
     token = error.token
@@ -163,4 +164,4 @@ def _refused(error: UnexpectedInput, text: str) -> FormulaError:
         hint = f"there is no {text[at - 1]}=, only ="
     elif token == "=":
         hint = "a comparison is ==, and an assignment is a statement by itself"
-    return FormulaError(SYNTAX, _position(token), f"Unexpected {str(token)!r}; {hint}")
+    return FormulaError(SYNTAX, _position(token), f"Unexpected {quoted(str(token))}; {hint}")

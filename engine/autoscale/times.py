@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from engine.autoscale.errors import EvaluationError
 from engine.autoscale.inputs import Dialect
 from engine.autoscale.values import Timestamp
+from engine.base.shortening import shortened
 
 _W3C = re.compile(
     r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d)(?:"
@@ -59,7 +60,7 @@ def _zone(text: str) -> timezone:
 def member(moment: Timestamp, name: str, dialect: Dialect) -> float:
     """Return a member of a timestamp; Monday is 1 (AS-20)."""
     if name not in MEMBERS:
-        raise EvaluationError(f"Unknown member {name}; a timestamp has {', '.join(MEMBERS)}")
+        raise EvaluationError(f"Unknown member {shortened(name)}; a timestamp has {', '.join(MEMBERS)}")
     if name != "weekday":
         return float(getattr(moment.moment, name))
     weekday = moment.moment.isoweekday()

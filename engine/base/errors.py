@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from engine.base.shortening import shortened
+
 # The HTTP status of each error code (ERR-H).
 _STATUS: dict[str, int] = dict.fromkeys(
     (
@@ -62,6 +64,7 @@ _STATUS |= dict.fromkeys(
 )
 _STATUS |= {"RequestBodyTooLarge": 413, "RequestEntityTooLarge": 413, "TooManyEnableAutoScaleRequests": 503}
 _CONFLICT = 409
+_KEYS = ("PropertyName", "PropertyValue", "Reason")
 
 # The service's message for each error code (ERR-1). The default is "not valid for the current state".
 _MESSAGES: dict[str, str] = {
@@ -142,11 +145,14 @@ class BatchError(Exception):
     """
 
     def __init__(self, code: str, reason: str = "", **values: str) -> None:
-        """Create the error ``code``; ``reason`` and ``values`` give the details, as the service's ``values`` do."""
+        """Create the error ``code``; ``values`` and then ``reason`` give the details, as the service's ``values`` do.
+
+        A refusal that names a property has ``PropertyName``, and ``PropertyValue`` where one was given.
+        """
         self.code = code
         self.status = _STATUS.get(code, _CONFLICT)
         self.message = _message(code)
-        self.values: dict[str, str] = ({"Reason": reason} if reason else {}) | values
+        self.values = {key: shortened(value) for key, value in values.items()} | ({"Reason": reason} if reason else {})
         super().__init__(code)
 
     def __str__(self) -> str:
@@ -158,8 +164,15 @@ class BatchError(Exception):
         return {
             "code": self.code,
             "message": {"lang": "en-us", "value": self.message},
-            "values": [{"key": key, "value": value} for key, value in self.values.items()],
+            "values": self.listed(),
         }
+
+    def listed(self) -> list[dict[str, str]]:
+        """Return ``values`` as the service sends them; an id that is unknown or taken is a property, too."""
+        listed: dict[str, str] = {}
+        for key, value in self.values.items():
+            listed |= {key: value} if key in _KEYS else {"PropertyName": key, "PropertyValue": value}
+        return [{"key": key, "value": value} for key, value in listed.items()]
 
 
 class Position(NamedTuple):

@@ -10,6 +10,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from engine.base.shortening import quoted
+
 SECOND_MS = 1_000
 MINUTE_MS = 60_000
 HOUR_MS = 3_600_000
@@ -36,7 +38,7 @@ def parse_duration(text: str) -> int | None:
     """
     match = _DURATION.fullmatch(text)
     if match is None or not any(match[part] for part in ("weeks", "days", "hours", "minutes", "seconds")):
-        raise ValueError(f"{text!r} is not an ISO 8601 duration such as PT15M, PT1H30M or P7D")
+        raise ValueError(f"{quoted(text)} is not an ISO 8601 duration such as PT15M, PT1H30M or P7D")
     ms = int(match["weeks"] or 0) * 7 * DAY_MS
     ms += int(match["days"] or 0) * DAY_MS
     ms += int(match["hours"] or 0) * HOUR_MS
@@ -77,7 +79,7 @@ def parse_utc(text: str) -> datetime:
         moment = datetime.fromisoformat(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise ValueError(f"{text!r} is not an ISO 8601 time such as 2026-01-05T08:00:00Z") from None
+        raise ValueError(f"{quoted(text)} is not an ISO 8601 time such as 2026-01-05T08:00:00Z") from None
 
 
 @lru_cache(maxsize=4096)

@@ -37,7 +37,7 @@ _SUBJECTS = {
 }
 # Fields that have their own place in a line.
 _PLACED = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule", "subtaskId"}
-_PLACED |= {"command", "thumbprint", "body", "code", "category", "message"}
+_PLACED |= {"command", "thumbprint", "body", "code", "category", "message", "values"}
 _POOL = {
     "nodeDeallocationOption",
     "currentDedicatedNodes",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.errors import BatchError
+from engine.base.shortening import shortened
 from engine.specs.account import Application
 from engine.world.facts import QuotasChanged
 
@@ -45,7 +46,7 @@ def _check_updates(application: Application, version: str, what: str) -> None:
     DECISION: the code is OperationInvalidForCurrentState, since no document names it.
     """
     if not application.allow_updates:
-        reason = f"{application.id} has allowUpdates: false, so its version {version} cannot be {what}"
+        reason = f"{shortened(application.id)} has allowUpdates: false, so its version {version} cannot be {what}"
         raise BatchError("OperationInvalidForCurrentState", reason)
 
 

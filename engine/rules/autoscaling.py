@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 _DEFAULT_INTERVAL_MS = 15 * MINUTE_MS  # AS-83, TIME-15
+_FORMULA = "autoScaleFormula"
 _SPACING_MS = 30 * SECOND_MS  # TIME-16
 _MOST_RUNS = 100  # evaluations that a pool remembers; the log has them all
 _HISTORY_MS = DAY_MS  # AS-55
@@ -48,9 +49,11 @@ def enable_verdict(pool: Pool, command: EnablePoolAutoScale, now_ms: int) -> Bat
     if pool.scaling_asked_ms is not None and now_ms - pool.scaling_asked_ms < _SPACING_MS:
         return BatchError("TooManyEnableAutoScaleRequests")
     if pool.scaling is None and command.auto_scale_formula is None:
-        return BatchError("InvalidAutoScalingSettings", "a formula is needed where autoscale is off")
+        return BatchError(
+            "InvalidAutoScalingSettings", "a formula is needed where autoscale is off", PropertyName=_FORMULA
+        )
     if command.auto_scale_formula is None and command.auto_scale_evaluation_interval is None:
-        return BatchError("InvalidAutoScalingSettings", "a formula or an interval is needed")
+        return BatchError("InvalidAutoScalingSettings", "a formula or an interval is needed", PropertyName=_FORMULA)
     if pool.scaling is None and pool.allocation is not AllocationState.STEADY:
         return BatchError("PoolBeingResized")
     return None

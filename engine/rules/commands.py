@@ -43,6 +43,7 @@ from engine.state.nodes import Operation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.specs.base import Spec
     from engine.specs.refusals.parts import Refusal
     from engine.specs.task import TaskSpec
     from engine.state.job_schedules import JobSchedule
@@ -91,7 +92,8 @@ def give(world: World, command: c.Command, extras: Extras = NOTHING, giver: Give
     except BatchError as refusal:
         if not isinstance(refusal, PartlyRefused) or len(log) == before + 1:
             log.cut(before)
-        why = (("code", refusal.code), ("message", refusal.message))
+        values = (("values", Json(to_json(refusal.listed()))),) if refusal.values else ()
+        why = (("code", refusal.code), ("message", refusal.message), *values)
         shape = log.shape("CommandRefused", subject, ("command", command.NAME), ("body", body), *why)
         log.append(world.now_ms, shape, *rows)
         return refusal
@@ -121,9 +123,10 @@ def execute(world: World, command: c.Command, extras: Extras = NOTHING) -> None:
     resizing.enter_refills(world)
 
 
-def _refuse(found: Sequence[Refusal]) -> None:
+def _refuse(found: Sequence[Refusal], body: Spec) -> None:
+    """Refuse a command whose ``body`` has refusals, with the first of them."""
     if found:
-        raise found[0].error()
+        raise found[0].error(body)
 
 
 def node_of(world: World, pool: Pool, name: str | int) -> int:
@@ -148,16 +151,16 @@ def _on_account(world: World, command: c.Command, extras: Extras) -> None:
             pools.create(world, command.spec)
         case c.CreateJob():
             spec = command.spec
-            _refuse(job_refusals(spec))
+            _refuse(job_refusals(spec), spec)
             for task in extras.tasks:
-                _refuse(task_refusals(task, spec))
+                _refuse(task_refusals(task, spec), task)
             _add(world, jobs.create(world, spec), extras)
         case c.CreateJobSchedule():
             schedule = command.spec
-            _refuse(schedule_refusals(schedule))
+            _refuse(schedule_refusals(schedule), schedule)
             job_schedules.create(world, schedule)
         case c.AddCertificate():
-            _refuse(certificate_refusals(command))
+            _refuse(certificate_refusals(command), command)
             certificates.add(world, command.spec)
         case c.DeleteCertificate():
             certificates.delete(world, command.thumbprint)
@@ -174,14 +177,14 @@ def _on_account(world: World, command: c.Command, extras: Extras) -> None:
 def _on_application(world: World, command: c.OnApplication) -> None:
     match command:
         case c.CreateApplicationPackage():
-            _refuse(package_refusals(command, world.account))
+            _refuse(package_refusals(command, world.account), command)
             account.create_package(world, command)
         case c.DeleteApplicationPackage():
             application = account.find_application(world, command.application_id)
             account.delete_package(world, application, command.version)
         case c.UpdateApplication():
             application = account.find_application(world, command.application_id)
-            _refuse(list(display_name_refusals(command.display_name, ("displayName",))))
+            _refuse(list(display_name_refusals(command.display_name, ("displayName",))), command)
             account.update_application(world, application, command)
 
 
@@ -194,22 +197,22 @@ def _on_pool(world: World, pool: Pool, command: c.OnPool) -> None:
         case c.ReplacePoolProperties():
             pools.update(world, pool, pools.replaced(pool, command))
         case c.ResizePool():
-            _refuse(resize_refusals(command))
+            _refuse(resize_refusals(command), command)
             resizing.resize(world, pool, command)
         case c.StopPoolResize():
             resizing.stop(world, pool)
         case c.EnablePoolAutoScale():
-            _refuse(auto_scale_refusals(command))
+            _refuse(auto_scale_refusals(command), command)
             autoscaling.enable(world, pool, command)
         case c.DisablePoolAutoScale():
             autoscaling.disable(world, pool)
         case c.EvaluatePoolAutoScale():
-            _refuse(auto_scale_refusals(command))
+            _refuse(auto_scale_refusals(command), command)
             autoscaling.try_out(world, pool, command)
         case c.UpgradePoolOS():
             node_operations.upgrade(world, pool, command.os_version)
         case c.RemoveNodes():
-            _refuse(remove_nodes_refusals(command))
+            _refuse(remove_nodes_refusals(command), command)
             resizing.check(pool)
             victims = list(dict.fromkeys(node_of(world, pool, name) for name in command.node_list))
             resizing.remove_nodes(world, pool, victims, command.resize_timeout, command.node_deallocation_option)
@@ -230,7 +233,7 @@ def _on_node(world: World, node: int, command: c.OnNode) -> None:
         case c.EnableNodeScheduling():
             node_operations.enable_scheduling(world, node)
         case c.CreateNodeUser() | c.UpdateNodeUser():
-            _refuse(node_user_refusals(command, world.pool_of(node).os))
+            _refuse(node_user_refusals(command, world.pool_of(node).os), command)
             node_operations.check_users(world, node)
             users.put(world, node, command)
         case c.DeleteNodeUser():
@@ -247,7 +250,7 @@ def _on_node(world: World, node: int, command: c.OnNode) -> None:
 def _on_job(world: World, job: Job, command: c.OnJob, extras: Extras) -> None:
     match command:
         case c.UpdateJob():
-            _refuse(job_update_refusals(command, job.spec))
+            _refuse(job_update_refusals(command, job.spec), command)
             jobs.update(world, job, command)
         case c.DisableJob():
             jobs.disable(world, job, command.disable_tasks)
@@ -258,7 +261,7 @@ def _on_job(world: World, job: Job, command: c.OnJob, extras: Extras) -> None:
         case c.DeleteJob():
             jobs.delete(world, job, force=command.force)
         case c.AddTasks():
-            _refuse(add_tasks_refusals(extras.tasks))
+            _refuse(add_tasks_refusals(extras.tasks), command)
             check("add", job)
             _add(world, job, extras)
 
@@ -270,7 +273,7 @@ def _add(world: World, job: Job, extras: Extras) -> None:
     for spec in extras.tasks:
         found = task_refusals(spec, job.spec)
         if found:
-            refused.append(found[0].error())
+            refused.append(found[0].error(spec))
         else:
             taken.append(spec)
     refused += operations.add_listed(world, job, taken)
@@ -285,13 +288,14 @@ class PartlyRefused(BatchError):
 
     def __init__(self, first: BatchError) -> None:
         """Report the first refusal."""
-        super().__init__(first.code, **first.values)
+        super().__init__(first.code)
+        self.values = first.values
 
 
 def _on_task(world: World, job: Job, task: int, command: c.OnTask) -> None:
     match command:
         case c.UpdateTask():
-            _refuse(task_constraints_refusals(command.constraints))
+            _refuse(task_constraints_refusals(command.constraints), command)
             operations.update(world, task, command.constraints)
         case c.TerminateTask():
             operations.terminate(world, task)
@@ -304,7 +308,7 @@ def _on_task(world: World, job: Job, task: int, command: c.OnTask) -> None:
 def _on_schedule(world: World, schedule: JobSchedule, command: c.OnJobSchedule) -> None:
     match command:
         case c.UpdateJobSchedule():
-            _refuse(schedule_update_refusals(command))
+            _refuse(schedule_update_refusals(command), command)
             job_schedules.update(world, schedule, command)
         case c.DisableJobSchedule():
             job_schedules.disable(world, schedule)

@@ -97,7 +97,10 @@ def update(world: World, job: Job, command: UpdateJob) -> None:
     turns_on = command.on_all_tasks_complete
     ends_by_itself = job.on_all_tasks_complete is OnAllTasksComplete.TERMINATE_JOB
     if turns_on is OnAllTasksComplete.NO_ACTION and ends_by_itself:
-        raise BatchError("InvalidPropertyValue", "terminatejob cannot be taken back", PropertyName="onAllTasksComplete")
+        reason = "terminatejob cannot be taken back"
+        raise BatchError(
+            "InvalidPropertyValue", reason, PropertyName="onAllTasksComplete", PropertyValue=turns_on.value
+        )
     refusal = None if command.pool_info is None else pool_verdict(job, command.pool_info)
     if refusal is not None:
         raise refusal

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.errors import BatchError
 from engine.base.lifecycles import NODE
 from engine.base.node_states import NODE_STATES, READY, Availability, states_in
+from engine.base.shortening import quoted
 from engine.base.terms import Deallocation, NodeState, OsFamily, PoolState, SchedulingState
 from engine.events.calendar import Due, DueKind
 from engine.rules.decisions import membership
@@ -265,9 +266,10 @@ def upgrade_verdict(pool: Pool, version: str) -> BatchError | None:
     if machine is None:
         return BatchError("PoolNotEligibleForOSVersionUpgrade", "its nodes are no cloud service")
     if not _is_release(version, machine):
-        return BatchError("OSVersionNotFound", f"family {machine.os_family} has no version {version!r}")
+        reason = f"family {machine.os_family} has no version {quoted(version)}"
+        return BatchError("OSVersionNotFound", reason, PropertyName="osVersion", PropertyValue=version)
     if version.lower() == machine.os_version.lower():
-        return BatchError("PoolVersionEqualsUpgradeVersion")
+        return BatchError("PoolVersionEqualsUpgradeVersion", PropertyName="osVersion", PropertyValue=version)
     if pool.state is PoolState.DELETING:
         return BatchError("PoolBeingDeleted")
     if pool.upgrade:

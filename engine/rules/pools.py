@@ -110,14 +110,13 @@ def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
         networks=world.scenario.simulate.network,
     )
     if refused:
-        raise refused[0].error()
+        raise refused[0].error(pool.spec.model_copy(update=given))
     if pool.state is PoolState.DELETING:
         raise BatchError("PoolBeingDeleted")
     fixed = sorted(wire_name(name) for name in set(given) - _LIVE)
     if fixed and (pool.is_growing or membership.present_nodes(world, pool)):
-        raise BatchError(
-            "OperationInvalidForCurrentState", f"{', '.join(fixed)} can change only while the pool has no nodes"
-        )
+        reason = f"{', '.join(fixed)} can change only while the pool has no nodes"
+        raise BatchError("OperationInvalidForCurrentState", reason, PropertyName=fixed[0])
     new_size = given.get("vm_size")
     pool.change(world.now_ms, given, vm_size(new_size) if isinstance(new_size, str) else None)
     world.scheduler.reorder_turns(pool)

@@ -8,6 +8,7 @@ from engine.base.errors import BatchError
 from engine.base.terms import NodeState
 from engine.rules.decisions import storage
 from engine.specs import draws
+from engine.specs.refusals.parts import invalid
 
 if TYPE_CHECKING:
     from engine.specs.commands import UploadNodeLogs
@@ -26,9 +27,9 @@ def upload(world: World, node: int, command: UploadNodeLogs) -> dict[str, object
     if world.nodes.state_of(node) is NodeState.UNUSABLE and not record.errors:
         raise BatchError("NodeStateUnusable")
     if command.end_time is not None and command.end_time < command.start_time:
-        raise BatchError("InvalidPropertyValue", "endTime is before startTime", PropertyName="endTime")
+        raise invalid(("endTime",), "endTime is before startTime").error(command)
     if storage.found(world, command.container_url).missing:
-        raise BatchError("InvalidPropertyValue", "there is no such container", PropertyName="containerUrl")
+        raise invalid(("containerUrl",), "there is no such container").error(command)
     pool_id = world.pool_of(node).id
     guid = draws.guid(world.seed, "service logs", pool_id.lower(), record.position, world.now_ms)
     return {

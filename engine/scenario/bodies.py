@@ -14,7 +14,7 @@ from engine.scenario.document import DocumentPlace, Path
 from engine.scenario.shapes import model_at
 from engine.scenario.wording import one_of, shown
 from engine.specs.base import Spec, accepted_names, wire_names
-from engine.specs.refusals.parts import Refusal
+from engine.specs.refusals.parts import MISSING, Refusal
 
 Model = TypeVar("Model", bound=Spec)
 
@@ -25,7 +25,6 @@ _QUOTED = {
 }
 _BOOLEANS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 _UNKNOWN = "extra_forbidden"  # pydantic's type of an unknown key
-_MISSING = "MissingRequiredProperty"
 _KEY = "[key]"  # pydantic's location of a mistake in a mapping's key
 _SHOULD = {
     "int_type": "must be a whole number",
@@ -87,7 +86,7 @@ def report_refusals(place: DocumentPlace, model: type[Spec], refusals: Iterable[
     """Report what the service would refuse in the body of ``model`` at ``place``."""
     for refusal in refusals:
         found, rest = _written(place, model, refusal.path)
-        if refusal.code == _MISSING and found.path in found.document.misspelt:
+        if refusal.code == MISSING and found.path in found.document.misspelt:
             continue  # most likely it is misspelt
         found.report(f"{refusal.reason} ({refusal.code})", key=bool(rest), below=rest)
 

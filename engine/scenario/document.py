@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from engine.base.errors import Position, Problem, Severity
+from engine.base.shortening import shortened, with_short_words
 from engine.base.terms import Plain
 from engine.scenario.tree import ReadingStopped, Tree
 from engine.scenario.wording import shown
@@ -31,7 +32,7 @@ def format_path(path: Path) -> str:
         elif _NAME.fullmatch(part) and len(part) <= _LONGEST:
             text += f".{part}" if text else part
         else:
-            text += f'["{part if len(part) <= _LONGEST else part[: _LONGEST - 3] + "..."}"]'
+            text += f'["{shortened(part, _LONGEST)}"]'
     return text
 
 
@@ -50,6 +51,7 @@ class Document:
 
     def report(self, message: str, position: Position = _NOWHERE, path: Path = ()) -> None:
         """Record a problem. Raises ReadingStopped at the limit."""
+        message = with_short_words(message)
         self.problems.append(Problem(message, format_path(path), position.line, position.column, self.file))
         if len(self.problems) >= PROBLEM_LIMIT:
             raise ReadingStopped
@@ -57,7 +59,7 @@ class Document:
     def warn(self, message: str, position: Position, path: Path) -> None:
         """Record a warning; those beyond the limit are dropped."""
         if len(self.warnings) < PROBLEM_LIMIT:
-            place = format_path(path)
+            message, place = with_short_words(message), format_path(path)
             self.warnings.append(
                 Problem(message, place, position.line, position.column, self.file, severity=Severity.WARNING)
             )

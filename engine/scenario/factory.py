@@ -19,6 +19,7 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
+from engine.base.shortening import quoted, shortened
 from engine.specs.task import TaskSpec
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def parse_pattern(text: str, parameters: int) -> Pattern:
             literal += token[0][0]
         elif int(token["parameter"]) >= parameters:
             raise ValueError(
-                f"{token[0]!r} refers to parameter set {token['parameter']}, but there "
+                f"{quoted(token[0])} refers to parameter set {shortened(token['parameter'])}, but there "
                 + ("is only set 0" if parameters == 1 else f"are only sets 0 to {parameters - 1}")
             )
         else:
@@ -221,7 +222,9 @@ class TaskFactory:
         if len(self._ordinals) == self.count:
             return None
         first = next(k for k in range(self.count) if self._ordinals[self.task_id(k).casefold()] != k)
-        return f"two of its tasks get the id {self.task_id(first)!r}: put a letter or '_' between two placeholders"
+        return (
+            f"two of its tasks get the id {quoted(self.task_id(first))}: put a letter or '_' between two placeholders"
+        )
 
     def samples(self) -> tuple[int, ...]:
         """Return the numbers of representative tasks for validation: first, last, longest texts."""

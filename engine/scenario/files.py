@@ -8,6 +8,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from engine.base.errors import Problem, ScenarioError
+from engine.base.shortening import quoted, with_short_words
 from engine.scenario.model import ScenarioSource
 from engine.scenario.wording import nearest
 
@@ -40,7 +41,8 @@ def read_source(path_or_name: str) -> ScenarioSource:
         shipped = bundled()
         if path_or_name not in shipped:
             raise _failure(
-                path_or_name, f"no such file, and no bundled scenario of this name{_near(path_or_name, shipped)}"
+                with_short_words(path_or_name),
+                f"no such file, and no bundled scenario of this name{_near(path_or_name, shipped)}",
             )
         content = shipped[path_or_name].read_bytes()
     return ScenarioSource(path_or_name, decode(content, path_or_name))
@@ -86,7 +88,7 @@ def _read_path(path: str) -> bytes | None:
             raise _failure(path, "is a directory, not a scenario" + _scenarios_in(path)) from None
         raise _failure(path, "may not be read: permission denied") from None
     except (OSError, ValueError) as error:
-        raise _failure(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise _failure(with_short_words(path), f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _scenarios_in(directory: str) -> str:
@@ -107,5 +109,5 @@ def _near(path_or_name: str, shipped: dict[str, Traversable]) -> str:
     name = nearest(path_or_name, shipped)
     candidates = ([str(path.parent / file)] if file else []) + ([name] if name else [])
     if candidates:
-        return ": did you mean " + " or ".join(map(repr, candidates)) + "?"
+        return ": did you mean " + " or ".join(map(quoted, candidates)) + "?"
     return f"; bundled are {', '.join(shipped)}" if shipped else ""

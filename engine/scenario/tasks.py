@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.base.shortening import quoted
 from engine.scenario.bodies import report_refusals
 from engine.scenario.document import DocumentPlace
 from engine.scenario.factory import TaskFactory
@@ -54,7 +55,7 @@ def _check_factory(
         k = factory.ordinal_of(task_id)
         if k is not None:
             at = template.get("id") or template
-            at.report(f"task {k} of the factory has the id {factory.task_id(k)!r}, which is taken by {what}")
+            at.report(f"task {k} of the factory has the id {quoted(factory.task_id(k))}, which is taken by {what}")
     if spec is None:
         return
     for k in factory.samples():

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
+from engine.base.shortening import quoted
 from engine.scenario.bodies import read_body
 from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import DocumentPlace
@@ -52,7 +53,8 @@ def _read_entry(place: DocumentPlace, index: int, start: datetime, asked: Asked)
         place.report("names no operation, such as rebootNode: {poolId: shared, node: 0}")
     for name, inner in operations[1:]:
         inner.report(
-            f"{shown(name)} is a second operation beside {operations[0][0]!r}: make it an entry of its own", key=True
+            f"{shown(name)} is a second operation beside {quoted(operations[0][0])}: make it an entry of its own",
+            key=True,
         )
     commands = [_read_command(name, inner) for name, inner in operations]
     if len(place.document.problems) > before or not commands or commands[0] is None:

@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from engine.base.shortening import quoted, shortened
 from engine.base.units import SECOND_MS, parse_duration, parse_utc
 
 LATEST_MS = 100 * 366 * 86_400_000
@@ -25,9 +26,9 @@ def parse_time(text: str | float, start: datetime) -> int:
     """
     ms = _milliseconds(str(text).strip(), start)
     if ms < 0:
-        raise ValueError(f"{text} lies before the start of the scenario")
+        raise ValueError(f"{shortened(str(text))} lies before the start of the scenario")
     if ms > LATEST_MS:
-        raise ValueError(f"{text} lies more than a century after the start of the scenario")
+        raise ValueError(f"{shortened(str(text))} lies more than a century after the start of the scenario")
     return ms
 
 
@@ -37,11 +38,11 @@ def _milliseconds(text: str, start: datetime) -> int:
     if text[:2].upper().startswith(("P", "-P")):
         ms = parse_duration(text)
         if ms is None:
-            raise ValueError(f"{text} lies more than a century after the start of the scenario")
+            raise ValueError(f"{shortened(str(text))} lies more than a century after the start of the scenario")
         return ms
     if text.startswith("-") and _SECONDS.fullmatch(text[1:]):
         return -1
     try:
         return (parse_utc(text) - start) // timedelta(milliseconds=1)
     except (ValueError, OverflowError):
-        raise ValueError(f"{text!r} is not a time: {_FORMS}") from None
+        raise ValueError(f"{quoted(text)} is not a time: {_FORMS}") from None

@@ -16,13 +16,15 @@ from typing import NoReturn, Protocol, TypeAlias
 import yaml
 
 from engine.base.errors import Position
+from engine.base.shortening import shortened
 from engine.base.terms import Plain
 from engine.scenario.wording import did_you_mean, shown
 
 VALUE_LIMIT = 2_000_000
 """A scenario has at most so many values, counted after aliases are followed."""
 DEPTH_LIMIT = 100
-DIGIT_LIMIT = 300
+DIGIT_LIMIT = 60
+_MESSAGE_LIMIT = 240  # of a message of the parser's, which may quote the file
 
 Scalar: TypeAlias = "bool | int | float | str | None"
 
@@ -328,9 +330,9 @@ def parse(text: str, report: Callable[[str, Position], None]) -> Tree | None:
         return None
     except yaml.MarkedYAMLError as error:
         position = _position(error.problem_mark or error.context_mark)
-        report(_syntax(error, position, text), position)
+        report(shortened(_syntax(error, position, text), _MESSAGE_LIMIT), position)
         return None
     except (yaml.YAMLError, ValueError) as error:  # odd escapes and directives have no position
-        report(f"this is not YAML: {error}", Position(1, 1))
+        report(f"this is not YAML: {shortened(str(error), _MESSAGE_LIMIT)}", Position(1, 1))
         return None
     return builder.root

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from engine.base.shortening import quoted, shortened
+
 _LONGEST = 100  # the cost is the product of the lengths, and names are shorter than this
 
 
@@ -16,8 +18,7 @@ def shown(value: object) -> str:
         return "a list"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return quoted(value)
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
@@ -40,5 +41,5 @@ def one_of(word: str, names: Iterable[str]) -> str:
     listed = list(names)
     if nearest(word, listed) or not listed:
         return did_you_mean(word, listed)
-    shown = ", ".join(listed[:12]) + (", ..." if len(listed) > 12 else "")
-    return f": can be {shown}"
+    some = ", ".join(map(shortened, listed[:12])) + (", ..." if len(listed) > 12 else "")
+    return f": can be {some}"

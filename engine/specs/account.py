@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from engine.base.shortening import quoted, shortened
 from engine.base.terms import WireOption
 from engine.specs.base import Bool, Identified, Int, Secret, Size, Spec, Text
 from engine.specs.common import ApplicationPackageReference
@@ -66,7 +67,7 @@ class Application(Identified):
     def _is_a_version(cls, version: str | None, info: ValidationInfo) -> str | None:
         versions = info.data.get("versions")
         if version is not None and versions is not None and version not in versions:
-            raise ValueError(f"{version!r} is none of the versions {', '.join(versions) or '(there are none)'}")
+            raise ValueError(f"{quoted(version)} is none of the versions {_listed(versions) or '(there are none)'}")
         return version
 
     @field_validator("sizes")
@@ -133,10 +134,16 @@ class Account(Spec):
         application = self.application(wanted)
         if application is None:
             near = get_close_matches(wanted, [each.id.lower() for each in self.applications], n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            return f"the account has no application {reference.application_id!r}{hint}"
+            hint = f"; did you mean {quoted(near[0])}?" if near else ""
+            return f"the account has no application {quoted(reference.application_id)}{hint}"
         if version is None and application.default_version is None:
-            return f"{application.id} has no default version, so one has to be named"
+            return f"{shortened(application.id)} has no default version, so one has to be named"
         if version is not None and version not in application.versions:
-            return f"{application.id} has no version {version!r}; it has {', '.join(application.versions) or 'none'}"
+            known = _listed(application.versions) or "none"
+            return f"{shortened(application.id)} has no version {quoted(version)}; it has {known}"
         return Package(application, version or application.default_version or "")
+
+
+def _listed(versions: tuple[str, ...]) -> str:
+    """Return the first versions of an application, for a message."""
+    return ", ".join(map(shortened, versions[:12])) + (", ..." if len(versions) > 12 else "")

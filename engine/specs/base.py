@@ -31,6 +31,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from engine.base.shortening import quoted
 from engine.base.units import format_duration, format_utc, parse_duration, parse_utc
 
 # Words that the service capitalizes irregularly, unless they come first.
@@ -80,16 +81,16 @@ def _parse_limit(value: object) -> int | None:
     elif value is None or type(value) is int:
         ms = value
     else:
-        raise ValueError(f"{value!r} is not an ISO 8601 duration such as PT15M, PT1H30M or P7D")
+        raise ValueError(f"{quoted(value)} is not an ISO 8601 duration such as PT15M, PT1H30M or P7D")
     if ms is not None and ms < 0:
-        raise ValueError(f"{value!r} is negative")
+        raise ValueError(f"{quoted(value)} is negative")
     return ms
 
 
 def _parse_finite(value: object) -> int:
     ms = _parse_limit(value)
     if ms is None:
-        raise ValueError(f"{value!r} has no end; a duration such as PT15M is needed here")
+        raise ValueError(f"{quoted(value)} has no end; a duration such as PT15M is needed here")
     return ms
 
 
@@ -104,7 +105,7 @@ def _parse_moment(value: object) -> datetime:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     if isinstance(value, date):
         return datetime.combine(value, time(), UTC)
-    raise ValueError(f"{value!r} is not an ISO 8601 time such as 2026-01-05T08:00:00Z")
+    raise ValueError(f"{quoted(value)} is not an ISO 8601 time such as 2026-01-05T08:00:00Z")
 
 
 _DURATION_SCHEMA = WithJsonSchema({"type": "string", "format": "duration"})
@@ -133,7 +134,7 @@ def _parse_size(value: object) -> int:
         return value
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        raise ValueError(f"{value!r} is not a size such as 800 MB, 4 GB, 1.5 GiB or a number of bytes")
+        raise ValueError(f"{quoted(value)} is not a size such as 800 MB, 4 GB, 1.5 GiB or a number of bytes")
     unit = match[2].lower()
     step = 1024 if "i" in unit else 1000
     return round(float(match[1]) * float(step ** "bkmgt".index(unit[0])))

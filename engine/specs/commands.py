@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, AliasChoices, Field, PlainValidator, WithJsonSchema, model_validator
 
+from engine.base.shortening import quoted
 from engine.base.terms import Deallocation, DisableTasks, WireOption
 from engine.base.units import MINUTE_MS
 from engine.specs.account import Certificate, Count, Quotas
@@ -81,7 +82,7 @@ class OnJobSchedule(Command, abstract=True):
 def _parse_node_name(value: object) -> str | int:
     if isinstance(value, str) or (type(value) is int and value >= 0):
         return value
-    raise ValueError(f"{value!r} is neither the id of a node nor the index of one")
+    raise ValueError(f"{quoted(value)} is neither the id of a node nor the index of one")
 
 
 NodeName = Annotated[

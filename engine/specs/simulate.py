@@ -20,6 +20,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from engine.base.shortening import quoted
 from engine.base.units import SECOND_MS, UNLIMITED_FROM_MS, format_duration, parse_duration
 from engine.specs.base import Bool, Int, Number, Size, Spec, Text
 
@@ -41,37 +42,37 @@ _COUNTS = {"constant": 1, "uniform": 2, "normal": 2, "lognormal": 2, "exponentia
 
 def _parse_number(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
-        raise ValueError(f"{what} must be a number, not {value!r}")
+        raise ValueError(f"{what} must be a number, not {quoted(value)}")
     if value < 0:
-        raise ValueError(f"{what} must not be negative, but is {value!r}")
+        raise ValueError(f"{what} must not be negative, but is {quoted(value)}")
     return value
 
 
 def _parse_time(value: object) -> int:
     ms = parse_duration(value) if isinstance(value, str) else round(_parse_number(value, "a time") * SECOND_MS)
     if ms is None or ms >= UNLIMITED_FROM_MS:
-        raise ValueError(f"{value!r} has no end")
+        raise ValueError(f"{quoted(value)} has no end")
     if ms < 0:
-        raise ValueError(f"a time must not be negative, but is {value!r}")
+        raise ValueError(f"a time must not be negative, but is {quoted(value)}")
     return ms
 
 
 def _parse_sigma(value: object) -> float:
     sigma = float(_parse_number(value, "sigma"))
     if sigma > _MOST_SIGMA:
-        raise ValueError(f"sigma must be {_MOST_SIGMA} or less, not {value!r}")
+        raise ValueError(f"sigma must be {_MOST_SIGMA} or less, not {quoted(value)}")
     return sigma
 
 
 def _parse_distribution(kind: str, given: object) -> tuple[float | int, ...]:
     parts = list(given) if isinstance(given, list | tuple) else [given]
     if not parts or len(parts) != _COUNTS.get(kind, len(parts)):
-        raise ValueError(f"{kind} must be {_FORMS[kind]}, not {given!r}")
+        raise ValueError(f"{kind} must be {_FORMS[kind]}, not {quoted(given)}")
     if kind == "lognormal":
         return (_parse_time(parts[0]), _parse_sigma(parts[1]))
     times = tuple(map(_parse_time, parts))
     if kind in ("uniform", "triangular") and list(times) != sorted(times):
-        raise ValueError(f"{kind} must be {_FORMS[kind]} in this order, not {given!r}")
+        raise ValueError(f"{kind} must be {_FORMS[kind]} in this order, not {quoted(given)}")
     return times
 
 
@@ -128,7 +129,7 @@ def _parse_code(value: object) -> int:
         return int(value)
     if type(value) is int:
         return value
-    raise ValueError(f"an exit code must be a whole number, not {value!r}")
+    raise ValueError(f"an exit code must be a whole number, not {quoted(value)}")
 
 
 def _parse_exit_code(value: object) -> int | ExitCodes | None:
@@ -137,7 +138,9 @@ def _parse_exit_code(value: object) -> int | ExitCodes | None:
     if isinstance(value, tuple):
         value = dict(value)
     if not isinstance(value, dict):
-        raise ValueError(f"must be an exit code or weights of exit codes such as {{0: 0.97, 1: 0.03}}, not {value!r}")
+        raise ValueError(
+            f"must be an exit code or weights of exit codes such as {{0: 0.97, 1: 0.03}}, not {quoted(value)}"
+        )
     weights = tuple((_parse_code(code), float(_parse_number(weight, "a weight"))) for code, weight in value.items())
     if not any(weight for _, weight in weights):
         raise ValueError("at least one exit code must have a weight above zero")
@@ -203,7 +206,7 @@ _LATEST_SAMPLE_MS = 60 * SECOND_MS  # AS-54
 def _parse_delay(value: object) -> int:
     ms = _parse_time(value)
     if ms > _LATEST_SAMPLE_MS:
-        raise ValueError(f"samples are at most {format_duration(_LATEST_SAMPLE_MS)} late, not {value!r}")
+        raise ValueError(f"samples are at most {format_duration(_LATEST_SAMPLE_MS)} late, not {quoted(value)}")
     return ms
 
 
@@ -225,7 +228,7 @@ def _parse_prefix(value: object) -> str:
     try:
         return str(IPv4Network(str(value)))
     except ValueError:
-        raise ValueError(f"{value!r} is not an address range such as 10.1.0.0/24") from None
+        raise ValueError(f"{quoted(value)} is not an address range such as 10.1.0.0/24") from None
 
 
 def _parse_blocked(value: object) -> bool | tuple[int, ...]:
@@ -234,7 +237,7 @@ def _parse_blocked(value: object) -> bool | tuple[int, ...]:
     ports = tuple(value) if isinstance(value, list | tuple) else ()
     if ports and all(type(port) is int and 1 <= port <= 65_535 for port in ports):
         return ports
-    raise ValueError(f"must be true, false or a list of ports such as [29876, 29877], not {value!r}")
+    raise ValueError(f"must be true, false or a list of ports such as [29876, 29877], not {quoted(value)}")
 
 
 AddressPrefix = Annotated[str, PlainValidator(_parse_prefix), WithJsonSchema({"type": "string"})]

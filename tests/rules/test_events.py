@@ -52,7 +52,7 @@ FIELDS = {
     "TaskScheduleFail": ({"jobId", "taskId", "category", "code", "message"}, NODE),
     "CommandAccepted": ({"command", "body"}, set()),
     "FaultInjected": ({"command", "body"}, set()),
-    "CommandRefused": ({"command", "body", "code", "message"}, set()),
+    "CommandRefused": ({"command", "body", "code", "message"}, {"values"}),
 }
 
 
@@ -243,8 +243,56 @@ def test_evt_1_commands_and_refusals_show_what_was_asked(start):
     refused = events(sim, "CommandRefused")[0]
     assert refused["body"] == {"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 1}
     assert refused["message"] == "The specified pool already exists."
+    assert refused["values"] == [{"key": "PropertyName", "value": "poolId"}, {"key": "PropertyValue", "value": "p"}]
     do(sim, "capacity", vmSize="standard_d2s_v3", nodes=3)
     assert events(sim, "FaultInjected")[0]["body"] == {"vmSize": "standard_d2s_v3", "nodes": 3}
+
+
+@pytest.mark.parametrize(
+    ("command", "body", "values"),
+    [
+        (
+            "createPool",
+            {"id": "p2", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 1, "taskSlotsPerNode": 99},
+            ("taskSlotsPerNode", "99", "is 99, must be 1 to 8 for standard_d2s_v3"),
+        ),
+        (
+            "resizePool",
+            {"poolId": "p", "targetDedicatedNodes": 1, "resizeTimeout": "PT1M"},
+            ("resizeTimeout", "PT1M", "is PT1M, must be PT5M or more"),
+        ),
+        (
+            "addTasks",
+            {"jobId": "j", "tasks": [{"id": "no id", "commandLine": "x"}]},
+            ("id", "no id", "'no id' is not an id: use 1 to 64 letters, digits, hyphens and underscores"),
+        ),
+        (
+            "updateJob",
+            {"jobId": "j", "priority": 1001},
+            ("priority", "1001", "is 1001, must be -1000 to 1000"),
+        ),
+        ("upgradePoolOS", {"poolId": "p", "osVersion": "*"}, (None, None, "its nodes are no cloud service")),
+        ("disableNodeScheduling", {"poolId": "p", "node": 7}, ("node", "7", None)),
+    ],
+)
+def test_gen_10_a_refusal_names_the_property_its_value_and_the_reason(start, command, body, values):
+    sim = start(a_job())
+    assert refusal(sim, command, **body) is not None
+    names = ("PropertyName", "PropertyValue", "Reason")
+    expected = [{"key": name, "value": value} for name, value in zip(names, values, strict=True) if value is not None]
+    assert events(sim, "CommandRefused")[-1]["values"] == expected
+
+
+def test_gen_19_values_are_shortened_and_the_body_is_whole(start):
+    sim = start()
+    long = "x" * 200_000
+    body = {"id": long, "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 1}
+    assert refusal(sim, "createPool", **body) == "InvalidPropertyValue"
+    refused = events(sim, "CommandRefused")[-1]
+    assert refused["body"]["id"] == long
+    values = {item["key"]: item["value"] for item in refused["values"]}
+    assert values["PropertyValue"] == "x" * 39 + "..." + "x" * 38
+    assert len(values["Reason"]) < 200
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -276,7 +276,7 @@ def test_gen_10_the_body_of_an_error():
     body = BatchError("InvalidPropertyValue", "is 5", PropertyName="priority").body()
     assert body["code"] == "InvalidPropertyValue"
     assert body["message"]["lang"] == "en-us"
-    assert body["values"] == [{"key": "Reason", "value": "is 5"}, {"key": "PropertyName", "value": "priority"}]
+    assert body["values"] == [{"key": "PropertyName", "value": "priority"}, {"key": "Reason", "value": "is 5"}]
 
 
 @pytest.mark.parametrize(

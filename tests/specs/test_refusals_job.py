@@ -2,6 +2,7 @@
 
 import pytest
 
+from engine.specs.commands import AddTasks
 from engine.specs.job import JobSpec, JobSpecification, JobUpdate
 from engine.specs.refusals.job import (
     add_tasks_refusals,
@@ -231,7 +232,7 @@ def test_task_3_a_collection_has_a_hundred_tasks_and_less_than_a_megabyte():
     assert found(add_tasks_refusals(tasks)) == [("RequestBodyTooLarge", "tasks")]
     heavy = [TaskSpec(id="t", command_line="x" * 2**20)]
     assert found(add_tasks_refusals(heavy)) == [("RequestBodyTooLarge", "tasks")]
-    assert add_tasks_refusals(heavy)[0].error().status == 413
+    assert add_tasks_refusals(heavy)[0].error(AddTasks(job_id="j", tasks=tuple(heavy))).status == 413
 
 
 def test_js_2_windows_and_intervals_are_a_minute_or_more():

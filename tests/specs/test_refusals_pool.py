@@ -388,8 +388,23 @@ def test_nop_9_users_of_windows_and_linux_nodes():
 
 
 def test_gen_10_a_refusal_is_the_services_error():
-    (refusal,) = pool_refusals(PoolSpec.from_wire(A_POOL | {"taskSlotsPerNode": 9}), ACCOUNT)
-    error = refusal.error()
+    spec = PoolSpec.from_wire(A_POOL | {"taskSlotsPerNode": 9})
+    (refusal,) = pool_refusals(spec, ACCOUNT)
+    error = refusal.error(spec)
     assert (error.code, error.status) == ("InvalidPropertyValue", 400)
-    assert error.values["PropertyName"] == "taskSlotsPerNode"
-    assert "1 to 8" in error.values["Reason"]
+    assert error.listed() == [
+        {"key": "PropertyName", "value": "taskSlotsPerNode"},
+        {"key": "PropertyValue", "value": "9"},
+        {"key": "Reason", "value": "is 9, must be 1 to 8 for standard_d2s_v3"},
+    ]
+
+
+def test_gen_10_the_value_of_a_property_deep_in_a_body():
+    users = [{"name": "a", "password": "p"}, {"name": "b" * 999, "password": "p"}]
+    spec = PoolSpec.from_wire(A_POOL | {"userAccounts": users})
+    (refusal,) = pool_refusals(spec, ACCOUNT)
+    values = refusal.error(spec).values
+    assert values["PropertyName"] == "userAccounts.1.name"
+    assert values["PropertyValue"] == "b" * 39 + "..." + "b" * 38
+    spec = PoolSpec.from_wire({"id": "p", "vmSize": "standard_d2s_v3"})
+    assert list(pool_refusals(spec, ACCOUNT)[0].error(spec).values) == ["PropertyName", "Reason"]

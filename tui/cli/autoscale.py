@@ -14,6 +14,7 @@ import click
 
 from engine.autoscale import LIVE, METRICS, TARGETS, FormulaError, Inputs, SampleSeries, parse
 from engine.base.errors import Position
+from engine.base.shortening import shortened, with_short_words
 from engine.base.units import SECOND_MS, parse_utc
 from engine.scenario.model import DEFAULT_START
 from engine.scenario.times import parse_time
@@ -95,13 +96,13 @@ def _samples(name: str) -> tuple[datetime | None, dict[str, float], dict[str, Sa
         _refuse(name, 'a samples file is an object such as {"now": ..., "variables": {...}, "samples": {...}}')
     for key in document:
         if key not in _KEYS:
-            _refuse(f"{name}: {key}", f"there is no such key{one_of(key, _KEYS)}")
+            _refuse(f"{name}: {shortened(key)}", f"there is no such key{one_of(key, _KEYS)}")
     variables = {
-        _known(f"{name}: variables", key, _VARIABLES): _number(f"{name}: variables.{key}", value)
+        _known(f"{name}: variables", key, _VARIABLES): _number(f"{name}: variables.{shortened(key)}", value)
         for key, value in _members(f"{name}: variables", document.get("variables", {}))
     }
     series = {
-        _known(f"{name}: samples", key, METRICS): _series(f"{name}: samples.{key}", value)
+        _known(f"{name}: samples", key, METRICS): _series(f"{name}: samples.{shortened(key)}", value)
         for key, value in _members(f"{name}: samples", document.get("samples", {}))
     }
     return _now(f"{name}: now", document.get("now")), variables, series
@@ -124,7 +125,7 @@ def _members(place: str, value: object) -> Iterator[tuple[str, object]]:
 
 def _known(place: str, name: str, names: dict[str, str]) -> str:
     if name not in names:
-        _refuse(f"{place}.{name}", f"there is no such variable{one_of(name, names)}")
+        _refuse(f"{place}.{shortened(name)}", f"there is no such variable{one_of(name, names)}")
     return names[name]
 
 
@@ -157,7 +158,7 @@ def _read(name: str, parameter: str) -> str:
         return raw.decode("utf-8-sig")
     except (OSError, ValueError) as error:
         reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None)
-        hint = f"{name!r} cannot be read: {reason or error}; give a file, or - for standard input"
+        hint = f"{with_short_words(repr(name))} cannot be read: {reason or error}; give a file, or - for standard input"
         raise click.BadParameter(hint, param_hint=parameter) from None
 
 

@@ -8,6 +8,7 @@ once.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from engine.base.shortening import quoted, with_short_words
 from tui.settings.options import THEME_NAMES
 
 if TYPE_CHECKING:
@@ -386,7 +388,9 @@ def _speed(text: str) -> float:
     except ValueError:
         speed = 0
     if not 0 < speed < float("inf"):
-        raise click.BadParameter(f"{text!r} is not a speed: must be a number above 0, or max.", param_hint="--speed")
+        raise click.BadParameter(
+            f"{quoted(text)} is not a speed: must be a number above 0, or max.", param_hint="--speed"
+        )
     return speed
 
 
@@ -433,13 +437,15 @@ def _status(arguments: Sequence[str] | None) -> int:
         sys.stdout.flush()
         return status
     except click.ClickException as error:
-        error.show()
+        message = io.StringIO()
+        error.show(message)
+        click.echo(with_short_words(message.getvalue()), err=True, nl=False)
         return error.exit_code
     except click.Abort:
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     except TargetError as error:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {with_short_words(str(error))}", err=True)
         return WRONG if error.before_run else FAILED
     except Exception as error:
         error.add_note(f"This is a defect of batchdeck. To reproduce it: {shlex.join(sys.argv)}")

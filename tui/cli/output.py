@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from engine.base.shortening import shortened
 from engine.base.units import format_clock, format_utc
 from engine.views.results import document, totals
 
@@ -80,12 +81,12 @@ def summary_text(summary: Summary, target: Console) -> str:
 
 
 def flow(value: object) -> str:
-    """Return a value as a line of YAML: ``{jobId: risk, tasks: {completed: 8}}``."""
+    """Return a value as a line of YAML: ``{jobId: risk, tasks: {completed: 8}}``; long texts in it are shortened."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {flow(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{shortened(str(key))}: {flow(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
-    return value if isinstance(value, str) else json.dumps(value)
+    return shortened(value if isinstance(value, str) else json.dumps(value))
 
 
 def asked(wanted: object, seen: object) -> object:
@@ -98,7 +99,7 @@ def asked(wanted: object, seen: object) -> object:
 def _run(summary: Summary) -> Text:
     start, end_ms = summary.start, summary.end_ms
     return Text(
-        f"{summary.scenario}, seed {summary.seed}\n"
+        f"{shortened(summary.scenario)}, seed {shortened(str(summary.seed))}\n"
         f"{format_utc(start, 0)} to {format_utc(start, end_ms)} ({format_clock(end_ms)})\n"
         f"{summary.events:,} events, {_usd(summary.cost_usd)} USD"
     )
@@ -115,12 +116,17 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Text]]) -
     return table if table.row_count else None
 
 
+def _value(text: str) -> Text:
+    """Return the cell of an id or another value of the user's."""
+    return Text(shortened(text))
+
+
 def _job(row: JobResult) -> tuple[Text, ...]:
     state = Text(row.state)
     if row.reason:
-        state.append(f"\n{row.reason}", "dim")
+        state.append(f"\n{shortened(row.reason)}", "dim")
     return (
-        Text(row.job_id),
+        _value(row.job_id),
         state,
         Text(f"{row.tasks.total:,}"),
         Text(f"{row.tasks.succeeded:,}"),
@@ -134,18 +140,18 @@ def _job(row: JobResult) -> tuple[Text, ...]:
 def _job_schedule(row: JobScheduleResult, start: datetime) -> tuple[Text, ...]:
     next_run = "" if row.next_run_ms is None else format_utc(start, row.next_run_ms)
     missed = Text(f"{row.missed:,}", "yellow" if row.missed else "")
-    return (*map(Text, (row.schedule_id, row.state, f"{row.jobs:,}")), missed, Text(row.recent_job), Text(next_run))
+    return (*map(_value, (row.schedule_id, row.state, f"{row.jobs:,}")), missed, _value(row.recent_job), Text(next_run))
 
 
 def _pool(row: PoolResult) -> tuple[Text, ...]:
     errors = Text("\n".join(row.resize_errors), "red")
     plain = (row.pool_id, row.vm_size, row.state, f"{row.nodes:,}", f"{row.node_hours:,.2f}", _usd(row.cost_usd))
-    return (*map(Text, plain), errors)
+    return (*map(_value, plain), errors)
 
 
 def _refusal(row: RefusedRow) -> tuple[Text, ...]:
     announced = Text("yes", "green") if row.announced else Text("no", "bold red")
-    return (*map(Text, (format_clock(row.at_ms), row.command, row.subject, row.code)), announced)
+    return (*map(_value, (format_clock(row.at_ms), row.command, row.subject, row.code)), announced)
 
 
 def _expectation(row: Outcome) -> tuple[Text, ...]:

@@ -11,6 +11,7 @@ from textual.containers import Container, Horizontal
 from textual.content import Content
 
 from engine.base.paths import name_of
+from engine.base.shortening import quoted
 from tui.dialogs.help import HelpScreen
 from tui.dialogs.modal import Modal
 from tui.saving.targets import TargetError, write_new
@@ -181,7 +182,7 @@ class Files(Modal[None]):
         if not self.model.text.sought:
             self.action_ask_find()
         elif not self.model.text.next_match(step):
-            say(self, f"{self.model.text.sought!r} is not there.")
+            say(self, f"{quoted(self.model.text.sought)} is not there.")
         self._show()
 
     def action_jump(self, seconds: int) -> None:
@@ -255,7 +256,7 @@ class Files(Modal[None]):
 
         def answered(sought: str) -> None:
             if sought and not self.model.text.found:
-                say(self, f"{sought!r} is not there.")
+                say(self, f"{quoted(sought)} is not there.")
 
         self._ask("find", answered, text=self.model.text.sought, on_typed=self.model.text.find)
 
@@ -272,7 +273,7 @@ class Files(Modal[None]):
             if number.isdecimal():
                 self.model.text.go_to_line(int(number) - 1)
             else:
-                say(self, f"{answer!r} is not a line number.")
+                say(self, f"{quoted(answer)} is not a line number.")
 
         self._ask(f"line, 1 to {self.model.text.total:,}", answered)
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from engine.base import rulebook
+from engine.base.shortening import quoted
 from engine.scenario.wording import did_you_mean
 from tui.dialogs.rules import RuleSheet
 from tui.screens.navigation_keys import NavigationKeys
@@ -75,7 +76,7 @@ class GoLineKeys(NavigationKeys):
             wrong = rest
         known = [name.lower() for name in model.column_names if name] if verb in ("sort", "columns") else ["failed"]
         if wrong:
-            say(self, f"{verb} {wrong!r} is not known{did_you_mean(wrong, known) or '.'}", "warning")
+            say(self, f"{verb} {quoted(wrong)} is not known{did_you_mean(wrong, known) or '.'}", "warning")
         self.update()
 
     def _go_to_id(self, identity: str) -> None:
@@ -96,6 +97,6 @@ class GoLineKeys(NavigationKeys):
         """Show a rule, or all rules of a chapter."""
         part = rulebook.find(name)
         if part is None:
-            say(self, f"No rule is called {name!r}; the nearest is {rulebook.nearest(name)}.", "warning")
+            say(self, f"No rule is called {quoted(name)}; the nearest is {rulebook.nearest(name)}.", "warning")
         else:
             self.app.push_screen(RuleSheet([part]))

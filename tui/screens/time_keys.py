@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
+from engine.base.shortening import quoted
 from tui.dialogs.sheet import Sheet
 from tui.playback.pacer import FASTEST
 from tui.screens.base import ViewScreen
@@ -118,7 +119,7 @@ class TimeKeys(ViewScreen):
         if 0 <= speed <= FASTEST:
             self.action_set_speed(speed)
         else:
-            say(self, f"{text!r} is not a speed: must be a number, or max", "error")
+            say(self, f"{quoted(text)} is not a speed: must be a number, or max", "error")
 
     # -- branches and bookmarks ----------------------------------------------------------------------------------
 

@@ -58,4 +58,4 @@ def pool_verdict(job: Job, info: PoolInfo) -> BatchError | None:
         reason = "the job has a pool by poolId: another one can be named"
     elif own is not None and (wanted is None or {own.pool_lifetime_option, wanted.pool_lifetime_option} != {_OF_JOB}):
         reason = "of an auto pool only keepAlive can change, with poolLifetimeOption job"
-    return BatchError("OperationInvalidForCurrentState", reason) if reason else None
+    return BatchError("OperationInvalidForCurrentState", reason, PropertyName="poolInfo") if reason else None

@@ -146,7 +146,7 @@ def new_pool_verdict(world: World, spec: PoolSpec) -> BatchError | None:
         networks=world.scenario.simulate.network,
     )
     if refused:
-        return refused[0].error()
+        return refused[0].error(spec)
     if world.pools.find(spec.id) is not None:
         return BatchError("PoolExists", poolId=spec.id)
     if sum(1 for _ in world.pools.present()) >= world.account.quotas.pools:

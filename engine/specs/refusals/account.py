@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from engine.base.shortening import quoted
 from engine.specs.account import Account, Certificate, CertificateFormat
 from engine.specs.commands import CreateApplicationPackage
 from engine.specs.refusals.parts import Path, Refusal, display_name_refusals, id_refusals, invalid
@@ -22,10 +23,10 @@ def certificate_refusals(certificate: Certificate, path: Path = ()) -> list[Refu
     """Return what the service refuses in a certificate (CERT-1)."""
     refusals = []
     if not _THUMBPRINT.fullmatch(certificate.thumbprint):
-        reason = f"{certificate.thumbprint!r} is not a thumbprint: use hexadecimal digits"
+        reason = f"{quoted(certificate.thumbprint)} is not a thumbprint: use hexadecimal digits"
         refusals.append(invalid((*path, "thumbprint"), reason))
     if certificate.thumbprint_algorithm.lower() != "sha1":
-        reason = f"is {certificate.thumbprint_algorithm!r}, only sha1 is supported"
+        reason = f"is {quoted(certificate.thumbprint_algorithm)}, only sha1 is supported"
         refusals.append(invalid((*path, "thumbprintAlgorithm"), reason))
     if certificate.password is not None and certificate.certificate_format is CertificateFormat.CER:
         refusals.append(invalid((*path, "password"), "is for the format pfx only: a cer file has no private key"))
@@ -78,5 +79,5 @@ def _duplicates(names: Iterable[str], path: Path, key: str | None, what: str) ->
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name.lower() in seen:
-            yield invalid((*path, index, *((key,) if key else ())), f"there is another {what} {name!r}")
+            yield invalid((*path, index, *((key,) if key else ())), f"there is another {what} {quoted(name)}")
         seen.add(name.lower())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from engine.base.shortening import quoted
 from engine.base.terms import OnAllTasksComplete, OnTaskFailure, PoolLifetimeOption
 from engine.base.units import MINUTE_MS, format_duration
 from engine.specs.common import OutputFile
@@ -187,7 +188,7 @@ def _release(task: JobReleaseTask | None, preparation: JobPreparationTask | None
     if preparation is None:
         yield invalid(path, "a job release task needs a jobPreparationTask on the job")
     elif task.id.lower() == preparation.id.lower():
-        yield invalid((*path, "id"), f"the job preparation task is also called {task.id!r}")
+        yield invalid((*path, "id"), f"the job preparation task is also called {quoted(task.id)}")
     yield from id_refusals(task.id, (*path, "id"))
     yield from command_line_refusals(task, path)
     limit = task.max_wall_clock_time
@@ -230,7 +231,7 @@ def _special_ids(task_id: str, job: JobSpecification, path: Path) -> Iterator[Re
         ("TaskIdSameAsJobReleaseTask", job.job_release_task),
     ):
         if special is not None and special.id.lower() == task_id.lower():
-            yield Refusal(code, path, f"{task_id!r} is the id of a special task of the job")
+            yield Refusal(code, path, f"{quoted(task_id)} is the id of a special task of the job")
 
 
 def _output_files(files: tuple[OutputFile, ...], path: Path) -> Iterator[Refusal]:

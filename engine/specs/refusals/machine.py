@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.base.shortening import quoted
 from engine.base.terms import OsFamily
 from engine.specs.catalogue import os_of
 from engine.specs.machine import (
@@ -58,7 +59,7 @@ def _node_agent(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Re
     if image.publisher is not None:
         expected = os_of(publisher=image.publisher, offer=image.offer, sku=image.sku)
         if expected is not os_of(node_agent_sku_id=agent):
-            yield invalid(path, f"is {agent!r}, which does not run on an image for {expected.value}")
+            yield invalid(path, f"is {quoted(agent)}, which does not run on an image for {expected.value}")
 
 
 def _disks(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Refusal]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from engine.base.shortening import quoted
 from engine.specs.account import Account
 from engine.specs.network import InboundNatPool, IpAddressProvisioning, PublicIpAddressConfiguration
 from engine.specs.pool import PoolSpecification
@@ -66,7 +67,7 @@ def _nat_pools(pools: tuple[InboundNatPool, ...], path: Path) -> Iterator[Refusa
 def _nat_pool(pool: InboundNatPool, path: Path) -> Iterator[Refusal]:
     first, last = pool.frontend_port_range_start, pool.frontend_port_range_end
     if not _NAT_POOL_NAME.fullmatch(pool.name):
-        yield invalid((*path, "name"), f"{pool.name!r} is not the name of an endpoint")
+        yield invalid((*path, "name"), f"{quoted(pool.name)} is not the name of an endpoint")
     if not 1 <= pool.backend_port <= 65_535 or pool.backend_port in {29_876, 29_877}:
         yield invalid((*path, "backendPort"), f"is {pool.backend_port}, must be 1 to 65535 but not 29876 or 29877")
     for name, port in (("frontendPortRangeStart", first), ("frontendPortRangeEnd", last)):
@@ -81,14 +82,14 @@ def _nat_pool(pool: InboundNatPool, path: Path) -> Iterator[Refusal]:
 def _unlike_earlier(pool: InboundNatPool, earlier: tuple[InboundNatPool, ...], path: Path) -> Iterator[Refusal]:
     for other in earlier:
         if pool.name == other.name:
-            yield invalid((*path, "name"), f"another endpoint is also called {pool.name!r}")
+            yield invalid((*path, "name"), f"another endpoint is also called {quoted(pool.name)}")
         if pool.backend_port == other.backend_port:
             yield invalid((*path, "backendPort"), f"another endpoint also has {pool.backend_port}")
         if (
             pool.frontend_port_range_start <= other.frontend_port_range_end
             and other.frontend_port_range_start <= pool.frontend_port_range_end
         ):
-            yield invalid((*path, "frontendPortRangeStart"), f"the range overlaps that of {other.name!r}")
+            yield invalid((*path, "frontendPortRangeStart"), f"the range overlaps that of {quoted(other.name)}")
 
 
 def _public_addresses(addresses: PublicIpAddressConfiguration, path: Path) -> Iterator[Refusal]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.base.errors import BatchError
+from engine.base.shortening import quoted
 from engine.specs.base import Spec, wire_name
 from engine.specs.common import CommandLine, MetadataItem, ResourceFile, UserIdentity
 
 Path = tuple[str | int, ...]
+
+MISSING = "MissingRequiredProperty"
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 # GEN-9 gives no limit; metadata may have as many characters as a start task (ACC-5, decided here).
@@ -25,10 +29,25 @@ class Refusal:
     path: Path
     reason: str
 
-    def error(self) -> BatchError:
-        """Return the answer of the service (GEN-10)."""
-        place = ".".join(map(str, self.path))
-        return BatchError(self.code, self.reason, **({"PropertyName": place} if place else {}))
+    def error(self, body: Spec) -> BatchError:
+        """Return the answer of the service to ``body``, with the name and value of the property (GEN-10)."""
+        values = {"PropertyName": ".".join(map(str, self.path))} if self.path else {}
+        value = _value_at(body.wire(), self.path) if self.path and self.code != MISSING else None
+        if value is not None:
+            values["PropertyValue"] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return BatchError(self.code, self.reason, **values)
+
+
+def _value_at(body: object, path: Path) -> object:
+    """Return the value of a property as the service writes it; None if it is absent or a secret."""
+    for part in path:
+        if isinstance(body, dict):
+            body = body.get(part)
+        elif isinstance(body, list) and isinstance(part, int) and part < len(body):
+            body = body[part]
+        else:
+            return None
+    return body
 
 
 def invalid(path: Path, reason: str) -> Refusal:
@@ -38,13 +57,13 @@ def invalid(path: Path, reason: str) -> Refusal:
 
 def missing(path: Path, reason: str) -> Refusal:
     """Return the refusal of a body without a required property."""
-    return Refusal("MissingRequiredProperty", path, reason)
+    return Refusal(MISSING, path, reason)
 
 
 def id_refusals(value: str, path: Path) -> Iterator[Refusal]:
     """Check an id (GEN-1)."""
     if not _ID.fullmatch(value):
-        yield invalid(path, f"{value!r} is not an id: use 1 to 64 letters, digits, hyphens and underscores")
+        yield invalid(path, f"{quoted(value)} is not an id: use 1 to 64 letters, digits, hyphens and underscores")
 
 
 def display_name_refusals(value: str | None, path: Path) -> Iterator[Refusal]:
@@ -62,7 +81,9 @@ def metadata_refusals(items: Iterable[MetadataItem], path: Path) -> Iterator[Ref
             yield Refusal("EmptyMetadataKey", (*path, index, "name"), "a metadata item needs a name")
         for name, text in (("name", item.name), ("value", item.value)):
             if not text.isprintable():
-                yield Refusal("InvalidMetadata", (*path, index, name), f"{text!r} has characters that are not allowed")
+                yield Refusal(
+                    "InvalidMetadata", (*path, index, name), f"{quoted(text)} has characters that are not allowed"
+                )
     if size > _METADATA_MAX:
         yield Refusal("MetadataTooLarge", path, f"has {size} characters, {_METADATA_MAX} are allowed")
 

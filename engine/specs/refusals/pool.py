@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from engine import autoscale
+from engine.base.shortening import quoted
 from engine.base.terms import OsFamily
 from engine.base.units import HOUR_MS, MINUTE_MS, format_duration
 from engine.specs.account import Account, PoolAllocationMode
@@ -135,11 +136,11 @@ def _size(spec: PoolSpecification, *, classic_size_rules: bool) -> Iterator[Refu
     if size is None:
         near = nearest_sizes(spec.vm_size)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        yield invalid(("vmSize",), f"{spec.vm_size!r} is not a known VM size{hint}")
+        yield invalid(("vmSize",), f"{quoted(spec.vm_size)} is not a known VM size{hint}")
         return
     cloud_service = spec.cloud_service_configuration is not None
     if classic_size_rules and not allowed_by_classic_size_rules(spec.vm_size, cloud_service=cloud_service):
-        yield invalid(("vmSize",), f"{spec.vm_size!r} cannot be used with this configuration")
+        yield invalid(("vmSize",), f"{quoted(spec.vm_size)} cannot be used with this configuration")
     if not 1 <= spec.task_slots_per_node <= size.max_task_slots:
         reason = f"is {spec.task_slots_per_node}, must be 1 to {size.max_task_slots} for {spec.vm_size}"
         yield invalid(("taskSlotsPerNode",), reason)
@@ -204,7 +205,7 @@ def _cloud_service(spec: PoolSpecification, account: Account) -> Iterator[Refusa
     if account.pool_allocation_mode is PoolAllocationMode.USER_SUBSCRIPTION:
         yield invalid((place,), "cannot be used in an account of pool allocation mode UserSubscription")
     if cloud_service.os_family not in {"2", "3", "4", "5", "6"}:
-        yield invalid((place, "osFamily"), f"is {cloud_service.os_family!r}, must be '2' to '6'")
+        yield invalid((place, "osFamily"), f"is {quoted(cloud_service.os_family)}, must be '2' to '6'")
 
 
 def _start_task(task: StartTask | None, accounts: tuple[UserAccount, ...]) -> Iterator[Refusal]:
@@ -215,7 +216,7 @@ def _start_task(task: StartTask | None, accounts: tuple[UserAccount, ...]) -> It
     yield from at_least_refusals(task.max_task_retry_count, -1, (*path, "maxTaskRetryCount"))
     username = task.user_identity.username
     if username is not None and username not in {account.name for account in accounts}:
-        yield invalid((*path, "userIdentity", "username"), f"{username!r} is none of the pool's userAccounts")
+        yield invalid((*path, "userIdentity", "username"), f"{quoted(username)} is none of the pool's userAccounts")
     length = len(json.dumps(task.wire()))
     if length > _START_TASK_MAX:
         yield invalid(path, f"has {length} characters, {_START_TASK_MAX} are allowed")
@@ -240,7 +241,7 @@ def _certificates(spec: PoolSpecification, account: Account) -> Iterator[Refusal
     known = {certificate.thumbprint.lower() for certificate in account.certificates}
     for index, reference in enumerate(spec.certificate_references):
         if reference.thumbprint.lower() not in known:
-            reason = f"the account has no certificate {reference.thumbprint!r}"
+            reason = f"the account has no certificate {quoted(reference.thumbprint)}"
             yield Refusal("InvalidCertificateReferences", ("certificateReferences", index, "thumbprint"), reason)
 
 
@@ -252,7 +253,7 @@ def _users(spec: PoolSpecification) -> Iterator[Refusal]:
         if not 1 <= len(user.name) <= 20:
             yield invalid((*path, "name"), f"has {len(user.name)} characters, 1 to 20 are allowed")
         if user.name.lower() in seen:
-            yield invalid((*path, "name"), f"there is another user {user.name!r}")
+            yield invalid((*path, "name"), f"there is another user {quoted(user.name)}")
         seen.add(user.name.lower())
         linux = user.linux_user_configuration
         if linux is not None and (linux.uid is None) != (linux.gid is None):
@@ -264,4 +265,4 @@ def _users(spec: PoolSpecification) -> Iterator[Refusal]:
 def _licenses(spec: PoolSpecification) -> Iterator[Refusal]:
     for index, license_name in enumerate(spec.application_licenses):
         if license_name.lower() not in _LICENSES:
-            yield invalid(("applicationLicenses", index), f"{license_name!r} is none of {', '.join(_LICENSES)}")
+            yield invalid(("applicationLicenses", index), f"{quoted(license_name)} is none of {', '.join(_LICENSES)}")

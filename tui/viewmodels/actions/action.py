@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
+from engine.base.shortening import quoted
+
 Body = Mapping[str, object]
 
 
@@ -52,7 +54,7 @@ def whole(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{text!r} must be a whole number") from None
+        raise ValueError(f"{quoted(text)} must be a whole number") from None
 
 
 def minutes(text: str) -> str:
@@ -63,7 +65,7 @@ def minutes(text: str) -> str:
 def yes_or_no(text: str) -> bool:
     """Return True for yes and False for no. Raises ValueError with a sentence."""
     if text.lower() not in ("yes", "no"):
-        raise ValueError(f"{text!r} must be yes or no")
+        raise ValueError(f"{quoted(text)} must be yes or no")
     return text.lower() == "yes"
 
 

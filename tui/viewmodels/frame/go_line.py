@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.rulebook import chapters, rules
+from engine.base.shortening import quoted
 from engine.scenario.wording import did_you_mean
 from engine.views.pages.job_schedules import schedule_ids
 from engine.views.pages.jobs import job_ids, pool_ids
@@ -67,7 +68,7 @@ def find(session: Session, identity: str) -> Found | None:
 
 def not_found(session: Session, text: str) -> str:
     """Say that nothing has this name, and suggest the nearest one."""
-    return f"Nothing has the name {text!r}{did_you_mean(text, list(_words(session))) or '.'}"
+    return f"Nothing has the name {quoted(text)}{did_you_mean(text, list(_words(session))) or '.'}"
 
 
 def _words(session: Session) -> Iterator[str]:

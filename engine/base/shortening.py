@@ -1,0 +1,36 @@
+"""Shortening of values that messages, error values and tables quote.
+
+A value may be as long as its author likes, a message may not: ids, keys and command lines are cut in the middle, since
+their ends tell them apart. Logs, states and saved scenarios hold values whole.
+"""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 80
+"""The most characters of a value in a message or table, the dots and quotes included (GEN-19)."""
+
+_DOTS = "..."
+_LONG_WORD = re.compile(rf"[^\s/\\]{{{LONGEST + 11},}}")  # a quoted value has punctuation around it
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """Return the text, cut in the middle to ``longest`` characters."""
+    if len(text) <= longest:
+        return text
+    kept = longest - len(_DOTS)
+    tail = kept // 2
+    return f"{text[: kept - tail]}{_DOTS}{text[len(text) - tail :]}"
+
+
+def quoted(value: object, longest: int = LONGEST) -> str:
+    """Return a value as Python writes it, text in quotes, cut in the middle to ``longest`` characters."""
+    if isinstance(value, str) and len(value) > 2 * longest:
+        value = shortened(value, 2 * longest)  # the representation of a long text takes a while
+    return shortened(repr(value), longest)
+
+
+def with_short_words(message: str) -> str:
+    """Return somebody else's message with its long words cut; the directories of a path are words of their own."""
+    return _LONG_WORD.sub(lambda word: shortened(word[0]), message)
