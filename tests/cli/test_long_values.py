@@ -83,7 +83,7 @@ def test_the_ends_of_an_id_are_shown(replay):
 
 def test_gen_19_tables_show_the_ends_and_the_state_holds_the_value_whole(replay):
     text = (
-        f"jobs: [{JOB}}}]\n"
+        f"pools: [{POOL}}}]\njobs: [{JOB}}}]\n"
         f"timeline:\n- {{at: PT1M, terminateJob: {{jobId: j, terminateReason: {LONG}}}}}\n"
         f"- {{at: PT1M, deleteJob: {{jobId: {LONG}}}}}\n"
         f"expect: [{{jobId: j, terminateReason: b{LONG}}}]"
