@@ -13,6 +13,7 @@ from engine.base.paths import APPLICATIONS
 from engine.base.terms import InstanceState, JobScheduleState, JobState, NodeState, SubtaskState, TaskResult
 from engine.rules import node_operations
 from engine.rules.decisions import network, placement
+from engine.specs.storage import UrlParts, parts_of
 from engine.state.instances import PrepFlag
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 
@@ -34,6 +35,7 @@ def check(world: World) -> None:
         _gangs(world, job)
         _copied(world, job)
         _instances(world, job)
+    _blobs(world)
     for schedule in world.job_schedules.present():
         _active_job(world, schedule)
     for pool in world.pools.present():
@@ -148,6 +150,37 @@ def _instances(world: World, job: Job) -> None:
         bit = 1 << nodes[node].position
         if job.pool == nodes[node].pool and bool(job.ineligible & bit) != bool(flags & PrepFlag.INELIGIBLE):
             raise _broken(world, "PREP-9", f"job {job.id} and node {node} differ on whether it is barred")
+
+
+def _blobs(world: World) -> None:
+    """Check that storage has the last upload of each URL that the log tells of, and that jobs count its bytes."""
+    blobs, log = world.blobs, world.log
+    told = [at for at, shape in enumerate(log.shape_of) if log.shapes[shape].event == "BlobUploaded"]
+    if [log.row_a[at] for at in told] != list(range(len(blobs))):
+        raise _broken(world, "TASK-18", f"the log tells of uploads {[log.row_a[at] for at in told]} of {len(blobs)}")
+    latest: dict[UrlParts, int] = {}
+    uploaded: Counter[int] = Counter()
+    for row in range(len(blobs)):
+        upload = blobs[row]
+        if upload.entry != told[row] or parts_of(upload.url.replace("%", "%25")) != blobs.place(row):
+            raise _broken(world, "TASK-18", f"upload {row} is {upload}, entry {told[row]} tells of it")
+        latest[blobs.place(row)] = row
+        if upload.task >= 0:
+            uploaded[world.tasks.block_of(upload.task).job] += upload.content.size
+    kept = {place: blobs.find(place.url.replace("%", "%25")) for place in latest}
+    if blobs.latest() != sorted(latest.values()) or kept != {
+        place: blobs[row].content for place, row in latest.items()
+    }:
+        raise _broken(world, "TASK-18", f"uploads {blobs.latest()} are in storage, should be {sorted(latest.values())}")
+    fetched: Counter[int] = Counter()
+    for task, size in zip(blobs.fetcher, blobs.fetched, strict=True):
+        fetched[world.tasks.block_of(task).job] += size
+    for job in world.jobs:
+        hooks = job.has_prep or job.has_release
+        if job.uploaded_bytes != uploaded[job.row]:
+            raise _broken(world, "TASK-21", f"job {job.id} counts {job.uploaded_bytes}, uploaded {uploaded[job.row]}")
+        if job.downloaded_bytes < fetched[job.row] or (not hooks and job.downloaded_bytes != fetched[job.row]):
+            raise _broken(world, "TASK-21", f"job {job.id} counts {job.downloaded_bytes}, tasks {fetched[job.row]}")
 
 
 def _active_job(world: World, schedule: JobSchedule) -> None:

@@ -31,6 +31,7 @@ class LogSubject(IntEnum):
     INSTANCE = 5  # a is the job or -1, b the node
     SCHEDULE = 6  # a is the job schedule
     TASKS_ADDED = 7  # a is the first task of a block, b their number
+    UPLOAD = 8  # a is the uploaded blob, b the node
 
 
 class Json(NamedTuple):
@@ -57,6 +58,7 @@ class SubjectIds(Protocol):
     def job_ids(self, job: int) -> str: ...  # noqa: D102
     def task_ids(self, task: int) -> str: ...  # noqa: D102
     def schedule_ids(self, schedule: int) -> str: ...  # noqa: D102
+    def upload_ids(self, upload: int) -> str: ...  # noqa: D102
 
 
 class LogEntry(NamedTuple):
@@ -296,6 +298,8 @@ def _ids(names: SubjectIds, subject: LogSubject, row_a: int, row_b: int) -> str:
             return (names.node_ids(row_b) if row_b >= 0 else "") + names.task_ids(row_a)
         case LogSubject.INSTANCE:
             return names.node_ids(row_b) + (names.job_ids(row_a) if row_a >= 0 else "")
+        case LogSubject.UPLOAD:
+            return names.node_ids(row_b) + names.upload_ids(row_a)
         case LogSubject.NODE:
             return names.node_ids(row_b)
         case LogSubject.JOB:

@@ -34,6 +34,7 @@ _SUBJECTS = {
     "CommandAccepted": "command",
     "CommandRefused": "command",
     "FaultInjected": "fault",
+    "BlobUploaded": "blob",
 }
 # Fields that have their own place in a line.
 _PLACED = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule", "subtaskId"}
@@ -59,20 +60,26 @@ _POOL = {
 
 
 class Labels(Protocol):
-    """A lookup of the names that a scenario uses for rows; nodes by their index (``node 0 of shared``)."""
+    """A lookup of the names that a scenario uses for rows; nodes by their index (``node 0 of shared``).
+
+    ``upload`` returns the URL of an uploaded blob, and how much was uploaded by which task.
+    """
 
     def pool(self, pool: int) -> str: ...  # noqa: D102
     def node(self, node: int) -> str: ...  # noqa: D102
     def job(self, job: int) -> str: ...  # noqa: D102
     def task(self, task: int) -> str: ...  # noqa: D102
     def schedule(self, schedule: int) -> str: ...  # noqa: D102
+    def upload(self, upload: int) -> tuple[str, str]: ...  # noqa: D102
 
 
 def line(labels: Labels, entry: LogEntry) -> str:
     """Return an event as one line, for instance ``+00:01:32.145  node 0 of shared  creating → starting  NODE-9``."""
     fields = dict(entry.shape.fields)
     parts = [elapsed(entry.t_ms), subject(labels, entry), *_change(entry.shape.event, fields)]
-    if entry.shape.subject is LogSubject.TASK and entry.row_b >= 0:
+    if entry.shape.subject is LogSubject.UPLOAD:
+        parts.append(labels.upload(entry.row_a)[1])
+    if entry.shape.subject in (LogSubject.TASK, LogSubject.UPLOAD) and entry.row_b >= 0:
         parts.append(f"on {labels.node(entry.row_b)}")
     parts += _details(fields)
     if "rule" in fields:
@@ -108,6 +115,8 @@ def subject(labels: Labels, entry: LogEntry) -> str:
             name = labels.pool(entry.row_a)
         case LogSubject.SCHEDULE:
             name = labels.schedule(entry.row_a)
+        case LogSubject.UPLOAD:
+            name = labels.upload(entry.row_a)[0]
         case LogSubject.RUN:
             fields = dict(entry.shape.fields)
             name = str(fields.get("command", fields.get("thumbprint", "")))

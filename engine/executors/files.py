@@ -1,6 +1,7 @@
 """The files of one node: texts and directories by key (see ``engine.base.paths``, FILE).
 
-Of a downloaded file only the size is known: it reads as empty but takes its space (VM-4).
+Of some files only the size is known, such as a downloaded blob without text: they read as empty but take their space
+(VM-4).
 """
 
 from __future__ import annotations
@@ -60,6 +61,10 @@ class NodeFiles:
     def read(self, key: str) -> str | None:
         """Return the text of a file, or None if there is none."""
         return self._texts.get(key)
+
+    def has_text(self, key: str) -> bool:
+        """Return whether there is a file whose text is known."""
+        return key in self._texts and key not in self._sizes
 
     def write(self, key: str, text: str) -> None:
         """Create or replace a file and create its parent directories."""
@@ -127,6 +132,17 @@ class NodeFiles:
     def is_dir(self, key: str) -> bool:
         """Return whether there is a directory; the root always exists."""
         return not key or key in self._directories
+
+    def can_hold(self, key: str) -> bool:
+        """Return whether a file can have this key: it is no directory, and no file is where a directory has to be."""
+        if self.is_dir(key):
+            return False
+        above = parent(key)
+        while above and above not in self._directories:
+            if above in self._texts:
+                return False
+            above = parent(above)
+        return True
 
     def listdir(self, key: str) -> list[str]:
         """Return the names in a directory, sorted."""

@@ -80,10 +80,11 @@ def _begin_coordination(world: World, task: int, nodes: tuple[int, ...], subtask
     spec, node = world.tasks.spec(task), nodes[subtask]
     settings = spec.multi_instance_settings
     assert settings is not None
-    directory = task_directory(world.jobs[world.tasks.profile_of(task).job].id, spec.id)
+    job = world.jobs[world.tasks.profile_of(task).job]
+    directory = task_directory(job.id, spec.id)
     common = [(file, directory) for file in settings.common_resource_files]
     launch = launches.coordination_launch(world, task, nodes, subtask, attempt)
-    launch = execution.begin(world, node, launch, spec, common)
+    launch = execution.begin(world, node, launch, spec, job, task, common)
     return min(world.now_ms + world.executor.plan(launch).total_ms, world.latest_ms)
 
 

@@ -65,14 +65,15 @@ def _mount(world: World, node: int, mount: MountConfiguration) -> FailureInfo | 
     """
     given = mount.given
     assert given is not None  # checked when the pool was created
+    is_missing = storage.is_missing
     match given:
         case AzureBlobFileSystemConfiguration():
-            source, is_azure = given.url, True
+            source, is_azure, is_missing = given.url, True, storage.is_container_missing
         case AzureFileShareConfiguration():
             source, is_azure = given.azure_file_url, True
         case _:
             source, is_azure = given.source, False
-    if (is_azure and storage.is_out(world)) or storage.found(world, source).missing:
+    if (is_azure and storage.is_out(world)) or is_missing(world, source):
         path = given.relative_mount_path
         return failure("MountConfigurationError", ("Source", source), ("RelativeMountPath", path))
     world.disks.edit(node).mkdir(f"{MOUNTS}/{given.relative_mount_path.strip('/')}")
@@ -102,7 +103,7 @@ def _start(world: World, node: int, rule: str, *, retries: int = 0) -> None:
     world.disks.edit(node).delete(working_directory(STARTUP))  # START-9
     spec = world.nodes[node].start_spec
     assert spec is not None
-    launch = execution.begin(world, node, launches.start_task_launch(world, node), spec)
+    launch = execution.begin(world, node, launches.start_task_launch(world, node), spec, None)
     end_ms = now_ms + world.executor.plan(launch).total_ms
     last_retry_ms = now_ms if retries else None
     task = StartTaskRecord(True, now_ms, end_ms, retry_count=retries, last_retry_ms=last_retry_ms)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from engine.state.blobs import NO_TASK
+
 if TYPE_CHECKING:
     from engine.world.world import World
 
@@ -52,6 +54,12 @@ class RowNames:
         """Return the id of a job schedule."""
         return f',"scheduleId":{_quoted(self._world.job_schedules[schedule].id)}'
 
+    def upload_ids(self, upload: int) -> str:
+        """Return the ids of the task that has uploaded a blob, the blob's URL and its bytes."""
+        blob = self._world.blobs[upload]
+        task = "" if blob.task == NO_TASK else self.task_ids(blob.task)
+        return f'{task},"url":{_quoted(blob.url)},"bytes":{blob.content.size}'
+
     # -- for people (see ``engine.events.log_text``) --------------------------------------------------------------
 
     def pool(self, pool: int) -> str:
@@ -75,6 +83,12 @@ class RowNames:
     def schedule(self, schedule: int) -> str:
         """Return the scenario's name of a job schedule."""
         return self._world.job_schedules[schedule].id
+
+    def upload(self, upload: int) -> tuple[str, str]:
+        """Return the URL of an uploaded blob, and how much was uploaded by which task."""
+        blob = self._world.blobs[upload]
+        by = "" if blob.task == NO_TASK else f" by {self.task(blob.task)}"
+        return blob.url, f"{blob.content.size:,} bytes uploaded{by}"
 
     def forget(self) -> None:
         """Clear the cache: rows may stand for something else after a branch."""

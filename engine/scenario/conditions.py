@@ -39,6 +39,7 @@ EVENTS = (
     "AutoScaleEvaluated",
     "TaskScheduleFail",
     "CertificateStateChanged",
+    "BlobUploaded",
     "CommandAccepted",
     "CommandRefused",
     "FaultInjected",

@@ -43,7 +43,8 @@ from engine.specs.refusals.job import job_refusals, schedule_refusals
 from engine.specs.refusals.parts import Refusal
 from engine.specs.refusals.pool import pool_refusals
 from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateStorage
+from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes
+from engine.specs.storage import SimulateStorage
 
 Model = TypeVar("Model", bound=Spec)
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from engine.specs.job import JobSpec
     from engine.specs.pool import PoolSpec
     from engine.specs.schedule import JobScheduleSpec
-    from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateStorage
+    from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes
+    from engine.specs.storage import SimulateStorage
     from engine.specs.task import TaskSpec
 
 DEFAULT_START = datetime(2026, 1, 5, 8, tzinfo=UTC)
@@ -44,12 +45,16 @@ class Expectation:
 
 
 class Options(Spec):
-    """Switches for behaviour that the service has changed over the years (APP-5, NODE-3, NOP-4, POOL-6)."""
+    """Switches for behaviour that the service has changed over the years, or that a scenario may want.
+
+    The rules are APP-5, NODE-3, NOP-4, POOL-6 and TASK-19.
+    """
 
     classic_node_ids: Bool = False
     reimage_cloud_service_only: Bool = False
     classic_size_rules: Bool = False
     classic_packages: Bool = False
+    strict_storage: Bool = False
 
 
 @dataclass(frozen=True, slots=True)

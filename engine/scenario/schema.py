@@ -31,7 +31,8 @@ from engine.specs.commands import COMMANDS, AddTasks, CreateJob
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
 from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateStorage
+from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes
+from engine.specs.storage import SimulateStorage
 from engine.specs.task import TaskSpec
 
 Schema = dict[str, Any]

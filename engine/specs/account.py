@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import Annotated, NamedTuple
 
@@ -11,6 +12,8 @@ from engine.base.shortening import quoted, shortened
 from engine.base.terms import WireOption
 from engine.specs.base import Bool, Identified, Int, Secret, Size, Spec, Text
 from engine.specs.common import ApplicationPackageReference
+
+_STORAGE_ACCOUNT = re.compile("[a-z0-9]{3,24}")
 
 
 class PoolAllocationMode(WireOption):
@@ -111,10 +114,11 @@ class Certificate(Spec):
 
 
 class Account(Spec):
-    """The Batch account."""
+    """The Batch account; ``storage_account`` is the name of the storage account that is linked to it (ACC-3)."""
 
     name: Text = "batchdeck"
     location: Text = "westeurope"
+    storage_account: Text | None = None
     pool_allocation_mode: PoolAllocationMode = PoolAllocationMode.BATCH_SERVICE
     quotas: Quotas = Quotas()
     applications: tuple[Application, ...] = ()
@@ -124,6 +128,19 @@ class Account(Spec):
         """Return the application of this id, in any case (GEN-1); None if there is none."""
         wanted = application_id.lower()
         return next((each for each in self.applications if each.id.lower() == wanted), None)
+
+    @field_validator("storage_account")
+    @classmethod
+    def _is_a_name(cls, name: str | None) -> str | None:
+        if name is not None and not _STORAGE_ACCOUNT.fullmatch(name):
+            raise ValueError(f"{name!r} is no name of a storage account: use 3 to 24 lower-case letters and digits")
+        return name
+
+    def container_url(self, name: str) -> str:
+        """Return the URL of a container of the linked storage account; only the name without one (ACC-3)."""
+        if self.storage_account is None:
+            return name
+        return f"https://{self.storage_account}.blob.core.windows.net/{name}"
 
     def package_verdict(self, reference: ApplicationPackageReference) -> Package | str:
         """Return the package that a reference means, or the reason why there is none (APP-3).

@@ -193,13 +193,6 @@ class SimulateNodes(Spec):
     removal: Distribution | None = None
 
 
-class SimulateStorage(Spec):
-    """A blob or container by URL glob: its size in bytes, and whether it is missing."""
-
-    size: Size | None = None
-    missing: Bool = False
-
-
 _LATEST_SAMPLE_MS = 60 * SECOND_MS  # AS-54
 
 

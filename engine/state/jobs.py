@@ -61,6 +61,8 @@ class Job(Named):
     failed: int = 0
     total: int = 0
     deleted: dict[TaskResult | None, int] = field(default_factory=dict)  # tasks deleted so far by their result
+    downloaded_bytes: int = 0  # by its tasks, preparations and releases (TASK-21)
+    uploaded_bytes: int = 0
     # Scheduling: ready tasks by required slots, the last turn, and nodes by position in the pool as bits.
     ready: dict[int, ReadyQueue] = field(default_factory=dict)
     ready_count: int = 0
@@ -125,6 +127,11 @@ class Job(Named):
         """Forget the success or the failure of the preparation on nodes, given as bits."""
         self.prepared &= ~prepared
         self.ineligible &= ~ineligible
+
+    def count_bytes(self, *, downloaded: int = 0, uploaded: int = 0) -> None:
+        """Count bytes of resource files or output files (TASK-21)."""
+        self.downloaded_bytes += downloaded
+        self.uploaded_bytes += uploaded
 
     def wait_for_releases(self, change: int) -> None:
         """Wait for so many release instances more, or fewer if negative (REL-6)."""

@@ -14,7 +14,9 @@ from engine.events.log import EventLog
 from engine.executors.simulated import SimulatedExecutor
 from engine.specs import draws
 from engine.specs.catalogue import NODE_TIMINGS
+from engine.specs.storage import NamedStorage
 from engine.state.account import AccountTable
+from engine.state.blobs import BlobTable
 from engine.state.certificates import CertificateTable
 from engine.state.columns import time_limits
 from engine.state.dependencies import DependencyBook
@@ -79,6 +81,8 @@ class World:
         self.gangs = GangTable(self.log)
         self.instances = InstanceTable(self.log, time_code)
         self.disks = Disks()
+        self.blobs = BlobTable(self.log)
+        self.storage = NamedStorage(scenario.simulate.storage, scenario.start)
         # Everything that copies and restores itself.
         self._parts: tuple[Any, ...] = (
             self.pools,
@@ -90,6 +94,7 @@ class World:
             self.gangs,
             self.instances,
             self.disks,
+            self.blobs,
             self.certificates,
             self.account_table,
         )

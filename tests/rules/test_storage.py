@@ -74,7 +74,8 @@ def test_task_6_files_are_in_the_working_directory_before_the_command_starts(sta
 
 def test_task_6_a_container_goes_to_a_directory(start):
     files = [container(filePath="market"), {"autoStorageContainerName": "models"}]
-    sim = start(a_job(tasks=[a_task(resourceFiles=files) | a_shell("ls; ls market")]))
+    storage = {"storage": {"https://acc/in": {"size": 5}, "models": {"size": 7}}}
+    sim = start(a_job(tasks=[a_task(resourceFiles=files) | a_shell("ls; ls market")]), simulate=storage)
     run_to_end(sim)
     assert file(sim, f"{JOB}/t1/stdout.txt") == "market\nmodels\nin\n"
 

@@ -3,7 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from engine.specs.simulate import Distribution, Simulate, SimulateNetwork, SimulateNodes, SimulateStorage
+from engine.specs.simulate import Distribution, Simulate, SimulateNetwork, SimulateNodes
+from engine.specs.storage import SimulateStorage
 
 
 @pytest.mark.parametrize(

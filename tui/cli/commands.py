@@ -97,7 +97,7 @@ def cli(context: click.Context) -> None:
 @click.option("--until", metavar="TIME", help="Stop there: PT5M or 300 (seconds) from the start, or a UTC time.")
 @click.option("--seed", type=int, metavar="N", help="Use the random seed N instead of the scenario's.")
 @click.option("--events", metavar="FILE", help="Write the event log as JSON Lines; - is stdout.")
-@click.option("--files", metavar="DIR", help="Write the files on every node at the end, as DIR/<pool>/<node>/...")
+@click.option("--files", metavar="DIR", help="Write the files on every node and in storage at the end.")
 @click.option(
     "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="How to show the result."
 )
@@ -116,7 +116,8 @@ def run(
     """Replay SCENARIO, a file or the name of a bundled one, as fast as possible.
 
     Prints a table of jobs, pools and expectations. With --events - stdout holds only the events, and the table goes
-    to stderr, as warnings about the scenario do. Files appear under their names when the run is over, complete.
+    to stderr, as warnings about the scenario do. Files appear under their names when the run is over, complete: those
+    on nodes with --files as DIR/<pool>/<node>/..., the blobs in storage as DIR/storage/<account>/<container>/<blob>.
 
     \b
     Examples:
@@ -126,11 +127,13 @@ def run(
       batchdeck run my.yaml --output json --files nodes > state.json
     """
     from engine import Simulation
+    from engine.views.pages import storage
     from engine.views.rest import node_files
     from engine.views.results import report
     from tui.cli import output as show
     from tui.cli.progress import RunProgress
     from tui.cli.replay import replay
+    from tui.saving.blob_paths import BlobText
     from tui.saving.targets import STDOUT, TreeTarget, lines_target
 
     if events == STDOUT and output == "json":
@@ -147,6 +150,7 @@ def run(
                 replay(simulation, lines, progress)
             if tree is not None:
                 tree.write(node_files.tree(simulation))
+                tree.write_blobs(BlobText(*blob.place, blob.text or "") for blob in storage.stored_blobs(simulation))
         except KeyboardInterrupt:
             click.echo(f"\nInterrupted {show.how_far(simulation)}; no file was written.", err=True)
             return INTERRUPTED

@@ -16,7 +16,7 @@ from engine.base.units import format_clock, format_utc
 from engine.views.results import document, totals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from engine import Simulation
@@ -60,6 +60,7 @@ def summary_text(summary: Summary, target: Console) -> str:
         _table(
             "Jobs", ("job", "state", ">tasks", ">ok", ">failed", ">left", ">prep", ">release"), map(_job, summary.jobs)
         ),
+        _table("Bytes of files", ("job", ">downloaded", ">uploaded"), _transferred(summary.jobs)),
         _table(
             "Job schedules",
             ("job schedule", "state", ">jobs", ">missed", "recent job", "next run"),
@@ -98,10 +99,12 @@ def asked(wanted: object, seen: object) -> object:
 
 def _run(summary: Summary) -> Text:
     start, end_ms = summary.start, summary.end_ms
+    down, up = summary.transferred
+    transferred = f"\n{down:,} bytes downloaded, {up:,} bytes uploaded" if down or up else ""
     return Text(
         f"{shortened(summary.scenario)}, seed {shortened(str(summary.seed))}\n"
         f"{format_utc(start, 0)} to {format_utc(start, end_ms)} ({format_clock(end_ms)})\n"
-        f"{summary.events:,} events, {_usd(summary.cost_usd)} USD"
+        f"{summary.events:,} events, {_usd(summary.cost_usd)} USD{transferred}"
     )
 
 
@@ -135,6 +138,13 @@ def _job(row: JobResult) -> tuple[Text, ...]:
         _instances(row.preparations),
         _instances(row.releases),
     )
+
+
+def _transferred(jobs: Iterable[JobResult]) -> Iterator[tuple[Text, ...]]:
+    """Yield a row for each job that has downloaded or uploaded anything."""
+    for job in jobs:
+        if any(job.transferred):
+            yield Text(job.job_id), *(Text(f"{size:,}") for size in job.transferred)
 
 
 def _job_schedule(row: JobScheduleResult, start: datetime) -> tuple[Text, ...]:

@@ -15,11 +15,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self, TextIO
 
+from tui.saving.blob_paths import placed
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import TracebackType
 
     from _typeshed import ReadableBuffer
+
+    from tui.saving.blob_paths import BlobText
 
 STDOUT = "-"
 
@@ -273,6 +277,16 @@ class TreeTarget(Target):
                 place.write_bytes(text.encode())
             except OSError as error:
                 raise TargetError(self.path, f"{relative} of node {node_id}: {_reason(error)}") from None
+
+    def write_blobs(self, blobs: Iterable[BlobText]) -> None:
+        """Add the blobs in storage, as ``storage/<account>/<container>/<blob>``. Raises TargetError."""
+        for relative, text in placed(blobs):
+            place = self._partial / "storage" / relative
+            try:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(text.encode("utf-8", "replace"))
+            except OSError as error:
+                raise TargetError(self.path, f"blob {relative}: {_reason(error)}") from None
 
     def keep(self) -> None:
         """Move the files into their directory. Raises TargetError."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.environment import InstalledPackage
-from engine.base.failures import failure
-from engine.base.paths import APPLICATIONS, name_of, package_directory
+from engine.base.failures import FailureInfo, failure
+from engine.base.paths import APPLICATIONS, package_directory
 from engine.executors.protocol import Setup
 from engine.rules.decisions import storage
 from engine.rules.processes import disk_space
@@ -19,7 +19,6 @@ from engine.specs.catalogue import DOWNLOAD_BYTES_PER_SECOND
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from engine.base.failures import FailureInfo
     from engine.specs.account import Account, Package
     from engine.specs.common import ApplicationPackageReference, ResourceFile
     from engine.world.world import World
@@ -33,6 +32,7 @@ class Delivery:
         self._world, self._node = world, node
         self._ready_ms = world.now_ms
         self._failure: FailureInfo | None = None
+        self.downloaded_bytes = 0  # of resource files (TASK-21)
 
     @property
     def setup(self) -> Setup:
@@ -71,17 +71,26 @@ class Delivery:
             self._arrives(image)
 
     def bring_file(self, file: ResourceFile, directory: str) -> None:
-        """Bring a resource file into a directory; one file stands for all blobs of a container (TASK-6)."""
+        """Bring a resource file, or the blobs of a container each under its name, into a directory (TASK-6)."""
         if self._failure is not None:
             return
-        self._failure = storage.download_failure(self._world, file)
-        if self._failure is not None:
+        files = storage.download(self._world, file)
+        if isinstance(files, FailureInfo):
+            self._failure = files
             return
-        path = file.file_path or ""
-        if not file.http_url:  # then the path names a directory
-            path = f"{path}/{name_of(storage.url_of(file).rstrip('/'))}"
         root = self._world.root_of(self._world.pool_of(self._node))
-        self._take(root.key(path.strip("/\\"), directory), storage.found(self._world, storage.url_of(file)).size or 0)
+        place = (file.file_path or "").strip("/\\")
+        if not file.http_url:  # then the path names a directory
+            self._world.disks.edit(self._node).mkdir(root.key(place, directory))
+        for name, content in files:
+            key = root.key("/".join((place or ".", *_inner_names(name))), directory)
+            if name and not self._world.disks[self._node].can_hold(key):  # blobs `a` and `a/b` cannot both be files
+                self._failure = failure("BlobDownloadMiscError", ("FilePath", name))
+                return
+            is_whole = self._take(key, content.size, content.text)
+            self.downloaded_bytes += self._world.disks[self._node].size(key)
+            if not is_whole:
+                return
 
     def _is_known(self, name: str) -> bool:
         """Return whether a package or image is on the node or on its way; if so, wait for it."""
@@ -92,9 +101,9 @@ class Delivery:
     def _arrives(self, name: str) -> None:
         self._world.nodes.note_arrival(self._node, name, self._ready_ms)
 
-    def _take(self, key: str, size: int) -> bool:
+    def _take(self, key: str, size: int, text: str | None = None) -> bool:
         """Put a file on the disk, or as much of it as fits; return whether all of it did (VM-4)."""
-        fits = disk_space.take(self._world, self._node, key, size)
+        fits = disk_space.take(self._world, self._node, key, size, text)
         self._takes_time(self._world.disks[self._node].size(key))
         if not fits:
             self._failure = failure("DiskFull", ("FilePath", key))
@@ -102,6 +111,11 @@ class Delivery:
 
     def _takes_time(self, size: int) -> None:
         self._ready_ms += size * 1000 // DOWNLOAD_BYTES_PER_SECOND
+
+
+def _inner_names(blob: str) -> list[str]:
+    """Return the names of directories and file of a blob; none leads out of the directory that it goes to."""
+    return [name for name in blob.replace("\\", "/").split("/") if name not in ("", ".", "..")]
 
 
 def packages_of(account: Account, references: Iterable[ApplicationPackageReference]) -> tuple[InstalledPackage, ...]:

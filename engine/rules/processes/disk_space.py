@@ -33,17 +33,21 @@ def is_full(world: World, node: int) -> bool:
     return free_bytes(world, node) < RESERVED_DISK_BYTES
 
 
-def take(world: World, node: int, key: str, size: int) -> bool:
+def take(world: World, node: int, key: str, size: int, text: str | None = None) -> bool:
     """Put a file of so many bytes on the node's disk, or as much of it as fits; return whether all of it did (VM-4).
 
-    It replaces a file of its name. Directories whose retention is over make room (FILE-7).
+    It replaces a file of its name, and has its text if that is known and all of it fits. Directories whose retention is
+    over make room (FILE-7).
     """
     disk = world.disks.edit(node)
     disk.put(key, 0)
     if size > free_bytes(world, node):
         directories.sweep(world, node)
     free = free_bytes(world, node)
-    disk.put(key, min(size, free))
+    if text is not None and size <= free:
+        disk.write(key, text)
+    else:
+        disk.put(key, min(size, free))
     return size <= free
 
 

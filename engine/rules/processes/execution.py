@@ -13,6 +13,7 @@ from engine.base.terms import OsFamily
 from engine.rules.processes import identities, setup
 from engine.rules.processes.deliveries import packages_of
 from engine.specs.common import CertificateVisibility
+from engine.state.blobs import NO_TASK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,11 +27,18 @@ _INSTANCES = (TaskKind.PRIMARY, TaskKind.SUBTASK)
 
 
 def begin(
-    world: World, node: int, launch: Launch, spec: CommandLine, further: Sequence[tuple[ResourceFile, str]] = ()
+    world: World,
+    node: int,
+    launch: Launch,
+    spec: CommandLine,
+    job: Job | None,
+    task: int = NO_TASK,
+    further: Sequence[tuple[ResourceFile, str]] = (),
 ) -> Launch:
     """Make the process's directory with empty output files (FILE-4, RETRY-12), and begin its setup.
 
-    ``further`` files come before its own, each with the directory that it goes to. Return the launch with its setup:
+    ``job`` and ``task`` are whose process it is: a start task has neither. ``further`` files come before its own, each
+    with the directory that it goes to. Return the launch with its setup:
     how long that takes, or why the process never starts.
     """
     files = world.disks.edit(node)
@@ -38,7 +46,7 @@ def begin(
     files.write(f"{launch.directory}/stdout.txt", "")
     files.write(f"{launch.directory}/stderr.txt", "")
     _show_certificates(world, node, launch)
-    return launch._replace(setup=setup.set_up(world, node, launch, spec, further))
+    return launch._replace(setup=setup.set_up(world, node, launch, spec, job, task, further))
 
 
 def _show_certificates(world: World, node: int, launch: Launch) -> None:

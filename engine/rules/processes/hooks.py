@@ -89,7 +89,7 @@ def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, n
     if hook.plain is not None:
         plan = hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
         return min(now_ms + plan.total_ms, world.latest_ms)
-    launch = execution.begin(world, node, hook_launch(world, job, hook, node, run), hook.spec)
+    launch = execution.begin(world, node, hook_launch(world, job, hook, node, run), hook.spec, job)
     return min(now_ms + world.executor.plan(launch).total_ms, world.latest_ms)
 
 

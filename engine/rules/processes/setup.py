@@ -13,6 +13,7 @@ from engine.executors.protocol import READY
 from engine.rules.decisions import containers
 from engine.rules.processes import identities
 from engine.rules.processes.deliveries import Delivery, package_failure, packages_of
+from engine.state.blobs import NO_TASK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from engine.base.environment import TaskKind
     from engine.executors.protocol import Launch, Setup
     from engine.specs.common import ApplicationPackageReference, CommandLine, ResourceFile
+    from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.world.world import World
 
@@ -44,9 +46,15 @@ def references_of(spec: CommandLine) -> tuple[ApplicationPackageReference, ...]:
 
 
 def set_up(
-    world: World, node: int, launch: Launch, spec: CommandLine, further: Sequence[tuple[ResourceFile, str]] = ()
+    world: World,
+    node: int,
+    launch: Launch,
+    spec: CommandLine,
+    job: Job | None,
+    task: int = NO_TASK,
+    further: Sequence[tuple[ResourceFile, str]] = (),
 ) -> Setup:
-    """Begin the setup of a process; return how long it takes, or why the process never starts.
+    """Begin the setup of a process of a job and task; return how long it takes, or why the process never starts.
 
     ``further`` are files beside its own, with the directories that they go to.
     """
@@ -72,10 +80,22 @@ def set_up(
         delivery.bring_file(file, directory)
     for file in launch.resource_files:
         delivery.bring_file(file, f"{launch.directory}/wd")
+    if delivery.downloaded_bytes:
+        _count(world, job, task, delivery.downloaded_bytes)
     setup = delivery.setup._replace(packages=packages_of(world.account, references_of(spec)))
     if setup != READY:
         world.nodes.keep_setup(node, launch.directory, setup)
     return setup
+
+
+def _count(world: World, job: Job | None, task: int, size: int) -> None:
+    """Count the bytes that a process downloads; those of start tasks belong to no job (TASK-21)."""
+    if job is None:
+        world.blobs.start_task_downloads(size)
+        return
+    world.jobs.edit(job.row).count_bytes(downloaded=size)
+    if task != NO_TASK:
+        world.blobs.download(task, size)
 
 
 def setup_of(world: World, node: int, directory: str) -> Setup:

@@ -1,7 +1,4 @@
-"""Uploads of output files to storage when a task's process has ended (TASK-8), and their failures (RETRY-10).
-
-Only the existence of containers is known, not their content.
-"""
+"""Uploads of output files to storage when a task's process has ended (TASK-8), and their failures (RETRY-10)."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from engine.executors.commands import WILDCARD
 from engine.rules.decisions import storage
 from engine.rules.processes import execution
 from engine.specs.common import OutputFileUploadCondition as When
+from engine.specs.storage import BlobContent, without_query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -103,14 +101,17 @@ def finish_task(world: World, task: int, node: int, launch: Launch, plan: Plan) 
     spec = world.tasks.spec(task)
     job = world.jobs[world.tasks.profile_of(task).job]
     code = execution.finish(world, node, launch, plan, job, spec.id, spec).exit_code
-    failure = upload(world, node, launch, job, spec, code)
+    failure = _upload(world, task, node, launch, job, spec, code)
     return plan._replace(exit_code=code, failure=failure if code == 0 else None)
 
 
-def upload(world: World, node: int, launch: Launch, job: Job, spec: TaskSpec, exit_code: int) -> FailureInfo | None:
+def _upload(
+    world: World, task: int, node: int, launch: Launch, job: Job, spec: TaskSpec, exit_code: int
+) -> FailureInfo | None:
     """Upload the output files of a process that has ended; return the first failure, or None.
 
-    The outcome is written to ``fileuploadout.txt`` and ``fileuploaderr.txt``, which are absent where nothing was due.
+    The blobs are in storage with size and text from now on (TASK-18). The outcome is written to ``fileuploadout.txt``
+    and ``fileuploaderr.txt``, which are absent where nothing was due.
     DECISION: a container must exist even if no file goes there, and an upload takes no time.
     """
     due = due_uploads(spec.output_files, exit_code)
@@ -127,7 +128,12 @@ def upload(world: World, node: int, launch: Launch, job: Job, spec: TaskSpec, ex
             failures.append(why)
             continue
         found = uploads_of(file, files, root, working_directory(launch.directory), variables)
-        done += [f"{each.key} -> {url}/{each.blob}, {files.size(each.key)} bytes\n" for each in found]
+        container = world.blobs.container(url)
+        for key, name in found:
+            content = BlobContent(files.size(key), files.read(key) if files.has_text(key) else None)
+            world.blobs.upload(world.now_ms, container, name, content, node, task)
+            world.jobs.edit(job.row).count_bytes(uploaded=content.size)
+            done.append(f"{key} -> {without_query(url)}/{name}, {content.size} bytes\n")
         done += [] if found else [f"{file.file_pattern}: there is no such file\n"]
     files.write(f"{launch.directory}/fileuploadout.txt", "".join(done))
     files.write(f"{launch.directory}/fileuploaderr.txt", "".join(f"{why.code}: {why.message}\n" for why in failures))

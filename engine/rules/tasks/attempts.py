@@ -71,7 +71,7 @@ def _start(world: World, task: int, node: int, instance: int, rule: str) -> None
         end_ms = now_ms + (tasks.planned[task] if first else _plan_of_attempt(world, task, profile, 1).total_ms)
     else:
         launch = launches.task_launch(world, task, node, tasks.extra(task).attempts + 1)
-        launch = execution.begin(world, node, launch, tasks.spec(task))
+        launch = execution.begin(world, node, launch, tasks.spec(task), world.jobs.rows[profile.job], task)
         end_ms = now_ms + world.executor.plan(launch).total_ms
     end_ms = min(end_ms, world.latest_ms)
     tasks.start(now_ms, task, node, end_ms, rule)

@@ -25,6 +25,7 @@ _FOLDED = (
     "StartTaskStateChanged",
     "JobPreparationTaskStateChanged",
     "JobReleaseTaskStateChanged",
+    "BlobUploaded",
 )
 _ALONE = 0
 _MOST = 1_000  # entries in a fold, which are counted when it is drawn
@@ -71,5 +72,6 @@ class EventFolds:
         counts: Counter[str] = Counter()
         for shape, number in Counter(log.shape_of[start : self.stop(start)]).items():
             new = plain(dict(log.shapes[shape].fields).get("to"))
-            counts["gone" if new is None else str(new)] += number
+            is_upload = log.shapes[shape].event == "BlobUploaded"
+            counts["uploaded" if is_upload else "gone" if new is None else str(new)] += number
         return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

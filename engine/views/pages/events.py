@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from engine.events.log import Json, LogSubject, Shape, plain, to_json
 from engine.scenario.record import timeline_line
+from engine.state.blobs import NO_TASK
 from engine.views.log.reader import LogReader, of_kind
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class EventPage:
         row_a, row_b = log.row_a[index], log.row_b[index]
         pool = node = job = task = schedule = None
         count = 1
+        own: dict[str, object] = {}  # fields that the entry does not share with others
         match shape.subject:
             case LogSubject.POOL:
                 pool = row_a
@@ -103,6 +105,10 @@ class EventPage:
                 schedule = row_a
             case LogSubject.INSTANCE:
                 job, node = row_a if row_a >= 0 else None, row_b
+            case LogSubject.UPLOAD:
+                blob = world.blobs[row_a]
+                task, node = None if blob.task == NO_TASK else blob.task, row_b
+                own = {"url": blob.url, "bytes": blob.content.size}
         if task is not None:
             job = world.tasks.block_of(task).job
         if node is not None:
@@ -120,7 +126,7 @@ class EventPage:
             task=task,
             task_id=None if task is None else world.tasks.task_id(task),
             tasks=count,
-            fields={name: _value(value) for name, value in shape.fields},
+            fields=own | {name: _value(value) for name, value in shape.fields},
             is_failure=is_failure(shape),
         )
 

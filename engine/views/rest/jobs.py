@@ -106,10 +106,11 @@ def usage_of(world: World, job: Job, transitions: TaskTransitions, now_ms: int) 
 
 
 def job_stats(world: World, job: Job, transitions: TaskTransitions, now_ms: int) -> dict[str, object]:
-    """Return ``stats`` of a job (STAT-1)."""
+    """Return ``stats`` of a job (STAT-1), and the bytes of its resource files and output files (TASK-21)."""
     url = f"{job_url(world, job.id)}/lifetimejobstats"
     usage = usage_of(world, job, transitions, now_ms)
-    return {"url": url, "startTime": utc(world, job.created_ms)} | usage.wire(utc(world, now_ms))
+    transferred = {"downloadedBytes": job.downloaded_bytes, "uploadedBytes": job.uploaded_bytes}
+    return {"url": url, "startTime": utc(world, job.created_ms)} | usage.wire(utc(world, now_ms)) | transferred
 
 
 def task_counts(world: World, job: Job) -> dict[str, dict[str, int]]:

@@ -11,6 +11,7 @@ from engine.run.observe import cost_usd, makespan_ms
 from engine.scenario.record import GivenCommand, dump, timeline_line
 from engine.views.log.node_history import recent_tasks
 from engine.views.log.transitions import TaskTransitions
+from engine.views.pages.storage import bytes_of_run
 from engine.views.rest.account import account_body
 from engine.views.rest.common import utc
 from engine.views.rest.job_schedules import schedule_body, schedule_stats
@@ -131,6 +132,7 @@ def _tasks(world: World, job: Job, transitions: TaskTransitions) -> Iterator[dic
 def summary(sim: Simulation) -> dict[str, object]:
     """Return the totals of the run, with deleted jobs and pools; ``events`` counts the events in the log."""
     world, now_ms = sim.world, sim.now_ms
+    transferred = bytes_of_run(world)
     return {
         "makespanSeconds": makespan_ms(world) / SECOND_MS,
         "tasks": asdict(totals.task_totals(sim)),
@@ -140,6 +142,8 @@ def summary(sim: Simulation) -> dict[str, object]:
         "preparationTasks": asdict(totals.preparation_totals(world)),
         "releaseTasks": asdict(totals.release_totals(world)),
         "events": sim.log.count,
+        "downloadedBytes": transferred.downloaded,
+        "uploadedBytes": transferred.uploaded,
     }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from engine.rules.job_schedules import missed, next_run_ms
 from engine.run.observe import cost_usd, pool_cost_usd
 from engine.state.job_schedules import NO_JOB
+from engine.views.pages.storage import TransferredBytes, bytes_of_run
 from engine.views.results import totals
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class JobResult:
     tasks: totals.TaskTotals
     preparations: totals.InstanceTotals
     releases: totals.InstanceTotals
+    transferred: TransferredBytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Summary:
     events: int
     cost_usd: float
     tasks: totals.TaskTotals
+    transferred: TransferredBytes
     jobs: tuple[JobResult, ...]
     job_schedules: tuple[JobScheduleResult, ...]
     pools: tuple[PoolResult, ...]
@@ -108,6 +111,7 @@ def summary(sim: Simulation) -> Summary:
         events=sim.log.count,
         cost_usd=cost_usd(world, now_ms),
         tasks=totals.task_totals(sim),
+        transferred=bytes_of_run(world),
         jobs=tuple(_job(world, job) for job in world.jobs.rows),
         job_schedules=tuple(_job_schedule(world, schedule, now_ms) for schedule in world.job_schedules.rows),
         pools=tuple(_pool(world, pool, now_ms) for pool in world.pools.rows),
@@ -128,6 +132,7 @@ def _job(world: World, job: Job) -> JobResult:
         tasks=totals.job_totals(job),
         preparations=totals.preparation_totals(world, rows),
         releases=totals.release_totals(world, rows),
+        transferred=TransferredBytes(job.downloaded_bytes, job.uploaded_bytes),
     )
 
 
