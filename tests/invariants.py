@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base.errors import BrokenInvariant
 from engine.base.paths import APPLICATIONS
 from engine.base.terms import InstanceState, JobScheduleState, JobState, NodeState, SubtaskState, TaskResult
+from engine.events.calendar import DueKind
 from engine.rules import node_operations
 from engine.rules.decisions import network, placement
 from engine.specs.storage import UrlParts, parts_of
@@ -38,6 +39,8 @@ def check(world: World) -> None:
     _blobs(world)
     for schedule in world.job_schedules.present():
         _active_job(world, schedule)
+    if world.scenario.simulate.has_chance:
+        _chance(world)
     for pool in world.pools.present():
         _bound_jobs(world, pool)
         _slots(world, pool)
@@ -250,6 +253,26 @@ def _addresses(world: World, pool: Pool) -> None:
         raise _broken(world, "NET-3", f"the subnet of pool {pool.id} has {free} addresses left")
     if pool.upgrade and not any(node_operations.is_being_upgraded(world, node) for node in pool.upgrade[0]):
         raise _broken(world, "POOL-22", f"the upgrade of pool {pool.id} waits for no node: {pool.upgrade}")
+
+
+def _chance(world: World) -> None:
+    """Check that every node that is there has its next failure and eviction ahead of it (NODE-18, SPOT-10)."""
+    simulate, nodes = world.scenario.simulate, world.nodes
+    pending = world.calendar.pending()
+    failures = Counter(due.key for due in pending if due.kind is DueKind.FAILURE)
+    evictions = {due.key for due in pending if due.kind is DueKind.EVICTION_NOTICE}
+    evicted = {(due.key, due.when_ms) for due in pending if due.kind is DueKind.EVICTION}
+    for pool in world.pools.present():
+        for node in pool.nodes:
+            record = nodes[node]
+            if nodes.state_of(node) is None:
+                continue
+            if failures[node] != bool(simulate.nodes.failure_rate):
+                raise _broken(world, "NODE-18", f"{failures[node]} failures are due on node {node}")
+            if simulate.spot.eviction_rate and not record.dedicated and node not in evictions:
+                raise _broken(world, "SPOT-10", f"no eviction of node {node} is due any more")
+            if record.evicted_ms is not None and (node, record.evicted_ms) not in evicted:
+                raise _broken(world, "SPOT-7", f"the eviction of node {node} was announced and does not come")
 
 
 def _no_task_waits_beside_room(world: World, pool: Pool) -> None:

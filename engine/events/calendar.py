@@ -26,25 +26,30 @@ class DueKind(IntEnum):
     START_TASK_ENDED = 4
     NODE_STEP = 5
     NODE_ALLOCATED = 6
-    EVICTION = 7
-    FAULT = 8
-    COMMAND = 9
-    JOB_STEP = 10
-    POOL_STEP = 11
-    CERTIFICATE_STEP = 12
-    JOB_TIMEOUT = 13
-    RESIZE_TIMEOUT = 14
-    RELEASE_TIMEOUT = 15
-    SCHEDULE_STEP = 16
-    DATA_EXPIRED = 17
-    LIFETIME_OVER = 18
-    SPOT_REFILL = 19
-    AUTOSCALE_SAMPLE = 20
-    AUTOSCALE = 21
-    NODES_WANTED = 22
-    TASKS_READY = 23
-    STARVING = 24
-    PASS = 25
+    FAILURE = 7
+    EVICTION_NOTICE = 8
+    EVICTION = 9
+    FAULT = 10
+    COMMAND = 11
+    JOB_STEP = 12
+    POOL_STEP = 13
+    CERTIFICATE_STEP = 14
+    JOB_TIMEOUT = 15
+    RESIZE_TIMEOUT = 16
+    RELEASE_TIMEOUT = 17
+    SCHEDULE_STEP = 18
+    DATA_EXPIRED = 19
+    LIFETIME_OVER = 20
+    SPOT_REFILL = 21
+    AUTOSCALE_SAMPLE = 22
+    AUTOSCALE = 23
+    NODES_WANTED = 24
+    TASKS_READY = 25
+    STARVING = 26
+    PASS = 27
+
+
+CHANCE = frozenset({DueKind.FAILURE, DueKind.EVICTION_NOTICE})  # NODE-18, SPOT-10
 
 
 class Due:
@@ -97,6 +102,14 @@ class Calendar(simpy.Environment):
     def peek_ms(self) -> int | None:
         """Return the time of the next entry, or None if nothing is pending."""
         return self._queue[0][0] if self._queue else None
+
+    def next_kind(self) -> DueKind | None:
+        """Return the kind of the next entry, or None if nothing is pending."""
+        return self._queue[0][3].kind if self._queue else None
+
+    def unordered(self) -> Iterator[Pending]:
+        """Yield all entries in any order, void ones included."""
+        return (Pending(when_ms, DueKind(kind), due.key, due.token) for when_ms, kind, _, due in self._queue)
 
     def instant_is_over(self) -> bool:
         """Return whether nothing more is due at the current millisecond."""

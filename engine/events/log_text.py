@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
-from engine.events.log import Json, LogEntry, LogSubject, plain
+from engine.events.log import Json, LogEntry, LogSubject, Shape, plain
 
 _GAP = "  "
 _SUBJECTS = {
@@ -76,7 +76,8 @@ class Labels(Protocol):
 def line(labels: Labels, entry: LogEntry) -> str:
     """Return an event as one line, for instance ``+00:01:32.145  node 0 of shared  creating → starting  NODE-9``."""
     fields = dict(entry.shape.fields)
-    parts = [elapsed(entry.t_ms), subject(labels, entry), *_change(entry.shape.event, fields)]
+    change = [] if is_by_chance(entry.shape) else _change(entry.shape.event, fields)
+    parts = [elapsed(entry.t_ms), subject(labels, entry), *change]
     if entry.shape.subject is LogSubject.UPLOAD:
         parts.append(labels.upload(entry.row_a)[1])
     if entry.shape.subject in (LogSubject.TASK, LogSubject.UPLOAD) and entry.row_b >= 0:
@@ -85,6 +86,11 @@ def line(labels: Labels, entry: LogEntry) -> str:
     if "rule" in fields:
         parts.append(str(fields["rule"]))
     return _GAP.join(parts)
+
+
+def is_by_chance(shape: Shape) -> bool:
+    """Return whether an event is a fault that comes from a rate: it is about a node, those of the timeline are not."""
+    return shape.event == "FaultInjected" and shape.subject is LogSubject.NODE
 
 
 def elapsed(t_ms: int) -> str:
@@ -100,6 +106,8 @@ def subject(labels: Labels, entry: LogEntry) -> str:
     kind = _SUBJECTS.get(entry.shape.event, entry.shape.event)
     if entry.shape.event == "SubtaskStateChanged":
         kind += f" {dict(entry.shape.fields)['subtaskId']} of"
+    elif is_by_chance(entry.shape):
+        kind += f" {dict(entry.shape.fields)['command']} by chance:"
     match entry.shape.subject:
         case LogSubject.NODE:
             name = labels.node(entry.row_b)

@@ -9,8 +9,9 @@ from engine.base.lifecycles import NODE
 from engine.base.terms import Deallocation, NodeState, SchedulingState
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
-from engine.specs.catalogue import EVICTION_NOTICE_MS, RECOVERY_MS
-from engine.specs.commands import FailNode, NodeFault
+from engine.events.log import Json, LogSubject, to_json
+from engine.specs.catalogue import RECOVERY_MS
+from engine.specs.commands import EvictNode, FailNode, NodeFault
 from engine.state.disks import Disk
 from engine.state.nodes import Node, NodeError
 from engine.world.facts import (
@@ -24,7 +25,7 @@ from engine.world.facts import (
 )
 
 if TYPE_CHECKING:
-    from engine.world.facts import ContactWaitEnded, NodeBroken, NodeCutOff
+    from engine.world.facts import ContactWaitEnded, EvictionDrawn, FailureDrawn, NodeBroken, NodeCutOff
     from engine.world.world import World
 
 _N = NodeState
@@ -59,6 +60,20 @@ def fail_node(world: World, node: int, fault: FailNode) -> None:
     _become_unusable(world, node, fault.code, recovers_ms)
 
 
+def failure_drawn(world: World, drawn: FailureDrawn) -> None:
+    """Make a node unusable that fails by chance: it recovers as one that cannot be reached (NODE-18, NODE-14)."""
+    node = drawn.node
+    _log_chance(world, node, FailNode.NAME, (("state", NodeFault.UNUSABLE.value),), "NODE-18")
+    _become_unusable(world, node, None, RECOVERY_MS, by_chance=True)
+
+
+def _log_chance(world: World, node: int, command: str, more: tuple[tuple[str, str], ...], rule: str) -> None:
+    """Log a fault that comes by chance as one of the timeline is logged, about its node."""
+    body = Json(to_json({"poolId": world.pool_of(node).id, "nodeId": world.nodes[node].id, **dict(more)}))
+    shape = world.log.shape("FaultInjected", LogSubject.NODE, ("command", command), ("body", body), ("rule", rule))
+    world.log.append(world.now_ms, shape, -1, node)
+
+
 def node_cut_off(world: World, cut_off: NodeCutOff) -> None:
     """Make a node whose network is closed unusable, without errors (NET-4).
 
@@ -74,7 +89,13 @@ def node_broken(world: World, broken: NodeBroken) -> None:
 
 
 def _become_unusable(
-    world: World, node: int, code: str | None, recovers_ms: int | None, details: tuple[tuple[str, str], ...] = ()
+    world: World,
+    node: int,
+    code: str | None,
+    recovers_ms: int | None,
+    details: tuple[tuple[str, str], ...] = (),
+    *,
+    by_chance: bool = False,
 ) -> None:
     """Make the node unusable (NODE-11) until the service recovers it after so many ms (NODE-14); None: until a reboot.
 
@@ -83,7 +104,7 @@ def _become_unusable(
     leaving = world.nodes[node].is_to_leave
     message = _ERRORS.get(code or "", "The node is unusable.")
     errors = (NodeError(code, message, details),) if code is not None else ()
-    world.nodes.become_unusable(world.now_ms, node, errors)
+    world.nodes.become_unusable(world.now_ms, node, errors, by_chance=by_chance)
     world.scheduler.update_eligibility(node)
     world.emit(NodeLost(node, Disk.KEPT, "NODE-13"))
     world.emit(NodeUnreachable(node))
@@ -143,12 +164,22 @@ def eviction_verdict(state: NodeState | None, record: Node) -> BatchError | None
 
 
 def evict_node(world: World, node: int) -> None:
-    """Announce the eviction of a Spot VM half a minute before it; Batch does nothing yet (SPOT-7)."""
+    """Announce the eviction of a Spot VM; Batch does nothing yet (SPOT-7)."""
     refusal = eviction_verdict(world.nodes.state_of(node), world.nodes[node])
     if refusal is not None:
         raise refusal
-    when_ms = world.now_ms + EVICTION_NOTICE_MS
-    world.nodes.edit(node).assign(evicted_ms=when_ms)
+    _announce(world, node, by_chance=False)
+
+
+def eviction_drawn(world: World, drawn: EvictionDrawn) -> None:
+    """Announce an eviction by chance (SPOT-10)."""
+    _log_chance(world, drawn.node, EvictNode.NAME, (), "SPOT-10")
+    _announce(world, drawn.node, by_chance=True)
+
+
+def _announce(world: World, node: int, *, by_chance: bool) -> None:
+    when_ms = world.now_ms + world.eviction_notice_ms
+    world.nodes.edit(node).assign(evicted_ms=when_ms, evicted_by_chance=by_chance)
     world.calendar.at(when_ms, DueKind.EVICTION, node)
 
 

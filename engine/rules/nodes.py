@@ -16,7 +16,7 @@ from engine.specs import draws
 from engine.specs.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
 from engine.state.disks import Disk
 from engine.state.nodes import Node
-from engine.world.facts import ContactWaitEnded, NodeBooted, NodeCutOff, NodeGone, NodeStopped
+from engine.world.facts import ContactWaitEnded, NodeAdded, NodeBooted, NodeCutOff, NodeGone, NodeStopped
 
 if TYPE_CHECKING:
     from engine.events.calendar import Due
@@ -48,6 +48,7 @@ def vm_allocated(world: World, allocated: VmAllocated) -> None:
     node = world.nodes.add(record, pool.slots)
     pool.add_node(node, dedicated=dedicated)
     _enter_creating_step(world, node)
+    world.emit(NodeAdded(node))
 
 
 def vm_replaced(world: World, replaced: VmReplaced) -> None:

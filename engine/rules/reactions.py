@@ -14,6 +14,7 @@ from engine.events.calendar import DueKind
 from engine.rules import (
     autoscaling,
     certificates,
+    chance,
     fast_path,
     faults,
     job_schedules,
@@ -74,7 +75,10 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
     facts.JobScheduleEnded: ((pools.schedule_ended, "AUTO-3"),),
     # -- nodes
     facts.VmAllocated: ((nodes.vm_allocated, "NODE-2"),),
-    facts.VmReplaced: ((nodes.vm_replaced, "SPOT-5"),),
+    facts.VmReplaced: ((nodes.vm_replaced, "SPOT-5"), (chance.vm_replaced, "SPOT-10")),
+    facts.NodeAdded: ((chance.node_added, "NODE-18"),),
+    facts.FailureDrawn: ((faults.failure_drawn, "NODE-18"),),
+    facts.EvictionDrawn: ((faults.eviction_drawn, "SPOT-10"),),
     facts.VmStarted: ((nodes.vm_started, "NOP-8"),),
     facts.NodeCutOff: ((faults.node_cut_off, "NET-4"),),
     facts.NodeBooted: ((node_setup.node_booted, "START-3"),),
@@ -127,6 +131,8 @@ DUE: dict[DueKind, Callable[[World, Due], None]] = {
     DueKind.START_TASK_ENDED: node_setup.start_task_ended,
     DueKind.NODE_STEP: nodes.node_step,
     DueKind.NODE_ALLOCATED: resizing.node_allocated,
+    DueKind.FAILURE: chance.failure_due,
+    DueKind.EVICTION_NOTICE: chance.notice_due,
     DueKind.EVICTION: faults.eviction_due,
     DueKind.JOB_STEP: jobs.job_step,
     DueKind.POOL_STEP: resizing.resize_stopped,

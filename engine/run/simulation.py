@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base import gc_pause
 from engine.base.errors import BatchError
 from engine.base.units import DAY_MS
-from engine.events.calendar import Due, DueKind
+from engine.events.calendar import CHANCE, Due, DueKind
 from engine.rules import commands, reactions
 from engine.rules.commands import Extras
 from engine.run.checkpoints import Checkpoint, Checkpoints
@@ -21,6 +21,7 @@ from engine.run.names import RowNames
 from engine.run.observe import observe
 from engine.scenario.expect import matches
 from engine.specs import commands as c
+from engine.world.idle import has_work
 from engine.world.world import World
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Simulation:
         self.names = RowNames(self.world)
         self.journal = Journal()
         self._expectations = Expectations(scenario.expect)
+        self._may_rest = scenario.until_ms is None and scenario.simulate.has_chance
         self._waiting = [entry for entry in scenario.timeline if entry.when is not None]
         self._checked_length = 0  # length of the log when conditions were last checked
         self._enter_rules()
@@ -78,7 +80,7 @@ class Simulation:
     @property
     def finished(self) -> bool:
         """True if nothing more can happen, or the end of the run is reached."""
-        return self.now_ms >= self.end_ms or self.world.calendar.peek_ms() is None
+        return self.now_ms >= self.end_ms or self.world.calendar.peek_ms() is None or self._rests
 
     def run_until(self, until_ms: int) -> None:
         """Process everything up to and including ``until_ms``, at most to the end of the run."""
@@ -89,7 +91,7 @@ class Simulation:
         """Process at most ``max_events`` calendar entries; return whether more are due up to ``until_ms``."""
         until_ms = min(until_ms, self.end_ms)
         calendar = self.world.calendar
-        watches = bool(self._waiting) or self._expectations.watching
+        watches = bool(self._waiting) or self._expectations.watching or self._may_rest
         more = (self._advance_watching if watches else calendar.advance)(until_ms, max_events)
         self.now_ms = max(self.now_ms, calendar.now_ms) if more else max(self.now_ms, until_ms)
         if self._can_go_back and self.checkpoints.is_due(len(self.log)):
@@ -101,7 +103,7 @@ class Simulation:
         calendar = self.world.calendar
         for _ in range(max_events):
             when_ms = calendar.peek_ms()
-            if when_ms is None or when_ms > until_ms:
+            if when_ms is None or when_ms > until_ms or self._rests:
                 return False
             calendar.step()
             if calendar.instant_is_over():
@@ -111,11 +113,17 @@ class Simulation:
     def step(self) -> bool:
         """Process the next calendar entry; return whether there was one before the end of the run."""
         when_ms = self.world.calendar.peek_ms()
-        if when_ms is None or when_ms > self.end_ms:
+        if when_ms is None or when_ms > self.end_ms or self._rests:
             return False
         self.advance(when_ms, 1)
         self.now_ms = when_ms
         return True
+
+    @property
+    def _rests(self) -> bool:
+        """True if only chance could go on, in a run that ends by itself (NODE-18, SPOT-10)."""
+        calendar = self.world.calendar
+        return self._may_rest and calendar.next_kind() in CHANCE and not has_work(self.world)
 
     def finish(self) -> None:
         """End the run: compare what was expected with what is."""

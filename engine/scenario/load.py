@@ -43,7 +43,7 @@ from engine.specs.refusals.job import job_refusals, schedule_refusals
 from engine.specs.refusals.parts import Refusal
 from engine.specs.refusals.pool import pool_refusals
 from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes
+from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateSpot
 from engine.specs.storage import SimulateStorage
 
 Model = TypeVar("Model", bound=Spec)
@@ -66,7 +66,7 @@ KEYS = (
 _ENTRY_KEYS = ("at",)
 _JOB_KEYS = ("at", "tasks", "taskFactory")
 _EXPECT_KEYS = ("at", "within")
-_SIMULATE_KEYS = ("nodes", "tasks", "storage", "network", "autoScale")
+_SIMULATE_KEYS = ("nodes", "spot", "tasks", "storage", "network", "autoScale")
 _NO_PACKAGE = "InvalidApplicationPackageReferences"
 _JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
 _YEARS = range(1970, 9000)
@@ -210,6 +210,7 @@ class _ScenarioReader:
             self._body(place, "autoScale", SimulateAutoScale),
             tuple(self._globs(place, "storage", SimulateStorage)),
             tuple(self._globs(place, "network", SimulateNetwork)),
+            self._body(place, "spot", SimulateSpot),
         )
 
     def _body(self, place: DocumentPlace, key: str, model: type[Model]) -> Model:

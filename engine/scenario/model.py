@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from engine.specs.base import Bool, Spec
+from engine.specs.simulate import SimulateSpot
 
 if TYPE_CHECKING:
     from engine.base.errors import Problem
@@ -59,7 +60,7 @@ class Options(Spec):
 
 @dataclass(frozen=True, slots=True)
 class WorldSimulation:
-    """The top-level ``simulate``: defaults for nodes and tasks, and the state of storage, network and samples.
+    """The top-level ``simulate``: defaults for nodes, Spot and tasks, and the state of storage, network and samples.
 
     ``storage`` and ``network`` are (glob, settings) in the order of the file.
     """
@@ -69,6 +70,12 @@ class WorldSimulation:
     auto_scale: SimulateAutoScale
     storage: tuple[tuple[str, SimulateStorage], ...] = ()
     network: tuple[tuple[str, SimulateNetwork], ...] = ()
+    spot: SimulateSpot = field(default_factory=SimulateSpot)
+
+    @property
+    def has_chance(self) -> bool:
+        """True if nodes fail or are evicted at random (NODE-18, SPOT-10)."""
+        return bool(self.nodes.failure_rate or self.spot.eviction_rate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from engine.specs.commands import COMMANDS, AddTasks, CreateJob
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
 from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes
+from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateSpot
 from engine.specs.storage import SimulateStorage
 from engine.specs.task import TaskSpec
 
@@ -45,6 +45,7 @@ _MODELS: tuple[type[Spec], ...] = (
     TaskSpec,
     Simulate,
     SimulateNodes,
+    SimulateSpot,
     SimulateStorage,
     SimulateNetwork,
     SimulateAutoScale,
@@ -81,6 +82,7 @@ def _properties() -> dict[str, Schema]:
             **_mapping(
                 {
                     "nodes": _ref(SimulateNodes),
+                    "spot": _ref(SimulateSpot),
                     "tasks": _ref(Simulate),
                     "storage": {"type": "object", "additionalProperties": _ref(SimulateStorage)},
                     "network": {"type": "object", "additionalProperties": _ref(SimulateNetwork)},

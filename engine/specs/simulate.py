@@ -24,6 +24,8 @@ from engine.base.shortening import quoted
 from engine.base.units import SECOND_MS, UNLIMITED_FROM_MS, format_duration, parse_duration
 from engine.specs.base import Bool, Int, Number, Size, Spec, Text
 
+EVICTION_NOTICE_MS = 30 * SECOND_MS  # TIME-12, unless the scenario says otherwise
+
 DistributionKind = Literal["constant", "uniform", "normal", "lognormal", "exponential", "triangular", "choice"]
 
 # The notation of each kind; a time is ISO 8601 text or a number of seconds.
@@ -182,8 +184,17 @@ class Simulate(Spec):
     writes: dict[Text, Size] = Field(default_factory=dict)
 
 
+MOST_RATE = 3600  # once a second
+
+Rate = Annotated[Number, Field(ge=0, le=MOST_RATE)]
+"""A number of events per node and hour (NODE-18, SPOT-10)."""
+
+
 class SimulateNodes(Spec):
-    """The durations of steps in a node's life (TIME-2 to TIME-7); None leaves them to the defaults."""
+    """The durations of steps in a node's life (TIME-2 to TIME-7), and how often nodes fail (NODE-18).
+
+    A duration of None leaves it to the defaults.
+    """
 
     allocation: Distribution | None = None
     starting: Distribution | None = None
@@ -191,6 +202,22 @@ class SimulateNodes(Spec):
     reboot: Distribution | None = None
     reimage: Distribution | None = None
     removal: Distribution | None = None
+    failure_rate: Rate = 0
+
+
+Time = Annotated[
+    int,
+    PlainValidator(_parse_time),
+    PlainSerializer(format_duration),
+    WithJsonSchema({"type": ["string", "number"]}),
+]
+
+
+class SimulateSpot(Spec):
+    """How often VMs of Spot nodes are taken back (SPOT-10), and how long before that it is announced (SPOT-7)."""
+
+    eviction_rate: Rate = 0
+    notice: Time = EVICTION_NOTICE_MS
 
 
 _LATEST_SAMPLE_MS = 60 * SECOND_MS  # AS-54

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from engine.specs.pool import StartTask
 
 CREATING, _IDLE, _RUNNING = NodeState.CREATING, NodeState.IDLE, NodeState.RUNNING
+# States of a node that is out of order, and those on its way back.
+_DOWN = (NodeState.UNUSABLE, NodeState.PREEMPTED, CREATING, NodeState.STARTING, NodeState.WAITING_FOR_START_TASK)
 _FIRST_ADDRESS = (10 << 24) + 4  # NODE-4: 10.0.0.4
 GONE = len(NodeState)  # in the column: the node has left its pool
 
@@ -103,6 +105,12 @@ class Node(Record):
     recover_ms: int | None = None  # when an unusable or unknown node will be back (NODE-14)
     recovering: bool = False  # the present boot is an attempt to recover it
     evicted_ms: int | None = None  # when the VM will be taken back, if that was announced (SPOT-7)
+    # Chance (NODE-18, SPOT-10): how many failures and evictions were drawn, and when the last of the latter is due.
+    failures_drawn: int = 0
+    evictions_drawn: int = 0
+    eviction_drawn_ms: int = 0
+    evicted_by_chance: bool = False  # the eviction that was announced last
+    down_by_chance: bool = False  # it is unusable or preempted, or on its way back, because of a rate
     has_vm: bool = True  # a preempted node has none, and gets none while it leaves the pool (SPOT-3)
     billed_since_ms: int | None = field(init=False)
     billed_ms: int = 0
@@ -196,6 +204,8 @@ class NodeTable(PagedColumns[None]):
         self.state[node] = GONE if new is None else new
         self.since[node] = now_ms
         self.touch(node, CALM)
+        if self[node].down_by_chance and new not in _DOWN:
+            self.edit(node).down_by_chance = False
         if new in (None, NodeState.PREEMPTED, NodeState.CREATING):
             record = self.edit(node)
             record.has_vm = new is NodeState.CREATING
@@ -262,13 +272,14 @@ class NodeTable(PagedColumns[None]):
         record.is_set_up = False
         record.setups.clear()
 
-    def become_unusable(self, now_ms: int, node: int, errors: tuple[NodeError, ...]) -> None:
+    def become_unusable(self, now_ms: int, node: int, errors: tuple[NodeError, ...], *, by_chance: bool) -> None:
         """Enter state ``unusable``; an operation that waited is void (NODE-11)."""
         self.set_state(now_ms, node, NodeState.UNUSABLE)
         record = self.edit(node)
         record.operation = None
         record.lost_ms = now_ms if record.lost_ms is None else record.lost_ms
         record.errors = errors
+        record.down_by_chance = by_chance
 
     def lose_contact(self, now_ms: int, node: int) -> None:
         """Enter state ``unknown``, and remember the state to go back to (NODE-9)."""
@@ -284,6 +295,7 @@ class NodeTable(PagedColumns[None]):
         record = self.edit(node)
         record.evicted_ms = record.operation = record.start_task = None
         record.errors = ()
+        record.down_by_chance = record.evicted_by_chance
         record.recover_ms = record.lost_ms = None
 
     # -- what is on a node -------------------------------------------------------------------------------------------

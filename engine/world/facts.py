@@ -198,6 +198,24 @@ class VmAllocated(NamedTuple):
     dedicated: bool
 
 
+class NodeAdded(NamedTuple):
+    """A node has been added to its pool."""
+
+    node: int
+
+
+class FailureDrawn(NamedTuple):
+    """A node fails by chance."""
+
+    node: int
+
+
+class EvictionDrawn(NamedTuple):
+    """The VM of a Spot node is to be taken back by chance; it is announced now."""
+
+    node: int
+
+
 class VmReplaced(NamedTuple):
     """Another VM has been obtained for a preempted node."""
 

@@ -130,6 +130,11 @@ class World:
         distribution = said if said is not None else getattr(NODE_TIMINGS[node_pool.os], step)
         return draws.draw_ms(distribution, draws.uniform(self.seed, step, node_pool.id.lower(), *key))
 
+    @property
+    def eviction_notice_ms(self) -> int:
+        """How long before an eviction it is announced (SPOT-7)."""
+        return self.scenario.simulate.spot.notice
+
     def enter_node_step(self, node: int, delay_ms: int) -> None:
         """Let the node's present state pass in ``delay_ms``; an earlier entry of the node becomes void."""
         self.calendar.at(self.now_ms + delay_ms, DueKind.NODE_STEP, node, self.nodes.next_token(node))

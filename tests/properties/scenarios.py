@@ -40,7 +40,7 @@ def scenarios(draw: st.DrawFn) -> Body:
         "seed": draw(st.integers(0, 999)),
         "until": "PT3H",
         "account": needs.ACCOUNT | {"quotas": quotas},
-        "simulate": {"network": draw(networks()), "storage": needs.STORAGE},
+        "simulate": {"network": draw(networks()), "storage": needs.STORAGE} | draw(rates()),
         "pools": _numbered("p", drawn_pools),
         "jobs": _numbered("j", drawn_jobs),
         "jobSchedules": _numbered("s", drawn_schedules),
@@ -71,6 +71,16 @@ def networks(draw: st.DrawFn) -> Body:
     """Draw what is closed in subnet 0, and how many addresses subnet 1 has."""
     blocked = draw(st.sampled_from([False, False, True, [29_876]]))
     return {"0": {"blocked": blocked}, "1": {"freeAddresses": draw(st.integers(0, 7))}}
+
+
+@st.composite
+def rates(draw: st.DrawFn) -> Body:
+    """Draw how often nodes fail and are evicted, mostly not at all."""
+    if not draw(chance(0.25)):
+        return {}
+    rate = st.sampled_from([0, 0.5, 4])
+    spot = {"evictionRate": draw(rate), "notice": draw(st.sampled_from([0, 30, 240]))}
+    return {"nodes": {"failureRate": draw(rate)}, "spot": spot}
 
 
 @st.composite

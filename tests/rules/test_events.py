@@ -51,7 +51,7 @@ FIELDS = {
     ),
     "TaskScheduleFail": ({"jobId", "taskId", "category", "code", "message"}, NODE),
     "CommandAccepted": ({"command", "body"}, set()),
-    "FaultInjected": ({"command", "body"}, set()),
+    "FaultInjected": ({"command", "body"}, NODE),
     "CommandRefused": ({"command", "body", "code", "message"}, {"values"}),
 }
 

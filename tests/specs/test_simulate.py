@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from engine.specs.simulate import Distribution, Simulate, SimulateNetwork, SimulateNodes
+from engine.specs.simulate import Distribution, Simulate, SimulateNetwork, SimulateNodes, SimulateSpot
 from engine.specs.storage import SimulateStorage
 
 
@@ -104,6 +104,26 @@ def test_the_world_around_the_tasks():
     assert SimulateNodes.from_wire({"reboot": "PT1M"}).reboot == Distribution.constant(60_000)
     assert SimulateNetwork.from_wire({"freeAddresses": 3}) == SimulateNetwork(free_addresses=3, blocked=False)
     assert SimulateNetwork.from_wire({"blocked": [29876, 443]}).blocked == (29876, 443)
+
+
+def test_rates_are_numbers_of_events_and_the_notice_is_a_time():
+    assert SimulateNodes.from_wire({"failureRate": 0.02}).failure_rate == 0.02
+    spot = SimulateSpot.from_wire({"evictionRate": 1, "notice": "PT2M"})
+    assert (spot.eviction_rate, spot.notice) == (1, 120_000)
+    assert SimulateSpot.from_wire(spot.written()) == spot
+    assert (SimulateSpot().eviction_rate, SimulateSpot().notice) == (0, 30_000)
+
+
+@pytest.mark.parametrize("rate", [-0.1, "often", True, float("nan"), float("inf"), 3601])
+def test_a_rate_that_is_none(rate):
+    with pytest.raises(ValidationError):
+        SimulateNodes.from_wire({"failureRate": rate})
+
+
+@pytest.mark.parametrize("notice", [-1, "soon", True, {"exponential": "PT1M"}])
+def test_a_notice_that_is_none(notice):
+    with pytest.raises(ValidationError):
+        SimulateSpot.from_wire({"notice": notice})
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Explanations of nodes that are idle, busy or out of order, and of preparation there."""
 
-from tests.builders import a_job, a_line, a_pool, do, node, run, run_to, simulation
+from tests.builders import a_job, a_line, a_pool, do, events, node, node_rows, run, run_to, simulation, wait_for
 from tests.views.explaining import why_node_says, why_preparation_says
 from tests.views.test_explain_tasks import broken_pool
 
@@ -45,6 +45,34 @@ def test_a_node_for_each_reason():
         "✗ job j       7 tasks waiting, each needs 1 or more slots [SCHED-10]",
         "Next: a task ends on n5 at 08:02:02 [TASK-7]",
     ]
+
+
+def first(sim, command):
+    """Go to the first fault of this kind that comes by chance, and return its node's index."""
+    wait_for(sim, lambda: events(sim, "FaultInjected", command=command))
+    (fault,) = events(sim, "FaultInjected", command=command)
+    return [sim.world.nodes[row].id for row in node_rows(sim)].index(fault["nodeId"])
+
+
+def test_node_18_a_node_that_has_failed_by_chance():
+    sim = simulation(pool=a_pool(nodes=3), simulate={"nodes": {"failureRate": 2}}, until="PT4H")
+    index = first(sim, "failNode")
+    assert why_node_says(sim, index)[3] == "✗ cause       failed by chance (failureRate) [NODE-18]"
+    assert "Batch recovers it by itself. [NODE-14]" in why_node_says(sim, index)
+    run(sim, minutes=20)
+    assert not any("by chance" in line for line in why_node_says(sim, index))
+    do(sim, "failNode", poolId="p", node=index)
+    assert not any("by chance" in line for line in why_node_says(sim, index))
+
+
+def test_spot_10_a_node_that_is_evicted_by_chance():
+    spot = {"evictionRate": 2, "notice": "PT1M"}
+    sim = simulation(pool=a_pool(nodes=0, targetLowPriorityNodes=3), simulate={"spot": spot}, until="PT4H")
+    index = first(sim, "evictNode")
+    line = next(line for line in why_node_says(sim, index) if "reclaimed" in line)
+    assert line.endswith(", by chance (evictionRate) [SPOT-7]")
+    run(sim, minutes=1)
+    assert "✗ cause       evicted by chance (evictionRate) [SPOT-10]" in why_node_says(sim, index)
 
 
 def test_spot_7_a_node_whose_vm_will_be_taken_back():

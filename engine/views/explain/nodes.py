@@ -35,6 +35,13 @@ _REMEDIES_BY_CODE = {
 }
 
 
+_EVICTED_BY_CHANCE = ", by chance (evictionRate)"
+_CAUSES_BY_CHANCE = {
+    _N.UNUSABLE: ("failed by chance (failureRate)", "NODE-18"),
+    _N.PREEMPTED: ("evicted by chance (evictionRate)", "SPOT-10"),
+}
+
+
 def why_node(world: World, node: int) -> Explanation:
     """Explain the node's state, and which jobs' tasks may come."""
     state = world.nodes.state_of(node)
@@ -69,7 +76,11 @@ def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
     enabled = record.scheduling is SchedulingState.ENABLED
     checks = [Check("scheduling", enabled, record.scheduling.wire, "NODE-7")]
     if record.evicted_ms is not None:
-        checks.append(Check("eviction", False, f"its VM is reclaimed at {moment(world, record.evicted_ms)}", "SPOT-7"))
+        rate = _EVICTED_BY_CHANCE if record.evicted_by_chance else ""
+        text = f"its VM is reclaimed at {moment(world, record.evicted_ms)}{rate}"
+        checks.append(Check("eviction", False, text, "SPOT-7"))
+    if record.down_by_chance and state in _CAUSES_BY_CHANCE:
+        checks.append(Check("cause", False, *_CAUSES_BY_CHANCE[state]))
     if record.operation is not None:
         until = "it is up" if record.awaits_upgrade else "its tasks have ended"
         value = f"{record.operation.name} when {until}"

@@ -263,8 +263,7 @@ def what(event: EventRow) -> str:
     fields = event.fields
     words: list[str] = []
     if event.event in ("CommandAccepted", "FaultInjected"):
-        body = fields.get("body")
-        return " ".join(f"{name} {_short(value)}" for name, value in body.items()) if isinstance(body, dict) else ""
+        return _command(event)
     if event.event in ("CommandRefused", "TaskScheduleFail"):
         return f"{fields.get('code')}: {fields.get('message', '')}"
     if event.event == "AutoScaleEvaluated":
@@ -290,6 +289,14 @@ def what(event: EventRow) -> str:
     if "targetDedicatedNodes" in fields:
         words.append(f"{fields.get('currentDedicatedNodes'):,} of {fields['targetDedicatedNodes']:,} dedicated")
     return " ".join(words)
+
+
+def _command(event: EventRow) -> str:
+    """Return the arguments of a command or fault; one that comes from a rate is about a node, and has none."""
+    if event.node is not None:
+        return f"{event.fields.get('command')} by chance"
+    body = event.fields.get("body")
+    return " ".join(f"{name} {_short(value)}" for name, value in body.items()) if isinstance(body, dict) else ""
 
 
 def _named(event: EventRow) -> str:

@@ -34,6 +34,7 @@ def overview(session: Session, pool: PoolRow, start_task: Sequence[Block] = ()) 
     return [
         general(session, pool),
         scale(pool),
+        *chance(session),
         *autoscale(session, pool),
         *error_blocks("Resize errors", pool.resize_errors),
         *nodes(pool),
@@ -74,6 +75,19 @@ def scale(pool: PoolRow) -> Block:
             *([] if pool.auto_scale else [row("Resize timeout", fmt.span(pool.spec.resize_timeout))]),
         ),
     )
+
+
+def chance(session: Session) -> list[Block]:
+    """Return the rates at which nodes fail and are evicted (NODE-18, SPOT-10); nothing without any."""
+    simulate = session.simulation.scenario.simulate
+    failures, evictions = simulate.nodes.failure_rate, simulate.spot.eviction_rate
+    rows = []
+    if failures:
+        rows.append(row("Failures", f"{failures:g} per node and hour"))
+    if evictions:
+        rows.append(row("Evictions", f"{evictions:g} per Spot node and hour"))
+        rows.append(row("Notice of evictions", fmt.span(simulate.spot.notice)))
+    return [Block("Chance", tuple(rows))] if rows else []
 
 
 def autoscale(session: Session, pool: PoolRow) -> list[Block]:
