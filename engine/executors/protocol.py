@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.base.paths import NodeRoot
     from engine.executors.files import NodeFiles
     from engine.specs.common import CommandLine, ResourceFile
-    from engine.specs.simulate import Distribution, ExitCodes, Simulate
+    from engine.specs.simulate import Distribution, ExitCodes, Simulate, Unread
 
 
 class Setup(NamedTuple):
@@ -51,6 +51,11 @@ class Launch(NamedTuple):
     resource_files: tuple[ResourceFile, ...] = ()
     wall_clock_ms: int | None = None
     setup: Setup = READY
+    until_ms: int | None = None  # the time after which its ``until`` came true; None while that is not known
+
+
+# The duration of a process whose end is not known yet: longer than any run.
+UNKNOWN_MS = 1 << 62
 
 
 class Plan(NamedTuple):
@@ -60,6 +65,18 @@ class Plan(NamedTuple):
     exit_code: int | None  # None: determined by the small shell
     failure: FailureInfo | None = None
     ran: bool = True  # whether the process started
+
+    @property
+    def is_open(self) -> bool:
+        """True if the end is not known: the process waits for something."""
+        return self.total_ms >= UNKNOWN_MS
+
+
+class ActsText(NamedTuple):
+    """The commands that a process gives while it runs, and the condition that ends it, as a scenario gives them."""
+
+    does: Unread | None
+    until: Unread | None
 
 
 # The failure of a process that exceeds its maxWallClockTime (RETRY-8).
@@ -87,11 +104,12 @@ class PlainProcess(NamedTuple):
         """True if no start involves chance."""
         return self.duration.kind == "constant" and not isinstance(self.exit_code, tuple)
 
-    def plan(self, seed: int, subject: tuple[str, ...], attempt: int) -> Plan:
-        """Return the plan of a start (RETRY-8)."""
-        constant = self.duration.kind == "constant"
-        chance = 0.0 if constant else draws.uniform(seed, "duration", *subject, attempt)
-        total_ms = self.overhead_ms + draws.draw_ms(self.duration, chance)
+    def plan(self, seed: int, subject: tuple[str, ...], attempt: int, total_ms: int | None = None) -> Plan:
+        """Return the plan of a start (RETRY-8), whose duration is drawn unless ``total_ms`` is given."""
+        if total_ms is None:
+            constant = self.duration.kind == "constant"
+            chance = 0.0 if constant else draws.uniform(seed, "duration", *subject, attempt)
+            total_ms = self.overhead_ms + draws.draw_ms(self.duration, chance)
         if self.wall_clock_ms is not None and total_ms > self.wall_clock_ms:
             return Plan(self.wall_clock_ms, None, TIME_LIMIT)
         code = self.exit_code
@@ -122,6 +140,10 @@ class Executor(Protocol):
         self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles
     ) -> Output:
         """Apply the effects of an ended process to the node's files and return its output."""
+        ...
+
+    def acts(self, launch: Launch) -> ActsText | None:
+        """Return what the process does while it runs and what ends it, or None if it only takes its time."""
         ...
 
     def plain(self, launch: Launch) -> PlainProcess | None:

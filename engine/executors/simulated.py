@@ -14,7 +14,7 @@ from engine.base.terms import OsFamily
 from engine.executors import small_shell
 from engine.executors.command_line import parse
 from engine.executors.files import AccessDenied
-from engine.executors.protocol import Executor, Launch, Output, PlainProcess, Plan
+from engine.executors.protocol import UNKNOWN_MS, ActsText, Executor, Launch, Output, PlainProcess, Plan
 from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
 from engine.specs.simulate import Distribution, Simulate
 
@@ -62,7 +62,10 @@ class SimulatedExecutor(Executor):
         if problem is not None:
             return Plan(overhead_ms, None, problem, ran=False)
         process = PlainProcess(overhead_ms, _duration(launch, simulate), simulate.exit_code or 0, launch.wall_clock_ms)
-        plan = process.plan(self.seed, launch.subject, launch.attempt)
+        total_ms = None
+        if simulate.until is not None:
+            total_ms = UNKNOWN_MS if launch.until_ms is None else max(overhead_ms, launch.until_ms)
+        plan = process.plan(self.seed, launch.subject, launch.attempt, total_ms)
         return plan if simulate.exit_code is not None else plan._replace(exit_code=None)
 
     def finish(
@@ -80,6 +83,13 @@ class SimulatedExecutor(Executor):
         stderr = simulate.stderr if understood and simulate.stderr is not None else result.stderr
         return Output(result.exit_code, stdout, stderr)
 
+    def acts(self, launch: Launch) -> ActsText | None:
+        """Return what the process does while it runs and what ends it, or None if it only takes its time."""
+        simulate = self._simulate_of(launch)
+        if not simulate.does and simulate.until is None:
+            return None
+        return ActsText(simulate.does, simulate.until)
+
     def plain(self, launch: Launch) -> PlainProcess | None:
         """Return what all starts of a process that leaves no files share, or None."""
         facts = line_facts(launch.command_line, launch.os)
@@ -91,6 +101,8 @@ class SimulatedExecutor(Executor):
             or simulate.stderr
             or simulate.found is False
             or simulate.writes
+            or simulate.does
+            or simulate.until
         )
         if differs or launch.resource_files or not (facts.found and facts.leaves_nothing):
             return None
@@ -105,11 +117,11 @@ class SimulatedExecutor(Executor):
         if own is None or not own.model_fields_set:
             own = defaults
         elif defaults.model_fields_set:
-            own = _merged(defaults, own)
+            own = defaults.overridden_by(own)
         if launch.node in own.on_node:
-            own = _merged(own, own.on_node[launch.node])
+            own = own.overridden_by(own.on_node[launch.node])
         if launch.attempt <= len(own.attempts):
-            own = _merged(own, own.attempts[launch.attempt - 1])
+            own = own.overridden_by(own.attempts[launch.attempt - 1])
         return own
 
     def _setup(self, launch: Launch, simulate: Simulate) -> tuple[int, FailureInfo | None]:
@@ -139,8 +151,3 @@ def _known_duration(command_line: str, os: OsFamily, simulate: Simulate | None) 
         return simulate.duration
     understood_ms = line_facts(command_line, os).understood_ms
     return None if understood_ms is None else Distribution.constant(understood_ms)
-
-
-def _merged(base: Simulate, over: Simulate) -> Simulate:
-    given = {name: value for name in over.model_fields_set if (value := getattr(over, name)) is not None}
-    return base.model_copy(update=given)

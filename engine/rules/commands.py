@@ -278,7 +278,7 @@ def _add(world: World, job: Job, extras: Extras) -> None:
             taken.append(spec)
     refused += operations.add_listed(world, job, taken)
     if extras.factory is not None:
-        operations.add_factory(world, job, extras.factory)
+        refused += operations.add_factory(world, job, extras.factory)
     if refused:
         raise PartlyRefused(refused[0])
 

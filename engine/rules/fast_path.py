@@ -84,7 +84,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             shape_of(success)
             row_a(task)
             row_b(node)
-            if counts[COMPLETED] == job.total or job.state is not _JOB_ACTIVE:
+            if counts[COMPLETED] >= job.reports_from or job.state is not _JOB_ACTIVE:
                 world.emit(TaskStopped(job.row))
         # Choose the next task (scheduling.fill_after_task).
         turns = pool.turns

@@ -17,16 +17,18 @@ from engine.base.paths import task_directory
 from engine.base.terms import SubtaskState
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
-from engine.rules.processes import disk_space, execution, launches, uploads
+from engine.rules.processes import acts, disk_space, execution, launches, uploads
+from engine.state.acting import Process, ProcessKind
 from engine.state.instances import ENDED_WELL, Ending, PrepFlag
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
 from engine.world.facts import GangAttemptEnded, TaskLeftNode
 
 if TYPE_CHECKING:
     from engine.executors.protocol import Launch
+    from engine.rules.processes.acts import Start
     from engine.state.gangs import Gang
     from engine.state.task_records import TaskProfile
-    from engine.world.facts import GangAssigned, GangNodePrepared, PrimaryEnded, TaskLimitChanged
+    from engine.world.facts import GangAssigned, GangNodePrepared, PrimaryEnded, TaskLimitChanged, WaitOver
     from engine.world.world import World
 
 _WITH_PRIMARY = ended("the primary has ended")
@@ -61,7 +63,8 @@ def _start(world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile
     """Start primary and subtasks: each downloads the common files, then runs its coordination command (MI-4)."""
     now_ms = world.now_ms
     attempt = world.tasks.extra(task).attempts + 1
-    returns_ms = tuple(_begin_coordination(world, task, nodes, subtask, attempt) for subtask in range(len(nodes)))
+    starts = [_begin_coordination(world, task, nodes, subtask, attempt) for subtask in range(len(nodes))]
+    returns_ms = tuple(start.end_ms for start in starts)
     world.tasks.start(now_ms, task, nodes[0], max(returns_ms), rule)
     world.pool_of(nodes[0]).run_on(now_ms, len(nodes) * profile.required_slots)
     for node in nodes:
@@ -70,10 +73,12 @@ def _start(world: World, task: int, nodes: tuple[int, ...], profile: TaskProfile
             world.instances.remember_run(world.instances.row(profile.job, node))
     world.gangs.start(now_ms, task, nodes, attempt, returns_ms)
     _go_on(world, task, profile, NEVER_MS)
+    for subtask, start in enumerate(starts):
+        acts.begin(world, Process(ProcessKind.COORDINATION, task, subtask), start, profile.job)
 
 
-def _begin_coordination(world: World, task: int, nodes: tuple[int, ...], subtask: int, attempt: int) -> int:
-    """Set up the primary or a subtask; returns when its coordination command returns, in ms.
+def _begin_coordination(world: World, task: int, nodes: tuple[int, ...], subtask: int, attempt: int) -> Start:
+    """Set up the primary or a subtask; returns when its coordination command returns.
 
     Every node gets the common files in the task's directory, above wd (FILE-6).
     """
@@ -84,8 +89,7 @@ def _begin_coordination(world: World, task: int, nodes: tuple[int, ...], subtask
     directory = task_directory(job.id, spec.id)
     common = [(file, directory) for file in settings.common_resource_files]
     launch = launches.coordination_launch(world, task, nodes, subtask, attempt)
-    launch = execution.begin(world, node, launch, spec, job, task, common)
-    return min(world.now_ms + world.executor.plan(launch).total_ms, world.latest_ms)
+    return acts.start_of(world, execution.begin(world, node, launch, spec, job, task, common))
 
 
 # -- while it runs ---------------------------------------------------------------------------------------------------
@@ -110,6 +114,24 @@ def step(world: World, due: Due) -> None:
     else:
         all_returned = max(gang.returns_ms) <= world.now_ms
         _go_on(world, task, profile, world.now_ms if all_returned else NEVER_MS)
+        if all_returned:
+            launch, _ = _application(world, task, gang.nodes, profile, world.now_ms)
+            acts.begin(world, Process(ProcessKind.TASK, task), acts.start_of(world, launch), profile.job)
+
+
+def wait_over(world: World, over: WaitOver) -> None:
+    """End the command of a multi-instance task, or a coordination command, for which the wait is over (JM-12)."""
+    kind, task, subtask = over.process
+    profile = world.tasks.profile_of(task) if kind in (ProcessKind.TASK, ProcessKind.COORDINATION) else None
+    if profile is None or not profile.instances:
+        return
+    gang = world.gangs[task]
+    if kind is ProcessKind.COORDINATION:
+        launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt)
+        end_ms = acts.end_ms(world, world.tasks.started[task], world.executor.plan(launch))
+        # The commands that return in this millisecond have done so already.
+        world.gangs.move_return(task, subtask, max(world.now_ms, end_ms, gang.stepped_ms + 1))
+    _go_on(world, task, profile, gang.application_ms)
 
 
 def _coordinated(world: World, task: int, gang: Gang) -> dict[int, Ending]:
@@ -127,6 +149,7 @@ def _coordination_ending(world: World, task: int, gang: Gang, subtask: int) -> E
     launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt)
     plan = world.executor.plan(launch)
     world.nodes.forget_setup(node, launch.directory)
+    acts.end(world, Process(ProcessKind.COORDINATION, task, subtask))
     if plan.failure is not None:
         return Ending(None, plan.failure)
     spec, job = world.tasks.spec(task), world.jobs[world.tasks.profile_of(task).job]
@@ -190,7 +213,8 @@ def _go_on(world: World, task: int, profile: TaskProfile, application_ms: int) -
         due_ms = max(now_ms, min(to_come, _limit_ms(world, task, profile)))
     world.tasks.move_end(task, end_ms)
     world.gangs.step(gang.stepped_ms, task, due_ms, application_ms)
-    world.calendar.at(due_ms, DueKind.GANG_STEP, task)
+    if due_ms < world.latest_ms:
+        world.calendar.at(due_ms, DueKind.GANG_STEP, task)
 
 
 def _planned_end_ms(world: World, task: int, profile: TaskProfile, application_ms: int) -> int:
@@ -201,7 +225,7 @@ def _planned_end_ms(world: World, task: int, profile: TaskProfile, application_m
     gang = world.gangs[task]
     begins_ms = max(gang.returns_ms) if application_ms == NEVER_MS else application_ms
     _, plan = _application(world, task, gang.nodes, profile, begins_ms)
-    ends_ms = [begins_ms + plan.total_ms, _limit_ms(world, task, profile)]
+    ends_ms = [acts.end_ms(world, begins_ms, plan), _limit_ms(world, task, profile)]
     if application_ms == NEVER_MS:
         for subtask, when_ms in enumerate(gang.returns_ms):
             launch = launches.coordination_launch(world, task, gang.nodes, subtask, gang.attempt)

@@ -14,15 +14,16 @@ from engine.base.terms import NodeState
 from engine.events.calendar import Due, DueKind
 from engine.rules.decisions import containers, storage
 from engine.rules.decisions.tasks import start_retry_verdict
-from engine.rules.processes import disk_space, execution, launches
+from engine.rules.processes import acts, disk_space, execution, launches
 from engine.rules.processes.deliveries import Delivery, package_failure
 from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
+from engine.state.acting import Process, ProcessKind
 from engine.state.nodes import StartTaskRecord
 from engine.world.facts import NodeBroken, NodeUsable, StartTaskFailed
 
 if TYPE_CHECKING:
     from engine.specs.machine import MountConfiguration
-    from engine.world.facts import NodeBooted, NodeLost, NodeStopped
+    from engine.world.facts import NodeBooted, NodeLost, NodeStopped, WaitOver
     from engine.world.world import World
 
 
@@ -103,11 +104,26 @@ def _start(world: World, node: int, rule: str, *, retries: int = 0) -> None:
     world.disks.edit(node).delete(working_directory(STARTUP))  # START-9
     spec = world.nodes[node].start_spec
     assert spec is not None
-    launch = execution.begin(world, node, launches.start_task_launch(world, node), spec, None)
-    end_ms = now_ms + world.executor.plan(launch).total_ms
+    start = acts.start_of(world, execution.begin(world, node, launches.start_task_launch(world, node), spec, None))
     last_retry_ms = now_ms if retries else None
+    end_ms = None if start.is_open else start.end_ms
     task = StartTaskRecord(True, now_ms, end_ms, retry_count=retries, last_retry_ms=last_retry_ms)
     world.nodes.set_start_task(now_ms, node, task, run, rule)
+    if end_ms is not None:
+        world.calendar.at(end_ms, DueKind.START_TASK_ENDED, node)
+    acts.begin(world, Process(ProcessKind.START_TASK, node), start)
+
+
+def wait_over(world: World, over: WaitOver) -> None:
+    """End a start task for which what it waits for has come true (JM-12)."""
+    if over.process.kind is not ProcessKind.START_TASK:
+        return
+    node = over.process.row
+    task = world.nodes[node].start_task
+    assert task is not None
+    plan = world.executor.plan(launches.start_task_launch(world, node))
+    end_ms = max(world.now_ms, acts.end_ms(world, task.start_ms, plan))
+    world.nodes.move_start_task_end(node, end_ms)
     world.calendar.at(end_ms, DueKind.START_TASK_ENDED, node)
 
 
@@ -121,6 +137,7 @@ def start_task_ended(world: World, due: Due) -> None:
     launch = launches.start_task_launch(world, node)
     plan = world.executor.plan(launch)
     world.nodes.forget_setup(node, STARTUP)
+    acts.end(world, Process(ProcessKind.START_TASK, node))
     if plan.failure is not None:
         _complete(world, node, task, None, plan.failure, rule="START-4")
         return
@@ -147,4 +164,5 @@ def _complete(
 
 def node_stopped(world: World, stopped: NodeStopped | NodeLost) -> None:
     """Forget a running start task: it begins anew at the next boot (START-8)."""
+    acts.end(world, Process(ProcessKind.START_TASK, stopped.node))
     world.nodes.drop_start_task(stopped.node)

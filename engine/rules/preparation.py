@@ -18,14 +18,15 @@ from engine.rules.decisions.preparation import (
     prep_verdict,
     start_rule,
 )
-from engine.rules.processes import disk_space, hooks
+from engine.rules.processes import acts, disk_space, hooks
+from engine.state.acting import Process, ProcessKind
 from engine.state.disks import Disk
 from engine.state.instances import ENDED_WELL, Ending, PrepFlag
 from engine.world.facts import NodePrepared, PreparationFailed
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
-    from engine.world.facts import GangAssigned, InstanceInterrupted, JobEnding, TaskAssigned
+    from engine.world.facts import GangAssigned, InstanceInterrupted, JobEnding, TaskAssigned, WaitOver
     from engine.world.world import World
 
 
@@ -65,8 +66,23 @@ def _start(world: World, job: Job, node: int, row: int, rule: str, *, retry: boo
     """Start the preparation's process on the node (PREP-4), beside those of other jobs (PREP-22)."""
     instances, now_ms = world.instances, world.calendar.now_ms
     hook = hooks.process_of(world, job, is_release=False)
-    end_ms = hooks.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
-    instances.prep_start_run(now_ms, row, end_ms, rule, retry=retry)
+    start = hooks.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
+    instances.prep_start_run(now_ms, row, start.end_ms, rule, retry=retry)
+    if not start.is_open:
+        world.calendar.at(start.end_ms, DueKind.PREPARATION_ENDED, row)
+    acts.begin(world, Process(ProcessKind.PREPARATION, row), start, job.row)
+
+
+def wait_over(world: World, over: WaitOver) -> None:
+    """End a preparation for which what it waits for has come true (JM-12)."""
+    if over.process.kind is not ProcessKind.PREPARATION:
+        return
+    row, instances = over.process.row, world.instances
+    job, node = world.jobs[instances.job[row]], instances.node[row]
+    hook = hooks.process_of(world, job, is_release=False)
+    run, started_ms = instances.prep_runs[row], instances.prep_start[row]
+    end_ms = hooks.end_after_wait(world, job, hook, node, run, started_ms)
+    instances.move_prep_end(row, end_ms)
     world.calendar.at(end_ms, DueKind.PREPARATION_ENDED, row)
 
 
@@ -137,6 +153,7 @@ def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None
 
 def _stop(world: World, row: int, why: FailureInfo, rule: str) -> None:
     """Stop a running instance: it has failed, but the node stays eligible for the job (PREP-9)."""
+    acts.end(world, Process(ProcessKind.PREPARATION, row))
     world.instances.prep_complete(world.now_ms, row, Ending(STOPPED_EXIT_CODE, why), rule)
 
 

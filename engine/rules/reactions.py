@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.events.calendar import DueKind
 from engine.rules import (
+    acts,
     autoscaling,
     certificates,
     chance,
@@ -42,12 +43,19 @@ REACTIONS: dict[type, tuple[Reaction, ...]] = {
     # -- tasks
     facts.TaskAssigned: ((preparation.task_assigned, "PREP-3"), (attempts.task_assigned, "SCHED-7")),
     facts.GangAssigned: ((preparation.gang_assigned, "PREP-3"), (multi_instance.assigned, "MI-3")),
+    facts.WaitOver: (
+        (attempts.wait_over, "JM-12"),
+        (multi_instance.wait_over, "JM-12"),
+        (preparation.wait_over, "JM-12"),
+        (release.wait_over, "JM-12"),
+        (node_setup.wait_over, "JM-12"),
+    ),
     facts.TaskDisplaced: ((interruptions.task_displaced, "SCHED-16"),),
     facts.TaskLimitChanged: ((attempts.limit_changed, "TASK-12"), (multi_instance.limit_changed, "TASK-12")),
     facts.GangAttemptEnded: ((attempts.gang_attempt_ended, "MI-6"),),
     facts.PrimaryEnded: ((multi_instance.primary_ended, "MI-8"),),
     facts.TaskCompleted: ((scheduling.task_completed, "DEP-4"), (jobs.task_completed, "EXIT-5")),
-    facts.TaskStopped: ((jobs.task_stopped, "JOB-7"), (scheduling.task_stopped, "JOB-2")),
+    facts.TaskStopped: ((jobs.task_stopped, "JOB-7"), (scheduling.task_stopped, "JOB-2"), (acts.task_stopped, "JM-12")),
     facts.TaskLeftNode: ((scheduling.task_left_node, "SCHED-15"),),
     # -- preparation and release
     facts.NodePrepared: ((attempts.node_prepared, "PREP-7"),),
@@ -134,6 +142,7 @@ DUE: dict[DueKind, Callable[[World, Due], None]] = {
     DueKind.FAILURE: chance.failure_due,
     DueKind.EVICTION_NOTICE: chance.notice_due,
     DueKind.EVICTION: faults.eviction_due,
+    DueKind.ACT: acts.act_due,
     DueKind.JOB_STEP: jobs.job_step,
     DueKind.POOL_STEP: resizing.resize_stopped,
     DueKind.CERTIFICATE_STEP: certificates.deletion_ended,

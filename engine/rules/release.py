@@ -16,14 +16,22 @@ from engine.base.terms import InstanceState
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT
-from engine.rules.processes import disk_space, hooks
+from engine.rules.processes import acts, disk_space, hooks
+from engine.state.acting import Process, ProcessKind
 from engine.state.disks import Disk
 from engine.state.instances import ABSENT, Ending, PrepFlag
 from engine.world.facts import NodeDrained, ReleasesEnded
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
-    from engine.world.facts import InstanceInterrupted, JobEnding, NodeUnreachable, NodeUsable, StartTaskFailed
+    from engine.world.facts import (
+        InstanceInterrupted,
+        JobEnding,
+        NodeUnreachable,
+        NodeUsable,
+        StartTaskFailed,
+        WaitOver,
+    )
     from engine.world.world import World
 
 # REL-13: how long a job waits for a node that cannot be reached.
@@ -98,10 +106,25 @@ def _start(world: World, job: Job, node: int, row: int, rule: str) -> None:
     """Start the release task's process, which takes no slot (REL-11)."""
     instances, now_ms = world.instances, world.calendar.now_ms
     hook = hooks.process_of(world, job, is_release=True)
-    end_ms = hooks.start_hook(world, job, hook, node, instances.release_runs[row] + 1, now_ms)
+    start = hooks.start_hook(world, job, hook, node, instances.release_runs[row] + 1, now_ms)
     if instances.flags[row] & PrepFlag.RELEASE_OWED:
         instances.clear_flags(row, PrepFlag.RELEASE_OWED)
-    instances.release_start_run(now_ms, row, end_ms, rule)
+    instances.release_start_run(now_ms, row, start.end_ms, rule)
+    if not start.is_open:
+        world.calendar.at(start.end_ms, DueKind.RELEASE_ENDED, row)
+    acts.begin(world, Process(ProcessKind.RELEASE, row), start, job.row)
+
+
+def wait_over(world: World, over: WaitOver) -> None:
+    """End a release for which what it waits for has come true (JM-12)."""
+    if over.process.kind is not ProcessKind.RELEASE:
+        return
+    row, instances = over.process.row, world.instances
+    job, node = world.jobs[instances.job[row]], instances.node[row]
+    hook = hooks.process_of(world, job, is_release=True)
+    run, started_ms = instances.release_runs[row], instances.release_start[row]
+    end_ms = hooks.end_after_wait(world, job, hook, node, run, started_ms)
+    instances.move_release_end(row, end_ms)
     world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
 
 
@@ -174,6 +197,7 @@ def instance_interrupted(world: World, interrupted: InstanceInterrupted) -> None
     row, instances = interrupted.row, world.instances
     is_running = instances.release_state[row] == _RUNNING
     ending = Ending(STOPPED_EXIT_CODE, interrupted.why)
+    acts.end(world, Process(ProcessKind.RELEASE, row))
     if interrupted.disk is Disk.KEPT:
         if is_running:
             instances.release_complete(world.now_ms, row, ending, rule="REL-10")

@@ -12,7 +12,7 @@ from engine.base import gc_pause
 from engine.base.errors import BatchError
 from engine.base.units import DAY_MS
 from engine.events.calendar import CHANCE, Due, DueKind
-from engine.rules import commands, reactions
+from engine.rules import acts, commands, reactions
 from engine.rules.commands import Extras
 from engine.run.checkpoints import Checkpoint, Checkpoints
 from engine.run.expectations import Expectations, Outcome, RefusedCommand
@@ -20,6 +20,7 @@ from engine.run.journal import Input, Journal, Origin
 from engine.run.names import RowNames
 from engine.run.observe import observe
 from engine.scenario.expect import matches
+from engine.scenario.processes import processes_wait
 from engine.specs import commands as c
 from engine.world.idle import has_work
 from engine.world.world import World
@@ -58,6 +59,7 @@ class Simulation:
         self._expectations = Expectations(scenario.expect)
         self._may_rest = scenario.until_ms is None and scenario.simulate.has_chance
         self._waiting = [entry for entry in scenario.timeline if entry.when is not None]
+        self._acts_wait = scenario.acts_wait  # processes may wait for conditions
         self._checked_length = 0  # length of the log when conditions were last checked
         self._enter_rules()
         self._enter_scenario()
@@ -91,7 +93,7 @@ class Simulation:
         """Process at most ``max_events`` calendar entries; return whether more are due up to ``until_ms``."""
         until_ms = min(until_ms, self.end_ms)
         calendar = self.world.calendar
-        watches = bool(self._waiting) or self._expectations.watching or self._may_rest
+        watches = bool(self._waiting) or self._expectations.watching or self._may_rest or self._acts_wait
         more = (self._advance_watching if watches else calendar.advance)(until_ms, max_events)
         self.now_ms = max(self.now_ms, calendar.now_ms) if more else max(self.now_ms, until_ms)
         if self._can_go_back and self.checkpoints.is_due(len(self.log)):
@@ -159,10 +161,13 @@ class Simulation:
 
         Raises:
             BatchError: An earlier moment is shown.
+            ScenarioError: The ``does`` or ``until`` of a process in a command has mistakes.
         """
         if self.is_past:
             raise BatchError("OperationInvalidForCurrentState", "this is the past: branch here first")
         when_ms = self.now_ms + 1
+        waits = [processes_wait(command) for command in given]  # all are checked
+        self._acts_wait |= any(waits)
         for command in given:
             extras = Extras(getattr(command, "tasks", ()))
             self._add_input(Input(when_ms, self.journal.next_number(), Origin.HAND, command, extras))
@@ -248,6 +253,11 @@ class Simulation:
             if matches(entry.when.wanted, seen):
                 self._waiting.remove(entry)
                 self._enter_entry(entry, world.now_ms + entry.after_ms, Origin.CONDITION)
+        for awaited in list(acts.awaited(world)) if has_changed and self._acts_wait else ():
+            if matches(awaited.wanted, observe(world, awaited.subject, awaited.wanted, world.now_ms)):
+                acts.has_come_true(world, awaited)
+        if has_changed and self._acts_wait:
+            acts.instant_over(world)
         # Also without a change: the next entry may lie after the moment of an `at`.
         self._expectations.check(world, has_changed=has_changed)
 

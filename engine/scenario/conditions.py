@@ -19,7 +19,7 @@ from engine.base.units import SECOND_MS, parse_duration
 from engine.scenario.document import DocumentPlace
 from engine.scenario.times import parse_time
 from engine.scenario.wording import one_of, shown
-from engine.specs.conditions import Bounds, Condition, ConditionSubject, SubjectKind, Verbatim, Wanted
+from engine.specs.conditions import OWN_JOB, Bounds, Condition, ConditionSubject, SubjectKind, Verbatim, Wanted
 
 # The events that a condition can count.
 EVENTS = (
@@ -221,15 +221,18 @@ Asked = list[tuple[DocumentPlace, ConditionSubject]]
 """Subjects that something is asked of, to be looked for when all that the scenario makes is known."""
 
 
-def read_condition(place: DocumentPlace, asked: Asked, also: Iterable[str] = ()) -> Condition | None:
+def read_condition(
+    place: DocumentPlace, asked: Asked, also: Iterable[str] = (), *, own_job: bool = False
+) -> Condition | None:
     """Return the condition in a mapping, or None if it has a mistake, which is reported.
 
-    Keys in ``also`` are read by the caller. The subject is added to ``asked`` even if a property is wrong.
+    Keys in ``also`` are read by the caller. The subject is added to ``asked`` even if a property is wrong. With
+    ``own_job`` a process of a job asks, so a task or properties without a job are those of its own (JM-11).
     """
     if not isinstance(place.tree.value, dict):
         place.report("must name a subject and its properties, such as {jobId: risk, state: completed}")
         return None
-    subject = _subject(place)
+    subject = _subject(place, own_job=own_job)
     if subject is None:
         return None
     asked.append((place, subject))
@@ -268,8 +271,8 @@ def _subject_keys(subject: ConditionSubject) -> tuple[str, ...]:
     }[subject.kind]
 
 
-def _subject(place: DocumentPlace) -> ConditionSubject | None:
-    """Return the subject of an entry: task before job, node before pool; without any id it is the run."""
+def _subject(place: DocumentPlace, *, own_job: bool) -> ConditionSubject | None:
+    """Return the subject of an entry: task before job, node before pool; without any id it is the run or own job."""
     ids: dict[str, str] = {}
     sound = True
     for name in ("poolId", "nodeId", "jobId", "taskId", "jobScheduleId"):
@@ -281,11 +284,21 @@ def _subject(place: DocumentPlace) -> ConditionSubject | None:
             sound = False
     if not sound:
         return None
+    if own_job and "jobId" not in ids and ("taskId" in ids or _is_about_own_job(place, ids)):
+        ids["jobId"] = OWN_JOB
     if "jobScheduleId" in ids:
         return _schedule_subject(place, ids)
     if "taskId" in ids or "jobId" in ids:
         return _job_subject(place, ids)
     return _pool_subject(place, ids)
+
+
+def _is_about_own_job(place: DocumentPlace, ids: Mapping[str, str]) -> bool:
+    """Return whether nothing is named, and not only properties of the run are asked for."""
+    if ids or place.get("node") is not None:
+        return False
+    of_run = PROPERTIES[SubjectKind.RUN].keys() - PROPERTIES[SubjectKind.JOB].keys()
+    return not any(name in of_run for name, _ in place.items())
 
 
 def _schedule_subject(place: DocumentPlace, ids: Mapping[str, str]) -> ConditionSubject | None:

@@ -151,6 +151,12 @@ class TaskFactory:
             for path, text in template_strings(self._body)
         )
 
+    @property
+    def id_prefix(self) -> str:
+        """The text in lower case with which all ids begin, before the first placeholder."""
+        first = self._id[0] if self._id else ""
+        return first.lower() if isinstance(first, str) else ""
+
     def values(self, k: int) -> tuple[int, ...]:
         """Return the parameter values of task ``k``; raise IndexError if there is none."""
         if not 0 <= k < self.count:
@@ -187,6 +193,10 @@ class TaskFactory:
         filled = self._filled(self._body, k)
         assert isinstance(filled, dict)
         return filled if filled.get("id") is not None else filled | {"id": self.task_id(k)}
+
+    def filled(self, text: str, k: int) -> str:
+        """Return a text of the template as task ``k`` has it."""
+        return self._forms[text].text(k, self.values(k))
 
     def ordinal_of(self, task_id: str) -> int | None:
         """Return the number of the task with this id, compared without regard to case (GEN-1), or None."""

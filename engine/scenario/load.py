@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -28,6 +29,7 @@ from engine.scenario.model import (
     WorldSimulation,
 )
 from engine.scenario.names import DeclaredIds, Ids, text_at
+from engine.scenario.processes import Processes
 from engine.scenario.sweep import check_keys
 from engine.scenario.tasks import read_job_tasks
 from engine.scenario.timeline import read_timeline
@@ -69,6 +71,7 @@ _EXPECT_KEYS = ("at", "within")
 _SIMULATE_KEYS = ("nodes", "spot", "tasks", "storage", "network", "autoScale")
 _NO_PACKAGE = "InvalidApplicationPackageReferences"
 _JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
+_ACTS = re.compile(r"\b(?:does|until)\b")  # without these words no process acts
 _YEARS = range(1970, 9000)
 
 
@@ -140,6 +143,9 @@ class _ScenarioReader:
         jobs = tuple(self._jobs(jobs_quota))
         schedules = tuple(self._schedules(jobs_quota))
         timeline = tuple(self._timeline())
+        processes = Processes(self._names, self._asked)
+        if len(_ACTS.findall(self._source.text)) > (root.get("until") is not None):
+            processes.read(root)
         expect = tuple(self._expect())
         scenario = Scenario(
             name=name,
@@ -156,6 +162,8 @@ class _ScenarioReader:
             job_schedules=schedules,
             timeline=timeline,
             expect=expect,
+            acts=processes.acts,
+            acts_wait=processes.waits,
         )
         self._check_asked()
         self._warner.finish(self._names)

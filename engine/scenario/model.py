@@ -14,6 +14,8 @@ from engine.specs.base import Bool, Spec
 from engine.specs.simulate import SimulateSpot
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from engine.base.errors import Problem
     from engine.base.terms import Plain
     from engine.scenario.factory import TaskFactory
@@ -154,3 +156,6 @@ class Scenario:
     timeline: tuple[TimelineEntry, ...] = ()
     expect: tuple[Expectation, ...] = ()
     warnings: tuple[Problem, ...] = field(default=(), compare=False)
+    # What processes do: their commands, by the text of each `does`, and whether some of them wait for a condition.
+    acts: Mapping[str, tuple[TimelineEntry, ...]] = field(default_factory=dict, compare=False, repr=False)
+    acts_wait: bool = False

@@ -56,6 +56,16 @@ class DeclaredIds:
     _jobs: dict[str, str] = field(default_factory=dict)
     _schedules: dict[str, str] = field(default_factory=dict)
     _tasks: dict[str, _Tasks] = field(default_factory=dict)
+    _any_task: bool = False  # processes of unknown jobs may add tasks
+    _anything: bool = False  # more processes act than are looked at
+
+    def open_tasks(self) -> None:
+        """Let any job have any task: processes of which the job is not known may add tasks."""
+        self._any_task = True
+
+    def open_all(self) -> None:
+        """Let anything be there: not every process that may make something is looked at."""
+        self._anything = True
 
     def add_pool(self, body: Plain) -> None:
         """Declare the pool with this body."""
@@ -121,6 +131,8 @@ class DeclaredIds:
 
     def missing(self, subject: ConditionSubject) -> tuple[str, str] | None:
         """Return the key whose id nothing in the scenario creates and the reason, or None."""
+        if self._anything:
+            return None
         if subject.pool_id is not None and (reason := self.missing_pool(subject.pool_id)) is not None:
             return "poolId", reason
         if subject.job_schedule_id is not None and subject.job_schedule_id.casefold() not in self._schedules:
@@ -130,7 +142,7 @@ class DeclaredIds:
         if not self._makes_job(subject.job_id):
             near = [*self._jobs.values(), *(f"{schedule}:job-1" for schedule in self._schedules.values())]
             return "jobId", _reason("job", subject.job_id, near)
-        if subject.task_id is None:
+        if subject.task_id is None or self._any_task:
             return None
         sources = self._tasks_of(subject.job_id)
         if any(tasks.has(subject.task_id) for tasks in sources):
@@ -140,7 +152,7 @@ class DeclaredIds:
 
     def missing_pool(self, pool_id: str) -> str | None:
         """Return a sentence if nothing in the scenario creates this pool, else None."""
-        return None if self._makes_pool(pool_id) else _reason("pool", pool_id, self._pools.values())
+        return None if self._anything or self._makes_pool(pool_id) else _reason("pool", pool_id, self._pools.values())
 
     def _makes_pool(self, pool_id: str) -> bool:
         folded = pool_id.casefold()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from engine.base.shortening import quoted
@@ -41,14 +41,30 @@ def _read_entry(place: DocumentPlace, index: int, start: datetime, asked: Asked)
         place.report("must be a mapping such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
         return None
     before = len(place.document.problems)
+    at_ms, when, after_ms = _read_timing(place, start, asked)
+    refused = _read_refused(place)
+    given = read_given(place, _TIMING, read_command)
+    if len(place.document.problems) > before or given is None:
+        return None
+    command, tasks, factory = given
+    return TimelineEntry(index, command, at_ms, when, after_ms, refused, tasks, factory, place.line)
+
+
+Given = tuple[Command, tuple[TaskSpec, ...], TaskFactory | None]
+"""A command, and the tasks or the factory that it holds."""
+
+
+def read_given(
+    place: DocumentPlace, timing: tuple[str, ...], read: Callable[[str, DocumentPlace], Given | None]
+) -> Given | None:
+    """Return the one command of an entry, read with ``read``; keys in ``timing`` are read by the caller."""
+    before = len(place.document.problems)
     operations = []
     for name, inner in place.items():
         if name in COMMANDS:
             operations.append((name, inner))
-        elif name not in _TIMING:
-            inner.report(f"{shown(name)} is not an operation" + one_of(name, (*COMMANDS, *_TIMING)), key=True)
-    at_ms, when, after_ms = _read_timing(place, start, asked)
-    refused = _read_refused(place)
+        elif name not in timing:
+            inner.report(f"{shown(name)} is not an operation" + one_of(name, (*COMMANDS, *timing)), key=True)
     if not operations and len(place.document.problems) == before:
         place.report("names no operation, such as rebootNode: {poolId: shared, node: 0}")
     for name, inner in operations[1:]:
@@ -56,11 +72,8 @@ def _read_entry(place: DocumentPlace, index: int, start: datetime, asked: Asked)
             f"{shown(name)} is a second operation beside {quoted(operations[0][0])}: make it an entry of its own",
             key=True,
         )
-    commands = [_read_command(name, inner) for name, inner in operations]
-    if len(place.document.problems) > before or not commands or commands[0] is None:
-        return None
-    command, tasks, factory = commands[0]
-    return TimelineEntry(index, command, at_ms, when, after_ms, refused, tasks, factory, place.line)
+    commands = [read(name, inner) for name, inner in operations]
+    return commands[0] if commands else None
 
 
 def _read_timing(place: DocumentPlace, start: datetime, asked: Asked) -> tuple[int | None, Condition | None, int]:
@@ -87,7 +100,8 @@ def _read_refused(place: DocumentPlace) -> str | None:
     return code
 
 
-def _read_command(name: str, place: DocumentPlace) -> tuple[Command, tuple[TaskSpec, ...], TaskFactory | None] | None:
+def read_command(name: str, place: DocumentPlace) -> Given | None:
+    """Return the command with this body, or None if it has a mistake, which is reported."""
     if place.plain is None:
         place = DocumentPlace(place.document, Tree(place.tree.position, {}), place.path, place.key_position)
     command = read_body(place, COMMANDS[name])

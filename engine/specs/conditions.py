@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -25,6 +25,10 @@ class Verbatim:
 
 Wanted: TypeAlias = "bool | int | float | str | Verbatim | Bounds | tuple[Wanted, ...] | Mapping[str, Wanted] | None"
 """The expectation of a property: a value, bounds of a number, codes in order, or such expectations by part."""
+
+
+OWN_JOB = ""
+"""Stands for the id of the job to which the process belongs that gives a command or waits for a condition (JM-11)."""
 
 
 class SubjectKind(StrEnum):
@@ -52,6 +56,10 @@ class ConditionSubject:
     job_id: str | None = None
     task_id: str | None = None
     job_schedule_id: str | None = None
+
+    def within(self, job_id: str) -> ConditionSubject:
+        """Return the subject as a process of this job means it."""
+        return replace(self, job_id=job_id) if self.job_id == OWN_JOB else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Network
 from typing import Annotated, Any, Literal, get_args
@@ -13,7 +15,9 @@ from pydantic import (
     PlainSerializer,
     PlainValidator,
     SerializationInfo,
+    ValidationInfo,
     WithJsonSchema,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -164,15 +168,83 @@ ExitCode = Annotated[
 Percent = Annotated[Number, Field(ge=0, le=100)]
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A part of a scenario that holds commands or conditions, as JSON text; ``engine.scenario.acts`` reads it.
+
+    Bodies of commands hold ``simulate`` themselves, so their classes cannot be named here.
+    """
+
+    text: str
+
+    @classmethod
+    def of(cls, value: object) -> Unread:
+        """Return the text of JSON data."""
+        return cls(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
+
+    @property
+    def plain(self) -> Any:  # noqa: ANN401 - any JSON
+        """The value as JSON data."""
+        return json.loads(self.text)
+
+    def __bool__(self) -> bool:
+        return self.text != "[]"
+
+
+OTHERS_COMPLETED = "othersCompleted"
+
+
+def _parse_acts(value: object) -> Unread | None:
+    if value is None or isinstance(value, Unread):
+        return value
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise ValueError("must be a list of commands such as {after: PT10S, addTasks: {tasks: [...]}}")
+    return Unread.of(value)
+
+
+def _parse_until(value: object) -> Unread | None:
+    if value is None or isinstance(value, Unread):
+        return value
+    if isinstance(value, str) and value.lower() == OTHERS_COMPLETED.lower():
+        return Unread.of(OTHERS_COMPLETED)
+    if not isinstance(value, dict):
+        raise ValueError(
+            f"must be {OTHERS_COMPLETED} or a condition such as {{jobId: risk, state: completed}}, not {value!r}: "
+            "a time is a 'duration'"
+        )
+    return Unread.of(value)
+
+
+def _write_unread(value: Unread | None) -> Any:  # noqa: ANN401 - any JSON
+    return None if value is None else value.plain
+
+
+ActList = Annotated[
+    Unread | None,
+    PlainValidator(_parse_acts),
+    PlainSerializer(_write_unread),
+    WithJsonSchema({"type": "array", "items": {"type": "object"}}),
+]
+Until = Annotated[
+    Unread | None,
+    PlainValidator(_parse_until),
+    PlainSerializer(_write_unread),
+    WithJsonSchema({"type": ["string", "object"]}),
+]
+
+
 class Simulate(Spec):
     """The simulated outcome of one command line; None leaves it to the defaults.
 
     ``exit_code`` is a code, or weights by code. ``attempts`` override the other values for the first, second ...
     attempt, ``on_node`` for a node by its index. ``cpu`` and ``memory`` are percent of the node. ``found=False`` is a
     program that the node does not have. ``writes`` are the files it leaves: bytes by path from its working directory.
+    ``does`` are the commands that the process gives while it runs; ``until`` is its end, in place of ``duration``.
     """
 
     duration: Distribution | None = None
+    until: Until = None
+    does: ActList = None
     exit_code: ExitCode = None
     stdout: Text | None = None
     stderr: Text | None = None
@@ -182,6 +254,20 @@ class Simulate(Spec):
     memory: Percent | None = None
     found: Bool | None = None
     writes: dict[Text, Size] = Field(default_factory=dict)
+
+    @field_validator("until")
+    @classmethod
+    def _ends_in_one_way(cls, until: Unread | None, info: ValidationInfo) -> Unread | None:
+        if until is not None and info.data.get("duration") is not None:
+            raise ValueError("a process ends after its 'duration' or by 'until': give one of them")
+        return until
+
+    def overridden_by(self, over: Simulate) -> Simulate:
+        """Return these values with those that ``over`` gives in their place; of duration and until it has one."""
+        given = {name: value for name in over.model_fields_set if (value := getattr(over, name)) is not None}
+        other = {"until": "duration", "duration": "until"}
+        ends = {other[name]: None for name in given if name in other}
+        return self.model_copy(update=ends | given)
 
 
 MOST_RATE = 3600  # once a second

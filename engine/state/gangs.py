@@ -99,6 +99,12 @@ class GangTable:
         gang = self._gangs[task]
         self._gangs[task] = gang._replace(stepped_ms=now_ms, due_ms=due_ms, application_ms=application_ms)
 
+    def move_return(self, task: int, subtask: int, when_ms: int) -> None:
+        """Move the moment at which a coordination command returns."""
+        gang = self._gangs[task]
+        returns_ms = (*gang.returns_ms[:subtask], when_ms, *gang.returns_ms[subtask + 1 :])
+        self._gangs[task] = gang._replace(returns_ms=returns_ms)
+
     def exit(self, task: int) -> None:
         """Note that the application command has ended by itself."""
         self._gangs[task] = self._gangs[task]._replace(has_exited=True)

@@ -160,6 +160,11 @@ class InstanceTable(PagedColumns[Ending]):
         self.dirty[_PREP][row >> PAGE_BITS] = 1
         self._log(now_ms, _PREPARATION, row, _RUNNING, run, None, rule)
 
+    def move_prep_end(self, row: int, end_ms: int) -> None:
+        """Move the planned end of the running preparation."""
+        self.prep_end[row] = end_ms
+        self.touch(row, _PREP)
+
     def prep_complete(self, now_ms: int, row: int, ending: Ending, rule: str, flags: int = 0) -> None:
         """Complete the preparation, successfully or not (PREP-5); release asks no more of it (REL-3).
 
@@ -188,6 +193,11 @@ class InstanceTable(PagedColumns[Ending]):
         self.release_runs[row] = run = self.release_runs[row] + 1
         self.dirty[_RELEASE][row >> PAGE_BITS] = 1
         self._log(now_ms, _RELEASING, row, _RUNNING, run, None, rule)
+
+    def move_release_end(self, row: int, end_ms: int) -> None:
+        """Move the planned end of the running release task."""
+        self.release_end[row] = end_ms
+        self.touch(row, _RELEASE)
 
     def release_complete(self, now_ms: int, row: int, ending: Ending, rule: str) -> None:
         """Complete the release task, successfully or not (REL-7)."""

@@ -60,6 +60,7 @@ class Job(Named):
     counts: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
     failed: int = 0
     total: int = 0
+    reports_from: int = 0  # so many completed tasks matter to somebody: all of them, or all but one that waits for them
     deleted: dict[TaskResult | None, int] = field(default_factory=dict)  # tasks deleted so far by their result
     downloaded_bytes: int = 0  # by its tasks, preparations and releases (TASK-21)
     uploaded_bytes: int = 0
@@ -136,6 +137,15 @@ class Job(Named):
     def wait_for_releases(self, change: int) -> None:
         """Wait for so many release instances more, or fewer if negative (REL-6)."""
         self.releases_open += change
+
+    def count_tasks(self, change: int) -> None:
+        """Count so many tasks more, or fewer if negative."""
+        self.total += change
+        self.reports_from += change
+
+    def report_earlier(self, change: int) -> None:
+        """Let so many completed tasks fewer than all matter, or more if negative: processes wait for them."""
+        self.reports_from -= change
 
     def update(self, now_ms: int, command: UpdateJob) -> None:
         """Replace what a PATCH gives, apart from the pool and ``onAllTasksComplete`` (JOB-2)."""

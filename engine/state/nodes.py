@@ -354,6 +354,12 @@ class NodeTable(PagedColumns[None]):
         if task is not None and task.running:
             self.edit(node).start_task = None
 
+    def move_start_task_end(self, node: int, end_ms: int) -> None:
+        """Move the planned end of the running start task."""
+        record = self.edit(node)
+        assert record.start_task is not None
+        record.start_task = record.start_task._replace(end_ms=end_ms)
+
     def set_start_task(self, now_ms: int, node: int, task: StartTaskRecord, attempt: int, rule: str) -> None:
         """Record a start or an end of the start task (START-7), and log it."""
         self.edit(node).start_task = task

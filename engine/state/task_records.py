@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from engine.base.failures import FailureInfo
@@ -37,6 +38,8 @@ class TaskSource(Protocol):
 
     @property
     def count(self) -> int: ...  # noqa: D102
+    @property
+    def id_prefix(self) -> str: ...  # noqa: D102
     def task_id(self, ordinal: int) -> str: ...  # noqa: D102
     def task_ids(self, ordinals: Sequence[int]) -> list[str]: ...  # noqa: D102
     def spec(self, ordinal: int) -> TaskSpec: ...  # noqa: D102
@@ -51,11 +54,22 @@ class ListedTasks:
         """Hold the bodies in the order given."""
         self._specs = tuple(specs)
         self._ordinals = {spec.id.lower(): ordinal for ordinal, spec in enumerate(self._specs)}
+        self._prefix: str | None = None
 
     @property
     def count(self) -> int:
         """The number of tasks."""
         return len(self._specs)
+
+    @property
+    def id_prefix(self) -> str:
+        """The text in lower case with which all ids begin."""
+        if self._prefix is None:
+            first, last = min(self._ordinals, default=""), max(self._ordinals, default="")
+            self._prefix = first[
+                : next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
+            ]
+        return self._prefix
 
     def task_id(self, ordinal: int) -> str:
         """Return the id of a task."""
@@ -76,6 +90,47 @@ class ListedTasks:
     def ordinal_of(self, task_id: str) -> int | None:
         """Return the ordinal of the task with this id; None if there is none. Case is ignored (GEN-1)."""
         return self._ordinals.get(task_id.lower())
+
+
+class SelectedTasks:
+    """Some tasks of another source as the source of a block."""
+
+    def __init__(self, source: TaskSource, ordinals: Sequence[int]) -> None:
+        """Hold the tasks with these ordinals, which ascend."""
+        self._source = source
+        self._ordinals = ordinals
+
+    @property
+    def count(self) -> int:
+        """The number of tasks."""
+        return len(self._ordinals)
+
+    @property
+    def id_prefix(self) -> str:
+        """The text in lower case with which all ids begin."""
+        return self._source.id_prefix
+
+    def task_id(self, ordinal: int) -> str:
+        """Return the id of a task."""
+        return self._source.task_id(self._ordinals[ordinal])
+
+    def task_ids(self, ordinals: Sequence[int]) -> list[str]:
+        """Return the ids of many tasks."""
+        return self._source.task_ids([self._ordinals[ordinal] for ordinal in ordinals])
+
+    def spec(self, ordinal: int) -> TaskSpec:
+        """Return the body of a task."""
+        return self._source.spec(self._ordinals[ordinal])
+
+    def command_line(self, ordinal: int) -> str:
+        """Return the command line of a task."""
+        return self._source.command_line(self._ordinals[ordinal])
+
+    def ordinal_of(self, task_id: str) -> int | None:
+        """Return the ordinal of the task with this id; None if there is none. Case is ignored (GEN-1)."""
+        ordinal = self._source.ordinal_of(task_id)
+        at = -1 if ordinal is None else bisect_left(self._ordinals, ordinal)
+        return at if 0 <= at < len(self._ordinals) and self._ordinals[at] == ordinal else None
 
 
 class TaskProfile(NamedTuple):

@@ -190,7 +190,7 @@ class TaskTable(Columns[TaskExtra]):
         record = self.jobs.edit(job)
         record.blocks.append(len(self.blocks) - 1)
         record.counts[ACTIVE] += count
-        record.total += count
+        record.count_tasks(count)
         self.log.append_tasks_added(now_ms, self._added, block.first, count)
         return block
 
@@ -297,7 +297,7 @@ class TaskTable(Columns[TaskExtra]):
         if result is TaskResult.FAILURE:
             job.failed -= 1
         job.counts[old] -= 1
-        job.total -= 1
+        job.count_tasks(-1)
         if old == COMPLETED:
             self._keep(task)
         self.apart.discard(task)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from engine.base.terms import Deallocation, DependencyAction, DisableTasks, JobAction
     from engine.executors.protocol import Plan
     from engine.specs.job import JobSpec
+    from engine.state.acting import Process
     from engine.state.disks import Disk
 
 
@@ -34,6 +35,12 @@ class GangAssigned(NamedTuple):
     job: int
     task: int
     nodes: tuple[int, ...]
+
+
+class WaitOver(NamedTuple):
+    """What a running process waits for has come true: it ends, at the earliest when it is set up (JM-12)."""
+
+    process: Process
 
 
 class TaskDisplaced(NamedTuple):

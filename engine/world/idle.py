@@ -34,6 +34,8 @@ def _is_work(world: World, entry: Pending) -> bool:
             return not world.nodes[entry.key].down_by_chance
         case DueKind.EVICTION:
             return not world.nodes[entry.key].evicted_by_chance
+        case DueKind.ACT:
+            return world.acting.get(entry.key) is not None
         case DueKind.RESIZE_TIMEOUT:
             pool = world.pools[entry.key]
             return pool.token == entry.token and pool.allocation is not AllocationState.STEADY

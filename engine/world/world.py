@@ -12,10 +12,12 @@ from engine.base.terms import JobState
 from engine.events.calendar import Calendar, DueKind, Pending
 from engine.events.log import EventLog
 from engine.executors.simulated import SimulatedExecutor
+from engine.scenario.acts import does_of, until_of
 from engine.specs import draws
 from engine.specs.catalogue import NODE_TIMINGS
 from engine.specs.storage import NamedStorage
 from engine.state.account import AccountTable
+from engine.state.acting import Act, ActingTable, Acts, Process, ProcessKind
 from engine.state.blobs import BlobTable
 from engine.state.certificates import CertificateTable
 from engine.state.columns import time_limits
@@ -33,7 +35,7 @@ from engine.state.tasks import PREPARING, RUNNING, TaskTable
 from engine.world.scheduler import Scheduler
 
 if TYPE_CHECKING:
-    from engine.executors.protocol import HookProcess, Plan
+    from engine.executors.protocol import ActsText, HookProcess, Plan
     from engine.scenario.model import Scenario
     from engine.specs.account import Account
 
@@ -83,6 +85,7 @@ class World:
         self.disks = Disks()
         self.blobs = BlobTable(self.log)
         self.storage = NamedStorage(scenario.simulate.storage, scenario.start)
+        self.acting = ActingTable()
         # Everything that copies and restores itself.
         self._parts: tuple[Any, ...] = (
             self.pools,
@@ -97,6 +100,7 @@ class World:
             self.blobs,
             self.certificates,
             self.account_table,
+            self.acting,
         )
         self.scheduler = Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks)
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
@@ -105,6 +109,8 @@ class World:
         self.hooks: dict[int, HookProcess] = {}
         # Plans of later attempts of running tasks, by task, with their attempt and profile: each is used twice.
         self.plans: dict[int, tuple[int, TaskProfile, Plan]] = {}
+        # What processes do, by what their `simulate` says of it.
+        self._acts: dict[ActsText, Acts] = {}
         self.faults = Fault()
         # Handlers of each kind of fact, in order: see ``engine.rules.reactions``.
         self.reactions: Mapping[type, Sequence[Callable[[World, Any], None]]] = {}
@@ -172,6 +178,19 @@ class World:
         """Return the nodes of a running or preparing task, that of its primary first (MI-3)."""
         gang = self.gangs.find(task)
         return (self.tasks.node[task],) if gang is None else gang.nodes
+
+    def acts_of(self, text: ActsText) -> Acts:
+        """Return what a process does as ``does`` and ``until`` say, read once."""
+        known = self._acts.get(text)
+        if known is None:
+            does, until = text
+            entries = self.scenario.acts.get(does.text) if does else ()
+            entries = does_of(does) if does and entries is None else entries or ()
+            end = None if until is None else until_of(until)
+            acts = (Act(entry.command, entry.tasks, entry.factory, entry.after_ms, entry.when) for entry in entries)
+            condition = None if end is None else end.condition
+            known = self._acts[text] = Acts(tuple(acts), condition, end is not None and condition is None)
+        return known
 
     def position_bit(self, job: Job, node: int) -> int:
         """Return the node's bit among those of the job's pool; 0 for a node of a pool that the job has left."""
@@ -286,6 +305,8 @@ class World:
         tasks = self.tasks
         if self.gangs.tasks():  # their entries are among the others
             running = [task for task in running if task not in self.gangs]
+        if self.acting:  # one that waits for its end has no entry
+            running = [task for task in running if not self._has_open_end(task)]
         hot = [profile.hot for profile in tasks.profiles]
         profiles = map(tasks.profile.__getitem__, running)
         tokens = (
@@ -294,3 +315,6 @@ class World:
         )
         ends, starts = map(tasks.ended.__getitem__, running), map(tasks.start_entry.__getitem__, running)
         return zip(ends, starts, running, tokens, strict=True)
+
+    def _has_open_end(self, task: int) -> bool:
+        return self.tasks.ended[task] == self.latest_ms and self.acting.waits(Process(ProcessKind.TASK, task))

@@ -10,7 +10,9 @@ from engine.base.paths import task_directory
 from engine.base.terms import OsFamily
 from engine.executors.protocol import HookProcess, Launch
 from engine.executors.simulated import special_duration
-from engine.rules.processes import execution, setup
+from engine.rules.processes import acts, execution, setup
+from engine.rules.processes.acts import Start
+from engine.state.acting import Process, ProcessKind
 from engine.state.instances import ENDED_WELL, Ending
 
 if TYPE_CHECKING:
@@ -57,7 +59,14 @@ def hook_launch(world: World, job: Job, hook: HookProcess, node: int, run: int) 
     subject = _hook_subject(world, job, hook, node)
     position = world.nodes[node].position
     launch = _launch(hook, world.pool_of(node).os, subject, run, position, directory)
-    return launch._replace(setup=setup.setup_of(world, node, directory))
+    until_ms = world.acting.until_ms(process_on(world, job, hook, node))
+    return launch._replace(setup=setup.setup_of(world, node, directory), until_ms=until_ms)
+
+
+def process_on(world: World, job: Job, hook: HookProcess, node: int) -> Process:
+    """Return the process of a preparation or release task on a node."""
+    kind = ProcessKind.RELEASE if hook.kind is TaskKind.RELEASE else ProcessKind.PREPARATION
+    return Process(kind, world.instances.row(job.row, node))
 
 
 def _hook_subject(world: World, job: Job, hook: HookProcess, node: int) -> tuple[str, ...]:
@@ -82,15 +91,21 @@ def _launch(
     )
 
 
-def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, now_ms: int) -> int:
-    """Start a preparation or release task on the node; return when its process will end, in ms."""
+def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, now_ms: int) -> Start:
+    """Start a preparation or release task on the node; return when its process will end."""
     if hook.fixed is not None:
-        return min(now_ms + hook.fixed.total_ms, world.latest_ms)
+        return Start(min(now_ms + hook.fixed.total_ms, world.latest_ms))
     if hook.plain is not None:
         plan = hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
-        return min(now_ms + plan.total_ms, world.latest_ms)
-    launch = execution.begin(world, node, hook_launch(world, job, hook, node, run), hook.spec, job)
-    return min(now_ms + world.executor.plan(launch).total_ms, world.latest_ms)
+        return Start(min(now_ms + plan.total_ms, world.latest_ms))
+    launch = hook_launch(world, job, hook, node, run)
+    return acts.start_of(world, execution.begin(world, node, launch, hook.spec, job))
+
+
+def end_after_wait(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> int:
+    """Return when the process of a preparation or release task ends for which what it waited for has come true."""
+    plan = world.executor.plan(hook_launch(world, job, hook, node, run))
+    return max(world.now_ms, acts.end_ms(world, started_ms, plan))
 
 
 def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -> Ending:
@@ -102,6 +117,7 @@ def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -> 
         launch = hook_launch(world, job, hook, node, run)
         plan = world.executor.plan(launch)
         world.nodes.forget_setup(node, launch.directory)
+        acts.end(world, process_on(world, job, hook, node))
         code = 0
         if plan.failure is None:
             code = execution.finish(world, node, launch, plan, job, hook.task_id, hook.spec).exit_code

@@ -11,6 +11,7 @@ from engine.base.environment import TaskKind
 from engine.base.paths import STARTUP, subtask_directory, task_directory
 from engine.executors.protocol import READY, Launch
 from engine.rules.processes import setup
+from engine.state.acting import Process, ProcessKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,7 @@ def task_launch(world: World, task: int, node: int, attempt: int) -> Launch:
         spec.resource_files,
         profile.wall_clock_ms,
         setup.setup_of(world, node, task_directory(job.id, spec.id)),
+        world.acting.until_ms(Process(ProcessKind.TASK, task)),
     )
 
 
@@ -63,6 +65,7 @@ def coordination_launch(world: World, task: int, nodes: Sequence[int], subtask: 
         directory,
         () if subtask else spec.resource_files,
         setup=setup.setup_of(world, node, directory),
+        until_ms=world.acting.until_ms(Process(ProcessKind.COORDINATION, task, subtask)),
     )
 
 
@@ -83,4 +86,5 @@ def start_task_launch(world: World, node: int) -> Launch:
         STARTUP,
         spec.resource_files,
         setup=setup.setup_of(world, node, STARTUP),
+        until_ms=world.acting.until_ms(Process(ProcessKind.START_TASK, node)),
     )

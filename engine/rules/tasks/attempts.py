@@ -12,7 +12,9 @@ from engine.base.terms import JobState
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules.decisions.tasks import exit_options, retry_verdict
-from engine.rules.processes import disk_space, execution, launches, uploads
+from engine.rules.processes import acts, disk_space, execution, launches, uploads
+from engine.rules.processes.acts import Start
+from engine.state.acting import Process, ProcessKind
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import PrepFlag
 from engine.state.task_records import TaskExtra, TaskProfile
@@ -27,7 +29,7 @@ from engine.world.facts import (
 )
 
 if TYPE_CHECKING:
-    from engine.world.facts import GangAttemptEnded, NodePrepared, TaskAssigned
+    from engine.world.facts import GangAttemptEnded, NodePrepared, TaskAssigned, WaitOver
     from engine.world.world import World
 
 # RETRY-9: why a task has failed whose process exited nonzero, and the rule.
@@ -69,18 +71,20 @@ def _start(world: World, task: int, node: int, instance: int, rule: str) -> None
     if profile.process is not None:
         first = tasks.started[task] == NEVER_MS
         end_ms = now_ms + (tasks.planned[task] if first else _plan_of_attempt(world, task, profile, 1).total_ms)
+        start = Start(min(end_ms, world.latest_ms))
     else:
         launch = launches.task_launch(world, task, node, tasks.extra(task).attempts + 1)
         launch = execution.begin(world, node, launch, tasks.spec(task), world.jobs.rows[profile.job], task)
-        end_ms = now_ms + world.executor.plan(launch).total_ms
-    end_ms = min(end_ms, world.latest_ms)
-    tasks.start(now_ms, task, node, end_ms, rule)
+        start = acts.start_of(world, launch)
+    tasks.start(now_ms, task, node, start.end_ms, rule)
     world.nodes.start_task(task, node)
     pools = world.pools.rows
     pools[world.nodes.records.rows[node].pool].run_on(now_ms, profile.required_slots)
-    world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
+    if not start.is_open:
+        world.calendar.at(start.end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
     if instance >= 0 and world.jobs.rows[profile.job].has_release:
         world.instances.remember_run(instance)
+    acts.begin(world, Process(ProcessKind.TASK, task), start, profile.job)
 
 
 def limit_changed(world: World, changed: TaskLimitChanged) -> None:
@@ -97,9 +101,24 @@ def limit_changed(world: World, changed: TaskLimitChanged) -> None:
         elif limit_ms is not None and tasks.planned[task] > limit_ms:
             tasks.plan(task, limit_ms, TIME_LIMIT_CODE)
     if tasks.state[task] == RUNNING and not profile.instances:
-        end_ms = max(world.now_ms, tasks.started[task] + _present_plan(world, task, profile, extra).total_ms)
-        end_ms = min(end_ms, world.latest_ms)
-        tasks.move_end(task, end_ms)
+        _plan_end(world, task, profile, extra)
+
+
+def wait_over(world: World, over: WaitOver) -> None:
+    """End a task for which what it waits for has come true (JM-12)."""
+    kind, task, _ = over.process
+    profile = world.tasks.profile_of(task) if kind is ProcessKind.TASK else None
+    if profile is not None and not profile.instances:
+        _plan_end(world, task, profile, world.tasks.extra(task))
+
+
+def _plan_end(world: World, task: int, profile: TaskProfile, extra: TaskExtra) -> None:
+    """Move the end of a running attempt to where it is now expected."""
+    tasks = world.tasks
+    plan = _present_plan(world, task, profile, extra)
+    end_ms = max(world.now_ms, acts.end_ms(world, tasks.started[task], plan))
+    tasks.move_end(task, end_ms)
+    if not plan.is_open:
         world.calendar.at(end_ms, DueKind.TASK_ENDED, task, tasks.end_token(task))
 
 
@@ -227,7 +246,7 @@ def _complete(
 def _emit_stop(world: World, job_row: int) -> None:
     """Emit that a task of the job has stopped, unless that cannot matter to the job: mostly it does not."""
     job = world.jobs.rows[job_row]
-    if job.state is not JobState.ACTIVE or job.max_parallel >= 0 or job.counts[COMPLETED] == job.total:
+    if job.state is not JobState.ACTIVE or job.max_parallel >= 0 or job.counts[COMPLETED] >= job.reports_from:
         world.emit(TaskStopped(job_row))
 
 
@@ -238,6 +257,8 @@ def _end_primary(world: World, task: int, profile: TaskProfile) -> None:
 
 def leave_node(world: World, task: int, node: int, profile: TaskProfile, *, well: bool) -> None:
     """Remove the process of a task from the node; the caller gives back its slots."""
+    if profile.process is None:
+        acts.end_task(world, task, profile.instances)
     world.nodes.end_task(task, node, well=well)
     world.pools.rows[world.nodes.records.rows[node].pool].run_on(world.calendar.now_ms, -profile.required_slots)
     if profile.exclusive:

@@ -21,8 +21,8 @@ from engine.specs import draws
 from engine.specs.catalogue import SCHEDULING_LATENCY_MS
 from engine.specs.job import JobManagerTask
 from engine.specs.task import TaskSpec
-from engine.state.task_records import ListedTasks, TaskProfile, TaskSource
-from engine.state.tasks import ACTIVE, COMPLETED, PREPARING, RUNNING, TIME_LIMIT_CODE
+from engine.state.task_records import ListedTasks, SelectedTasks, TaskProfile, TaskSource
+from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING, TIME_LIMIT_CODE
 from engine.world.facts import TaskLimitChanged, TaskStopped
 
 if TYPE_CHECKING:
@@ -83,14 +83,43 @@ def add_listed(world: World, job: Job, specs: Sequence[TaskSpec]) -> list[BatchE
     return refusals
 
 
-def add_factory(world: World, job: Job, factory: TaskSource) -> None:
-    """Add the tasks of a factory as one block; a single body is made if the tasks differ only in their ids."""
-    template = factory.spec(0)
-    varies = getattr(factory, "varies", True) or template.depends_on is not None
-    if varies:
-        _add(world, job, factory, [factory.spec(ordinal) for ordinal in range(factory.count)])
-    else:
-        _add(world, job, factory, [template])
+def add_factory(world: World, job: Job, factory: TaskSource) -> list[BatchError]:
+    """Add the tasks of a factory as one block, each of which is accepted or refused by itself (TASK-3).
+
+    A single body is made if the tasks differ only in their ids. Of the refusals only the first is returned.
+    """
+    refused = _refused_ordinals(world, job, factory)
+    source = factory
+    if refused:
+        source = SelectedTasks(factory, [ordinal for ordinal in range(factory.count) if ordinal not in refused])
+    if source.count:
+        template = source.spec(0)
+        varies = getattr(factory, "varies", True) or template.depends_on is not None
+        _add(world, job, source, [source.spec(number) for number in range(source.count)] if varies else [template])
+    first = add_verdict(world, job, factory.task_id(min(refused))) if refused else None
+    return [] if first is None else [first]
+
+
+def _refused_ordinals(world: World, job: Job, factory: TaskSource) -> set[int]:
+    """Return the tasks of a factory whose ids are taken; mostly the ids of two blocks differ in how they begin."""
+    special = (job.spec.job_preparation_task, job.spec.job_release_task)
+    found = {factory.ordinal_of(task.id) for task in special if task is not None}
+    state, prefix = world.tasks.state, factory.id_prefix
+    for number in job.blocks:
+        first, source = world.tasks.blocks[number].first, world.tasks.blocks[number].source
+        count = source.count
+        if source == factory:
+            found.update(ordinal for ordinal in range(count) if state[first + ordinal] != GONE)
+        elif not (prefix.startswith(source.id_prefix) or source.id_prefix.startswith(prefix)):
+            continue
+        elif count <= factory.count:
+            here = [ordinal for ordinal in range(count) if state[first + ordinal] != GONE]
+            found.update(map(factory.ordinal_of, source.task_ids(here)))
+        else:
+            ids = factory.task_ids(range(factory.count))
+            rows = ((ordinal, source.ordinal_of(task_id)) for ordinal, task_id in enumerate(ids))
+            found.update(ordinal for ordinal, row in rows if row is not None and state[first + row] != GONE)
+    return {ordinal for ordinal in found if ordinal is not None}
 
 
 def _add(world: World, job: Job, source: TaskSource, specs: Sequence[TaskSpec]) -> None:

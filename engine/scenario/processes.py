@@ -1,0 +1,201 @@
+"""Finding the processes that act in a scenario file: ``does`` and ``until`` may stand beside any command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from engine.base.errors import ScenarioError
+from engine.base.terms import Plain
+from engine.scenario.acts import read_does, read_until
+from engine.scenario.conditions import Asked
+from engine.scenario.document import Document, DocumentPlace
+from engine.scenario.factory import TaskFactory
+from engine.scenario.model import TimelineEntry
+from engine.scenario.names import DeclaredIds, text_at
+from engine.scenario.sweep import read_factory
+from engine.scenario.tree import Tree, parse
+from engine.specs.commands import COMMANDS, Command
+from engine.specs.conditions import OWN_JOB
+from engine.specs.simulate import Unread
+
+# So many tasks of a factory are looked at for what they may make.
+_MOST_TASKS = 1_000
+_KEYS = ("does", "until")
+_ACTS = re.compile(r"\"(?:does|until)\"")
+
+
+class Owner(NamedTuple):
+    """The job to which a process belongs: its id as conditions name it, and as it is declared; empty if not known."""
+
+    job_id: str = ""
+    declared: str = ""
+
+
+_UNKNOWN = Owner()
+
+
+@dataclass(slots=True)
+class Processes:
+    """A reader of everything that processes do; what they may make is declared in ``names``."""
+
+    names: DeclaredIds
+    asked: Asked
+    acts: dict[str, tuple[TimelineEntry, ...]] = field(default_factory=dict)  # what was read, by its text
+    waits: bool = False  # some process waits for a condition
+
+    def read(self, root: DocumentPlace) -> None:
+        """Read all processes of a scenario."""
+        for place in _entries(root, "pools"):
+            self._walk(place, None)
+        for place in _entries(root, "jobs"):
+            self._walk(place, _owner(text_at(place.plain, "id")))
+        for place in _entries(root, "jobSchedules"):
+            self._walk(place, _under(text_at(place.plain, "id")))
+        for place in _entries(root, "timeline"):
+            self.read_command(place)
+        simulate = root.get("simulate")
+        tasks = simulate.get("tasks") if simulate is not None else None
+        if tasks is not None:
+            self._block(tasks, _UNKNOWN)
+
+    def read_command(self, entry: DocumentPlace, own: Owner | None = None) -> None:
+        """Read the processes that the command of an entry brings."""
+        for name, body in entry.items():
+            if name not in COMMANDS:
+                continue
+            owner = own
+            if name == "createJob":
+                owner = _owner(text_at(body.plain, "id"))
+            elif name in ("createJobSchedule", "updateJobSchedule"):
+                owner = _under(text_at(body.plain, "id") or text_at(body.plain, "jobScheduleId"))
+            elif (job_id := text_at(body.plain, "jobId")) is not None:
+                owner = _owner(job_id)
+            self._walk(body, owner)
+
+    def _walk(self, place: DocumentPlace, owner: Owner | None) -> None:
+        """Read the processes in a value; those that belong to no job are start tasks."""
+        value = place.tree.value
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item.value, list | dict):
+                    self._walk(DocumentPlace(place.document, item, (*place.path, index)), owner)
+        if not isinstance(value, dict):
+            return
+        for name, tree in value.items():
+            if not isinstance(tree.value, list | dict):
+                continue
+            inner = DocumentPlace(place.document, tree, (*place.path, name), place.tree.keys[name])
+            if name == "simulate":
+                self._block(inner, owner)
+            elif name == "repeatTask" and "parameterSets" in value:
+                self._template(place, inner, owner)
+            else:
+                self._walk(inner, None if name == "startTask" else owner)
+
+    def _block(self, place: DocumentPlace, owner: Owner | None) -> None:
+        """Read the ``simulate`` of a process, and those of its attempts and nodes."""
+        asked: Asked = []
+        does, until = place.get("does"), place.get("until")
+        before = len(place.document.problems)
+        if does is not None and isinstance(does.tree.value, list):
+            found = read_does(does, asked, own_job=owner is not None)
+            if len(place.document.problems) == before:
+                self.acts[Unread.of(does.plain).text] = found
+            self._declare(does, found, owner)
+            for entry in does.entries():
+                self.read_command(entry, owner)
+        if until is not None and isinstance(until.plain, str | dict):
+            read_until(until, asked, own_job=owner is not None)
+        self.waits |= bool(asked)
+        for inner, subject in asked:
+            if owner != _UNKNOWN or subject.job_id != OWN_JOB:
+                self.asked.append((inner, subject if owner is None else subject.within(owner.job_id)))
+        for name in ("attempts", "onNode"):
+            overrides = place.get(name)
+            if overrides is not None:
+                for override in (*overrides.entries(), *(value for _, value in overrides.items())):
+                    self._block(override, owner)
+
+    def _declare(self, does: DocumentPlace, found: tuple[TimelineEntry, ...], owner: Owner | None) -> None:
+        """Declare what the commands may make."""
+        factories = {entry.index: entry.factory for entry in found}
+        for index, entry in enumerate(does.entries()):
+            for name, body in entry.items():
+                plain = body.plain
+                if isinstance(plain, dict) and "jobId" not in plain and owner is not None:
+                    plain = plain | {"jobId": owner.declared}
+                    if name == "addTasks" and not owner.declared:
+                        self.names.open_tasks()
+                self.names.add_command(name, plain, factories.get(index))
+
+    def _template(self, factory_place: DocumentPlace, place: DocumentPlace, owner: Owner | None) -> None:
+        """Read the processes of a factory's tasks: mistakes of some of them, and what all of them may make."""
+        if not _acts(place.tree.plain):
+            return
+        scratch = Document(place.document.file)
+        factory, _ = read_factory(DocumentPlace(scratch, factory_place.tree, factory_place.path))
+        if factory is None:
+            return  # which has been reported
+        before = len(place.document.problems)
+        for k in factory.samples():
+            if len(place.document.problems) == before:
+                self._walk(DocumentPlace(place.document, _filled(place.tree, factory, k), place.path), owner)
+        quiet = Processes(self.names, [], self.acts)
+        for k in range(min(factory.count, _MOST_TASKS)):
+            quiet._walk(DocumentPlace(scratch, _filled(place.tree, factory, k), place.path), owner)
+        if factory.count > _MOST_TASKS:
+            self.names.open_all()
+
+
+def _entries(root: DocumentPlace, section: str) -> Iterator[DocumentPlace]:
+    place = root.get(section)
+    return iter(()) if place is None else place.entries()
+
+
+def _owner(job_id: str | None) -> Owner:
+    return _UNKNOWN if job_id is None else Owner(job_id, job_id)
+
+
+def _under(schedule_id: str | None) -> Owner:
+    """Return the job of a process in a job schedule's jobs, whose ids follow from the schedule's (JS-11)."""
+    return _UNKNOWN if schedule_id is None else Owner(f"{schedule_id}:job-1", schedule_id)
+
+
+def _acts(value: Plain) -> bool:
+    """Return whether something in a template acts."""
+    if isinstance(value, dict):
+        return any(key in _KEYS or _acts(inner) for key, inner in value.items())
+    return isinstance(value, list) and any(map(_acts, value))
+
+
+def _filled(tree: Tree, factory: TaskFactory, k: int) -> Tree:
+    """Return a template with the placeholders of task ``k`` replaced, at the positions of the template."""
+    if isinstance(tree.value, dict):
+        value = {name: _filled(inner, factory, k) for name, inner in tree.value.items()}
+        return Tree(tree.position, value, tree.keys)
+    if isinstance(tree.value, list):
+        return Tree(tree.position, [_filled(inner, factory, k) for inner in tree.value])
+    return Tree(tree.position, factory.filled(tree.value, k) if isinstance(tree.value, str) else tree.value)
+
+
+def processes_wait(command: Command) -> bool:
+    """Return whether a process in a command given as an object waits for a condition.
+
+    Raises:
+        ScenarioError: What a process does has mistakes; all of them are listed.
+    """
+    text = json.dumps({command.NAME: command.wire()}, separators=(",", ":"))
+    if not _ACTS.search(text):
+        return False
+    document = Document(command.NAME)
+    tree = parse(text, document.report)
+    processes = Processes(DeclaredIds(), [])
+    if tree is not None:
+        processes.read_command(DocumentPlace(document, tree))
+    if document.problems:
+        raise ScenarioError(document.problems)
+    return processes.waits

@@ -1,0 +1,207 @@
+"""Processes that act: the commands that running processes still have to give, and the ends that some of them wait for.
+
+A process is here from its start to its end if its ``simulate`` has ``does`` or ``until``. What it gives later has an
+entry in the calendar, which is void once the process is gone from here (JM-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from engine.specs.commands import AddTasks
+from engine.specs.conditions import OWN_JOB
+
+if TYPE_CHECKING:
+    from engine.specs.commands import Command
+    from engine.specs.conditions import Condition
+    from engine.specs.task import TaskSpec
+    from engine.state.task_records import TaskSource
+
+NO_JOB = -1
+
+
+class ProcessKind(IntEnum):
+    """The kind of a process, which decides the meaning of its row."""
+
+    TASK = 0  # the row is the task; of a multi-instance task this is its own command
+    COORDINATION = 1  # the row is the task, the part its subtask
+    PREPARATION = 2  # the row is the instance
+    RELEASE = 3
+    START_TASK = 4  # the row is the node
+
+
+class Process(NamedTuple):
+    """A process on a node, whichever start of it."""
+
+    kind: ProcessKind
+    row: int
+    part: int = 0
+
+
+class Act(NamedTuple):
+    """A command that a process gives ``after_ms`` after its start, or after ``when`` has become true."""
+
+    command: Command
+    tasks: Sequence[TaskSpec] = ()
+    factory: TaskSource | None = None
+    after_ms: int = 0
+    when: Condition | None = None
+
+
+class Acts(NamedTuple):
+    """Everything that one start of a process does: its commands in the order of the file, and what ends it."""
+
+    commands: tuple[Act, ...] = ()
+    until: Condition | None = None
+    until_others: bool = False  # it ends when all other tasks of its job are completed
+
+    @property
+    def is_open(self) -> bool:
+        """True if the process ends when something comes true, not after a time of its own."""
+        return self.until is not None or self.until_others
+
+
+class Acting(NamedTuple):
+    """A running process and what it still does."""
+
+    process: Process
+    job: int  # its own, or NO_JOB
+    started_ms: int
+    acts: Acts
+    waiting: tuple[int, ...] = ()  # its commands whose `when` has not become true, by number
+    tasks_to_come: int = 0  # its commands that will add tasks to its own job at a time that is known
+    until_ms: int | None = None  # when what it waits for came true
+
+    @property
+    def waits(self) -> bool:
+        """True while the process waits for its end."""
+        return self.acts.is_open and self.until_ms is None
+
+
+class ActingCopy(NamedTuple):
+    """A copy of the table."""
+
+    acting: dict[int, Acting]
+    next_number: int
+    instant_ms: int
+    begun: frozenset[Process]
+
+
+class ActingTable:
+    """The processes that act, by the numbers of their starts. Records are immutable: a copy shares them."""
+
+    def __init__(self) -> None:
+        """Make an empty table."""
+        self._acting: dict[int, Acting] = {}
+        self._numbers: dict[Process, int] = {}
+        self._for_others: dict[int, list[int]] = {}  # job -> starts that wait for its other tasks, in order
+        self._next = 0
+        self._instant_ms = -1
+        self._begun: set[Process] = set()  # what has started in that millisecond
+
+    def __len__(self) -> int:
+        return len(self._acting)
+
+    def __iter__(self) -> Iterator[tuple[int, Acting]]:
+        """Yield the number of each start and its record, in the order of the starts."""
+        return iter(list(self._acting.items()))
+
+    def get(self, number: int) -> Acting | None:
+        """Return the record of a start; None once that process has ended."""
+        return self._acting.get(number)
+
+    def number_of(self, process: Process) -> int | None:
+        """Return the number of the present start of a process; None if it does not act now."""
+        return self._numbers.get(process)
+
+    def find(self, process: Process) -> Acting | None:
+        """Return the record of a process; None if it does not act now."""
+        number = self._numbers.get(process)
+        return None if number is None else self._acting[number]
+
+    def until_ms(self, process: Process) -> int | None:
+        """Return how long the process has run when what it waits for came true; None before, or if it does not wait."""
+        acting = self.find(process) if self._numbers else None
+        return None if acting is None or acting.until_ms is None else acting.until_ms - acting.started_ms
+
+    def waits(self, process: Process) -> bool:
+        """Return whether the process runs and waits for its end."""
+        acting = self.find(process) if self._numbers else None
+        return acting is not None and acting.waits
+
+    def waiting_for_others(self, job: int) -> Sequence[int]:
+        """Return the starts that wait for the other tasks of their job, in order."""
+        return tuple(self._for_others.get(job, ()))
+
+    # -- changes -----------------------------------------------------------------------------------------------------
+
+    def has_begun_in(self, now_ms: int, process: Process) -> bool:
+        """Return whether the process has started in this millisecond before, and note this start."""
+        if self._instant_ms != now_ms:
+            self._instant_ms = now_ms
+            self._begun.clear()
+        has_begun = process in self._begun
+        self._begun.add(process)
+        return has_begun
+
+    def begin(self, acting: Acting) -> int:
+        """Add a process that starts; return the number of this start."""
+        number, self._next = self._next, self._next + 1
+        self._acting[number] = acting
+        self._numbers[acting.process] = number
+        if acting.acts.until_others:
+            self._for_others.setdefault(acting.job, []).append(number)
+        return number
+
+    def end(self, process: Process) -> Acting | None:
+        """Remove a process that has ended, with all that it had to do; return its record, None if it did not act."""
+        number = self._numbers.pop(process, None)
+        if number is None:
+            return None
+        acting = self._acting.pop(number)
+        if acting.acts.until_others:
+            starts = self._for_others[acting.job]
+            starts.remove(number)
+            if not starts:
+                del self._for_others[acting.job]
+        return acting
+
+    def give(self, number: int, index: int) -> None:
+        """Note that a command is given."""
+        acting = self._acting[number]
+        if adds_tasks(acting.acts.commands[index]):
+            self._acting[number] = acting._replace(tasks_to_come=acting.tasks_to_come - 1)
+
+    def come_true(self, number: int, index: int) -> None:
+        """Note that the condition of a command has become true."""
+        acting = self._acting[number]
+        waiting = tuple(each for each in acting.waiting if each != index)
+        to_come = acting.tasks_to_come + adds_tasks(acting.acts.commands[index])
+        self._acting[number] = acting._replace(waiting=waiting, tasks_to_come=to_come)
+
+    def finish_waiting(self, number: int, now_ms: int) -> None:
+        """Note that what the process waits for has come true."""
+        self._acting[number] = self._acting[number]._replace(until_ms=now_ms)
+
+    # -- checkpoints -------------------------------------------------------------------------------------------------
+
+    def copy(self) -> ActingCopy:
+        """Return the table as it is now."""
+        return ActingCopy(self._acting.copy(), self._next, self._instant_ms, frozenset(self._begun))
+
+    def restore(self, copy: ActingCopy) -> None:
+        """Make the table as it was when ``copy`` was taken."""
+        self._acting = copy.acting.copy()
+        self._next, self._instant_ms, self._begun = copy.next_number, copy.instant_ms, set(copy.begun)
+        self._numbers = {acting.process: number for number, acting in self._acting.items()}
+        self._for_others = {}
+        for number, acting in self._acting.items():
+            if acting.acts.until_others:
+                self._for_others.setdefault(acting.job, []).append(number)
+
+
+def adds_tasks(act: Act) -> bool:
+    """Return whether a command adds tasks to the process's own job (JM-13)."""
+    return isinstance(act.command, AddTasks) and act.command.job_id == OWN_JOB
