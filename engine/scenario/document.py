@@ -87,7 +87,8 @@ class DocumentPlace:
     def report(self, message: str, *, key: bool = False, below: Path = ()) -> None:
         """Report a problem with this value, or with its key; ``below`` is the path of something absent below it."""
         position = self.key_position if key and self.key_position else self.tree.position
-        self.document.report(message, position, (*self.path, *below))
+        path = self._path_of(below[0]) + below[1:] if below else self.path
+        self.document.report(message, position, path)
 
     def warn(self, message: str, *, key: bool = False) -> None:
         """Record a warning about this value, or about its key."""
@@ -96,7 +97,8 @@ class DocumentPlace:
 
     def report_missing(self, name: str) -> None:
         """Report a missing required key of this mapping."""
-        self.report(f"{shown(name)} is missing and required", key=True, below=(name,))
+        written = self._path_of(name)[-1]
+        self.report(f"{shown(written)} is missing and required", key=True, below=(name,))
 
     def get(self, name: str) -> DocumentPlace | None:
         """Return the value of a key, or None if it is absent or null, which mean the same to the service."""
@@ -105,9 +107,11 @@ class DocumentPlace:
         return None if self.tree.value[name].value is None else self._below(name, self.tree.value[name])
 
     def _below(self, name: str, inner: Tree) -> DocumentPlace:
-        """Return the place of a key's value; what is written in another form has the path that the user wrote."""
-        path = self.tree.origins.get(name) or (*self.path, name)
-        return DocumentPlace(self.document, inner, path, self.tree.keys[name])
+        return DocumentPlace(self.document, inner, self._path_of(name), self.tree.keys[name])
+
+    def _path_of(self, part: str | int) -> Path:
+        """Return the path of a part: in a body that was written in another form, the path that the user wrote."""
+        return self.tree.origins.get(str(part)) or (*self.path, part)
 
     def items(self) -> Iterator[tuple[str, DocumentPlace]]:
         """Yield keys and values of a mapping, nulls included; nothing for other values."""

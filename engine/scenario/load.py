@@ -28,6 +28,7 @@ from engine.scenario.model import (
     TimelineEntry,
     WorldSimulation,
 )
+from engine.scenario.pasted import as_created
 from engine.scenario.names import DeclaredIds, Ids, text_at
 from engine.scenario.processes import Processes
 from engine.scenario.sweep import check_keys
@@ -243,7 +244,8 @@ class _ScenarioReader:
         section = self._root.get(key)
         if section is not None and not isinstance(section.tree.value, list):
             section.report(f"must be a list: put '- ' before each of the {key}")
-        for place in section.entries() if section is not None else ():
+        for written in section.entries() if section is not None else ():
+            place = as_created(written, model, others)
             entry_id = text_at(place.plain, "id")
             if entry_id is not None:
                 _take(ids, place, entry_id, f"one of the {key}, line {place.line}")

@@ -148,8 +148,20 @@ def _when_written(value: str | None, info: SerializationInfo) -> str | None:
     return value if info.exclude_unset else None
 
 
+_LEFT_OUT_OF_ANSWERS = PlainSerializer(_when_written)
+
 # Accepted and kept, but left out of answers.
-Secret = Annotated[Text, PlainSerializer(_when_written)]
+Secret = Annotated[Text, _LEFT_OUT_OF_ANSWERS]
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Return whether the service leaves the property out of its answers."""
+    return _LEFT_OUT_OF_ANSWERS in field.metadata
+
+
+def is_duration(field: FieldInfo) -> bool:
+    """Return whether the property is a duration."""
+    return _DURATION_SCHEMA in field.metadata
 
 
 class _NoEffect:
@@ -197,7 +209,7 @@ class Spec(BaseModel):
         cls._wire_durations = tuple(
             name
             for field in cls.model_fields.values()
-            if _DURATION_SCHEMA in field.metadata
+            if is_duration(field)
             for name in accepted_names(field)
         )
 
@@ -248,8 +260,8 @@ class Spec(BaseModel):
 class Identified(Spec):
     """A body with the id of what it creates.
 
-    ``SERVICE_NAMES`` are the properties of such a body that only the service writes, when it returns the body, and
-    those that only the state document of a run adds (GEN-6). They are no properties of the body that creates it.
+    ``SERVICE_NAMES`` are the properties that only the service writes into such a body when it returns it, and those
+    that only the state document of a run adds. The body that creates the thing does not have them.
     """
 
     SERVICE_NAMES: ClassVar[tuple[str, ...]] = (

@@ -26,6 +26,7 @@ from engine.specs.machine import (
 from engine.specs.network import NetworkConfiguration
 
 LoginMode = Annotated[Literal["batch", "interactive"], AnyCase]
+IdentityType = Annotated[Literal["UserAssigned", "None"], AnyCase]
 
 
 class NodeCommunicationMode(WireOption):
@@ -73,6 +74,21 @@ class UserAccount(Spec):
     elevation_level: ElevationLevel = ElevationLevel.NON_ADMIN
     linux_user_configuration: LinuxUserConfiguration | None = None
     windows_user_configuration: WindowsUserConfiguration | None = None
+
+
+class UserAssignedIdentity(Spec):
+    """A managed identity of the nodes."""
+
+    resource_id: Text
+    client_id: Text | None = None
+    principal_id: Text | None = None
+
+
+class PoolIdentity(Spec):
+    """The managed identities of the nodes, which the resource manager sets and the service answers."""
+
+    type: IdentityType
+    user_assigned_identities: tuple[UserAssignedIdentity, ...] = ()
 
 
 _TASK_SLOTS = AliasChoices("taskSlotsPerNode", "maxTasksPerNode")
@@ -150,6 +166,7 @@ class PoolSpec(PoolSpecification, Identified):
         "formerNodes",
     )
 
+    identity: Annotated[PoolIdentity | None, NO_EFFECT] = None
     # Read-only on the service; accepted so that a whole pool can be pasted (GEN-14).
     current_dedicated_nodes: Int | None = Field(
         default=None, validation_alias=AliasChoices("currentDedicatedNodes", "currentDedicated"), exclude=True

@@ -1,0 +1,296 @@
+"""Pools as the resource manager has them, in templates, in Bicep and on the portal (GEN-19).
+
+Such a pool is put into the form of the data plane, and every part of it keeps its place in the document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from engine.scenario.document import DocumentPlace, format_path
+from engine.scenario.factory import template_strings
+from engine.scenario.shapes import fields_of
+from engine.scenario.spelling import RESOURCE_NAMES, Parts, Style, spelled_value
+from engine.scenario.tree import Tree
+from engine.scenario.wording import one_of, shown
+from engine.specs.pool import PoolSpec, PoolSpecification
+
+_TYPE = "Microsoft.Batch/batchAccounts/pools"
+# Keys of a resource beside `properties`; those of a template and of `az resource show` that say nothing about the pool.
+_IDENTIFYING = ("id", "name")
+_ENVELOPE = (
+    *("type", "apiVersion", "location", "tags", "dependsOn", "comments", "condition", "scope", "parent"),
+    *("kind", "managedBy", "plan", "sku", "resourceGroup", "extendedLocation"),
+)
+_SERVICE_ENVELOPE = ("etag", "systemData", "createdTime", "changedTime", "provisioningState")
+_SERVICE_NAMES = (
+    *("creationTime", "lastModified", "provisioningState", "provisioningStateTransitionTime", "allocationState"),
+    *("allocationStateTransitionTime", "currentDedicatedNodes", "currentLowPriorityNodes", "autoScaleRun"),
+    *("resizeOperationStatus", "currentNodeCommunicationMode"),
+)
+# Where the resource has what the data plane has at the top of a pool.
+_MOVED = {
+    "virtualMachineConfiguration": "deploymentConfiguration",
+    "cloudServiceConfiguration": "deploymentConfiguration",
+    "resizeTimeout": "scaleSettings.fixedScale",
+    "targetDedicatedNodes": "scaleSettings.fixedScale",
+    "targetLowPriorityNodes": "scaleSettings.fixedScale",
+    "enableAutoScale": "scaleSettings.autoScale",
+    "autoScaleFormula": "scaleSettings.autoScale.formula",
+    "autoScaleEvaluationInterval": "scaleSettings.autoScale.evaluationInterval",
+    "enableInterNodeCommunication": "interNodeCommunication",
+    "applicationPackageReferences": "applicationPackages",
+    "certificateReferences": "certificates",
+}
+_OWN = ("deploymentConfiguration", "scaleSettings", "interNodeCommunication", "applicationPackages", "certificates")
+_FIXED = ("resizeTimeout", "targetDedicatedNodes", "targetLowPriorityNodes", "nodeDeallocationOption")
+_AUTO = {"formula": "autoScaleFormula", "evaluationInterval": "autoScaleEvaluationInterval"}
+_COMMUNICATION = {"enabled": True, "disabled": False}
+_EXPRESSION = re.compile(r"\[\s*[A-Za-z_][\w.]*\s*\(.*\].*|.*\$\{.*\}.*", re.DOTALL)
+_TEMPLATE = ("resources", "$schema", "contentVersion")
+
+
+def is_resource(place: DocumentPlace) -> bool:
+    """Return whether a pool is written as a resource, or has a part that only a resource has."""
+    value = place.tree.value
+    if not isinstance(value, dict):
+        return False
+    if any(name in value for name in ("properties", *_OWN, *_TEMPLATE)):
+        return True
+    machine = place.get("virtualMachineConfiguration")
+    return machine is not None and machine.get(RESOURCE_NAMES["nodeAgentSKUId"]) is not None
+
+
+def pool_of(place: DocumentPlace, *, others: Iterable[str], has_id: bool) -> tuple[DocumentPlace, list[DocumentPlace]]:
+    """Return a resource as the body of a pool, and the places of what only the service writes.
+
+    Mistakes are reported. Keys in ``others`` are kept; ``has_id`` is false for an auto pool.
+    """
+    properties = place.get("properties")
+    reader = _Reader(place, properties, tuple(others), has_id=has_id)
+    if not reader.is_readable():
+        return reader.stand_in(), []
+    if properties is not None:
+        reader.read_envelope()
+    reader.read_properties(properties or place)
+    return reader.finish(), reader.left_out
+
+
+class _Reader:
+    """A reader of one pool. Without ``properties`` its parts stand beside those of the data plane."""
+
+    def __init__(
+        self, place: DocumentPlace, properties: DocumentPlace | None, others: tuple[str, ...], *, has_id: bool
+    ) -> None:
+        self._outer = place
+        self._place = properties or place
+        self._others = others
+        self._has_id = has_id
+        self._parts = Parts(self._place)
+        self._fields = fields_of(PoolSpec if has_id else PoolSpecification)
+        service = (*_SERVICE_ENVELOPE, *_SERVICE_NAMES)
+        self._style = Style(is_resource=True, is_returned=any(map(self._place.get, service)) or bool(place.get("etag")))
+        self.left_out: list[DocumentPlace] = []
+
+    def is_readable(self) -> bool:
+        """Report a template, another kind of resource, and expressions, which only a deployment evaluates."""
+        if any(name in self._outer.tree.value for name in _TEMPLATE if isinstance(self._outer.tree.value, dict)):
+            self._outer.report("is a whole template: put its pools here, each as an entry of its own", key=True)
+            return False
+        kind = self._outer.get("type")
+        name = str(kind.plain).partition("@")[0].lower() if kind is not None else "pools"
+        if kind is not None and name not in (_TYPE.lower(), "pools"):
+            kind.report(f"{shown(kind.plain)} is no pool: only resources of the type {_TYPE} can stand here")
+            return False
+        if not isinstance(self._place.tree.value, dict):
+            self._place.report(f"must be a mapping, not {shown(self._place.plain)}")
+            return False
+        before = len(self._outer.document.problems)
+        for path, text in template_strings(self._place.plain):
+            if _EXPRESSION.fullmatch(text) and "commandLine" not in path and "formula" not in path:
+                self._place.find(path)[0].report(
+                    f"{shown(text)} is an expression of a template: write its value, or paste the resource as deployed"
+                )
+        return len(self._outer.document.problems) == before
+
+    def stand_in(self) -> DocumentPlace:
+        """Return a valid pool in place of one that cannot be read, which is reported."""
+        parts = Parts(self._outer)
+        if self._has_id:
+            parts.put("id", self._outer, Tree(self._outer.tree.position, self._id(quietly=True)))
+        parts.put("vmSize", self._outer, Tree(self._outer.tree.position, "standard_d2s_v3"))
+        parts.put("targetDedicatedNodes", self._outer, Tree(self._outer.tree.position, 0))
+        return parts.place()
+
+    def read_envelope(self) -> None:
+        """Read what stands beside ``properties``."""
+        if self._has_id:
+            source = self._outer.get("id") or self._outer.get("name") or self._outer
+            self._parts.put("id", source, self._id_tree(source))
+        for name, inner in self._outer.items():
+            if inner.tree.value is None or name in ("properties", *_IDENTIFYING, *_ENVELOPE):
+                continue
+            if name in self._others:
+                self._parts.put(name, inner)
+            elif name == "identity":
+                self._identity(inner)
+            elif name in _SERVICE_ENVELOPE:
+                self.left_out.append(inner)
+            elif name in self._fields or name in _OWN:
+                inner.report(f"{shown(name)} belongs in 'properties' of a resource", key=True)
+            else:
+                words = (*_IDENTIFYING, "properties", "identity", *_ENVELOPE, *self._others)
+                inner.report(f"{shown(name)} does not exist here" + one_of(name, words), key=True)
+
+    def read_properties(self, place: DocumentPlace) -> None:
+        """Read the properties of the pool."""
+        loose = place is self._outer
+        for name, inner in place.items():
+            if inner.tree.value is None:
+                continue
+            if loose and (name in self._others or name == "id"):
+                self._parts.put(name, inner, self._id_tree(inner) if name == "id" else None)
+            elif name == "deploymentConfiguration":
+                self._sections(inner, ("virtualMachineConfiguration", "cloudServiceConfiguration"))
+            elif name == "scaleSettings":
+                self._scale(inner)
+            elif name == "interNodeCommunication":
+                self._communication(inner)
+            elif name in ("applicationPackages", "certificates"):
+                self._references(name, inner)
+            elif name == "identity":
+                self._identity(inner)
+            elif name in _SERVICE_NAMES:
+                self.left_out.append(inner)
+            elif not loose and name in _MOVED:
+                inner.report(f"{shown(name)} does not exist here: the resource has it in {_MOVED[name]}", key=True)
+            elif name in self._fields and (loose or name != "id"):
+                self._parts.put(name, inner, spelled_value(inner, self._fields[name], self._style))
+            else:
+                words = (*_OWN, *(word for word in self._fields if loose or (word not in _MOVED and word != "id")))
+                inner.report(f"{shown(name)} does not exist here" + one_of(name, words), key=True)
+                place.document.misspelt.add(place.path)
+
+    def finish(self) -> DocumentPlace:
+        """Return the pool. A resource without scale settings has no nodes."""
+        given = self._parts.value
+        if not any(name in given for name in ("targetDedicatedNodes", "targetLowPriorityNodes", "enableAutoScale")):
+            self._parts.put("targetDedicatedNodes", self._place, Tree(self._place.tree.position, 0))
+        return self._parts.place()
+
+    def _id_tree(self, source: DocumentPlace) -> Tree:
+        return Tree(source.tree.position, self._id()) if source is self._outer or source.plain else source.tree
+
+    def _id(self, *, quietly: bool = False) -> str:
+        """Return the pool's id: ``id``, or the last segment of a resource id or a name."""
+        stand_in = f"line-{self._outer.line}"
+        source = self._outer.get("id") or self._outer.get("name")
+        if source is None:
+            if not quietly:
+                self._outer.report("the pool needs a name or an id", key=True, below=("name",))
+            return stand_in
+        text = source.plain
+        if not isinstance(text, str) or _EXPRESSION.fullmatch(text):
+            if not quietly:
+                what = "is an expression of a template" if isinstance(text, str) else "is not text"
+                source.report(f"{shown(text)} {what}: write the id of the pool, or 'account/pool'")
+            return stand_in
+        return text.rstrip("/").rpartition("/")[2] or stand_in
+
+    def _is_mapping(self, place: DocumentPlace) -> bool:
+        if not isinstance(place.tree.value, dict):
+            place.report(f"must be a mapping, not {shown(place.plain)}")
+            return False
+        return True
+
+    def _sections(self, place: DocumentPlace, names: tuple[str, ...]) -> None:
+        """Read the parts of a section, each of which the data plane has at the top of a pool."""
+        for name, inner in place.items() if self._is_mapping(place) else ():
+            if name not in names:
+                inner.report(f"{shown(name)} does not exist here" + one_of(name, names), key=True)
+            elif inner.tree.value is not None and name in self._fields:
+                self._parts.put(name, inner, spelled_value(inner, self._fields[name], self._style))
+
+    def _scale(self, place: DocumentPlace) -> None:
+        fixed, auto = place.get("fixedScale"), place.get("autoScale")
+        for name, inner in place.items() if self._is_mapping(place) else ():
+            if name not in ("fixedScale", "autoScale"):
+                inner.report(
+                    f"{shown(name)} does not exist here" + one_of(name, ("fixedScale", "autoScale")), key=True
+                )
+        if fixed is not None and auto is not None:
+            auto.report("a pool has 'fixedScale' or 'autoScale', not both", key=True)
+        elif fixed is not None:
+            self._sections(fixed, _FIXED)
+        elif auto is not None and self._is_mapping(auto):
+            self._parts.put("enableAutoScale", auto, Tree(auto.tree.position, True))
+            self._parts.expect("autoScaleFormula", (*auto.path, "formula"))
+            for name, inner in auto.items():
+                if name not in _AUTO:
+                    inner.report(f"{shown(name)} does not exist here" + one_of(name, _AUTO), key=True)
+                elif inner.tree.value is not None:
+                    field = self._fields[_AUTO[name]]
+                    self._parts.put(_AUTO[name], inner, spelled_value(inner, field, self._style))
+
+    def _communication(self, place: DocumentPlace) -> None:
+        value = place.plain
+        enabled = _COMMUNICATION.get(value.lower()) if isinstance(value, str) else None
+        if enabled is None:
+            words = ("Enabled", "Disabled")
+            hint = one_of(value if isinstance(value, str) else "", words)
+            place.report(f"{shown(value)} does not exist here{hint}")
+        else:
+            self._parts.put("enableInterNodeCommunication", place, Tree(place.tree.position, enabled))
+
+    def _references(self, name: str, place: DocumentPlace) -> None:
+        """Read references to packages or certificates, which a resource names by the ids of their resources."""
+        target = _MOVED_BACK[name]
+        if not isinstance(place.tree.value, list):
+            place.report(f"must be a list, not {shown(place.plain)}")
+            return
+        entries = [self._reference(name, entry) for entry in place.entries()]
+        self._parts.put(target, place, Tree(place.tree.position, list(entries)))
+
+    def _reference(self, name: str, place: DocumentPlace) -> Tree:
+        parts = Parts(place)
+        own, words = _REFERENCES[name]
+        parts.expect(own, (*place.path, "id"))
+        for key, inner in place.items() if self._is_mapping(place) else ():
+            if key not in words:
+                inner.report(f"{shown(key)} does not exist here" + one_of(key, words), key=True)
+            elif inner.tree.value is not None and key != "id":
+                parts.put(key, inner)
+            elif inner.tree.value is not None:
+                text = inner.plain.rstrip("/").rpartition("/")[2] if isinstance(inner.plain, str) else inner.plain
+                if name == "certificates" and isinstance(text, str) and "-" in text:
+                    algorithm, _, text = text.partition("-")
+                    parts.put("thumbprintAlgorithm", inner, Tree(inner.tree.position, algorithm))
+                parts.put(own, inner, Tree(inner.tree.position, text) if isinstance(text, str) else inner.tree)
+        return parts.place().tree
+
+    def _identity(self, place: DocumentPlace) -> None:
+        """Read the identities, which a resource has in a mapping by their ids."""
+        parts = Parts(place)
+        for name, inner in place.items() if self._is_mapping(place) else ():
+            if name == "userAssignedIdentities" and isinstance(inner.tree.value, dict):
+                entries: list[Tree] = []
+                for resource_id, details in inner.items():
+                    entry = Parts(details)
+                    entry.put("resourceId", details, Tree(details.tree.position, resource_id))
+                    for key in ("clientId", "principalId"):
+                        if (detail := details.get(key)) is not None:
+                            entry.put(key, detail)
+                    entries.append(entry.place().tree)
+                parts.put(name, inner, Tree(inner.tree.position, entries))
+            elif inner.tree.value is not None and name not in ("principalId", "tenantId"):
+                parts.put(name, inner)
+        if "identity" in self._fields:
+            self._parts.put("identity", place, parts.place().tree)
+
+
+_MOVED_BACK = {own: name for name, own in _MOVED.items()}
+_REFERENCES = {
+    "applicationPackages": ("applicationId", ("id", "version")),
+    "certificates": ("thumbprint", ("id", "storeLocation", "storeName", "visibility")),
+}

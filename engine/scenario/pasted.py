@@ -1,0 +1,140 @@
+"""Bodies in another form than the one that creates the thing: as a resource, or as the service returns them.
+
+They are put into that form before they are read. What only the service writes is left out, with one warning for each
+body; so are the lists that only the state document of a run adds (GEN-20).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from engine.scenario import arm
+from engine.scenario.document import DocumentPlace, Path
+from engine.scenario.shapes import fields_of
+from engine.scenario.spelling import Parts, Style, spelled
+from engine.scenario.tree import Tree
+from engine.specs.base import Identified, Spec
+from engine.specs.job import JobSpec
+from engine.specs.pool import PoolSpec, PoolSpecification
+from engine.specs.schedule import JobScheduleSpec
+from engine.specs.task import TaskSpec
+
+_AUTO_POOL: Path = ("poolInfo", "autoPoolSpecification", "pool")
+_TARGETS = ("targetDedicatedNodes", "targetLowPriorityNodes", "targetDedicated")
+_OUTPUT_TASKS = "tasks"  # in a job that the service has returned, only the state document of a run has them
+Change = Callable[[DocumentPlace], DocumentPlace]
+
+
+def as_created(place: DocumentPlace, model: type[Spec], others: Iterable[str] = ()) -> DocumentPlace:
+    """Return a body of ``model`` in the form that creates the thing, itself if it has that form.
+
+    ``model`` is the body of a pool, job or job schedule, or that of a command which creates one or adds tasks. Keys in
+    ``others`` stand beside the body. Mistakes in a resource are reported.
+    """
+    kept = tuple(others)
+    if issubclass(model, PoolSpec):
+        return _pool(place, model, kept)
+    if issubclass(model, JobSpec):
+        place = _changed(place, _AUTO_POOL, _auto_pool)
+        return _with_tasks(_as_sent(place, model, kept))
+    if issubclass(model, JobScheduleSpec):
+        return _as_sent(_changed(place, ("jobSpecification", *_AUTO_POOL), _auto_pool), model, kept)
+    return _with_tasks(place) if "tasks" in fields_of(model) else place
+
+
+def _pool(place: DocumentPlace, model: type[PoolSpec], others: tuple[str, ...]) -> DocumentPlace:
+    if not arm.is_resource(place):
+        return _as_sent(place, model, others)
+    pool, left_out = arm.pool_of(place, others=others, has_id=True)
+    _warn(place, left_out)
+    return pool
+
+
+def _auto_pool(place: DocumentPlace) -> DocumentPlace:
+    if not arm.is_resource(place):
+        return place
+    pool, left_out = arm.pool_of(place, others=(), has_id=False)
+    _warn(place, left_out)
+    return pool
+
+
+def _with_tasks(place: DocumentPlace) -> DocumentPlace:
+    for path in (("tasks",), ("value",), ("taskFactory", "tasks")):
+        place = _changed(place, path, _tasks)
+    return place
+
+
+def _tasks(place: DocumentPlace) -> DocumentPlace:
+    entries = [(entry, _as_sent(entry, TaskSpec, ())) for entry in place.entries()]
+    if all(before.tree is after.tree for before, after in entries):
+        return place
+    trees = [after.tree for _, after in entries]
+    return replace(place, tree=Tree(place.tree.position, trees, size=1 + sum(tree.size for tree in trees)))
+
+
+def _as_sent(place: DocumentPlace, model: type[Identified], others: tuple[str, ...]) -> DocumentPlace:
+    """Return a body without what only the service writes, itself if there is nothing of the kind."""
+    left_out = list(_written_by_service(place, model))
+    if not left_out:
+        return place
+    is_automatic = place.get("enableAutoScale")
+    if is_automatic is not None and is_automatic.plain is True:  # the formula has set them
+        left_out += filter(None, map(place.get, _TARGETS))
+    tasks = place.get(_OUTPUT_TASKS) if issubclass(model, JobSpec) else None
+    if tasks is not None and _are_returned(tasks):
+        left_out.append(tasks)
+    _warn(place, left_out)
+    dropped = {inner.path[-1] for inner in left_out}
+    parts = Parts(place)
+    apart = Parts(place)
+    for name, inner in place.items():
+        if name in others and name not in dropped:
+            apart.put(name, inner)
+        elif name not in dropped:
+            parts.put(name, inner)
+    sent = replace(place, tree=spelled(parts.place(), model, Style(is_returned=True)))
+    for name, inner in sent.items():
+        apart.put(name, inner)
+    return apart.place()
+
+
+def _written_by_service(place: DocumentPlace, model: type[Identified]) -> Iterator[DocumentPlace]:
+    value = place.tree.value
+    for name in value if isinstance(value, dict) else ():
+        if name in model.SERVICE_NAMES or name.startswith(("odata.", "@odata.")):
+            inner = place.get(name)
+            if inner is not None:
+                yield inner
+
+
+def _are_returned(tasks: DocumentPlace) -> bool:
+    """Return whether each of these tasks is a body that the service has returned."""
+    return isinstance(tasks.tree.value, list) and all(
+        any(True for _ in _written_by_service(task, TaskSpec)) for task in tasks.entries()
+    )
+
+
+def _warn(place: DocumentPlace, left_out: list[DocumentPlace]) -> None:
+    if not left_out:
+        return
+    names = ", ".join(str(inner.path[-1]) for inner in left_out)
+    first = left_out[0]
+    position = first.key_position or first.tree.position
+    place.document.warn(f"what only the service writes is left out: {names}", position, place.path)
+
+
+def _changed(place: DocumentPlace, path: Path, change: Change) -> DocumentPlace:
+    """Return the place with the value at ``path`` changed; itself if there is no such value or it stays."""
+    if not path:
+        return change(place)
+    name = str(path[0])
+    inner = place.get(name)
+    if inner is None or not isinstance(place.tree.value, dict):
+        return place
+    new = _changed(inner, path[1:], change)
+    if new.tree is inner.tree:
+        return place
+    tree = place.tree
+    origins = {**tree.origins, name: new.path}
+    return replace(place, tree=Tree(tree.position, {**tree.value, name: new.tree}, tree.keys, origins, tree.size))

@@ -1,0 +1,129 @@
+"""Names and values as other programs write them: in other letters, under resource manager names, as Python prints them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+from pydantic.fields import FieldInfo
+
+from engine.base.errors import Position
+from engine.scenario.document import DocumentPlace, Path
+from engine.scenario.shapes import fields_of, model_of
+from engine.scenario.tree import Tree
+from engine.scenario.wording import one_of, shown
+from engine.specs.base import Spec, is_duration, is_secret
+
+# Properties that the resource manager calls otherwise.
+RESOURCE_NAMES = {
+    "nodeAgentSKUId": "nodeAgentSkuId",
+    "virtualMachineImageId": "id",
+    "username": "userName",
+    "dynamicVNetAssignmentScope": "dynamicVnetAssignmentScope",
+}
+# A Python timedelta as text, which is how the Azure CLI prints durations.
+_PRINTED = re.compile(r"(?:(?P<days>\d+) days?, )?(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d(?:\.\d+)?)")
+
+
+class Style(NamedTuple):
+    """The origin of a body: a resource of the resource manager, and whether the service has returned it."""
+
+    is_resource: bool = False
+    is_returned: bool = False
+
+
+class Parts:
+    """The properties of a mapping that is put together from several places of the document."""
+
+    def __init__(self, place: DocumentPlace) -> None:
+        """Create it without properties; ``place`` is where absent ones are missed."""
+        self._place = place
+        self.value: dict[str, Tree] = {}
+        self._keys: dict[str, Position] = {}
+        self._origins: dict[str, Path] = {}
+
+    def put(self, name: str, source: DocumentPlace, tree: Tree | None = None) -> None:
+        """Add a property that the document has at ``source``; report a second one of this name."""
+        if name in self.value:
+            source.report(f"{shown(source.path[-1])} is another name of a property that is already given here", key=True)
+            return
+        self.value[name] = tree if tree is not None else source.tree
+        self._keys[name] = source.key_position or source.tree.position
+        self._origins[name] = source.path
+
+    def expect(self, name: str, path: Path) -> None:
+        """State where the document should have a property if it has it nowhere."""
+        self._origins.setdefault(name, path)
+
+    def place(self) -> DocumentPlace:
+        """Return the mapping, at the place for which it was made."""
+        size = 1 + sum(inner.size for inner in self.value.values())
+        return replace(self._place, tree=Tree(self._place.tree.position, self.value, self._keys, self._origins, size))
+
+
+def spelled(place: DocumentPlace, model: type[Spec], style: Style) -> Tree:
+    """Return the mapping with the names of ``model``, recursively; unknown names of a resource are reported."""
+    if not isinstance(place.tree.value, dict):
+        return place.tree
+    fields = fields_of(model)
+    parts = Parts(place)
+    for name, inner in place.items():
+        if inner.tree.value is None or (style.is_returned and name == "additionalProperties"):
+            continue
+        known = _name_in(model, name, is_resource=style.is_resource)
+        if known == "simulate":
+            parts.put(known, inner)
+        elif known is not None:
+            parts.put(known, inner, spelled_value(inner, fields[known], style))
+        elif style.is_resource and name not in getattr(model, "OLDER_NAMES", ()):
+            words = [RESOURCE_NAMES.get(other, other) for other in fields]
+            inner.report(f"{shown(name)} does not exist here" + one_of(name, words), key=True)
+            place.document.misspelt.add(place.path)
+        else:
+            parts.put(name, inner)
+    for name, field in fields.items():
+        if style.is_resource and name in RESOURCE_NAMES:
+            parts.expect(name, (*place.path, RESOURCE_NAMES[name]))
+        if style.is_returned and name not in parts.value and field.is_required() and is_secret(field):
+            parts.put(name, place, Tree(place.tree.position, ""))
+    return parts.place().tree
+
+
+def spelled_value(place: DocumentPlace, field: FieldInfo, style: Style) -> Tree:
+    """Return the value of a property, with the names of its model if it has one."""
+    if is_duration(field):
+        return _duration(place.tree)
+    model = model_of(field)
+    if model is None:
+        return place.tree
+    if isinstance(place.tree.value, list):
+        items = [spelled(item, model, style) for item in place.entries()]
+        return Tree(place.tree.position, list(items), size=1 + sum(item.size for item in items))
+    return spelled(place, model, style)
+
+
+@cache
+def _folded(model: type[Spec]) -> dict[str, str]:
+    return {name.casefold(): name for name in fields_of(model)}
+
+
+def _name_in(model: type[Spec], name: str, *, is_resource: bool) -> str | None:
+    """Return the name of a property in ``model``, without regard to case, or None."""
+    fields = fields_of(model)
+    if name in fields:
+        return name
+    if is_resource:
+        for own, other in RESOURCE_NAMES.items():
+            if own in fields and name.casefold() == other.casefold():
+                return own
+    return _folded(model).get(name.casefold())
+
+
+def _duration(tree: Tree) -> Tree:
+    printed = _PRINTED.fullmatch(tree.value) if isinstance(tree.value, str) else None
+    if printed is None:
+        return tree
+    text = f"P{printed['days'] or 0}DT{int(printed['hours'])}H{int(printed['minutes'])}M{printed['seconds']}S"
+    return Tree(tree.position, text)
