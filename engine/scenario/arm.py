@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from engine.scenario.document import DocumentPlace, format_path
+from engine.scenario.document import DocumentPlace
 from engine.scenario.factory import template_strings
 from engine.scenario.shapes import fields_of
 from engine.scenario.spelling import RESOURCE_NAMES, Parts, Style, spelled_value
@@ -47,17 +47,18 @@ _OWN = ("deploymentConfiguration", "scaleSettings", "interNodeCommunication", "a
 _FIXED = ("resizeTimeout", "targetDedicatedNodes", "targetLowPriorityNodes", "nodeDeallocationOption")
 _AUTO = {"formula": "autoScaleFormula", "evaluationInterval": "autoScaleEvaluationInterval"}
 _COMMUNICATION = {"enabled": True, "disabled": False}
-_EXPRESSION = re.compile(r"\[\s*[A-Za-z_][\w.]*\s*\(.*\].*|.*\$\{.*\}.*", re.DOTALL)
+_EXPRESSION = re.compile(r"\[\s*[A-Za-z_]\w*\s*\(.*\]\s*", re.ASCII | re.DOTALL)
 _TEMPLATE = ("resources", "$schema", "contentVersion")
 
 
 def is_resource(place: DocumentPlace) -> bool:
-    """Return whether a pool is written as a resource, or has a part that only a resource has."""
+    """Return whether a pool is written as a resource, or has a part at its top that only a resource has."""
     value = place.tree.value
-    if not isinstance(value, dict):
-        return False
-    if any(name in value for name in ("properties", *_OWN, *_TEMPLATE)):
-        return True
+    return isinstance(value, dict) and any(name in value for name in ("properties", *_OWN, *_TEMPLATE))
+
+
+def has_resource_names(place: DocumentPlace) -> bool:
+    """Return whether a pool in the form of the data plane has names of the resource manager."""
     machine = place.get("virtualMachineConfiguration")
     return machine is not None and machine.get(RESOURCE_NAMES["nodeAgentSKUId"]) is not None
 
@@ -95,7 +96,7 @@ class _Reader:
 
     def is_readable(self) -> bool:
         """Report a template, another kind of resource, and expressions, which only a deployment evaluates."""
-        if any(name in self._outer.tree.value for name in _TEMPLATE if isinstance(self._outer.tree.value, dict)):
+        if any(map(self._outer.get, _TEMPLATE)):
             self._outer.report("is a whole template: put its pools here, each as an entry of its own", key=True)
             return False
         kind = self._outer.get("type")
@@ -108,7 +109,7 @@ class _Reader:
             return False
         before = len(self._outer.document.problems)
         for path, text in template_strings(self._place.plain):
-            if _EXPRESSION.fullmatch(text) and "commandLine" not in path and "formula" not in path:
+            if _EXPRESSION.fullmatch(text):
                 self._place.find(path)[0].report(
                     f"{shown(text)} is an expression of a template: write its value, or paste the resource as deployed"
                 )
@@ -116,23 +117,20 @@ class _Reader:
 
     def stand_in(self) -> DocumentPlace:
         """Return a valid pool in place of one that cannot be read, which is reported."""
-        parts = Parts(self._outer)
+        parts, position = Parts(self._outer), self._outer.tree.position
         if self._has_id:
-            parts.put("id", self._outer, Tree(self._outer.tree.position, self._id(quietly=True)))
-        parts.put("vmSize", self._outer, Tree(self._outer.tree.position, "standard_d2s_v3"))
-        parts.put("targetDedicatedNodes", self._outer, Tree(self._outer.tree.position, 0))
+            parts.default("id", Tree(position, self._id(quietly=True)))
+        parts.default("vmSize", Tree(position, "standard_d2s_v3"))
+        parts.default("targetDedicatedNodes", Tree(position, 0))
         return parts.place()
 
     def read_envelope(self) -> None:
         """Read what stands beside ``properties``."""
-        if self._has_id:
-            source = self._outer.get("id") or self._outer.get("name") or self._outer
-            self._parts.put("id", source, self._id_tree(source))
         for name, inner in self._outer.items():
-            if inner.tree.value is None or name in ("properties", *_IDENTIFYING, *_ENVELOPE):
+            if inner.tree.value is None or name == "properties":
                 continue
-            if name in self._others:
-                self._parts.put(name, inner)
+            if name in (*self._others, *_IDENTIFYING, *_ENVELOPE):
+                self._beside(name, inner)
             elif name == "identity":
                 self._identity(inner)
             elif name in _SERVICE_ENVELOPE:
@@ -149,8 +147,8 @@ class _Reader:
         for name, inner in place.items():
             if inner.tree.value is None:
                 continue
-            if loose and (name in self._others or name == "id"):
-                self._parts.put(name, inner, self._id_tree(inner) if name == "id" else None)
+            if loose and name in (*self._others, *_IDENTIFYING, *_ENVELOPE):
+                self._beside(name, inner)
             elif name == "deploymentConfiguration":
                 self._sections(inner, ("virtualMachineConfiguration", "cloudServiceConfiguration"))
             elif name == "scaleSettings":
@@ -161,7 +159,7 @@ class _Reader:
                 self._references(name, inner)
             elif name == "identity":
                 self._identity(inner)
-            elif name in _SERVICE_NAMES:
+            elif name in _SERVICE_NAMES or (loose and name in (*_SERVICE_ENVELOPE, *PoolSpec.SERVICE_NAMES)):
                 self.left_out.append(inner)
             elif not loose and name in _MOVED:
                 inner.report(f"{shown(name)} does not exist here: the resource has it in {_MOVED[name]}", key=True)
@@ -174,13 +172,21 @@ class _Reader:
 
     def finish(self) -> DocumentPlace:
         """Return the pool. A resource without scale settings has no nodes."""
-        given = self._parts.value
-        if not any(name in given for name in ("targetDedicatedNodes", "targetLowPriorityNodes", "enableAutoScale")):
-            self._parts.put("targetDedicatedNodes", self._place, Tree(self._place.tree.position, 0))
+        if not any(name in self._parts.value for name in ("targetLowPriorityNodes", "enableAutoScale")):
+            self._parts.default("targetDedicatedNodes", Tree(self._place.tree.position, 0))
+        if self._has_id and "id" not in self._parts.value:
+            self._parts.default("id", Tree(self._outer.tree.position, self._id()))
         return self._parts.place()
 
+    def _beside(self, name: str, place: DocumentPlace) -> None:
+        """Read a key that stands beside the properties, or would if there were ``properties``."""
+        if name in self._others:
+            self._parts.put(name, place)
+        elif self._has_id and (name == "id" or (name == "name" and self._outer.get("id") is None)):
+            self._parts.put("id", place, self._id_tree(place))
+
     def _id_tree(self, source: DocumentPlace) -> Tree:
-        return Tree(source.tree.position, self._id()) if source is self._outer or source.plain else source.tree
+        return Tree(source.tree.position, self._id()) if source.plain else source.tree
 
     def _id(self, *, quietly: bool = False) -> str:
         """Return the pool's id: ``id``, or the last segment of a resource id or a name."""
@@ -216,22 +222,22 @@ class _Reader:
         fixed, auto = place.get("fixedScale"), place.get("autoScale")
         for name, inner in place.items() if self._is_mapping(place) else ():
             if name not in ("fixedScale", "autoScale"):
-                inner.report(
-                    f"{shown(name)} does not exist here" + one_of(name, ("fixedScale", "autoScale")), key=True
-                )
+                inner.report(f"{shown(name)} does not exist here" + one_of(name, ("fixedScale", "autoScale")), key=True)
         if fixed is not None and auto is not None:
             auto.report("a pool has 'fixedScale' or 'autoScale', not both", key=True)
         elif fixed is not None:
             self._sections(fixed, _FIXED)
         elif auto is not None and self._is_mapping(auto):
             self._parts.put("enableAutoScale", auto, Tree(auto.tree.position, True))
-            self._parts.expect("autoScaleFormula", (*auto.path, "formula"))
             for name, inner in auto.items():
                 if name not in _AUTO:
                     inner.report(f"{shown(name)} does not exist here" + one_of(name, _AUTO), key=True)
                 elif inner.tree.value is not None:
                     field = self._fields[_AUTO[name]]
                     self._parts.put(_AUTO[name], inner, spelled_value(inner, field, self._style))
+            if auto.get("formula") is None:
+                auto.report_missing("formula")
+                self._parts.default("autoScaleFormula", Tree(auto.tree.position, "$TargetDedicatedNodes = 0"))
 
     def _communication(self, place: DocumentPlace) -> None:
         value = place.plain
@@ -253,10 +259,12 @@ class _Reader:
         self._parts.put(target, place, Tree(place.tree.position, list(entries)))
 
     def _reference(self, name: str, place: DocumentPlace) -> Tree:
+        if not isinstance(place.tree.value, dict):
+            return place.tree
         parts = Parts(place)
         own, words = _REFERENCES[name]
         parts.expect(own, (*place.path, "id"))
-        for key, inner in place.items() if self._is_mapping(place) else ():
+        for key, inner in place.items():
             if key not in words:
                 inner.report(f"{shown(key)} does not exist here" + one_of(key, words), key=True)
             elif inner.tree.value is not None and key != "id":
@@ -271,8 +279,11 @@ class _Reader:
 
     def _identity(self, place: DocumentPlace) -> None:
         """Read the identities, which a resource has in a mapping by their ids."""
+        if not isinstance(place.tree.value, dict):
+            self._parts.put("identity", place)
+            return
         parts = Parts(place)
-        for name, inner in place.items() if self._is_mapping(place) else ():
+        for name, inner in place.items():
             if name == "userAssignedIdentities" and isinstance(inner.tree.value, dict):
                 entries: list[Tree] = []
                 for resource_id, details in inner.items():

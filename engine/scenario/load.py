@@ -28,8 +28,8 @@ from engine.scenario.model import (
     TimelineEntry,
     WorldSimulation,
 )
-from engine.scenario.pasted import as_created
 from engine.scenario.names import DeclaredIds, Ids, text_at
+from engine.scenario.pasted import as_created
 from engine.scenario.processes import Processes
 from engine.scenario.sweep import check_keys
 from engine.scenario.tasks import read_job_tasks
@@ -224,7 +224,7 @@ class _ScenarioReader:
 
     def _body(self, place: DocumentPlace, key: str, model: type[Model]) -> Model:
         inner = place.get(key)
-        return (read_body(inner, model) if inner is not None else None) or model()
+        return (read_body(as_created(inner, model), model) if inner is not None else None) or model()
 
     def _globs(self, place: DocumentPlace, key: str, model: type[Model]) -> Iterator[tuple[str, Model]]:
         inner = place.get(key)

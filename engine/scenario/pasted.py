@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from engine.scenario import arm
 from engine.scenario.document import DocumentPlace, Path
 from engine.scenario.shapes import fields_of
 from engine.scenario.spelling import Parts, Style, spelled
 from engine.scenario.tree import Tree
-from engine.specs.base import Identified, Spec
+from engine.specs.account import Account, Certificate
+from engine.specs.base import Spec
+from engine.specs.commands import COMMANDS
 from engine.specs.job import JobSpec
-from engine.specs.pool import PoolSpec, PoolSpecification
+from engine.specs.pool import PoolSpec
 from engine.specs.schedule import JobScheduleSpec
 from engine.specs.task import TaskSpec
 
@@ -29,8 +32,8 @@ Change = Callable[[DocumentPlace], DocumentPlace]
 def as_created(place: DocumentPlace, model: type[Spec], others: Iterable[str] = ()) -> DocumentPlace:
     """Return a body of ``model`` in the form that creates the thing, itself if it has that form.
 
-    ``model`` is the body of a pool, job or job schedule, or that of a command which creates one or adds tasks. Keys in
-    ``others`` stand beside the body. Mistakes in a resource are reported.
+    ``model`` is the body of a pool, job, job schedule, account or certificate, or that of a command which creates one
+    or adds tasks. Keys in ``others`` stand beside the body. Mistakes in a resource are reported.
     """
     kept = tuple(others)
     if issubclass(model, PoolSpec):
@@ -40,19 +43,33 @@ def as_created(place: DocumentPlace, model: type[Spec], others: Iterable[str] = 
         return _with_tasks(_as_sent(place, model, kept))
     if issubclass(model, JobScheduleSpec):
         return _as_sent(_changed(place, ("jobSpecification", *_AUTO_POOL), _auto_pool), model, kept)
+    if issubclass(model, Account):
+        return _changed(place, ("certificates",), partial(_each, model=Certificate))
+    if issubclass(model, Certificate):
+        return _as_sent(place, model, kept)
     return _with_tasks(place) if "tasks" in fields_of(model) else place
+
+
+def command_as_created(entry: DocumentPlace) -> DocumentPlace:
+    """Return an entry of a timeline with the bodies of its commands in the form that creates the thing."""
+    for name in entry.tree.value if isinstance(entry.tree.value, dict) else ():
+        if name in COMMANDS:
+            entry = _changed(entry, (name,), partial(as_created, model=COMMANDS[name]))
+    return entry
 
 
 def _pool(place: DocumentPlace, model: type[PoolSpec], others: tuple[str, ...]) -> DocumentPlace:
     if not arm.is_resource(place):
-        return _as_sent(place, model, others)
+        sent = _as_sent(place, model, others)
+        if sent is not place or not arm.has_resource_names(place):
+            return sent
     pool, left_out = arm.pool_of(place, others=others, has_id=True)
     _warn(place, left_out)
     return pool
 
 
 def _auto_pool(place: DocumentPlace) -> DocumentPlace:
-    if not arm.is_resource(place):
+    if not arm.is_resource(place) and not arm.has_resource_names(place):
         return place
     pool, left_out = arm.pool_of(place, others=(), has_id=False)
     _warn(place, left_out)
@@ -61,19 +78,20 @@ def _auto_pool(place: DocumentPlace) -> DocumentPlace:
 
 def _with_tasks(place: DocumentPlace) -> DocumentPlace:
     for path in (("tasks",), ("value",), ("taskFactory", "tasks")):
-        place = _changed(place, path, _tasks)
+        place = _changed(place, path, partial(_each, model=TaskSpec))
     return place
 
 
-def _tasks(place: DocumentPlace) -> DocumentPlace:
-    entries = [(entry, _as_sent(entry, TaskSpec, ())) for entry in place.entries()]
+def _each(place: DocumentPlace, model: type[Spec]) -> DocumentPlace:
+    """Return a list of bodies of ``model``, each without what only the service writes."""
+    entries = [(entry, _as_sent(entry, model, ())) for entry in place.entries()]
     if all(before.tree is after.tree for before, after in entries):
         return place
     trees = [after.tree for _, after in entries]
     return replace(place, tree=Tree(place.tree.position, trees, size=1 + sum(tree.size for tree in trees)))
 
 
-def _as_sent(place: DocumentPlace, model: type[Identified], others: tuple[str, ...]) -> DocumentPlace:
+def _as_sent(place: DocumentPlace, model: type[Spec], others: tuple[str, ...]) -> DocumentPlace:
     """Return a body without what only the service writes, itself if there is nothing of the kind."""
     left_out = list(_written_by_service(place, model))
     if not left_out:
@@ -96,10 +114,12 @@ def _as_sent(place: DocumentPlace, model: type[Identified], others: tuple[str, .
     sent = replace(place, tree=spelled(parts.place(), model, Style(is_returned=True)))
     for name, inner in sent.items():
         apart.put(name, inner)
+    if issubclass(model, JobScheduleSpec):  # the service leaves out a schedule in which nothing is set
+        apart.default("schedule", Tree(place.tree.position, {}))
     return apart.place()
 
 
-def _written_by_service(place: DocumentPlace, model: type[Identified]) -> Iterator[DocumentPlace]:
+def _written_by_service(place: DocumentPlace, model: type[Spec]) -> Iterator[DocumentPlace]:
     value = place.tree.value
     for name in value if isinstance(value, dict) else ():
         if name in model.SERVICE_NAMES or name.startswith(("odata.", "@odata.")):
@@ -129,12 +149,12 @@ def _changed(place: DocumentPlace, path: Path, change: Change) -> DocumentPlace:
     if not path:
         return change(place)
     name = str(path[0])
-    inner = place.get(name)
-    if inner is None or not isinstance(place.tree.value, dict):
+    inner, value = place.get(name), place.tree.value
+    if inner is None or not isinstance(value, dict):
         return place
     new = _changed(inner, path[1:], change)
     if new.tree is inner.tree:
         return place
     tree = place.tree
     origins = {**tree.origins, name: new.path}
-    return replace(place, tree=Tree(tree.position, {**tree.value, name: new.tree}, tree.keys, origins, tree.size))
+    return replace(place, tree=Tree(tree.position, {**value, name: new.tree}, tree.keys, origins, tree.size))

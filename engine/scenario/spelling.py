@@ -1,4 +1,4 @@
-"""Names and values as other programs write them: in other letters, under resource manager names, as Python prints them."""
+"""Names and values as other programs write them, put into those of the data plane."""
 
 from __future__ import annotations
 
@@ -47,11 +47,19 @@ class Parts:
     def put(self, name: str, source: DocumentPlace, tree: Tree | None = None) -> None:
         """Add a property that the document has at ``source``; report a second one of this name."""
         if name in self.value:
-            source.report(f"{shown(source.path[-1])} is another name of a property that is already given here", key=True)
+            source.report(
+                f"{shown(source.path[-1])} is another name of a property that is already given here", key=True
+            )
             return
         self.value[name] = tree if tree is not None else source.tree
         self._keys[name] = source.key_position or source.tree.position
         self._origins[name] = source.path
+
+    def default(self, name: str, tree: Tree) -> None:
+        """Add a property that the document does not have, unless it is given."""
+        if name not in self.value:
+            self.value[name] = tree
+            self._keys[name] = tree.position
 
     def expect(self, name: str, path: Path) -> None:
         """State where the document should have a property if it has it nowhere."""
@@ -86,8 +94,8 @@ def spelled(place: DocumentPlace, model: type[Spec], style: Style) -> Tree:
     for name, field in fields.items():
         if style.is_resource and name in RESOURCE_NAMES:
             parts.expect(name, (*place.path, RESOURCE_NAMES[name]))
-        if style.is_returned and name not in parts.value and field.is_required() and is_secret(field):
-            parts.put(name, place, Tree(place.tree.position, ""))
+        if style.is_returned and field.is_required() and is_secret(field):
+            parts.default(name, Tree(place.tree.position, ""))
     return parts.place().tree
 
 

@@ -12,6 +12,7 @@ from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import DocumentPlace
 from engine.scenario.factory import TaskFactory
 from engine.scenario.model import TimelineEntry
+from engine.scenario.pasted import command_as_created
 from engine.scenario.sweep import read_factory
 from engine.scenario.tree import Tree
 from engine.scenario.wording import one_of, shown
@@ -32,7 +33,8 @@ def read_timeline(
     """
     if not isinstance(place.tree.value, list):
         place.report("must be a list of entries such as {at: PT5M, rebootNode: {poolId: shared, node: 0}}")
-    for index, entry in enumerate(place.entries()):
+    for index, written in enumerate(place.entries()):
+        entry = command_as_created(written)
         yield entry, _read_entry(entry, index, start, asked)
 
 

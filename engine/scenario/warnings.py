@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from engine.base.terms import OsFamily, Plain
 from engine.executors.small_shell import unreadable
-from engine.scenario.document import DocumentPlace, format_path
+from engine.scenario.document import DocumentPlace, Path, format_path
 from engine.scenario.names import DeclaredIds, text_at
 from engine.scenario.shapes import fields_of, model_of
 from engine.specs.base import Spec, has_effect
@@ -192,13 +192,18 @@ def _report_without_effect(body: _Body) -> None:
     """Warn of all properties of a body that change nothing, at the line of the first."""
     if not body.without_effect:
         return
-    common = len(body.place.path)
-    names = [format_path(place.path[common:]) for place in body.without_effect]
+    names = [format_path(_relative(place.path, body.place.path)) for place in body.without_effect]
     verb = "is accepted and changes" if len(names) == 1 else "are accepted and change"
     first = body.without_effect[0]
     body.place.document.warn(
         f"{_listed(names)} {verb} nothing in a simulation", first.key_position or first.tree.position, body.place.path
     )
+
+
+def _relative(path: Path, base: Path) -> Path:
+    """Return a path from where it leaves another: parts of a resource stand beside its ``properties`` too."""
+    common = next((index for index, part in enumerate(base) if path[index] != part), len(base))
+    return path[common:]
 
 
 def _listed(names: list[str]) -> str:

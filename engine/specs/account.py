@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -100,6 +100,16 @@ class Package(NamedTuple):
 
 class Certificate(Spec):
     """A certificate of the account (CERT-1)."""
+
+    SERVICE_NAMES: ClassVar[tuple[str, ...]] = (
+        "url",
+        "state",
+        "stateTransitionTime",
+        "previousState",
+        "previousStateTransitionTime",
+        "publicData",
+        "deleteCertificateError",
+    )
 
     thumbprint: Text
     thumbprint_algorithm: Text = "sha1"

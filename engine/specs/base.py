@@ -190,7 +190,13 @@ def accepted_names(field: FieldInfo) -> tuple[str, ...]:
 
 
 class Spec(BaseModel):
-    """Base of all bodies: frozen, without unknown properties; null means absent."""
+    """Base of all bodies: frozen, without unknown properties; null means absent.
+
+    ``SERVICE_NAMES`` are the properties that only the service writes into such a body when it returns it, and those
+    that only the state document of a run adds. The body that creates the thing does not have them.
+    """
+
+    SERVICE_NAMES: ClassVar[tuple[str, ...]] = ()
 
     model_config = ConfigDict(
         frozen=True,
@@ -207,10 +213,7 @@ class Spec(BaseModel):
     def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         cls._wire_durations = tuple(
-            name
-            for field in cls.model_fields.values()
-            if is_duration(field)
-            for name in accepted_names(field)
+            name for field in cls.model_fields.values() if is_duration(field) for name in accepted_names(field)
         )
 
     @classmethod
@@ -258,11 +261,7 @@ class Spec(BaseModel):
 
 
 class Identified(Spec):
-    """A body with the id of what it creates.
-
-    ``SERVICE_NAMES`` are the properties that only the service writes into such a body when it returns it, and those
-    that only the state document of a run adds. The body that creates the thing does not have them.
-    """
+    """A body with the id of what it creates."""
 
     SERVICE_NAMES: ClassVar[tuple[str, ...]] = (
         "url",
