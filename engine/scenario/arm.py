@@ -1,4 +1,4 @@
-"""Pools as the resource manager has them, in templates, in Bicep and on the portal (GEN-19).
+"""Pools as the resource manager has them, in templates, in Bicep and on the portal (GEN-20).
 
 Such a pool is put into the form of the data plane, and every part of it keeps its place in the document.
 """
@@ -19,18 +19,18 @@ from engine.specs.pool import PoolSpec, PoolSpecification
 _TYPE = "Microsoft.Batch/batchAccounts/pools"
 # Keys of a resource beside `properties`; those of a template and of `az resource show` that say nothing about the pool.
 _IDENTIFYING = ("id", "name")
-_ENVELOPE = (
+ENVELOPE = (
     *("type", "apiVersion", "location", "tags", "dependsOn", "comments", "condition", "scope", "parent"),
     *("kind", "managedBy", "plan", "sku", "resourceGroup", "extendedLocation"),
 )
-_SERVICE_ENVELOPE = ("etag", "systemData", "createdTime", "changedTime", "provisioningState")
-_SERVICE_NAMES = (
+SERVICE_ENVELOPE = ("etag", "systemData", "createdTime", "changedTime", "provisioningState")
+SERVICE_NAMES = (
     *("creationTime", "lastModified", "provisioningState", "provisioningStateTransitionTime", "allocationState"),
     *("allocationStateTransitionTime", "currentDedicatedNodes", "currentLowPriorityNodes", "autoScaleRun"),
     *("resizeOperationStatus", "currentNodeCommunicationMode"),
 )
 # Where the resource has what the data plane has at the top of a pool.
-_MOVED = {
+MOVED = {
     "virtualMachineConfiguration": "deploymentConfiguration",
     "cloudServiceConfiguration": "deploymentConfiguration",
     "resizeTimeout": "scaleSettings.fixedScale",
@@ -44,8 +44,8 @@ _MOVED = {
     "certificateReferences": "certificates",
 }
 _OWN = ("deploymentConfiguration", "scaleSettings", "interNodeCommunication", "applicationPackages", "certificates")
-_FIXED = ("resizeTimeout", "targetDedicatedNodes", "targetLowPriorityNodes", "nodeDeallocationOption")
-_AUTO = {"formula": "autoScaleFormula", "evaluationInterval": "autoScaleEvaluationInterval"}
+FIXED_SCALE = ("resizeTimeout", "targetDedicatedNodes", "targetLowPriorityNodes", "nodeDeallocationOption")
+AUTO_SCALE = {"formula": "autoScaleFormula", "evaluationInterval": "autoScaleEvaluationInterval"}
 _COMMUNICATION = {"enabled": True, "disabled": False}
 _EXPRESSION = re.compile(r"\[\s*[A-Za-z_]\w*\s*\(.*\]\s*", re.ASCII | re.DOTALL)
 _TEMPLATE = ("resources", "$schema", "contentVersion")
@@ -90,7 +90,7 @@ class _Reader:
         self._has_id = has_id
         self._parts = Parts(self._place)
         self._fields = fields_of(PoolSpec if has_id else PoolSpecification)
-        service = (*_SERVICE_ENVELOPE, *_SERVICE_NAMES)
+        service = (*SERVICE_ENVELOPE, *SERVICE_NAMES)
         self._style = Style(is_resource=True, is_returned=any(map(self._place.get, service)) or bool(place.get("etag")))
         self.left_out: list[DocumentPlace] = []
 
@@ -129,16 +129,16 @@ class _Reader:
         for name, inner in self._outer.items():
             if inner.tree.value is None or name == "properties":
                 continue
-            if name in (*self._others, *_IDENTIFYING, *_ENVELOPE):
+            if name in (*self._others, *_IDENTIFYING, *ENVELOPE):
                 self._beside(name, inner)
             elif name == "identity":
                 self._identity(inner)
-            elif name in _SERVICE_ENVELOPE:
+            elif name in SERVICE_ENVELOPE:
                 self.left_out.append(inner)
             elif name in self._fields or name in _OWN:
                 inner.report(f"{shown(name)} belongs in 'properties' of a resource", key=True)
             else:
-                words = (*_IDENTIFYING, "properties", "identity", *_ENVELOPE, *self._others)
+                words = (*_IDENTIFYING, "properties", "identity", *ENVELOPE, *self._others)
                 inner.report(f"{shown(name)} does not exist here" + one_of(name, words), key=True)
 
     def read_properties(self, place: DocumentPlace) -> None:
@@ -147,7 +147,7 @@ class _Reader:
         for name, inner in place.items():
             if inner.tree.value is None:
                 continue
-            if loose and name in (*self._others, *_IDENTIFYING, *_ENVELOPE):
+            if loose and name in (*self._others, *_IDENTIFYING, *ENVELOPE):
                 self._beside(name, inner)
             elif name == "deploymentConfiguration":
                 self._sections(inner, ("virtualMachineConfiguration", "cloudServiceConfiguration"))
@@ -159,14 +159,14 @@ class _Reader:
                 self._references(name, inner)
             elif name == "identity":
                 self._identity(inner)
-            elif name in _SERVICE_NAMES or (loose and name in (*_SERVICE_ENVELOPE, *PoolSpec.SERVICE_NAMES)):
+            elif name in SERVICE_NAMES or (loose and name in (*SERVICE_ENVELOPE, *PoolSpec.SERVICE_NAMES)):
                 self.left_out.append(inner)
-            elif not loose and name in _MOVED:
-                inner.report(f"{shown(name)} does not exist here: the resource has it in {_MOVED[name]}", key=True)
+            elif not loose and name in MOVED:
+                inner.report(f"{shown(name)} does not exist here: the resource has it in {MOVED[name]}", key=True)
             elif name in self._fields and (loose or name != "id"):
                 self._parts.put(name, inner, spelled_value(inner, self._fields[name], self._style))
             else:
-                words = (*_OWN, *(word for word in self._fields if loose or (word not in _MOVED and word != "id")))
+                words = (*_OWN, *(word for word in self._fields if loose or (word not in MOVED and word != "id")))
                 inner.report(f"{shown(name)} does not exist here" + one_of(name, words), key=True)
                 place.document.misspelt.add(place.path)
 
@@ -226,15 +226,15 @@ class _Reader:
         if fixed is not None and auto is not None:
             auto.report("a pool has 'fixedScale' or 'autoScale', not both", key=True)
         elif fixed is not None:
-            self._sections(fixed, _FIXED)
+            self._sections(fixed, FIXED_SCALE)
         elif auto is not None and self._is_mapping(auto):
             self._parts.put("enableAutoScale", auto, Tree(auto.tree.position, True))
             for name, inner in auto.items():
-                if name not in _AUTO:
-                    inner.report(f"{shown(name)} does not exist here" + one_of(name, _AUTO), key=True)
+                if name not in AUTO_SCALE:
+                    inner.report(f"{shown(name)} does not exist here" + one_of(name, AUTO_SCALE), key=True)
                 elif inner.tree.value is not None:
-                    field = self._fields[_AUTO[name]]
-                    self._parts.put(_AUTO[name], inner, spelled_value(inner, field, self._style))
+                    field = self._fields[AUTO_SCALE[name]]
+                    self._parts.put(AUTO_SCALE[name], inner, spelled_value(inner, field, self._style))
             if auto.get("formula") is None:
                 auto.report_missing("formula")
                 self._parts.default("autoScaleFormula", Tree(auto.tree.position, "$TargetDedicatedNodes = 0"))
@@ -251,7 +251,7 @@ class _Reader:
 
     def _references(self, name: str, place: DocumentPlace) -> None:
         """Read references to packages or certificates, which a resource names by the ids of their resources."""
-        target = _MOVED_BACK[name]
+        target = _RENAMED[name]
         if not isinstance(place.tree.value, list):
             place.report(f"must be a list, not {shown(place.plain)}")
             return
@@ -300,7 +300,7 @@ class _Reader:
             self._parts.put("identity", place, parts.place().tree)
 
 
-_MOVED_BACK = {own: name for name, own in _MOVED.items()}
+_RENAMED = {own: name for name, own in MOVED.items()}
 _REFERENCES = {
     "applicationPackages": ("applicationId", ("id", "version")),
     "certificates": ("thumbprint", ("id", "storeLocation", "storeName", "visibility")),

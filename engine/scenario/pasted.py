@@ -1,7 +1,7 @@
 """Bodies in another form than the one that creates the thing: as a resource, or as the service returns them.
 
 They are put into that form before they are read. What only the service writes is left out, with one warning for each
-body; so are the lists that only the state document of a run adds (GEN-20).
+body; so are the lists that only the state document of a run adds (GEN-21).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def as_created(place: DocumentPlace, model: type[Spec], others: Iterable[str] = 
     if issubclass(model, JobScheduleSpec):
         return _as_sent(_changed(place, ("jobSpecification", *_AUTO_POOL), _auto_pool), model, kept)
     if issubclass(model, Account):
-        return _changed(place, ("certificates",), partial(_each, model=Certificate))
+        return _as_sent(_changed(place, ("certificates",), partial(_each, model=Certificate)), model, kept)
     if issubclass(model, Certificate):
         return _as_sent(place, model, kept)
     return _with_tasks(place) if "tasks" in fields_of(model) else place

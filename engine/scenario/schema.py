@@ -13,6 +13,7 @@ from pydantic.json_schema import models_json_schema
 
 from engine.base.terms import AllocationState, TaskResult
 from engine.base.units import format_duration
+from engine.scenario import arm
 from engine.scenario.conditions import (
     EVENTS,
     INSTANCE_COUNTS,
@@ -25,6 +26,7 @@ from engine.scenario.conditions import (
     TASK_STATES,
 )
 from engine.scenario.model import Options
+from engine.scenario.spelling import RESOURCE_NAMES
 from engine.specs.account import Account
 from engine.specs.base import Spec, accepted_names, wire_name, wire_names
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob
@@ -119,14 +121,54 @@ def _definitions() -> dict[str, Schema]:
         "number": {"anyOf": [{"type": "number"}, _bounds({"type": "number"})]},
         "seconds": {"anyOf": [{"type": ["string", "number"]}, _bounds({"type": ["string", "number"]})]},
         "taskFactory": _task_factory(),
-        "poolEntry": _with(models["PoolSpec"], {"at": at}),
-        "jobEntry": _with(models["JobSpec"], {"at": at, "tasks": tasks, "taskFactory": _FACTORY}),
-        "jobScheduleEntry": _with(models["JobScheduleSpec"], {"at": at}),
+        "poolEntry": _either(_pool_resource(models, {"at": at}), _pasted(models, PoolSpec, {"at": at})),
+        "poolResource": _pool_resource(models, {}),
+        "jobEntry": _pasted(models, JobSpec, {"at": at, "tasks": tasks, "taskFactory": _FACTORY}),
+        "jobScheduleEntry": _pasted(models, JobScheduleSpec, {"at": at}),
         "condition": _condition({}),
         "expectation": _condition({"at": {"$ref": "#/$defs/time"}, "within": {"$ref": "#/$defs/time"}}),
         "timelineEntry": _timeline_entry(),
         **models,
     }
+
+
+def _pasted(models: Mapping[str, Schema], model: type[Spec], others: Mapping[str, Schema]) -> Schema:
+    """Return the schema of a body that the service may have returned."""
+    left_out: Schema = {"deprecated": True, "description": "Written by the service only; left out."}
+    return _with(models[model.__name__], dict.fromkeys(model.SERVICE_NAMES, left_out) | dict(others))
+
+
+def _either(resource: Schema, body: Schema) -> Schema:
+    return {"if": {"required": ["properties"]}, "then": resource, "else": body}
+
+
+def _pool_resource(models: Mapping[str, Schema], others: Mapping[str, Schema]) -> Schema:
+    """Return the schema of a pool as the resource manager has it."""
+    body = models["PoolSpecification"]["properties"]
+    text = {"type": "string"}
+    left_out: Schema = {"deprecated": True, "description": "Written by the service only; left out."}
+    reference = _mapping({"id": text, "version": text}, required=["id"])
+    certificate = _mapping({"id": text, "storeLocation": text, "storeName": text, "visibility": {"type": "array"}})
+    fixed = {name: body[name] for name in arm.FIXED_SCALE if name in body} | {"nodeDeallocationOption": text}
+    auto = _mapping({own: body[name] for own, name in arm.AUTO_SCALE.items()}, required=["formula"])
+    machines = ("virtualMachineConfiguration", "cloudServiceConfiguration")
+    properties = {name: schema for name, schema in body.items() if name not in arm.MOVED} | {
+        "deploymentConfiguration": _mapping({name: body[name] for name in machines}),
+        "scaleSettings": {**_mapping({"fixedScale": _mapping(fixed), "autoScale": auto}), "maxProperties": 1},
+        "interNodeCommunication": {"enum": ["Enabled", "Disabled"]},
+        "applicationPackages": _list(reference, "Application packages by the ids of their resources."),
+        "certificates": _list(certificate, "Certificates by the ids of their resources."),
+        **dict.fromkeys(arm.SERVICE_NAMES, left_out),
+    }
+    envelope = {
+        "id": {**text, "description": "The pool's id, or the id of the resource."},
+        "name": {**text, "description": "The pool's name, or account/pool."},
+        "identity": {"type": "object"},
+        **{name: {} for name in arm.ENVELOPE},
+        **dict.fromkeys(arm.SERVICE_ENVELOPE, left_out),
+        "properties": _mapping(properties, required=["vmSize"]),
+    }
+    return _mapping(envelope | dict(others), required=["properties"])
 
 
 _FACTORY: Schema = {"$ref": "#/$defs/taskFactory"}
@@ -140,6 +182,7 @@ def _timeline_entry() -> Schema:
         "refused": {"type": "string", "description": "The code with which the service is expected to refuse it."},
     }
     commands = {name: _ref(model) for name, model in COMMANDS.items()}
+    commands["createPool"] = _either({"$ref": "#/$defs/poolResource"}, commands["createPool"])
     return {
         **_mapping(timing | commands),
         "allOf": [
@@ -257,6 +300,8 @@ def _accept_older_names(definition: Schema, model: type[Spec]) -> None:
     required = definition.get("required", [])
     for field in model.model_fields.values():
         newest, *older = accepted_names(field)
+        if newest in RESOURCE_NAMES:
+            older.append(RESOURCE_NAMES[newest])
         for name in older:
             properties[name] = properties[newest] | {"deprecated": True}
         if older and newest in required:

@@ -126,6 +126,8 @@ class Certificate(Spec):
 class Account(Spec):
     """The Batch account; ``storage_account`` is the name of the storage account that is linked to it (ACC-3)."""
 
+    SERVICE_NAMES: ClassVar[tuple[str, ...]] = ("accountEndpoint",)
+
     name: Text = "batchdeck"
     location: Text = "westeurope"
     storage_account: Text | None = None

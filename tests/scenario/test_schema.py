@@ -49,6 +49,8 @@ def wrong(value: Any, rule: dict[str, Any], path: str = "") -> Iterator[str]:
         yield f"{path} is none of {rule['enum']}"
     if "const" in rule and value != rule["const"]:
         yield f"{path} is not {rule['const']}"
+    if "if" in rule:
+        yield from wrong(value, rule["else" if any(wrong(value, rule["if"], path)) else "then"], path)
     for way in rule.get("allOf", []):
         yield from wrong(value, way, path)
     if "anyOf" in rule and all(any(wrong(value, way, path)) for way in rule["anyOf"]):
