@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ from engine.base.errors import ScenarioError
 from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import Document, DocumentPlace
 from engine.scenario.model import TimelineEntry
+from engine.scenario.pasted import command_as_created
 from engine.scenario.timeline import Given, read_command, read_given
 from engine.scenario.tree import Tree, parse
 from engine.scenario.wording import one_of, shown
@@ -38,7 +39,8 @@ def read_does(place: DocumentPlace, asked: Asked, *, own_job: bool) -> tuple[Tim
 
     With ``own_job`` the process belongs to a job, which commands and conditions mean where they name none: ``OWN_JOB``.
     """
-    read = [_read_act(entry, index, asked, own_job=own_job) for index, entry in enumerate(place.entries())]
+    entries = map(command_as_created, place.entries())
+    read = [_read_act(entry, index, asked, own_job=own_job) for index, entry in enumerate(entries)]
     return tuple(entry for entry in read if entry is not None)
 
 
@@ -95,8 +97,9 @@ def _read_own(name: str, place: DocumentPlace) -> Given | None:
     value = place.tree.value
     if issubclass(COMMANDS[name], OnJob) and (value is None or isinstance(value, dict)) and place.get("jobId") is None:
         job = Tree(place.tree.position, OWN_JOB)
-        tree = Tree(place.tree.position, (value or {}) | {"jobId": job}, place.tree.keys | {"jobId": job.position})
-        place = DocumentPlace(place.document, tree, place.path, place.key_position)
+        keys = place.tree.keys | {"jobId": job.position}
+        tree = Tree(place.tree.position, (value or {}) | {"jobId": job}, keys, place.tree.origins)
+        place = replace(place, tree=tree)
     return read_command(name, place)
 
 

@@ -40,7 +40,8 @@ def format_path(path: Path) -> str:
 class Document:
     """A scenario file while it is checked: its tree, and the problems and warnings found.
 
-    ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported.
+    ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported, and ``created``
+    the entries of timelines with their bodies in the form that creates the thing.
     """
 
     file: str
@@ -48,6 +49,7 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
     misspelt: set[Path] = field(default_factory=set)
+    created: dict[Tree, Tree] = field(default_factory=dict)
 
     def report(self, message: str, position: Position = _NOWHERE, path: Path = ()) -> None:
         """Record a problem. Raises ReadingStopped at the limit."""

@@ -127,7 +127,7 @@ class _ScenarioReader:
         self._pool_ids = Ids()
         self._job_ids = Ids()
         self._asked: Asked = []
-        self._warner = Warner(tasks_are_simulated=False)
+        self._warner = Warner()
 
     def read(self) -> Scenario | None:
         """Return the scenario; it must not be used if problems were reported."""
@@ -139,12 +139,15 @@ class _ScenarioReader:
         options = self._body(root, "options", Options)
         jobs_quota = Quota(account.quotas.active_jobs_and_schedules, "jobs and schedules", _JOB_QUOTA)
         simulate = self._simulate()
-        self._warner = Warner(tasks_are_simulated=bool(simulate.tasks.model_fields_set))
+        self._warner = Warner(
+            tasks_are_simulated=bool(simulate.tasks.model_fields_set),
+            has_storage_account=account.storage_account is not None,
+        )
         pools = tuple(self._pools(account, options, simulate))
         jobs = tuple(self._jobs(jobs_quota))
         schedules = tuple(self._schedules(jobs_quota))
         timeline = tuple(self._timeline())
-        processes = Processes(self._names, self._asked)
+        processes = Processes(self._names, self._asked, self._warner)
         if len(_ACTS.findall(self._source.text)) > (root.get("until") is not None):
             processes.read(root)
         expect = tuple(self._expect())

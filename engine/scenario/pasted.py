@@ -51,11 +51,18 @@ def as_created(place: DocumentPlace, model: type[Spec], others: Iterable[str] = 
 
 
 def command_as_created(entry: DocumentPlace) -> DocumentPlace:
-    """Return an entry of a timeline with the bodies of its commands in the form that creates the thing."""
-    for name in entry.tree.value if isinstance(entry.tree.value, dict) else ():
-        if name in COMMANDS:
-            entry = _changed(entry, (name,), partial(as_created, model=COMMANDS[name]))
-    return entry
+    """Return an entry of a timeline with the bodies of its commands in the form that creates the thing.
+
+    An entry that is read again is not put into that form again, so mistakes in it are reported once.
+    """
+    known = entry.document.created
+    if entry.tree not in known:
+        changed = entry
+        for name in entry.tree.value if isinstance(entry.tree.value, dict) else ():
+            if name in COMMANDS:
+                changed = _changed(changed, (name,), partial(as_created, model=COMMANDS[name]))
+        known[entry.tree] = changed.tree
+    return replace(entry, tree=known[entry.tree])
 
 
 def _pool(place: DocumentPlace, model: type[PoolSpec], others: tuple[str, ...]) -> DocumentPlace:

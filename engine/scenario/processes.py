@@ -16,8 +16,10 @@ from engine.scenario.document import Document, DocumentPlace
 from engine.scenario.factory import TaskFactory
 from engine.scenario.model import TimelineEntry
 from engine.scenario.names import DeclaredIds, text_at
+from engine.scenario.pasted import command_as_created
 from engine.scenario.sweep import read_factory
 from engine.scenario.tree import Tree, parse
+from engine.scenario.warnings import Warner
 from engine.specs.commands import COMMANDS, Command
 from engine.specs.conditions import OWN_JOB
 from engine.specs.simulate import Unread
@@ -44,6 +46,7 @@ class Processes:
 
     names: DeclaredIds
     asked: Asked
+    warner: Warner | None = None
     acts: dict[str, tuple[TimelineEntry, ...]] = field(default_factory=dict)  # what was read, by its text
     waits: bool = False  # some process waits for a condition
 
@@ -123,9 +126,11 @@ class Processes:
     def _declare(self, does: DocumentPlace, found: tuple[TimelineEntry, ...], owner: Owner | None) -> None:
         """Declare what the commands may make."""
         factories = {entry.index: entry.factory for entry in found}
-        for index, entry in enumerate(does.entries()):
+        for index, entry in enumerate(map(command_as_created, does.entries())):
             for name, body in entry.items():
                 plain = body.plain
+                if self.warner is not None:
+                    self.warner.command(name, body, factories.get(index), own_job=owner.declared if owner else None)
                 if isinstance(plain, dict) and "jobId" not in plain and owner is not None:
                     plain = plain | {"jobId": owner.declared}
                     if name == "addTasks" and not owner.declared:
@@ -144,7 +149,7 @@ class Processes:
         for k in factory.samples():
             if len(place.document.problems) == before:
                 self._walk(DocumentPlace(place.document, _filled(place.tree, factory, k), place.path), owner)
-        quiet = Processes(self.names, [], self.acts)
+        quiet = Processes(self.names, [], acts=self.acts)
         for k in range(min(factory.count, _MOST_TASKS)):
             quiet._walk(DocumentPlace(scratch, _filled(place.tree, factory, k), place.path), owner)
         if factory.count > _MOST_TASKS:

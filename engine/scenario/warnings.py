@@ -20,7 +20,7 @@ from engine.scenario.shapes import fields_of, model_of
 from engine.specs.base import Spec, has_effect
 from engine.specs.catalogue import os_of
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob, OnJob, OnPool
-from engine.specs.common import CommandLine
+from engine.specs.common import CommandLine, ResourceFile
 from engine.specs.job import JobManagerTask, JobSpec, PoolInfo
 from engine.specs.pool import PoolSpecification
 from engine.specs.schedule import JobScheduleSpec
@@ -55,9 +55,15 @@ class _Body:
 class Warner:
     """A collector of the warnings about one document."""
 
-    def __init__(self, *, tasks_are_simulated: bool) -> None:
-        """Create it; ``tasks_are_simulated`` is true if a default ``simulate`` speaks for all tasks of jobs."""
+    def __init__(self, *, tasks_are_simulated: bool = False, has_storage_account: bool = False) -> None:
+        """Create it.
+
+        Args:
+            tasks_are_simulated: A default ``simulate`` speaks for all tasks of jobs.
+            has_storage_account: The account has a storage account for containers that are given by name.
+        """
         self._tasks_are_simulated = tasks_are_simulated
+        self._has_storage_account = has_storage_account
         self._pools: dict[str, OsFamily] = {}
         self._jobs: dict[str, _Runs] = {}
         self._asked: list[DocumentPlace] = []
@@ -88,8 +94,20 @@ class Warner:
             self._jobs[schedule_id.casefold()] = runs
         self._search(place, model, runs)
 
-    def command(self, name: str, place: DocumentPlace, factory: TaskFactory | None, *, is_refused: bool) -> None:
-        """Search the body of a command; one that is expected to be refused may name a pool that does not exist."""
+    def command(
+        self,
+        name: str,
+        place: DocumentPlace,
+        factory: TaskFactory | None,
+        *,
+        is_refused: bool = False,
+        own_job: str | None = None,
+    ) -> None:
+        """Search the body of a command.
+
+        One that is expected to be refused may name a pool that does not exist. A process's command without ``jobId``
+        is about ``own_job``.
+        """
         model = COMMANDS.get(name)
         if model is None:
             return
@@ -100,7 +118,7 @@ class Warner:
         elif name == "createJobSchedule":
             self.schedule(place, JobScheduleSpec)
         else:
-            runs = _Runs(text_at(place.plain, "poolId"), text_at(place.plain, "jobId"))
+            runs = _Runs(text_at(place.plain, "poolId"), text_at(place.plain, "jobId") or own_job)
             pool = place.get("poolId")
             if issubclass(model, OnPool) and pool is not None and not is_refused:
                 self._asked.append(pool)
@@ -161,6 +179,8 @@ class Warner:
             body = replace(body, runs=_Runs(os=_os_in(place.plain)))
         if issubclass(model, PoolInfo) and (pool := place.get("poolId")) is not None:
             self._asked.append(pool)
+        if issubclass(model, ResourceFile) and not self._has_storage_account:
+            self._visit_resource_file(place)
         for kind, name in _WITH_LINES.items():
             if issubclass(model, kind):
                 self._visit_line(place, model, name, body.runs, line)
@@ -176,6 +196,13 @@ class Warner:
                 continue
             for value in _values(inner):
                 self._visit(value, model_of(known) or Spec, body)
+
+    def _visit_resource_file(self, place: DocumentPlace) -> None:
+        container = place.get("autoStorageContainerName")
+        if container is not None:
+            container.warn(
+                "the account has no storage account, where this container would be: name account.storageAccount"
+            )
 
     def _visit_line(self, place: DocumentPlace, model: type[Spec], name: str, runs: _Runs, line: str | None) -> None:
         written = place.get(name)
@@ -225,7 +252,7 @@ def _leads_on(field: FieldInfo, above: tuple[type[Spec], ...]) -> bool:
     model = model_of(field)
     if model is None or model in above:
         return False
-    if issubclass(model, PoolInfo | CommandLine | MultiInstanceSettings):
+    if issubclass(model, PoolInfo | ResourceFile | CommandLine | MultiInstanceSettings):
         return True
     return any(not has_effect(inner) or _leads_on(inner, (*above, model)) for inner in model.model_fields.values())
 

@@ -215,6 +215,44 @@ def test_a_property_without_effect_is_marked_where_it_is_declared():
     assert has_effect(PoolSpec.model_fields["vm_size"])
 
 
+# --- containers by name
+
+FILES = "[{id: t, commandLine: x, resourceFiles: [{autoStorageContainerName: market}]}]"
+
+
+def test_a_container_by_name_needs_a_storage_account():
+    (warning,) = warnings(job(tasks=FILES))
+    assert warning.path == "jobs[0].tasks[0].resourceFiles[0].autoStorageContainerName"
+    assert warning.message == "the account has no storage account for this container: name it as account.storageAccount"
+    assert warnings(job(tasks=FILES) + "account: {storageAccount: contoso}\n") == []
+
+
+# --- processes that act
+
+
+def test_commands_of_processes_are_searched_too():
+    does = (
+        f"[{{after: 5, addTasks: {{tasks: [{{id: t, commandLine: {LINE}}}]}}}}, "
+        "{after: 6, resizePool: {poolId: shard, targetDedicatedNodes: 2}}, "
+        "{after: 7, createPool: {name: a/b, properties: {vmSize: standard_d2s_v3, resourceTags: {a: b}}}}]"
+    )
+    text = job(jobManagerTask=f"{{id: m, commandLine: x, simulate: {{duration: PT1M, does: {does}}}}}")
+    assert [warning.path.removeprefix("jobs[0].jobManagerTask.simulate.") for warning in warnings(text)] == [
+        "does[0].addTasks.tasks[0].commandLine",
+        "does[1].resizePool.poolId",
+        "does[2].createPool.properties",
+    ]
+    assert warnings(text + "expect: [{poolId: b, state: active}]\n")
+
+
+def test_a_mistake_in_a_pool_that_a_process_makes_is_reported_once():
+    does = "[{after: 7, createPool: {name: p, properties: {vmSize: standard_d2s_v3, scaleSetings: {}}}}]"
+    with pytest.raises(ScenarioError) as caught:
+        load("w.yaml", text=job(jobManagerTask=f"{{id: m, commandLine: x, simulate: {{does: {does}}}}}"))
+    (problem,) = caught.value.problems
+    assert problem.path == "jobs[0].jobManagerTask.simulate.does[0].createPool.properties.scaleSetings"
+
+
 # --- warnings and mistakes
 
 
