@@ -200,9 +200,7 @@ class Warner:
     def _visit_resource_file(self, place: DocumentPlace) -> None:
         container = place.get("autoStorageContainerName")
         if container is not None:
-            container.warn(
-                "the account has no storage account, where this container would be: name account.storageAccount"
-            )
+            container.warn("the account has no storage account for this container: name it as account.storageAccount")
 
     def _visit_line(self, place: DocumentPlace, model: type[Spec], name: str, runs: _Runs, line: str | None) -> None:
         written = place.get(name)
