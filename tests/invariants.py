@@ -15,6 +15,7 @@ from engine.events.calendar import DueKind
 from engine.rules import node_operations
 from engine.rules.decisions import network, placement
 from engine.specs.storage import UrlParts, parts_of
+from engine.state.acting import ProcessKind
 from engine.state.instances import PrepFlag
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
 
@@ -37,6 +38,7 @@ def check(world: World) -> None:
         _copied(world, job)
         _instances(world, job)
     _blobs(world)
+    _acts(world)
     for schedule in world.job_schedules.present():
         _active_job(world, schedule)
     if world.scenario.simulate.has_chance:
@@ -287,3 +289,37 @@ def _no_task_waits_beside_room(world: World, pool: Pool) -> None:
             nodes = placement.choose_nodes(world, pool, job, task, world.tasks.profile_of(task))
             if nodes:
                 raise _broken(world, "SCHED-7", f"task {world.tasks.task_id(task)} waits while {nodes} have room")
+
+
+def _acts(world: World) -> None:
+    """Check that exactly processes that run may act (JM-11), and that jobs report what is waited for (JM-12)."""
+    tasks, instances, gangs = world.tasks, world.instances, world.gangs
+    waiting: set[int] = set()
+    for number, acting in world.acting:
+        kind, row, part = acting.process
+        match kind:
+            case ProcessKind.TASK:
+                runs = tasks.state[row] == RUNNING and tasks.started[row] <= acting.started_ms
+            case ProcessKind.COORDINATION:
+                runs = tasks.state[row] == RUNNING and not gangs[row].has_returned(part)
+            case ProcessKind.PREPARATION:
+                runs = instances.prep_state[row] == InstanceState.RUNNING
+                runs = runs and instances.prep_start[row] == acting.started_ms
+            case ProcessKind.RELEASE:
+                runs = instances.release_state[row] == InstanceState.RUNNING
+                runs = runs and instances.release_start[row] == acting.started_ms
+            case ProcessKind.START_TASK:
+                task = world.nodes[row].start_task
+                runs = task is not None and task.running and task.start_ms == acting.started_ms
+        if not runs or world.acting.number_of(acting.process) != number:
+            raise _broken(world, "JM-11", f"{acting.process} still acts and does not run")
+        if acting.acts.until_others:
+            waiting.add(acting.job)
+            job = world.jobs.rows[acting.job]
+            others = job.total - (kind in (ProcessKind.TASK, ProcessKind.COORDINATION))
+            is_over = others > 0 and job.counts[COMPLETED] == others and not acting.tasks_to_come
+            if acting.waits and is_over:
+                raise _broken(world, "JM-12", f"{acting.process} waits for other tasks, which are completed")
+    for job in world.jobs.rows:
+        if job.reports_from != job.total - (job.row in waiting):
+            raise _broken(world, "JM-12", f"job {job.id} reports from {job.reports_from} of {job.total} tasks")

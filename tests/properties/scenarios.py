@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.properties import needs
+from tests.properties.acts import acting, of_job
 from tests.properties.needs import Body, chance
 
 UNTIL_MS = 10_800_000  # PT3H
@@ -63,7 +64,8 @@ def durations(draw: st.DrawFn) -> Any:
 @st.composite
 def outcomes(draw: st.DrawFn, failing: float, exit_code: int = 1) -> Body:
     """Draw a ``simulate`` block of a process of which about the share ``failing`` ends with ``exit_code``."""
-    return {"duration": draw(durations()), "exitCode": {"0": round(1 - failing, 2), str(exit_code): failing}}
+    simulate = {"duration": draw(durations()), "exitCode": {"0": round(1 - failing, 2), str(exit_code): failing}}
+    return draw(acting(simulate))
 
 
 @st.composite
@@ -107,7 +109,7 @@ def pools(draw: st.DrawFn, *, together: bool) -> Body:
             "commandLine": "start",
             "maxTaskRetryCount": draw(st.integers(0, 1)),
             "waitForSuccess": draw(chance(0.7)),
-            "simulate": draw(outcomes(0.2)),
+            "simulate": of_job(draw(outcomes(0.2)), "j0"),
         } | draw(needs.files())
     return pool
 
@@ -165,7 +167,7 @@ def specifications(draw: st.DrawFn, *, depends: bool = True, has_manager: float 
             "killJobOnCompletion": draw(chance(0.7)),
             "runExclusive": draw(chance(0.7)),
             "constraints": {"maxTaskRetryCount": draw(st.integers(0, 1))},
-            "simulate": draw(outcomes(0.2)),
+            "simulate": draw(acting(draw(outcomes(0.2)), share=0.5)),
         }
     return job
 
