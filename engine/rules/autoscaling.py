@@ -19,7 +19,7 @@ from engine.base.terms import AllocationState, Deallocation, PoolState
 from engine.base.units import DAY_MS, MINUTE_MS, SECOND_MS
 from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
-from engine.rules.decisions import membership, pool_metrics
+from engine.rules.decisions import membership, node_metrics, pool_metrics
 from engine.specs import draws
 from engine.state.pools import AutoScaleRun, Sampling, Scaling
 from engine.world.facts import TargetsSet
@@ -109,6 +109,8 @@ def disable(world: World, pool: Pool) -> None:
     if pool.state is PoolState.DELETING:
         raise BatchError("PoolBeingDeleted")
     pool.set_scaling(None)
+    for node in pool.nodes:
+        world.traffic.forget_node(node)
     pool.show_scaling(world.now_ms, _DEFAULT_INTERVAL_MS)
 
 
@@ -224,8 +226,10 @@ def take_sample(world: World, due: Due) -> None:
     lost = world.scenario.simulate.auto_scale.sample_loss_probability
     if not lost or draws.uniform(world.seed, "sample", pool.id.lower(), now_ms) >= lost:
         busy_slot_ms = pool.busy_slot_ms_at(now_ms) - scaling.sampling.busy_slot_ms
-        cpu_percent = pool_metrics.cpu_percent(world, pool, busy_slot_ms)
-        counts = pool_metrics.task_counts(world, pool)
-        pool.add_sample((now_ms, *counts, *pool_metrics.now(world, pool).values(), cpu_percent))
+        counts, nodes = pool_metrics.task_counts(world, pool), node_metrics.node_metrics(world, pool, busy_slot_ms)
+        pool.add_sample((now_ms, *counts, *pool_metrics.now(world, pool).values(), *nodes))
+    if world.traffic:
+        for node in pool.nodes:
+            world.traffic.forget(node, now_ms)
     pool.drop_samples(bisect_right(pool.samples, now_ms - _HISTORY_MS, key=itemgetter(0)))
     pool.set_scaling(scaling._replace(sampling=_next_sample(world, pool)))

@@ -141,6 +141,7 @@ def start_task_failed(world: World, failed: StartTaskFailed) -> None:
 def clear_disk(world: World, stopped: NodeStopped | NodeLost) -> None:
     """Wipe the disk if it is lost; else keep it without the packages that were still on their way (NOP-12)."""
     node = stopped.node
+    world.traffic.forget_node(node)
     if stopped.disk is Disk.WIPED:
         world.disks.wipe(node)
         world.nodes.wipe_disk(world.now_ms, node)
@@ -153,5 +154,6 @@ def _vanish(world: World, node: int) -> None:
     world.cancel_node_step(node)
     world.nodes.set_state(world.now_ms, node, None)
     world.disks.wipe(node)
+    world.traffic.forget_node(node)
     world.pool_of(node).remove_node(node, world.nodes[node].ip)
     world.emit(NodeGone(node))

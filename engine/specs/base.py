@@ -129,7 +129,8 @@ UtcTime = Annotated[
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) *([kmgt]?i?b)", re.ASCII | re.IGNORECASE)
 
 
-def _parse_size(value: object) -> int:
+def parse_size(value: object) -> int:
+    """Return the bytes of a size; raises ValueError."""
     if type(value) is int and value >= 0:
         return value
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
@@ -141,7 +142,7 @@ def _parse_size(value: object) -> int:
 
 
 # Bytes.
-Size = Annotated[int, PlainValidator(_parse_size), WithJsonSchema({"type": ["string", "integer"]})]
+Size = Annotated[int, PlainValidator(parse_size), WithJsonSchema({"type": ["string", "integer"]})]
 
 
 def _when_written(value: str | None, info: SerializationInfo) -> str | None:

@@ -26,7 +26,7 @@ from pydantic_core import CoreSchema
 
 from engine.base.shortening import quoted
 from engine.base.units import SECOND_MS, UNLIMITED_FROM_MS, format_duration, parse_duration
-from engine.specs.base import Bool, Int, Number, Size, Spec, Text
+from engine.specs.base import Bool, Int, Number, Size, Spec, Text, parse_size, wire_name
 
 EVICTION_NOTICE_MS = 30 * SECOND_MS  # TIME-12, unless the scenario says otherwise
 
@@ -233,13 +233,43 @@ Until = Annotated[
 ]
 
 
+class _Rates(Spec):
+    """Bytes a second in two directions. A plain size is that many in each."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parse(cls, given: object) -> object:
+        if isinstance(given, dict):
+            return given
+        return dict.fromkeys(map(wire_name, cls.model_fields), parse_size(given))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [handler(schema), {"type": ["string", "integer"]}], "title": cls.__name__}
+
+
+class DiskRates(_Rates):
+    """The bytes that a process reads from the disk and writes to it in a second (AS-41)."""
+
+    read: Size = 0
+    write: Size = 0
+
+
+class NetworkRates(_Rates):
+    """The bytes that a process receives (``in``) and sends (``out``) in a second (AS-41)."""
+
+    in_: Size = 0
+    out: Size = 0
+
+
 class Simulate(Spec):
     """The simulated outcome of one command line; None leaves it to the defaults.
 
     ``exit_code`` is a code, or weights by code. ``attempts`` override the other values for the first, second ...
-    attempt, ``on_node`` for a node by its index. ``cpu`` and ``memory`` are percent of the node. ``found=False`` is a
-    program that the node does not have. ``writes`` are the files it leaves: bytes by path from its working directory.
-    ``does`` are the commands that the process gives while it runs; ``until`` is its end, in place of ``duration``.
+    attempt, ``on_node`` for a node by its index. ``cpu`` and ``memory`` are percent of the node, ``disk`` and
+    ``network`` bytes a second while it runs. ``found=False`` is a program that the node does not have. ``writes`` are
+    the files it leaves: bytes by path from its working directory. ``does`` are the commands that the process gives
+    while it runs; ``until`` is its end, in place of ``duration``.
     """
 
     duration: Distribution | None = None
@@ -252,6 +282,8 @@ class Simulate(Spec):
     on_node: dict[Annotated[int, Field(ge=0)], Simulate] = Field(default_factory=dict)
     cpu: Percent | None = None
     memory: Percent | None = None
+    disk: DiskRates | None = None
+    network: NetworkRates | None = None
     found: Bool | None = None
     writes: dict[Text, Size] = Field(default_factory=dict)
 

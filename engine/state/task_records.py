@@ -133,6 +133,20 @@ class SelectedTasks:
         return at if 0 <= at < len(self._ordinals) and self._ordinals[at] == ordinal else None
 
 
+class Load(NamedTuple):
+    """The load that a process puts on its node while it runs, as far as the scenario says (AS-41).
+
+    ``cpu`` and ``memory`` are percent of the node, the others bytes a second.
+    """
+
+    cpu: float | None = None  # None: as much as its slots are of all
+    memory: float = 0
+    disk_read: float = 0
+    disk_write: float = 0
+    network_in: float = 0
+    network_out: float = 0
+
+
 class TaskProfile(NamedTuple):
     """The properties of a task that the scheduler needs; tasks with equal properties share one profile."""
 
@@ -148,7 +162,7 @@ class TaskProfile(NamedTuple):
     manager: bool = False
     exclusive: bool = False
     dedicated_only: bool = False
-    cpu: float | None = None  # percent of the node while it runs; None: as much as its slots are of all
+    load: Load | None = None
     instances: int = 0  # nodes at once of a multi-instance task (MI-1); 0 for any other
 
     @property

@@ -32,6 +32,7 @@ from engine.state.past import TaskPast
 from engine.state.pools import Pool, PoolTable
 from engine.state.task_records import TaskProfile
 from engine.state.tasks import PREPARING, RUNNING, TaskTable
+from engine.state.traffic import Traffic, TrafficTable, Transfer
 from engine.world.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class World:
         self.blobs = BlobTable(self.log)
         self.storage = NamedStorage(scenario.simulate.storage, scenario.start)
         self.acting = ActingTable()
+        self.traffic = TrafficTable()
         # Everything that copies and restores itself.
         self._parts: tuple[Any, ...] = (
             self.pools,
@@ -98,6 +100,7 @@ class World:
             self.instances,
             self.disks,
             self.blobs,
+            self.traffic,
             self.certificates,
             self.account_table,
             self.acting,
@@ -165,6 +168,11 @@ class World:
         """Begin a storage outage, in which no download begins (RETRY-1); None: until the end of the run."""
         until_ms = None if for_ms is None else self.now_ms + for_ms
         self.faults = self.faults._replace(outages=(*self.faults.outages, (self.now_ms, until_ms)))
+
+    def note_traffic(self, node: int, kind: Traffic, size: int, begin_ms: int, end_ms: int) -> None:
+        """Remember bytes that move, for the samples of a pool that scales itself; others take none (AS-41)."""
+        if size and self.pool_of(node).auto_scale:
+            self.traffic.add(node, Transfer(kind, begin_ms, end_ms, size))
 
     def root_of(self, pool: Pool) -> NodeRoot:
         """Return the root directory of the pool's nodes (FILE-1)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.base.errors import ScenarioError
+from engine.rules.decisions.pool_metrics import arrived
 from engine.views.rest.pools import pool_body
 from tests.builders import a_job, a_task, do, events, job_state, node_states, refusal, run_to, simulation, some_tasks
 
@@ -165,7 +166,7 @@ def cpu(task, seconds):
     """The newest sample of the CPU; the task starts when the node is idle, after 50 s."""
     sim = simulation(a_job(tasks=[task]), pool=scaled("$TargetDedicatedNodes = 1", taskSlotsPerNode=4))
     run_to(sim, seconds=seconds)
-    return sim.world.pools[0].samples[-1][-1]
+    return arrived(sim.world, sim.world.pools[0], sim.now_ms)["$CPUPercent"].values[-1]
 
 
 def test_as_53_the_cpu_is_the_mean_over_30_s():

@@ -1,4 +1,7 @@
-"""Metrics of a pool that scales itself: their present values, and the samples that have arrived (AS-41 to AS-54)."""
+"""Metrics of a pool that scales itself: their present values, and the samples that have arrived (AS-41 to AS-54).
+
+Those of the use of nodes are in ``node_metrics``.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, cast, overload
 
 from engine.autoscale import LIVE, SampleSeries
-from engine.autoscale.samples import SAMPLE_PERIOD_MS
 from engine.base.node_states import READY
 from engine.base.terms import JobState, NodeState
 from engine.rules.decisions import membership
+from engine.rules.decisions.node_metrics import NODE_METRICS
 from engine.state.tasks import COMPLETED, PREPARING, RUNNING
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ _SAMPLED = (
     "$SucceededTasks",
     "$FailedTasks",
     *LIVE,
-    "$CPUPercent",
+    *NODE_METRICS,
 )
 
 
@@ -87,32 +90,3 @@ def task_counts(world: World, pool: Pool) -> tuple[int, ...]:
         if there and world.nodes[world.tasks.node[task]].pool == pool.row:
             running += len(world.gangs[task].nodes) - 1
     return active, running, active + running, succeeded, failed
-
-
-def cpu_percent(world: World, pool: Pool, busy_slot_ms: int) -> float:
-    """Return the CPU use of the usable nodes over the last 30 s; ``busy_slot_ms`` adds up the slots in use (AS-53).
-
-    DECISION: a task slot in use keeps its share of the node's CPU busy. Where tasks that run now say in
-    ``simulate.cpu`` how much of the node they use, all slots in use count with the average of that.
-    """
-    here = [node for node in membership.present_nodes(world, pool) if world.nodes.state_of(node) in READY]
-    slots = pool.slots * len(here)
-    if not slots:
-        return 0.0
-    return min(100.0, 100 * busy_slot_ms / (slots * SAMPLE_PERIOD_MS) * _load(world, pool, here))
-
-
-def _load(world: World, pool: Pool, here: Sequence[int]) -> float:
-    """Return what the tasks running on these nodes use of the CPU, as a multiple of their share."""
-    jobs = {job.row for job in world.jobs_of(pool)}
-    profiles = world.tasks.profiles
-    if not any(profile.cpu is not None for profile in profiles if profile.job in jobs):
-        return 1.0
-    used = share = 0.0
-    for node in here:
-        for task in world.nodes.running[node]:
-            profile = world.tasks.profile_of(task)
-            own = 100 * profile.required_slots / pool.slots
-            share += own
-            used += own if profile.cpu is None else profile.cpu
-    return used / share if share else 1.0

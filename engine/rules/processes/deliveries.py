@@ -15,6 +15,7 @@ from engine.executors.protocol import Setup
 from engine.rules.decisions import storage
 from engine.rules.processes import disk_space
 from engine.specs.catalogue import DOWNLOAD_BYTES_PER_SECOND
+from engine.state.traffic import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -110,7 +111,9 @@ class Delivery:
         return fits
 
     def _takes_time(self, size: int) -> None:
+        begin_ms = self._ready_ms
         self._ready_ms += size * 1000 // DOWNLOAD_BYTES_PER_SECOND
+        self._world.note_traffic(self._node, Traffic.DOWNLOAD, size, begin_ms, self._ready_ms)
 
 
 def _inner_names(blob: str) -> list[str]:

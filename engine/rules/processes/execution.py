@@ -14,6 +14,7 @@ from engine.rules.processes import identities, setup
 from engine.rules.processes.deliveries import packages_of
 from engine.specs.common import CertificateVisibility
 from engine.state.blobs import NO_TASK
+from engine.state.traffic import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,12 +81,14 @@ def finish(
     """
     environment = environment_of(world, node, launch, job, task_id, spec)
     files = world.disks.edit(node)
+    used_bytes = files.used_bytes
     read_only = identities.read_only_directories(world, node, job, launch.kind, spec.user_identity, launch.directory)
     with files.guarded(read_only):
         output = world.executor.finish(launch, plan, environment, world.root_of(world.pool_of(node)), files)
     put = files.append if launch.kind is TaskKind.PRIMARY else files.write
     put(f"{launch.directory}/stdout.txt", output.stdout)
     put(f"{launch.directory}/stderr.txt", output.stderr)
+    world.note_traffic(node, Traffic.WRITE, max(0, files.used_bytes - used_bytes), world.now_ms, world.now_ms)
     return output
 
 

@@ -12,6 +12,7 @@ from engine.rules.decisions import storage
 from engine.rules.processes import execution
 from engine.specs.common import OutputFileUploadCondition as When
 from engine.specs.storage import BlobContent, without_query
+from engine.state.traffic import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -133,6 +134,7 @@ def _upload(
             content = BlobContent(files.size(key), files.read(key) if files.has_text(key) else None)
             world.blobs.upload(world.now_ms, container, name, content, node, task)
             world.jobs.edit(job.row).count_bytes(uploaded=content.size)
+            world.note_traffic(node, Traffic.UPLOAD, content.size, world.now_ms, world.now_ms)
             done.append(f"{key} -> {without_query(url)}/{name}, {content.size} bytes\n")
         done += [] if found else [f"{file.file_pattern}: there is no such file\n"]
     files.write(f"{launch.directory}/fileuploadout.txt", "".join(done))

@@ -14,6 +14,7 @@ from engine.base.units import DAY_MS
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import Launch
 from engine.rules.decisions.jobs import check
+from engine.rules.decisions.node_metrics import load_of
 from engine.rules.decisions.tasks import is_blocked, is_seen
 from engine.rules.processes import setup
 from engine.rules.tasks import interruptions
@@ -169,7 +170,7 @@ def _columns(world: World, job: Job, spec: TaskSpec, first: int, count: int) -> 
         process=process,
         affinity=spec.affinity_info.affinity_id if spec.affinity_info is not None else None,
         conditions=spec.exit_conditions is not None,
-        cpu=world.scenario.simulate.tasks.cpu if own is None or own.cpu is None else own.cpu,
+        load=load_of(own, world.scenario.simulate.tasks),
         instances=several.number_of_instances if several is not None else 0,
         hot=process is not None and spec.exit_conditions is None and not job.spec.uses_task_dependencies,
     )

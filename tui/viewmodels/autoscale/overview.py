@@ -94,7 +94,12 @@ def _sampled(samples: Sequence[Sampled]) -> list[Line]:
     if not samples:
         return [line(Span("No samples yet. Each metric is sampled every 30 s.", Role.DIM))]
     lines = [line(Span(f"Newest samples, {samples[0].number:,} of each", Role.DIM))]
-    return lines + _table([(each.name, f"{each.newest:g}") for each in samples], Role.PLAIN)
+    return lines + _table([(each.name, _number(each.newest)) for each in samples], Role.PLAIN)
+
+
+def _number(value: float) -> str:
+    """Return a metric's value: bytes in full, shares with six digits."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
 
 
 def _table(rows: Sequence[tuple[str, str]], role: Role) -> list[Line]:
