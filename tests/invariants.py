@@ -14,6 +14,7 @@ from engine.base.terms import InstanceState, JobScheduleState, JobState, NodeSta
 from engine.events.calendar import DueKind
 from engine.rules import node_operations
 from engine.rules.decisions import network, placement
+from engine.rules.decisions.node_metrics import NODE_METRICS
 from engine.specs.storage import UrlParts, parts_of
 from engine.state.acting import ProcessKind
 from engine.state.instances import PrepFlag
@@ -39,6 +40,7 @@ def check(world: World) -> None:
         _instances(world, job)
     _blobs(world)
     _acts(world)
+    _applications(world)
     for schedule in world.job_schedules.present():
         _active_job(world, schedule)
     if world.scenario.simulate.has_chance:
@@ -49,8 +51,33 @@ def check(world: World) -> None:
         _buckets(world, pool)
         _addresses(world, pool)
         _disks(world, pool)
+        _samples(world, pool)
         if not pool.pass_due:
             _no_task_waits_beside_room(world, pool)
+
+
+def _samples(world: World, pool: Pool) -> None:
+    """Check the newest sample of a pool, and that nothing else is remembered of what its nodes move (AS-41)."""
+    for node in pool.nodes:
+        if world.traffic[node] and (world.nodes.state_of(node) is None or not pool.auto_scale):
+            raise _broken(world, "AS-41", f"transfers of node {world.nodes[node].id} that nobody samples")
+    if not pool.samples:
+        return
+    cpu, count, _, memory, *others = pool.samples[-1][-len(NODE_METRICS) :]
+    most = pool.size.memory_gib * (1 << 30)
+    if not (0 <= cpu <= 100 and 0 <= count <= len(pool.nodes) and 0 <= memory <= most and min(others) >= 0):
+        raise _broken(world, "AS-41", f"a sample of pool {pool.id}: {pool.samples[-1]}")
+
+
+def _applications(world: World) -> None:
+    """Check that default versions and sizes are those of packages that there are, and no id is there twice (APP-1)."""
+    applications = world.account.applications
+    if len({application.id.lower() for application in applications}) != len(applications):
+        raise _broken(world, "APP-1", "an application is there twice")
+    for one in applications:
+        versions = set(one.versions)
+        if len(versions) != len(one.versions) or not {one.default_version} - {None} | set(one.sizes or ()) <= versions:
+            raise _broken(world, "APP-1", f"application {one.id}: {one.wire()}")
 
 
 def _broken(world: World, rule: str, what: str) -> BrokenInvariant:

@@ -17,9 +17,13 @@ FORMULAS = st.sampled_from(
         "$TargetDedicatedNodes = min(5, $PendingTasks.GetSample(1)); $NodeDeallocationOption = taskcompletion;",
         "$TargetDedicatedNodes = rand() * 5; $TargetLowPriorityNodes = rand() * 3;",
         "$TargetDedicatedNodes = avg($PendingTasks.GetSample(TimeInterval_Minute * 7));",
+        "$TargetDedicatedNodes = 1 + max(0, $NetworkInBytes.GetSample(6)) / 1000000 + (max(0, $MemoryBytes) > 9);",
+        "used = max(0, $DiskBytes) + $DiskWriteOps + $NetworkOutBytes; $TargetDedicatedNodes = used > 0 ? 4 : 2",
         "$TargetDedicatedNodes = time().minute / 10; x = time().minute > 40 ? nowhere : 1;",
     ]
 )
+# What a process uses of its node, mostly nothing that is said.
+_LOADS: list[Body] = [{}, {}, {}, {}, {"memory": 30}, {"network": "9 MB", "cpu": 40}, {"disk": {"write": "2 MB"}}]
 subnets = st.sampled_from(["0", "1"])
 
 
@@ -65,7 +69,7 @@ def durations(draw: st.DrawFn) -> Any:
 def outcomes(draw: st.DrawFn, failing: float, exit_code: int = 1) -> Body:
     """Draw a ``simulate`` block of a process of which about the share ``failing`` ends with ``exit_code``."""
     simulate = {"duration": draw(durations()), "exitCode": {"0": round(1 - failing, 2), str(exit_code): failing}}
-    return draw(acting(simulate))
+    return draw(acting(simulate | draw(st.sampled_from(_LOADS))))
 
 
 @st.composite

@@ -178,6 +178,42 @@ ONE_MISTAKE = [
         "jobs[0]",
         "ActiveJobAndScheduleQuotaReached",
     ),
+    # what a process uses of its node
+    (
+        HEAD + "simulate: {tasks: {disks: 5}}\n",
+        2,
+        20,
+        "simulate.tasks.disks",
+        "did you mean 'disk'?",
+    ),
+    (
+        HEAD + "simulate: {tasks: {disk: fast}}\n",
+        2,
+        26,
+        "simulate.tasks.disk",
+        "'fast' is not a size such as 800 MB",
+    ),
+    (
+        HEAD + "simulate: {tasks: {disk: {wrte: 5}}}\n",
+        2,
+        27,
+        "simulate.tasks.disk.wrte",
+        "did you mean 'write'?",
+    ),
+    (
+        HEAD + "simulate: {tasks: {network: {in: -5}}}\n",
+        2,
+        34,
+        "simulate.tasks.network.in",
+        "-5 is not a size such as 800 MB",
+    ),
+    (
+        HEAD + "simulate: {tasks: {network: {inn: 5}}}\n",
+        2,
+        30,
+        "simulate.tasks.network.inn",
+        "did you mean 'in'?",
+    ),
     # the account changes
     (
         HEAD + "timeline:\n  - {at: 1, quota: {dedicatedCore: 5}}\n",

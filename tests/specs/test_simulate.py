@@ -3,7 +3,15 @@
 import pytest
 from pydantic import ValidationError
 
-from engine.specs.simulate import Distribution, Simulate, SimulateNetwork, SimulateNodes, SimulateSpot
+from engine.specs.simulate import (
+    DiskRates,
+    Distribution,
+    NetworkRates,
+    Simulate,
+    SimulateNetwork,
+    SimulateNodes,
+    SimulateSpot,
+)
 from engine.specs.storage import SimulateStorage
 
 
@@ -90,6 +98,21 @@ def test_overrides_by_attempt_and_by_node_index():
     )
     assert simulate.attempts == (Simulate(exit_code=1), Simulate())
     assert simulate.on_node == {1: Simulate(stdout="a"), 2: Simulate(found=False)}
+
+
+def test_rates_are_a_size_for_both_directions_or_one_for_each():
+    assert Simulate.from_wire({"disk": "50 MB"}).disk == DiskRates(read=50_000_000, write=50_000_000)
+    assert Simulate.from_wire({"disk": {"write": 7}}).disk == DiskRates(read=0, write=7)
+    network = Simulate.from_wire({"network": {"in": "1 kB", "out": 5}})
+    assert network.network == NetworkRates(in_=1000, out=5)
+    assert network.written() == {"network": {"in": 1000, "out": 5}}
+    assert Simulate.from_wire({"network": 3}).written() == {"network": {"in": 3, "out": 3}}
+
+
+@pytest.mark.parametrize("body", [{"disk": "fast"}, {"network": -1}, {"disk": {"reads": 1}}, {"network": {"in": "x"}}])
+def test_rates_that_cannot_be_are_a_mistake(body):
+    with pytest.raises(ValidationError):
+        Simulate.from_wire(body)
 
 
 @pytest.mark.parametrize(

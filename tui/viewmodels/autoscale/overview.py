@@ -55,7 +55,10 @@ def autoscale_lines(session: Session, pool_id: str, cells: int) -> list[Line]:
     formula = [line(Span("Formula", Role.STRONG)), *numbered(page.formula, room, fault)]
     last = [line(Span(f"Last evaluation, {session.clock(run.when_ms)}", Role.STRONG)), *_outcome(session, run, room)]
     if is_wide:
-        lines = [*schedule, (), *beside(formula, [*last, (), *samples], room, 2), (), *history]
+        head, rows = samples[:1], samples[1:]
+        half = (len(rows) + 1) // 2
+        samples = [*head, *beside(rows[:half], rows[half:], room, 2)]
+        lines = [*schedule, (), *beside(formula, last, room, 2), (), *samples, (), *history]
     else:
         lines = [*schedule, (), *formula, (), *last, (), *history, (), *samples]
     return [cut(each, cells) for each in lines]
