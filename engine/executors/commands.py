@@ -1,53 +1,139 @@
-"""The interface of the small shell's commands: functions of a ``Call`` that return an exit code (TASK-4).
+"""The interface of the small shell's commands: functions of a ``Call`` that return an exit code.
 
-The commands are in ``sh_commands`` and ``cmd_commands``. Their messages and exit codes are the real ones where they
-are visible: ``rm`` of a missing file fails, while ``del`` reports it and succeeds.
+Their messages and exit codes are the real ones where they are visible: ``rm`` of a missing file fails, while ``del``
+reports it and succeeds.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from engine.base.paths import NodeRoot, is_managed, name_of, parent
+from engine.executors.streams import Input, Run, Stream
 
 if TYPE_CHECKING:
     from engine.executors.files import NodeFiles
+    from engine.executors.syntax import Command
+
+
+OPTIONS = {
+    "a": "allexport", "C": "noclobber", "e": "errexit", "f": "noglob", "u": "nounset", "v": "verbose", "x": "xtrace",
+}  # fmt: skip
+"""The options of a shell by their letters."""
 
 
 class ScriptExit(Exception):
-    """The end of the script with this exit code."""
+    """The end of the script, or of its subshell, with this exit code."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
         self.code = code
 
 
+class FunctionReturn(ScriptExit):
+    """The end of a function, or of the script outside any function."""
+
+
+class LoopExit(Exception):
+    """``break`` or ``continue`` of so many loops."""
+
+    def __init__(self, levels: int, *, goes_on: bool) -> None:
+        super().__init__(levels)
+        self.levels = levels
+        self.goes_on = goes_on
+
+
+class NotSimulated(Exception):
+    """An option that the small shell does not know: the command behaves as an unknown program."""
+
+
+class Runner(Protocol):
+    """An interpreter, for the commands that run others."""
+
+    def run_text(self, text: str) -> int:
+        """Run a script in this shell and return its status."""
+        ...
+
+    def run_words(self, words: list[str], rest: str = "", *, functions: bool = True) -> int:
+        """Run a command with these words and return its status."""
+        ...
+
+    def run_child(self, text: str, name: str, arguments: list[str], *, bash: bool, options: set[str]) -> int:
+        """Run a script in a new shell, which sees exported variables only, and return its status."""
+        ...
+
+    def is_known(self, name: str) -> str:
+        """Return ``function`` or ``builtin``, or "" for another program."""
+        ...
+
+
 @dataclass(slots=True)
 class ShellProcess:
-    """The state of the shell's process between commands.
-
-    ``after_unknown`` is set once an unknown program has run. Nobody knows what it has written, so from then on a
-    missing file or directory is assumed to exist.
-    """
+    """The state of a shell between commands; a subshell has a copy, and shares files and ``run``."""
 
     files: NodeFiles
     root: NodeRoot
-    env: dict[str, str]
+    env: dict[str, str]  # all variables
     cwd: str
+    run: Run
+    streams: dict[int, Stream | Input]
+    exported: set[str] = field(default_factory=set)
+    read_only: set[str] = field(default_factory=set)
+    functions: dict[str, Command] = field(default_factory=dict)
+    active: tuple[str, ...] = ()  # the functions that are running
+    name: str = "/bin/sh"
+    arguments: list[str] = field(default_factory=list)
+    options: set[str] = field(default_factory=set)
+    traps: dict[str, str] = field(default_factory=dict)
+    locals: list[dict[str, str | None]] = field(default_factory=list)
+    bash: bool = False
+    plain_echo: bool = False  # `echo` replaces escapes and has no option but -n, as that of dash
     status: int = 0
-    stop_at_error: bool = False
-    after_unknown: bool = False
+    loops: int = 0
+    runner: Runner | None = None
+
+    def subshell(self) -> ShellProcess:
+        """Return a copy whose changes of variables, options and directory are not seen here."""
+        return ShellProcess(
+            self.files,
+            self.root,
+            self.env.copy(),
+            self.cwd,
+            self.run,
+            self.streams,
+            self.exported.copy(),
+            self.read_only.copy(),
+            self.functions.copy(),
+            self.active,
+            self.name,
+            self.arguments,
+            self.options.copy(),
+            {},
+            [],
+            self.bash,
+            self.plain_echo,
+            self.status,
+            0,
+        )
+
+    @property
+    def after_unknown(self) -> bool:
+        """True once an unknown program has run.
+
+        Nobody knows what it has written, so from then on a missing file or directory is assumed to exist.
+        """
+        return self.run.after_unknown
 
     def key(self, path: str) -> str:
         """Return the key of a path of the process."""
         return self.root.key(path, self.cwd)
 
     def matches(self, path: str) -> list[str]:
-        """Return the existing paths that match a wildcard pattern, sorted and in the form of the pattern."""
+        """Return the existing paths that match a wildcard pattern of cmd, sorted and in the form of the pattern."""
         separator = "\\" if self.root.is_windows else "/"
         first, *parts = path.replace("/", separator).split(separator)
         found = self._named("", first)
@@ -79,18 +165,27 @@ class ShellProcess:
 
     def read(self, path: str) -> str | None:
         """Return the text of a file, or None if it is missing."""
-        text = self.files.read(self.key(path))
-        return "" if text is None and self.after_unknown and not self.files.is_dir(self.key(path)) else text
+        if path in ("/dev/null", "/dev/stdin"):
+            return ""
+        key = self.key(path)
+        text = self.files.read(key)
+        if text:
+            self.run.step(len(text) >> 7)
+        return "" if text is None and self.run.after_unknown and not self.files.is_dir(key) else text
 
     def enter(self, path: str) -> bool:
         """Change to a directory; return False if there is none."""
         key = self.key(path)
-        if (self.after_unknown or not is_managed(key)) and not self.files.exists(key):
+        if (self.run.after_unknown or not is_managed(key)) and not self.files.exists(key):
             self.make_directory(key)
         if not self.files.is_dir(key):
             return False
         self.cwd = key
-        self.env["CD" if self.root.is_windows else "PWD"] = self.root.native(key)
+        if self.root.is_windows:
+            self.env["CD"] = self.root.native(key)
+        else:
+            self.env["OLDPWD"] = self.env.get("PWD", "")
+            self.env["PWD"] = self.root.native(key)
         return True
 
 
@@ -101,10 +196,10 @@ class Call:
     process: ShellProcess
     name: str
     args: list[str]
-    rest: str = ""
-    stdin: str = ""
-    out: list[str] = field(default_factory=list)
-    err: list[str] = field(default_factory=list)
+    rest: str
+    stdin: Input
+    out: Stream
+    err: Stream
 
     def say(self, text: str) -> None:
         """Write a line to standard output."""
@@ -114,6 +209,53 @@ class Call:
         """Write a line to standard error and return the exit code."""
         self.err.append(text + "\n")
         return code
+
+
+class Options:
+    """The options of a command by letter, and its operands, which may stand between them as GNU programs allow."""
+
+    def __init__(self, call: Call, flags: str, valued: str = "", words: Mapping[str, str] | None = None) -> None:
+        """Read the arguments.
+
+        Args:
+            call: The command.
+            flags: The letters without a value.
+            valued: The letters with a value.
+            words: The letters of long options.
+
+        Raises:
+            NotSimulated: There is an option that is not among them, or one without its value.
+        """
+        self.values: dict[str, str] = {}
+        self.operands: list[str] = []
+        self.all: list[tuple[str, str]] = []
+        rest = iter(call.args)
+        for argument in rest:
+            if argument == "--":
+                self.operands += rest
+            elif argument.startswith("--"):
+                name, _, value = argument[2:].partition("=")
+                self._put((words or {}).get(name, ""), value, flags + valued)
+            elif len(argument) > 1 and argument[0] == "-":
+                for index, letter in enumerate(argument[1:], start=2):
+                    if letter in valued:
+                        text = argument[index:] or next(rest, None)
+                        if text is None:
+                            raise NotSimulated
+                        self._put(letter, text, valued)
+                        break
+                    self._put(letter, "", flags)
+            else:
+                self.operands.append(argument)
+
+    def _put(self, letter: str, value: str, known: str) -> None:
+        if not letter or letter not in known:
+            raise NotSimulated
+        self.values[letter] = value
+        self.all.append((letter, value))
+
+    def __contains__(self, letter: str) -> bool:
+        return letter in self.values
 
 
 Builtin = Callable[[Call], int]
@@ -158,3 +300,4 @@ def _copy_tree(process: ShellProcess, source: str, target: str) -> None:
             pending += [(f"{source}/{name}", f"{target}/{name}") for name in files.listdir(source)]
         elif text is not None and not files.is_dir(target):
             files.copy_file(source, target)
+        process.run.step()

@@ -12,8 +12,8 @@ from engine.base.failures import FailureInfo, failure
 from engine.base.paths import working_directory
 from engine.base.terms import OsFamily
 from engine.executors import small_shell
-from engine.executors.command_line import parse
 from engine.executors.files import AccessDenied
+from engine.executors.programs import SimulatedOutput
 from engine.executors.protocol import UNKNOWN_MS, ActsText, Executor, Launch, Output, PlainProcess, Plan
 from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
 from engine.specs.simulate import Distribution, Simulate
@@ -42,8 +42,7 @@ class LineFacts(NamedTuple):
 def line_facts(command_line: str, os: OsFamily) -> LineFacts:
     """Return the properties of a command line, cached."""
     understood_ms = small_shell.duration_ms(command_line, os)
-    commands = list(parse(command_line, os).commands())
-    leaves_nothing = understood_ms is None and len(commands) <= 1 and not any(part.redirects for part in commands)
+    leaves_nothing = understood_ms is None and small_shell.leaves_nothing(command_line, os)
     return LineFacts(small_shell.is_found(command_line, os), understood_ms, leaves_nothing)
 
 
@@ -73,7 +72,7 @@ class SimulatedExecutor(Executor):
     ) -> Output:
         """Run the line in the small shell, where unknown programs behave as ``simulate:`` says."""
         simulate = self._simulate_of(launch)
-        simulated = small_shell.SimulatedOutput(plan.exit_code, simulate.stdout or "", simulate.stderr or "")
+        simulated = SimulatedOutput(plan.exit_code, simulate.stdout or "", simulate.stderr or "")
         result = small_shell.run(launch.command_line, root, environment, files, f"{launch.directory}/wd", simulated)
         for path, size in simulate.writes.items():
             with suppress(AccessDenied):  # a program that may not write there is silent about it

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from engine.base.terms import OsFamily, Plain
-from engine.executors.small_shell import unreadable
+from engine.executors.small_shell import syntax_error, unreadable
 from engine.scenario.document import DocumentPlace, Path, format_path
 from engine.scenario.names import DeclaredIds, text_at
 from engine.scenario.shapes import fields_of, model_of
@@ -136,10 +136,7 @@ class Warner:
         for place, text, runs in self._lines:
             reason = _unreadable(text, self._os(runs))
             if reason is not None:
-                place.warn(
-                    f"the small shell cannot read this command line: {reason}. It counts as a program that takes its"
-                    " default time and succeeds; say with 'simulate' what it does"
-                )
+                place.warn(reason)
 
     def _os(self, runs: _Runs) -> OsFamily:
         """Return the operating system of the nodes; Linux if nothing in the scenario decides it."""
@@ -272,10 +269,18 @@ def _says_nothing(value: Plain, field: FieldInfo) -> bool:
 
 @lru_cache(maxsize=4096)
 def _unreadable(line: str, os: OsFamily) -> str | None:
-    """Return why the small shell cannot read a line; a line without a shell is a program with arguments."""
+    """Return what a shell cannot read in a line, and what follows; a line without a shell is no script."""
     if "sh" not in line and "cmd" not in line.lower():
         return None
-    return unreadable(line, os)
+    if (mistake := syntax_error(line, os)) is not None:
+        return f"the shell refuses this command line, {mistake}: its process ends with exit code 2"
+    reason = unreadable(line, os)
+    if reason is None:
+        return None
+    return (
+        f"the small shell cannot read this command line: {reason}. It counts as a program that takes its"
+        " default time and succeeds; say with 'simulate' what it does"
+    )
 
 
 def _os_in(body: Plain) -> OsFamily:

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import shlex
+import time
+from typing import NamedTuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,11 +12,27 @@ from engine.base.environment import NodeFacts, TaskFacts, TaskKind, variables
 from engine.base.paths import NodeRoot, task_directory, working_directory
 from engine.base.terms import OsFamily
 from engine.executors.files import NodeFiles
-from engine.executors.small_shell import SimulatedOutput, duration_ms, is_found, run, understands, unreadable
+from engine.executors.programs import SimulatedOutput
+from engine.executors.small_shell import (
+    duration_ms,
+    is_found,
+    run,
+    sleeps_by_chance,
+    syntax_error,
+    understands,
+    unreadable,
+)
 
 LINUX, WINDOWS = OsFamily.LINUX, OsFamily.WINDOWS
 DIRECTORY = task_directory("risk", "task001")
 WD = working_directory(DIRECTORY)
+
+
+class Outcome(NamedTuple):
+    exit_code: int
+    stdout: str
+    stderr: str
+    found: bool
 
 
 class Machine:
@@ -27,7 +47,8 @@ class Machine:
         self.files = NodeFiles()
 
     def run(self, line, exit_code=None, stdout="", stderr=""):
-        return run(line, self.root, self.env, self.files, WD, SimulatedOutput(exit_code, stdout, stderr))
+        result = run(line, self.root, self.env, self.files, WD, SimulatedOutput(exit_code, stdout, stderr))
+        return Outcome(*result[:4])
 
     def texts(self):
         return {key: text for key in self.files.walk() if (text := self.files.read(key)) is not None}
@@ -160,7 +181,8 @@ def test_what_an_unknown_program_may_have_written_is_not_missing(linux):
         (sh("echo hi | cat"), "hi\n"),
         (sh("pwd; cd /opt; pwd"), f"/mnt/batch/tasks/{WD}\n/opt\n"),
         (sh('printf "%s is %d%%\\n" a 1 b 2'), "a is 1%\nb is 2%\n"),
-        (sh("echo -n a; echo -e b\\\\tc"), "ab\tc\n"),
+        (sh("echo -n a; echo -e b\\\\tc"), "a-e b\tc\n"),
+        ("bash -c 'echo -n a; echo -e b\\\\tc; echo d\\\\te'", "ab\tc\nd\\te\n"),
         ("bash -c 'set -e; false; echo no'", ""),
         ("bash -euo pipefail -c 'echo $AZ_BATCH_TASK_ID; false; echo no'", "task001\n"),
         ("/bin/bash -ec 'false || true; [ a = b ] && echo x; echo yes'", "yes\n"),
@@ -178,7 +200,7 @@ def test_sh_expansion_and_control_flow(linux, line, stdout):
         (sh("echo a > x; echo b >> x; echo c >>y"), {"x": "a\nb\n", "y": "c\n"}),
         (sh("cat nofile > x 2>&1"), {"x": "cat: nofile: No such file or directory\n"}),
         (sh("cat nofile 2> e; echo out >&2"), {"e": "cat: nofile: No such file or directory\n"}),
-        (sh("{ echo a; } > x"), {}),
+        (sh("{ echo a; } > x"), {"x": "a\n"}),
         (sh("echo a > x; cat < x > y; cp x z; mv z w; rm x"), {"y": "a\n", "w": "a\n"}),
         (sh("mkdir -p d/e; touch d/e/x d/y; cp -r d f; rm -rf d; rmdir f/e; rm f/*"), {"f/e/x": ""}),
         (sh("echo a > x > /dev/null"), {"x": ""}),
@@ -206,7 +228,7 @@ def test_sh_files(linux, line, texts):
     [
         ("exit 3", 3),
         ("exit 256", 0),
-        ("exit -1", 255),
+        ("exit -1", 2),
         ("exit x", 2),
         ("false; exit", 1),
         ("rm x", 1),
@@ -215,7 +237,7 @@ def test_sh_files(linux, line, texts):
         ("mkdir d; mkdir d", 1),
         ("cat x", 1),
         ("ls x", 2),
-        ("cd x", 1),
+        ("cd x", 2),
         ("[ -f x ]", 1),
         ("touch x; test -f x && [ ! -d x ] && [ -e x ]", 0),
         ("[ -s x ]", 1),
@@ -236,8 +258,12 @@ def test_sh_exit_codes(linux, script, exit_code):
 @pytest.mark.parametrize(
     "script",
     [
-        *("for i in 1 2; do echo $i; done", "if true; then a; fi", "f() { ls; }", "(echo a)", "cat <<E"),
-        *("echo $(date)", "echo `date`", "echo $((1+1))", "echo ${A##x}", "echo a &&", "| cat", 'echo "open', "echo >"),
+        "[[ a = a ]]",
+        "select x in a; do a; done",
+        "a=(1 2)",
+        "diff <(a) <(b)",
+        "echo ${A//x/y}",
+        "for ((;;)); do a; done",
     ],
 )
 def test_beyond_the_grammar_a_script_is_an_unknown_program(linux, script):
@@ -411,3 +437,143 @@ def test_no_expansion_outside_a_shell(words):
     printed = [word for word in words if word not in ("-e", "-rf")]
     assert machine.run(" ".join(["echo", *printed])).stdout == " ".join(printed) + "\n"
     assert machine.texts() == {}
+
+
+# --- bounds and hostile scripts -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("while true; do :; done", "100,000 steps"),
+        ("until false; do :; done", "100,000 steps"),
+        ("while true; do echo y; done", "steps"),
+        ("x=y; while true; do x=$x$x; done", "characters"),
+        ("while true; do cat f f >> f; echo more >> f; done", "characters of output"),
+        ("seq 1 100000000", "steps"),
+        ("printf %999999999d 1", "characters"),
+        ("set -- a b; while :; do set -- $@ $@; done", "steps"),
+        ("f() { f; }; f", "calls itself"),
+        ("f() { g; }; g() { (f); }; f", "calls itself"),
+        ("; ".join(f"f{number}() {{ f{number + 1}; }}" for number in range(200)) + "; f0", "inside each other"),
+        ('e=\'eval "$e"\'; eval "$e"', "inside each other"),
+        ("touch a b c d; while true; do ls > /dev/null; echo * > x; done", "steps"),
+    ],
+)
+def test_task_23_a_script_ends_at_its_bounds(linux, script, reason):
+    line = f"/bin/sh -c {shlex.quote(script)}"
+    before = time.perf_counter()
+    result = linux.run(line)
+    assert time.perf_counter() - before < 5
+    assert result.exit_code == 1
+    assert reason in result.stderr.splitlines()[-1]
+    assert unreadable(line, LINUX) is None
+
+
+def test_task_23_a_stated_exit_code_wins_over_the_bounds(linux):
+    assert linux.run(sh("while true; do :; done"), exit_code=0).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        *("(" * 5_000, "$(" * 5_000, "`" * 5_001, "{ " * 5_000, "${x:-" * 5_000, "$((" * 5_000, '"$(' * 5_000),
+        "if true; then " * 5_000,
+        "echo $(" * 5_000 + ")" * 5_000,
+        "(" * 5_000 + "echo a" + ")" * 5_000,
+        "f() " * 5_000,
+        "case x in x) " * 3_000,
+    ],
+    ids=lambda script: script[:20],
+)
+def test_task_25_deeply_nested_scripts_are_refused_with_a_sentence(linux, script):
+    line = f"/bin/sh -c {shlex.quote(script)}"
+    result = linux.run(line)
+    assert result.exit_code == 2
+    assert "Syntax error" in result.stderr
+    assert syntax_error(line, LINUX)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo $((" + "(" * 5_000 + "1" + ")" * 5_000 + "))",
+        "echo $((" + "-" * 5_000 + "1))",
+        "echo $((" + "1?" * 5_000 + "1))",
+        "test " + "\\( " * 5_000 + "a" + " \\)" * 5_000,
+        "test " + "! " * 5_000 + "a",
+        "echo a | grep -E '" + "(" * 5_000 + "a" + ")" * 5_000 + "'",
+        "echo " + "a" * 2_000 + " | grep -E '(a*)*b'",
+        "echo " + "a" * 2_000 + " | grep '.*.*.*.*.*.*.*b'",
+        "case " + "a" * 2_000 + " in " + "*a" * 200 + "*b) echo x;; esac",
+        "x=" + "a" * 20_000 + "; echo ${x%%*b*c} ${x##*b*c} | wc -c",
+        "eval eval eval eval eval echo '$$'",
+        "! " * 5_000 + "true",
+        "a | " * 5_000 + "a",
+        "; ".join(["true"] * 5_000),
+        "echo a && " * 5_000 + "echo b",
+    ],
+    ids=lambda script: script[:20],
+)
+def test_task_23_hostile_scripts_end_soon(linux, script):
+    before = time.perf_counter()
+    linux.run(f"/bin/sh -c {shlex.quote(script)}")
+    assert time.perf_counter() - before < 5
+
+
+@pytest.mark.parametrize(
+    ("script", "stdout", "complaint"),
+    [
+        ("echo a\necho b\nif", "a\nb\n", "sh: 3: Syntax error"),
+        ("echo a; fi", "", 'sh: 1: Syntax error: "fi" unexpected'),
+        ("echo 'open", "", "Unterminated quoted string"),
+        ("if true; then echo a", "", "end of file unexpected"),
+    ],
+)
+def test_task_25_a_syntax_error_ends_the_script_with_2(linux, script, stdout, complaint):
+    line = f"/bin/sh -c {shlex.quote(script)}"
+    result = linux.run(line)
+    assert (result.exit_code, result.stdout) == (2, stdout)
+    assert complaint in result.stderr
+    assert syntax_error(line, LINUX) is not None
+    assert unreadable(line, LINUX) is None
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("echo a\nif [[ a ]]; then b; fi", "line 2, column 4: [[ ... ]]"),
+        ("a=(1 2)", "an array"),
+        ("select x in a; do b; done", "select"),
+        ("diff <(a) <(b)", "process substitution"),
+        ("declare -A x", "the command declare"),
+        ("echo ${x//a/b}", "in the form of bash"),
+        ("for ((i=0;i<3;i++)); do a; done", "for (( ... ))"),
+        ("cat <<< x", "<<<"),
+        ("((i++))", "(( ... ))"),
+        ("x+=1", "an array or +="),
+    ],
+)
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+def test_task_25_a_construct_of_bash_is_unreadable(shell, script, reason):
+    found = unreadable(f"{shell} -c {shlex.quote(script)}", LINUX)
+    assert found is not None
+    assert reason in found
+    assert found.startswith("line ")
+
+
+@pytest.mark.parametrize(
+    ("line", "by_chance"),
+    [
+        (sh("sleep 3; echo a; sleep 4"), False),
+        (sh("for i in 1 2; do sleep 3; done"), True),
+        (sh("sleep $N"), True),
+        (sh("false && sleep 3"), True),
+        (sh("exit; sleep 3"), True),
+        (sh("echo asleep"), False),
+        (sh("while true; do work; sleep 3; done"), False),
+        ("sleep 3", False),
+    ],
+)
+def test_task_24_sleeping_may_depend_on_the_run(line, by_chance):
+    assert sleeps_by_chance(line, LINUX) is by_chance
