@@ -28,6 +28,7 @@ from tui.settings.options import NO_COLOUR, OPTIONS, Value
 from tui.settings.values import Settings, Source
 from tui.viewmodels.frame.tabs import TABS, VIEW_NAMES
 from tui.viewmodels.session.session import Session
+from tui.viewmodels.sheets.warnings import warning_note
 from tui.viewmodels.text.glyphs import GlyphSet
 from tui.widgets import palette
 from tui.widgets.messages import say
@@ -169,8 +170,10 @@ class Dashboard(App[None]):
     def on_mount(self) -> None:
         keymap = self.main_screen.keymap
         self.set_keymap(keymap.changed)
-        for note in (*self._notes, *(f"keys: {each}" for each in keymap.problems)):
-            say(self.main_screen, note, "warning")
+        about_scenario = warning_note(self.session.simulation.scenario)
+        for note in (*self._notes, about_scenario, *(f"keys: {each}" for each in keymap.problems)):
+            if note is not None:
+                say(self.main_screen, note, "warning")
         if self._introduces:
             self.main_screen.introduce()
             self.settings.choose("introduction", False)
@@ -264,6 +267,9 @@ class Dashboard(App[None]):
             explain = partial(self.main_screen.help_with, tab.name)
             yield SystemCommand(f"Help: {tab.title}", "columns and states", explain)
         yield SystemCommand("Describe this screen", "the Watch view as sentences", self.main_screen.describe)
+        yield SystemCommand(
+            "Warnings", "what the scenario says that is probably not meant", self.main_screen.show_warnings
+        )
         yield SystemCommand("Rules on the screen", "what they say, and where that comes from", self.action_rules)
         yield SystemCommand("Settings", "each value, where it comes from, and another one", self.action_settings)
         yield SystemCommand("Quit", "leave the dashboard", self.action_quit)

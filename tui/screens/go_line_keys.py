@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -10,10 +11,12 @@ from engine.base import rulebook
 from engine.base.shortening import quoted
 from engine.scenario.wording import did_you_mean
 from tui.dialogs.rules import RuleSheet
+from tui.dialogs.sheet import Sheet
 from tui.screens.navigation_keys import NavigationKeys
-from tui.viewmodels.frame.go_line import VIEWS, asked_columns, completions, find, line_hint, not_found
+from tui.viewmodels.frame.go_line import VIEWS, WARNINGS, asked_columns, completions, find, line_hint, not_found
 from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.session.items import focus_on
+from tui.viewmodels.sheets.warnings import warning_lines
 from tui.widgets.messages import say
 from tui.widgets.prompt import Prompt
 
@@ -48,6 +51,8 @@ class GoLineKeys(NavigationKeys):
             self.take_speed(rest)
         elif verb in ("only", "filter", "sort", "columns"):
             self._arrange(verb, rest)
+        elif text.lower() == WARNINGS:
+            self.show_warnings()
         elif verb == "rule":
             self._show_rule(rest)
         elif text:
@@ -92,6 +97,10 @@ class GoLineKeys(NavigationKeys):
         if subject is not None:
             focus_on(self.session, subject)
         self.show_view(found.view, found.key)
+
+    def show_warnings(self) -> None:
+        """Show the warnings about the scenario."""
+        self.app.push_screen(Sheet("Warnings", partial(warning_lines, self.session.simulation.scenario)))
 
     def _show_rule(self, name: str) -> None:
         """Show a rule, or all rules of a chapter."""

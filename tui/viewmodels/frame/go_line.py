@@ -36,6 +36,7 @@ _SEARCHED: dict[str, type[RowsModel]] = {
     "schedules": JobSchedulesModel,
 }
 VIEWS = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
+WARNINGS = "warnings"
 GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule")
 _NODE = re.compile(r"n(\d+)", re.IGNORECASE)
 _MOST_TASKS = 1000
@@ -75,6 +76,7 @@ def _words(session: Session) -> Iterator[str]:
     """Yield everything that can be typed first."""
     yield from VIEWS
     yield from GO_WORDS
+    yield WARNINGS
     yield from _ids(session)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.attention import Concern, concerns_of
+from tui.viewmodels.sheets.warnings import warning_note
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, line, wrapped
 
@@ -34,9 +35,11 @@ class AttentionModel:
     def lines(self, cells: int) -> list[tuple[int, Line]]:
         """Return number and text of each concern, with its effect."""
         text = self.session.text
+        note = warning_note(self.session.simulation.scenario)
+        warned = [(-1, line(Span(each, Role.DIM))) for each in wrapped(note, cells)] if note is not None else []
         if not self.concerns:
             good = Span(f"{self.session.glyphs.good} ", Role.OK)
-            return [(-1, line(good, Span("Nothing needs attention.", Role.DIM)))]
+            return [(-1, line(good, Span("Nothing needs attention.", Role.DIM))), *warned]
         found: list[tuple[int, Line]] = []
         for number, concern in enumerate(self.concerns):
             sign = self.session.glyphs.bad if concern.kind != "node" else "!"
@@ -46,7 +49,7 @@ class AttentionModel:
             if concern.effect:
                 effect = wrapped(text(concern.effect), cells - 2)
                 found += [(number, line(Span(f"  {each}", Role.DERIVED))) for each in effect]
-        return found
+        return [*found, *warned]
 
     def text_of(self, concern: Concern) -> str:
         """Return number of items, cause, and the names of a few nodes."""
