@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from engine.autoscale.errors import EvaluationError, TooFewSamples
 from engine.autoscale.functions import FUNCTIONS
-from engine.autoscale.names import CONSTANTS, METRICS, OPTION, OPTIONS, READ_ONLY, REQUEUE, TARGETS
+from engine.autoscale.names import CONSTANTS, LOW_PRIORITY, METRICS, OPTION, OPTIONS, READ_ONLY, REQUEUE, TARGETS
 from engine.autoscale.operators import combine, is_true, negate
 from engine.autoscale.samples import METHODS, Metric, call_method
 from engine.autoscale.times import member
@@ -60,6 +60,8 @@ class Evaluation:
             if least is None:
                 raise EvaluationError(f"The target {name} is negative: {shortened(text_of(wanted))}")
             nodes = least
+        if nodes and name == LOW_PRIORITY and not self.inputs.may_have_spot:
+            raise EvaluationError(f"The target {name} is {nodes}, but cloud services have no Spot nodes")
         return min(nodes, _MOST_NODES)
 
     def value(self, phrase: Phrase) -> Value:

@@ -44,6 +44,7 @@ class Inputs:
 
     ``variables`` are current values by the service's names: the targets in force and the state of the pool (AS-36,
     AS-46). ``samples`` are by metric name. ``chance`` returns the next number of ``rand()`` (AS-62).
+    ``may_have_spot`` is False for a pool that cannot have Spot nodes (POOL-27).
     """
 
     start: datetime
@@ -52,6 +53,7 @@ class Inputs:
     samples: Mapping[str, SampleSeries] = field(default_factory=dict)
     chance: Callable[[], float] = _no_chance
     dialect: Dialect = STANDARD
+    may_have_spot: bool = True
 
     @property
     def now(self) -> Timestamp:

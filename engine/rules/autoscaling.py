@@ -15,7 +15,7 @@ from engine import autoscale
 from engine.autoscale import OPTION, Inputs
 from engine.autoscale.samples import SAMPLE_PERIOD_MS
 from engine.base.errors import BatchError
-from engine.base.terms import AllocationState, Deallocation, PoolState
+from engine.base.terms import AllocationState, Deallocation, OsFamily, PoolState
 from engine.base.units import DAY_MS, MINUTE_MS, SECOND_MS
 from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
@@ -147,6 +147,7 @@ def evaluate(world: World, pool: Pool, formula: str, now_ms: int) -> AutoScaleRu
         },
         samples=pool_metrics.arrived(world, pool, now_ms),
         chance=lambda: draws.uniform(world.seed, "rand", pool.id.lower(), now_ms, next(draw)),
+        may_have_spot=pool.os is not OsFamily.CLOUD_SERVICE,
     )
     results = autoscale.parse(formula).evaluate(inputs)
     targets = results.target_dedicated, results.target_low_priority

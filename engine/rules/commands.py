@@ -170,6 +170,8 @@ def _on_account(world: World, command: c.Command, extras: Extras) -> None:
             world.set_capacity(command.vm_size, command.nodes, command.code.value)
         case c.Quota():
             account.set_quotas(world, command)
+        case c.GuestOSRelease():
+            node_operations.guest_os_released(world, command.os_version)
         case c.StorageOutage():
             world.add_outage(command.for_ms)
 
@@ -197,7 +199,7 @@ def _on_pool(world: World, pool: Pool, command: c.OnPool) -> None:
         case c.ReplacePoolProperties():
             pools.update(world, pool, pools.replaced(pool, command))
         case c.ResizePool():
-            _refuse(resize_refusals(command), command)
+            _refuse(resize_refusals(command, pool.os), command)
             resizing.resize(world, pool, command)
         case c.StopPoolResize():
             resizing.stop(world, pool)

@@ -7,7 +7,6 @@ upgrade of the operating system go the same way.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.errors import BatchError
@@ -18,13 +17,13 @@ from engine.base.terms import Deallocation, NodeState, OsFamily, PoolState, Sche
 from engine.events.calendar import Due, DueKind
 from engine.rules.decisions import membership
 from engine.rules.processes import directories
+from engine.specs.guest_os import NEWEST, family_of, is_version
 from engine.state.disks import Disk
 from engine.state.nodes import Node, Operation, PendingOperation
 from engine.state.tasks import COMPLETED
 from engine.world.facts import NodeDrainBegun, NodeLeaving, NodeStopped, SchedulingDisabled, VmStarted
 
 if TYPE_CHECKING:
-    from engine.specs.machine import CloudServiceConfiguration
     from engine.state.pools import Pool
     from engine.world.facts import (
         NodeDrained,
@@ -44,9 +43,7 @@ _AT_REST = states_in(Availability.READY, Availability.OFFLINE, Availability.FAIL
 _BOOTING = states_in(Availability.BOOTING)
 
 UPDATE_DOMAINS = 5
-NEWEST = "*"
 _BEING_UPGRADED = (_N.UPGRADING_OS, _N.STARTING, _N.WAITING_FOR_START_TASK)
-_RELEASE = re.compile(r"(?:WA-GUEST-OS-)?(?P<family>\d)\.\d+(?:_\d{6}-\d{2})?", re.ASCII | re.IGNORECASE)
 
 
 class _Effect(NamedTuple):
@@ -265,7 +262,7 @@ def upgrade_verdict(pool: Pool, version: str) -> BatchError | None:
     machine = pool.spec.cloud_service_configuration
     if machine is None:
         return BatchError("PoolNotEligibleForOSVersionUpgrade", "its nodes are no cloud service")
-    if not _is_release(version, machine):
+    if not is_version(version, machine.os_family):
         reason = f"family {machine.os_family} has no version {quoted(version)}"
         return BatchError("OSVersionNotFound", reason, PropertyName="osVersion", PropertyValue=version)
     if version.lower() == machine.os_version.lower():
@@ -277,11 +274,6 @@ def upgrade_verdict(pool: Pool, version: str) -> BatchError | None:
     return None
 
 
-def _is_release(version: str, machine: CloudServiceConfiguration) -> bool:
-    form = _RELEASE.fullmatch(version)
-    return version == NEWEST or (form is not None and form["family"] == machine.os_family)
-
-
 def upgrade(world: World, pool: Pool, version: str) -> None:
     """Upgrade the update domains one after the other; nodes that come later have the new version from the start."""
     refusal = upgrade_verdict(pool, version)
@@ -291,6 +283,25 @@ def upgrade(world: World, pool: Pool, version: str) -> None:
     assert machine is not None
     machine = machine.model_copy(update={"os_version": version})
     pool.change(world.now_ms, {"cloud_service_configuration": machine})
+    _begin_upgrade(world, pool)
+
+
+def guest_os_released(world: World, version: str) -> None:
+    """Upgrade the pools of the release's family whose version is ``*``; those with a fixed version stay (POOL-28).
+
+    DECISION: a pool that is being upgraded finishes the domain that is under way, and then begins again with the
+    newer release.
+    """
+    family = family_of(version)
+    for known in list(world.pools.present()):
+        machine = known.spec.cloud_service_configuration
+        if machine is None or machine.os_family != family or machine.os_version != NEWEST:
+            continue
+        if known.state is not PoolState.DELETING:
+            _begin_upgrade(world, world.pools.edit(known.row))
+
+
+def _begin_upgrade(world: World, pool: Pool) -> None:
     booted = [node for node in membership.present_nodes(world, pool) if world.nodes.state_of(node) is not _N.CREATING]
     pool.begin_upgrade([booted[first::UPDATE_DOMAINS] for first in range(UPDATE_DOMAINS)])
     _continue_upgrade(world, pool)

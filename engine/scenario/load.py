@@ -127,7 +127,7 @@ class _ScenarioReader:
         self._pool_ids = Ids()
         self._job_ids = Ids()
         self._asked: Asked = []
-        self._warner = Warner()
+        self._warner = Warner(self._start)
 
     def read(self) -> Scenario | None:
         """Return the scenario; it must not be used if problems were reported."""
@@ -140,6 +140,7 @@ class _ScenarioReader:
         jobs_quota = Quota(account.quotas.active_jobs_and_schedules, "jobs and schedules", _JOB_QUOTA)
         simulate = self._simulate()
         self._warner = Warner(
+            self._start,
             tasks_are_simulated=bool(simulate.tasks.model_fields_set),
             has_storage_account=account.storage_account is not None,
         )

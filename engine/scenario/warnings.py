@@ -17,16 +17,20 @@ from engine.executors.small_shell import syntax_error, unreadable
 from engine.scenario.document import DocumentPlace, Path, format_path
 from engine.scenario.names import DeclaredIds, text_at
 from engine.scenario.shapes import fields_of, model_of
+from engine.specs import images
 from engine.specs.base import Spec, has_effect
 from engine.specs.catalogue import os_of
 from engine.specs.commands import COMMANDS, AddTasks, CreateJob, OnJob, OnPool
 from engine.specs.common import CommandLine, ResourceFile
 from engine.specs.job import JobManagerTask, JobSpec, PoolInfo
+from engine.specs.machine import ImageReference
 from engine.specs.pool import PoolSpecification
 from engine.specs.schedule import JobScheduleSpec
 from engine.specs.task import MultiInstanceSettings, TaskSpec
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pydantic.fields import FieldInfo
 
     from engine.scenario.factory import TaskFactory
@@ -55,13 +59,15 @@ class _Body:
 class Warner:
     """A collector of the warnings about one document."""
 
-    def __init__(self, *, tasks_are_simulated: bool = False, has_storage_account: bool = False) -> None:
+    def __init__(self, start: datetime, *, tasks_are_simulated: bool = False, has_storage_account: bool = False) -> None:
         """Create it.
 
         Args:
+            start: The start of the scenario, at which the support of an image counts.
             tasks_are_simulated: A default ``simulate`` speaks for all tasks of jobs.
             has_storage_account: The account has a storage account for containers that are given by name.
         """
+        self._start = start
         self._tasks_are_simulated = tasks_are_simulated
         self._has_storage_account = has_storage_account
         self._pools: dict[str, OsFamily] = {}
@@ -174,6 +180,8 @@ class Warner:
             return
         if issubclass(model, PoolSpecification):
             body = replace(body, runs=_Runs(os=_os_in(place.plain)))
+        if issubclass(model, ImageReference):
+            self._visit_image(place)
         if issubclass(model, PoolInfo) and (pool := place.get("poolId")) is not None:
             self._asked.append(pool)
         if issubclass(model, ResourceFile) and not self._has_storage_account:
@@ -198,6 +206,14 @@ class Warner:
         container = place.get("autoStorageContainerName")
         if container is not None:
             container.warn("the account has no storage account for this container: name it as account.storageAccount")
+
+    def _visit_image(self, place: DocumentPlace) -> None:
+        """Warn of a marketplace image that the catalogue does not know, or whose support has ended (POOL-26)."""
+        publisher, offer, sku = (text_at(place.plain, name) for name in ("publisher", "offer", "sku"))
+        if publisher and offer and sku:
+            reason = images.warning(publisher, offer, sku, self._start)
+            if reason is not None:
+                place.warn(reason)
 
     def _visit_line(self, place: DocumentPlace, model: type[Spec], name: str, runs: _Runs, line: str | None) -> None:
         written = place.get(name)
@@ -247,7 +263,7 @@ def _leads_on(field: FieldInfo, above: tuple[type[Spec], ...]) -> bool:
     model = model_of(field)
     if model is None or model in above:
         return False
-    if issubclass(model, PoolInfo | ResourceFile | CommandLine | MultiInstanceSettings):
+    if issubclass(model, ImageReference | PoolInfo | ResourceFile | CommandLine | MultiInstanceSettings):
         return True
     return any(not has_effect(inner) or _leads_on(inner, (*above, model)) for inner in model.model_fields.values())
 

@@ -1,4 +1,4 @@
-"""The catalogue of Azure: VM sizes, prices, images and default timings.
+"""The catalogue of Azure: VM sizes, prices and default timings. Images are in ``images``.
 
 Prices are rounded list prices in US dollars per hour, for illustration only (VM-2).
 """
@@ -213,45 +213,39 @@ def allowed_by_classic_size_rules(name: str, *, cloud_service: bool) -> bool:
     return key != "standard_a0" and not key.startswith(("standard_gs", "standard_ds"))
 
 
-# --- images ---------------------------------------------------------------------------------------------------------
+_CLOUD_SERVICE_SERIES = {
+    ("a", None, ""),
+    ("a", "2", ""),
+    ("a", "2", "m"),
+    ("d", None, ""),
+    ("d", "2", ""),
+    ("d", "3", ""),
+    ("e", "3", ""),
+    ("g", None, ""),
+    ("h", None, ""),
+    ("h", None, "m"),
+    ("h", None, "r"),
+    ("h", None, "mr"),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
-    """A supported image and its node agent (VM-5)."""
-
-    publisher: str
-    offer: str
-    sku: str
-    node_agent_sku_id: str
-    os: OsFamily
+def is_cloud_service_size(name: str) -> bool:
+    """Return whether cloud services have nodes of this size: the old series without premium storage (POOL-27)."""
+    key = name.lower()
+    form = _DOCUMENTED_FORM.fullmatch(key)
+    if form is None or form["chip"] or form["constrained"] or key.startswith("basic"):
+        return key in _CLOUD_SERVICE
+    return (form["family"], form["version"], form["features"]) in _CLOUD_SERVICE_SERIES
 
 
-IMAGES: tuple[Image, ...] = (
-    Image("Canonical", "0001-com-ubuntu-server-jammy", "22_04-lts", "batch.node.ubuntu 22.04", OsFamily.LINUX),
-    Image("Canonical", "ubuntu-24_04-lts", "server", "batch.node.ubuntu 24.04", OsFamily.LINUX),
-    Image("almalinux", "almalinux-x86_64", "9-gen2", "batch.node.el 9", OsFamily.LINUX),
-    *(
-        Image("MicrosoftWindowsServer", "WindowsServer", sku, "batch.node.windows amd64", OsFamily.WINDOWS)
-        for sku in ("2016-datacenter-smalldisk", "2019-datacenter-core", "2022-datacenter")
-    ),
-)
-DEFAULT_IMAGE = IMAGES[0]
+# --- operating systems ----------------------------------------------------------------------------------------------
 
 
-def os_of(
-    *,
-    publisher: str | None = None,
-    offer: str | None = None,
-    sku: str | None = None,
-    node_agent_sku_id: str | None = None,
-    cloud_service: bool = False,
-) -> OsFamily:
-    """Return the operating system of a pool by its node agent, else by its image. The default is Linux."""
+def os_of(*, node_agent_sku_id: str | None = None, cloud_service: bool = False) -> OsFamily:
+    """Return the operating system of a pool by its node agent. The default is Linux."""
     if cloud_service:
         return OsFamily.CLOUD_SERVICE
-    telling = node_agent_sku_id or " ".join(part for part in (publisher, offer, sku) if part)
-    return OsFamily.WINDOWS if "windows" in telling.lower() else OsFamily.LINUX
+    return OsFamily.WINDOWS if "windows" in (node_agent_sku_id or "").lower() else OsFamily.LINUX
 
 
 # --- timings --------------------------------------------------------------------------------------------------------

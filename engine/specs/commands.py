@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, AliasChoices, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    Field,
+    PlainValidator,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from engine.base.shortening import quoted
 from engine.base.terms import Deallocation, DisableTasks, WireOption
@@ -15,6 +23,7 @@ from engine.base.units import MINUTE_MS
 from engine.specs.account import Certificate, Count, Quotas
 from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Size, Spec, Text, UtcTime
 from engine.specs.common import IdentityReference
+from engine.specs.guest_os import family_of
 from engine.specs.job import JobSpec, JobUpdate
 from engine.specs.pool import PoolReplacement, PoolSpec, PoolUpdate
 from engine.specs.schedule import JobScheduleSpec, JobScheduleUpdate
@@ -470,6 +479,21 @@ class Quota(Command):
         return {name: value for name in Quotas.model_fields if (value := getattr(self, name)) is not None}
 
 
+class GuestOSRelease(Command):
+    """A new release of a family of guest operating systems; cloud service pools with version * follow it (POOL-28)."""
+
+    RULE = "POOL-28"
+
+    os_version: Text
+
+    @field_validator("os_version")
+    @classmethod
+    def _is_a_release(cls, version: str) -> str:
+        if family_of(version) is None:
+            raise ValueError(f"{quoted(version)} is not a release such as WA-GUEST-OS-5.20_201806-01, of family 2 to 6")
+        return version
+
+
 class StorageOutage(Command):
     """Make storage unavailable for ``for_ms`` milliseconds; None is until the end."""
 
@@ -477,4 +501,4 @@ class StorageOutage(Command):
 
 
 # The commands that are not operations of the service.
-FAULTS = (FailNode, EvictNode, Capacity, Quota, StorageOutage)
+FAULTS = (FailNode, EvictNode, Capacity, Quota, GuestOSRelease, StorageOutage)

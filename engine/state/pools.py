@@ -297,8 +297,8 @@ class Pool(Named):
         self.victims.discard(node)
 
     def begin_upgrade(self, domains: Iterable[Iterable[int]]) -> None:
-        """Upgrade these update domains, one after the other (POOL-22); none is under way yet."""
-        self.upgrade = ((), *map(tuple, domains))
+        """Upgrade these update domains, one after the other, after the one that is under way (POOL-22)."""
+        self.upgrade = (self.upgrade[0] if self.upgrade else (), *map(tuple, domains))
 
     # -- resizing ----------------------------------------------------------------------------------------------------
 

@@ -31,7 +31,9 @@ TABLES = {
 }
 
 # Legal moves that no scenario can show, with the reason. A move that does occur must not stand here.
-NOT_SHOWN = {}
+NOT_SHOWN = {
+    ("NodeStateChanged", "upgradingos -> preempted"): "cloud services, whose nodes are upgraded, have no Spot nodes",
+}
 
 
 def rules_the_engine_can_log():

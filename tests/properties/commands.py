@@ -15,6 +15,7 @@ from tests.properties.scenarios import (
     MOST_POOLS,
     MOST_TASKS,
     UNTIL_MS,
+    machines,
     schedules,
     specifications,
     subnets,
@@ -64,6 +65,7 @@ BODIES: list[tuple[str, st.SearchStrategy[Body]]] = [
     ("evaluatePoolAutoScale", _with(pool_ids, autoScaleFormula=FORMULAS)),
     ("disablePoolAutoScale", pool_ids),
     ("removeNodes", _with(pool_ids, nodeList=node_indexes.map(lambda node: [node]), nodeDeallocationOption=options)),
+    ("guestOSRelease", st.fixed_dictionaries({"osVersion": st.sampled_from(["5.20", "5.21", "6.4"])})),
     ("upgradePoolOS", _with(pool_ids, osVersion=st.sampled_from(["*", "5.20", "5.21"]))),
     ("updatePool", _with(pool_ids, networkConfiguration=st.fixed_dictionaries({"subnetId": subnets}))),
     ("updatePool", _with(pool_ids, applicationPackageReferences=needs.references.map(lambda one: [one]))),
@@ -77,6 +79,16 @@ BODIES: list[tuple[str, st.SearchStrategy[Body]]] = [
     (
         "createPool",
         pool_ids.map(lambda known: {"id": known["poolId"], "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 2}),
+    ),
+    (
+        "createPool",
+        _with(
+            pool_ids.map(lambda known: {"id": known["poolId"]}),
+            vmSize=st.sampled_from(["medium", "standard_d2s_v3"]),
+            targetDedicatedNodes=st.integers(0, 2),
+            virtualMachineConfiguration=machines,
+            networkConfiguration=st.fixed_dictionaries({"subnetId": st.just("corp") | subnets}),
+        ),
     ),
     ("createJob", st.tuples(job_ids, specifications()).map(lambda parts: {"id": parts[0]["jobId"]} | parts[1])),
     ("disableJob", _with(job_ids, disableTasks=st.sampled_from(["requeue", "terminate", "wait"]))),

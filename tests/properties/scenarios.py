@@ -24,7 +24,8 @@ FORMULAS = st.sampled_from(
 )
 # What a process uses of its node, mostly nothing that is said.
 _LOADS: list[Body] = [{}, {}, {}, {}, {"memory": 30}, {"network": "9 MB", "cpu": 40}, {"disk": {"write": "2 MB"}}]
-subnets = st.sampled_from(["0", "1"])
+_VNET = "/subscriptions/1/resourceGroups/hub/providers/Microsoft.Network/virtualNetworks/corp"
+subnets = st.sampled_from([f"{_VNET}/subnets/0", f"{_VNET}/subnets/1"])
 
 
 @st.composite
@@ -72,11 +73,27 @@ def outcomes(draw: st.DrawFn, failing: float, exit_code: int = 1) -> Body:
     return draw(acting(simulate | draw(st.sampled_from(_LOADS))))
 
 
+_AGENTS = ("batch.node.ubuntu 22.04", "batch.node.ubuntu 24.04", "batch.node.windows amd64")
+_IMAGES = (
+    {"publisher": "canonical", "offer": "0001-com-ubuntu-server-jammy", "sku": "22_04-lts"},
+    {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server"},
+    {"publisher": "MicrosoftWindowsServer", "offer": "WindowsServer", "sku": "2022-datacenter"},
+)
+_OTHERS = ({"publisher": "corp", "offer": "linux", "sku": "1"}, {"virtualMachineImageId": "/images/render"})
+# Images with any node agent: the service refuses some of them (POOL-26).
+machines = st.fixed_dictionaries(
+    {"imageReference": st.sampled_from([*_IMAGES, *_OTHERS]), "nodeAgentSKUId": st.sampled_from(_AGENTS)}
+)
+_good_machines = st.tuples(st.sampled_from([*zip(_IMAGES, _AGENTS, strict=True)])) | st.tuples(
+    st.tuples(st.sampled_from(_OTHERS), st.sampled_from(_AGENTS))
+)
+
+
 @st.composite
 def networks(draw: st.DrawFn) -> Body:
     """Draw what is closed in subnet 0, and how many addresses subnet 1 has."""
     blocked = draw(st.sampled_from([False, False, True, [29_876]]))
-    return {"0": {"blocked": blocked}, "1": {"freeAddresses": draw(st.integers(0, 7))}}
+    return {"*/0": {"blocked": blocked}, "*/1": {"freeAddresses": draw(st.integers(0, 7))}}
 
 
 @st.composite
@@ -105,7 +122,13 @@ def pools(draw: st.DrawFn, *, together: bool) -> Body:
         del pool["targetDedicatedNodes"], pool["targetLowPriorityNodes"]
         pool |= {"enableAutoScale": True, "autoScaleEvaluationInterval": "PT5M", "autoScaleFormula": draw(FORMULAS)}
     if draw(chance(0.3)):
-        pool |= {"vmSize": "medium", "cloudServiceConfiguration": {"osFamily": "5"}}
+        version = draw(st.sampled_from(["*", "*", "WA-GUEST-OS-5.18_201802-01"]))
+        pool |= {"vmSize": "medium", "cloudServiceConfiguration": {"osFamily": "5", "osVersion": version}}
+        if pool.pop("targetLowPriorityNodes", 0):  # POOL-27
+            pool["targetDedicatedNodes"] += 1
+    elif draw(chance(0.3)):
+        ((image, agent),) = draw(_good_machines)
+        pool["virtualMachineConfiguration"] = {"imageReference": image, "nodeAgentSKUId": agent}
     if draw(chance(0.3)):
         pool["networkConfiguration"] = {"subnetId": draw(subnets)}
     if draw(chance(0.4)):

@@ -196,7 +196,7 @@ def test_net_4_a_reboot_by_hand_changes_nothing_and_is_tried_to_recover_again(st
 def test_net_4_another_subnet_helps_when_the_pool_is_empty(start):
     sim = start(a_job(), pool=in_subnet(), simulate=subnet(blocked=True))
     run_to(sim, minutes=15)
-    elsewhere = {"networkConfiguration": {"subnetId": "/virtualNetworks/corp/subnets/other"}}
+    elsewhere = {"networkConfiguration": {"subnetId": SUBNET.replace("batch", "other")}}
     assert refusal(sim, "updatePool", poolId="p", **elsewhere) == "OperationInvalidForCurrentState"
     do(sim, "resizePool", poolId="p", targetDedicatedNodes=0)
     run(sim, minutes=2)

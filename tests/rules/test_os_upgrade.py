@@ -213,3 +213,87 @@ def test_pool_22_going_back_in_time_changes_nothing(start):
     sim.seek((READY_S + 100) * 1000)
     sim.run_until(sim.end_ms)
     assert list(sim.json_lines()) == lines
+
+
+# -- new releases ----------------------------------------------------------------------------------------------------
+
+
+def fixed_pool(pool_id, version, family="5"):
+    configuration = {"osFamily": family, "osVersion": version}
+    return a_pool(pool_id, 1, vmSize="medium", cloudServiceConfiguration=configuration)
+
+
+def test_pool_28_a_release_upgrades_the_pools_that_follow_their_family(start):
+    pools = [classic_pool(), fixed_pool("fixed", "5.18"), fixed_pool("older", "*", "4"), a_pool("machines")]
+    sim = start(pools=pools)
+    run_to(sim, seconds=READY_S + 5)
+    do(sim, "guestOSRelease", osVersion=NEWER)
+    injected = events(sim, "FaultInjected")[0]
+    assert (injected["body"], injected["rule"]) == ({"osVersion": NEWER}, "POOL-28")
+    run_to_end(sim)
+    upgraded = [event["poolId"] for event in events(sim, "NodeStateChanged", to="upgradingos")]
+    assert upgraded == ["p"]
+    assert sim.world.pools.find("p").spec.cloud_service_configuration.os_version == "*"
+
+
+def test_pool_28_tasks_are_requeued_and_domains_take_turns(start):
+    sim = start(a_job(tasks=some_tasks(5, 300)), pool=classic_pool(5))
+    run_to(sim, seconds=READY_S + 5)
+    do(sim, "guestOSRelease", osVersion="5.21")
+    assert sorted(states(sim, 5)) == ["running"] * 4 + ["upgradingos"]
+    run_to_end(sim)
+    assert len(times(sim, "NodeStateChanged", to="upgradingos")) == 5
+    assert {event["rule"] for event in events(sim, "NodeStateChanged", to="upgradingos")} == {"POOL-22"}
+
+
+def test_pool_28_a_release_during_an_upgrade_begins_it_again_after_the_domain_under_way(start):
+    sim = start(pool=classic_pool(3))
+    run_to(sim, seconds=READY_S + 5)
+    do(sim, "guestOSRelease", osVersion="5.21")
+    run(sim, seconds=UPGRADED_S + 5)  # node 0 is done, node 1 under way
+    do(sim, "guestOSRelease", osVersion="5.22")
+    assert states(sim, 3).count("upgradingos") == 1
+    run_to_end(sim)
+    upgraded = [event["nodeId"] for event in events(sim, "NodeStateChanged", to="upgradingos")]
+    first, second, third = [sim.world.nodes[node].id for node in sim.world.pools.find("p").nodes]
+    assert upgraded == [first, second, first, second, third]
+
+
+def test_pool_28_a_deleted_pool_and_an_empty_one_have_nothing_to_upgrade(start):
+    sim = start(pools=[classic_pool(), fixed_pool("gone", "*"), classic_pool(0, "none")])
+    run_to(sim, seconds=READY_S + 5)
+    do(sim, "deletePool", poolId="gone")
+    do(sim, "guestOSRelease", osVersion="5.21")
+    run_to_end(sim)
+    assert [event["poolId"] for event in events(sim, "NodeStateChanged", to="upgradingos")] == ["p"]
+
+
+@pytest.mark.parametrize("version", ["*", "vista", "9.1", "5", "x" * 200_000])
+def test_pool_28_a_release_has_a_name(start, version):
+    with pytest.raises(ValueError, match="is not a release such as"):
+        do(start(), "guestOSRelease", osVersion=version)
+
+
+# -- what cloud services do not have ---------------------------------------------------------------------------------
+
+
+def test_pool_27_a_resize_to_spot_nodes_is_refused(start):
+    sim = start(pool=classic_pool())
+    run_to(sim, seconds=READY_S)
+    assert refusal(sim, "resizePool", poolId="p", targetLowPriorityNodes=2) == "InvalidPropertyValue"
+    assert events(sim, "CommandRefused")[-1]["values"] == [
+        {"key": "PropertyName", "value": "targetLowPriorityNodes"},
+        {"key": "PropertyValue", "value": "2"},
+        {"key": "Reason", "value": "is 2, but cloud services have no Spot nodes"},
+    ]
+    assert refusal(sim, "updatePool", poolId="p", vmSize="standard_d2s_v3") == "InvalidPropertyValue"
+
+
+def test_pool_27_a_formula_that_wants_spot_nodes_fails(start):
+    formula = "$TargetDedicatedNodes = 1; $TargetLowPriorityNodes = 3;"
+    sim = start(pool=classic_pool())
+    run_to(sim, seconds=READY_S + 30)
+    do(sim, "enablePoolAutoScale", poolId="p", autoScaleFormula=formula)
+    evaluated = events(sim, "AutoScaleEvaluated")[-1]
+    assert "cloud services have no Spot nodes" in evaluated["error"]["values"][0]["value"]
+    assert (evaluated["targetDedicatedNodes"], evaluated["targetLowPriorityNodes"]) == (1, 0)

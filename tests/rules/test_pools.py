@@ -339,7 +339,7 @@ def test_pool_12_the_cap_is_for_both_kinds_together(start):
 
 
 def test_pool_11_a_small_subnet_gives_some_of_the_nodes(start):
-    subnet = "/subscriptions/s/virtualNetworks/v/subnets/small"
+    subnet = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/small"
     body = a_pool(nodes=4, networkConfiguration={"subnetId": subnet})
     sim = start(pool=body, simulate={"network": {"*/small": {"freeAddresses": 3}}})
     run_to(sim, minutes=2)

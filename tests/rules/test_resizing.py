@@ -184,6 +184,9 @@ def test_rsz_16_a_lack_of_capacity_is_reported_after_the_allocation_time(start):
     assert completions(sim) == [(ALLOCATION_S, "AllocationFailed")]
 
 
+SUBNET = "/subscriptions/1/resourceGroups/hub/providers/Microsoft.Network/virtualNetworks/corp/subnets/small"
+
+
 def test_rsz_16_a_quota_is_checked_with_the_request(start):
     account = {"name": "contoso", "location": "westeurope", "quotas": {"dedicatedCores": 0}}
     sim = start(pool=a_pool(nodes=2), account=account, timeline=[NO_CAPACITY])
@@ -192,8 +195,8 @@ def test_rsz_16_a_quota_is_checked_with_the_request(start):
 
 
 def test_rsz_16_the_subnet_is_found_full_when_it_is_tried(start):
-    body = a_pool(nodes=3, networkConfiguration={"subnetId": "small"})
-    sim = start(pool=body, simulate={"network": {"small": {"freeAddresses": 0}}})
+    body = a_pool(nodes=3, networkConfiguration={"subnetId": SUBNET})
+    sim = start(pool=body, simulate={"network": {"*/small": {"freeAddresses": 0}}})
     run_to_end(sim)
     assert completions(sim) == [(ALLOCATION_S, "AllocationFailed")]
 

@@ -16,6 +16,7 @@ pools:
   - {id: shared, vmSize: standard_d2s_v3, targetDedicatedNodes: 1}
 """
 BASH = "bash -c 'diff <(ls) <(ls)'"
+SUBNET = "/subscriptions/1/resourceGroups/hub/providers/Microsoft.Network/virtualNetworks/corp/subnets/x"
 LINE = f'"{BASH}"'
 
 
@@ -201,7 +202,7 @@ def test_properties_without_effect_are_found_in_every_body():
     inner = "{vmSize: standard_d2s_v3, resourceTags: {a: b}}"
     text = job(
         poolInfo=f"{{autoPoolSpecification: {{poolLifetimeOption: job, pool: {inner}}}}}",
-        networkConfiguration="{subnetId: x}",
+        networkConfiguration=f"{{subnetId: {SUBNET}}}",
     )
     create = "timeline:\n  - {at: 5, createPool: " + POOL % "applicationLicenses: [maya]" + "}\n"
     assert [(warning.line, warning.path) for warning in warnings(text + create)] == [
@@ -258,7 +259,9 @@ def test_a_mistake_in_a_pool_that_a_process_makes_is_reported_once():
 
 def test_warnings_are_in_the_order_of_the_file():
     text = job(
-        tasks=f"[{{id: t, commandLine: {LINE}}}]", poolInfo="{poolId: shard}", networkConfiguration="{subnetId: x}"
+        tasks=f"[{{id: t, commandLine: {LINE}}}]",
+        poolInfo="{poolId: shard}",
+        networkConfiguration=f"{{subnetId: {SUBNET}}}",
     )
     assert [line for line, *_ in places(text)] == [6, 7, 8]
 

@@ -66,6 +66,7 @@ ENTRIES = {
     "capacity": {"vmSize": "small", "nodes": 3},
     "quota": {"dedicatedCores": 50, "dedicatedCoresPerVMSeries": {"DSv3": 8}},
     "storageOutage": {"for": "PT5M"},
+    "guestOSRelease": {"osVersion": "WA-GUEST-OS-5.20_201806-01"},
     "createApplicationPackage": {"applicationId": "a", "version": "1.0", "size": 800_000},
     "deleteApplicationPackage": {"applicationId": "a", "version": "1.0"},
     "updateApplication": {"applicationId": "a", "defaultVersion": "1.0", "allowUpdates": False, "displayName": "A"},
@@ -74,7 +75,8 @@ ENTRIES = {
 
 def test_every_command_has_an_entry_here():
     assert COMMANDS.keys() == ENTRIES.keys()
-    assert {fault.NAME for fault in FAULTS} == {"failNode", "evictNode", "capacity", "quota", "storageOutage"}
+    faults = {"failNode", "evictNode", "capacity", "quota", "guestOSRelease", "storageOutage"}
+    assert {fault.NAME for fault in FAULTS} == faults
 
 
 def test_every_command_and_fault_is_carried_out():

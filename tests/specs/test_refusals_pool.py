@@ -5,6 +5,7 @@ import pytest
 from engine.base.terms import OsFamily
 from engine.specs.account import Account
 from engine.specs.commands import CreateNodeUser, EnablePoolAutoScale, EvaluatePoolAutoScale, RemoveNodes, ResizePool
+from engine.specs.images import IMAGES
 from engine.specs.pool import PoolSpec, PoolSpecification, PoolUpdate
 from engine.specs.refusals.pool import (
     auto_scale_refusals,
@@ -47,6 +48,9 @@ def changes(update):
     return {name: getattr(update, name) for name in update.model_fields_set}
 
 
+VNET = "/subscriptions/1/resourceGroups/hub/providers/Microsoft.Network/virtualNetworks"
+
+
 def found(refusals):
     return [(refusal.code, ".".join(map(str, refusal.path))) for refusal in refusals]
 
@@ -81,10 +85,14 @@ def test_pool_9_a_plain_pool_is_accepted():
         pytest.param({"targetDedicatedNodes": -1}, "targetDedicatedNodes", id="POOL-2 negative target"),
         pytest.param({"autoScaleFormula": "$a=1"}, "autoScaleFormula", id="POOL-2 formula without autoscale"),
         pytest.param(
-            {"cloudServiceConfiguration": {"osFamily": "5"}, **linux()}, "cloudServiceConfiguration", id="POOL-2 both"
+            {"vmSize": "small", "cloudServiceConfiguration": {"osFamily": "5"}, **linux()},
+            "cloudServiceConfiguration",
+            id="POOL-2 both",
         ),
         pytest.param(
-            {"cloudServiceConfiguration": {"osFamily": "1"}}, "cloudServiceConfiguration.osFamily", id="POOL-5 family"
+            {"vmSize": "small", "cloudServiceConfiguration": {"osFamily": "1"}},
+            "cloudServiceConfiguration.osFamily",
+            id="POOL-5 family",
         ),
         pytest.param(
             linux(windowsConfiguration={"enableAutomaticUpdates": False}),
@@ -213,7 +221,7 @@ def test_pool_4_a_marketplace_image_is_named_in_full():
 
 
 def test_pool_5_no_cloud_services_in_user_subscriptions():
-    pool = PoolSpec.from_wire(A_POOL | {"cloudServiceConfiguration": {"osFamily": "5"}})
+    pool = PoolSpec.from_wire(A_POOL | {"vmSize": "small", "cloudServiceConfiguration": {"osFamily": "5"}})
     assert pool_refusals(pool, ACCOUNT) == []
     account = Account.from_wire({"poolAllocationMode": "userSubscription"})
     assert found(pool_refusals(pool, account)) == [("InvalidPropertyValue", "cloudServiceConfiguration")]
@@ -336,11 +344,11 @@ def test_net_1_addresses_of_ones_own_are_named():
     ],
 )
 def test_net_2_the_vnet_is_in_the_region_and_batch_may_use_it(settings, is_refused):
-    pool = PoolSpec.from_wire(A_POOL | {"networkConfiguration": {"subnetId": "/VNets/corp/subnets/Batch"}})
+    pool = PoolSpec.from_wire(A_POOL | {"networkConfiguration": {"subnetId": f"{VNET}/corp/subnets/Batch"}})
     networks = (("*/corp/subnets/batch", SimulateNetwork.from_wire(settings)),)
     place = ("InvalidPropertyValue", "networkConfiguration.subnetId")
     assert found(pool_refusals(pool, ACCOUNT, networks=networks)) == ([place] if is_refused else [])
-    update = PoolUpdate.from_wire({"networkConfiguration": {"subnetId": "/vnets/corp/subnets/batch"}})
+    update = PoolUpdate.from_wire({"networkConfiguration": {"subnetId": f"{VNET}/corp/subnets/batch".lower()}})
     alone = PoolSpec.from_wire(A_POOL)
     refusals = pool_update_refusals(changes(update), alone, ACCOUNT, networks=networks)
     assert found(refusals) == ([place] if is_refused else [])
@@ -355,10 +363,11 @@ def test_pool_14_an_update_is_looked_at_with_the_rest_of_the_pool():
 
 
 def test_rsz_1_a_resize():
-    assert resize_refusals(ResizePool(pool_id="p", target_dedicated_nodes=0)) == []
-    assert found(resize_refusals(ResizePool(pool_id="p"))) == [("MissingRequiredProperty", "targetDedicatedNodes")]
+    assert resize_refusals(ResizePool(pool_id="p", target_dedicated_nodes=0), OsFamily.LINUX) == []
+    without = resize_refusals(ResizePool(pool_id="p"), OsFamily.LINUX)
+    assert found(without) == [("MissingRequiredProperty", "targetDedicatedNodes")]
     short = ResizePool(pool_id="p", target_low_priority_nodes=-1, resize_timeout=299_999)
-    assert found(resize_refusals(short)) == [
+    assert found(resize_refusals(short, OsFamily.LINUX)) == [
         ("InvalidPropertyValue", "targetLowPriorityNodes"),
         ("InvalidPropertyValue", "resizeTimeout"),
     ]
@@ -408,3 +417,119 @@ def test_gen_10_the_value_of_a_property_deep_in_a_body():
     assert values["PropertyValue"] == "b" * 39 + "..." + "b" * 38
     spec = PoolSpec.from_wire({"id": "p", "vmSize": "standard_d2s_v3"})
     assert list(pool_refusals(spec, ACCOUNT)[0].error(spec).values) == ["PropertyName", "Reason"]
+
+
+# -- images ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("image", IMAGES, ids=lambda image: f"{image.publisher} {image.offer} {image.sku}")
+def test_pool_26_a_known_image_takes_its_node_agent_and_no_other(image):
+    reference = {"publisher": image.publisher.upper(), "offer": image.offer.lower(), "sku": image.sku.swapcase()}
+
+    def body(agent):
+        return {"virtualMachineConfiguration": {"imageReference": reference, "nodeAgentSKUId": agent}}
+
+    agent = image.node_agent_sku_id
+    assert refused(**body(agent)) == refused(**body(agent.upper())) == []
+    place = ("InvalidPropertyValue", "virtualMachineConfiguration.nodeAgentSKUId")
+    for other in sorted({each.node_agent_sku_id for each in IMAGES} - {agent} | {"batch.node.vms 7"}):
+        assert refused(**body(other)) == [place]
+
+
+def test_pool_26_the_refusal_names_both_agents():
+    spec = PoolSpec.from_wire(A_POOL | linux(nodeAgentSKUId="batch.node.ubuntu 22.04"))
+    (refusal,) = pool_refusals(spec, ACCOUNT)
+    assert refusal.error(spec).values == {
+        "PropertyName": "virtualMachineConfiguration.nodeAgentSKUId",
+        "PropertyValue": "batch.node.ubuntu 22.04",
+        "Reason": "is 'batch.node.ubuntu 22.04', must be 'batch.node.ubuntu 24.04' for the image"
+        " Canonical ubuntu-24_04-lts server",
+    }
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        {"publisher": "Canonical", "offer": "ubuntu-26_04-lts", "sku": "server"},
+        {"publisher": "contoso", "offer": "WindowsServer", "sku": "2022-datacenter"},
+        {"virtualMachineImageId": "/subscriptions/1/resourceGroups/g/providers/Microsoft.Compute/images/i"},
+        {"virtualMachineImageId": "anything"},
+        {"sharedGalleryImageId": "/sharedGalleries/g/images/i"},
+        {"communityGalleryImageId": "/communityGalleries/g/images/i"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("agent", ["batch.node.ubuntu 24.04", "batch.node.windows amd64", "batch.node.vms 7"])
+def test_pool_26_other_images_are_accepted_with_any_agent(reference, agent):
+    assert refused(**linux(imageReference=reference, nodeAgentSKUId=agent)) == []
+
+
+# -- cloud services --------------------------------------------------------------------------------------------------
+
+
+def cloud_service(os_version="*", **properties):
+    configuration = {"osFamily": "5", "osVersion": os_version}
+    return {"vmSize": "small", "cloudServiceConfiguration": configuration} | properties
+
+
+@pytest.mark.parametrize(
+    ("pool", "code", "place"),
+    [
+        (cloud_service(targetLowPriorityNodes=1), "InvalidPropertyValue", "targetLowPriorityNodes"),
+        (cloud_service(vmSize="standard_d2s_v3"), "InvalidPropertyValue", "vmSize"),
+        (cloud_service("6.3"), "OSVersionNotFound", "cloudServiceConfiguration.osVersion"),
+        (cloud_service("newest"), "OSVersionNotFound", "cloudServiceConfiguration.osVersion"),
+        (cloud_service(upgradePolicy={"mode": "manual"}), "InvalidPropertyValue", "upgradePolicy"),
+        (
+            cloud_service(networkConfiguration={"publicIPAddressConfiguration": {"provision": "batchmanaged"}}),
+            "InvalidPropertyValue",
+            "networkConfiguration.publicIPAddressConfiguration",
+        ),
+        (
+            cloud_service(networkConfiguration={"endpointConfiguration": {"inboundNATPools": []}}),
+            "InvalidPropertyValue",
+            "networkConfiguration.endpointConfiguration",
+        ),
+    ],
+)
+def test_pool_27_what_cloud_services_do_not_have(pool, code, place):
+    assert refused(**pool) == [(code, place)]
+
+
+def test_pool_27_what_cloud_services_have():
+    assert refused(**cloud_service(targetLowPriorityNodes=0)) == refused(**cloud_service("5.20")) == []
+    assert refused(**cloud_service("WA-GUEST-OS-5.20_201806-01", vmSize="Standard_D2_v3")) == []
+    resize = ResizePool(pool_id="p", target_dedicated_nodes=1, target_low_priority_nodes=2)
+    assert resize_refusals(resize, OsFamily.WINDOWS) == []
+    assert found(resize_refusals(resize, OsFamily.CLOUD_SERVICE)) == [
+        ("InvalidPropertyValue", "targetLowPriorityNodes")
+    ]
+
+
+# -- subnets ---------------------------------------------------------------------------------------------------------
+
+CLASSIC = f"{VNET}/corp/subnets/batch".replace("Microsoft.Network", "Microsoft.ClassicNetwork")
+
+
+@pytest.mark.parametrize(
+    ("subnet", "in_machines", "in_cloud_services"),
+    [
+        (f"{VNET}/corp/subnets/batch", True, True),
+        (f"{VNET}/corp/subnets/batch".upper(), True, True),
+        (CLASSIC, False, True),
+        (CLASSIC.lower(), False, True),
+        ("batch", False, False),
+        ("", False, False),
+        ("/subnets/batch", False, False),
+        (f"{VNET}/corp", False, False),
+        (f"{VNET}/corp/subnets/", False, False),
+        (f"{VNET}/corp/subnets/a/b", False, False),
+        (f"https://management.azure.com{VNET}/corp/subnets/batch", False, False),
+        (f"{VNET}/corp/subnets/batch".replace("Network/", "Compute/"), False, False),
+    ],
+)
+def test_net_9_a_subnet_is_named_by_its_resource_id(subnet, in_machines, in_cloud_services):
+    network = {"networkConfiguration": {"subnetId": subnet}}
+    place = ("InvalidPropertyValue", "networkConfiguration.subnetId")
+    assert refused(**network) == refused(**linux(), **network) == ([] if in_machines else [place])
+    assert refused(**cloud_service(**network)) == ([] if in_cloud_services else [place])

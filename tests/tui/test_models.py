@@ -36,7 +36,8 @@ def texts(lines):
 
 
 def test_a_pool_tells_why_its_resize_fell_short_and_how_its_network_is():
-    pool = a_pool(nodes=60, networkConfiguration={"subnetId": "/subnets/desk"}, targetNodeCommunicationMode="classic")
+    desk = "/subscriptions/1/resourceGroups/hub/providers/Microsoft.Network/virtualNetworks/corp/subnets/desk"
+    pool = a_pool(nodes=60, networkConfiguration={"subnetId": desk}, targetNodeCommunicationMode="classic")
     sim = simulation(pool=pool, simulate={"network": {"*/desk": {"freeAddresses": 90, "blocked": [29877]}}})
     run_to(sim, minutes=2)
     model = PoolsModel(Session(sim))

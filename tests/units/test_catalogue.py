@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from engine.base.terms import OsFamily
 from engine.specs import catalogue, draws
+from engine.specs.images import IMAGES
 
 
 @pytest.mark.parametrize(
@@ -113,12 +114,25 @@ def test_pool_6_classic_size_rules(name, cloud_service, allowed):
 
 
 def test_vm_5_the_operating_system_of_an_image():
-    for image in catalogue.IMAGES:
+    for image in IMAGES:
         assert catalogue.os_of(node_agent_sku_id=image.node_agent_sku_id) is image.os
-        assert catalogue.os_of(publisher=image.publisher, offer=image.offer, sku=image.sku) is image.os
-    assert catalogue.os_of(offer="WindowsServer", node_agent_sku_id="batch.node.ubuntu 22.04") is OsFamily.LINUX
     assert catalogue.os_of(cloud_service=True) is OsFamily.CLOUD_SERVICE
     assert catalogue.os_of() is OsFamily.LINUX
+
+
+@pytest.mark.parametrize(
+    ("names", "exist"),
+    [
+        ("ExtraSmall small medium large ExtraLarge", True),
+        ("Standard_A1_v2 standard_a8m_v2 standard_a1 standard_d1 Standard_D14 Standard_D2_v2 standard_d15_v2", True),
+        ("Standard_D2_v3 Standard_D64_v3 Standard_E16_v3 Standard_G5 Standard_H16r standard_h16mr standard_h8", True),
+        ("Standard_D2s_v3 Standard_DS2_v2 Standard_D2_v4 Standard_D2s_v5 Standard_F2s_v2 Standard_E4s_v3", False),
+        ("Standard_NC6s_v3 Standard_NC4as_T4_v3 Standard_HB120rs_v3 Standard_B2ms Standard_M64 Standard_L8s_v2", False),
+        ("basic_a1 huge standard_e16-8_v3", False),
+    ],
+)
+def test_pool_27_the_sizes_of_cloud_services(names, exist):
+    assert [name for name in names.split() if catalogue.is_cloud_service_size(name) is not exist] == []
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from engine.views.explain.tasks import why_task
 from tests.builders import a_job, a_pool, do, evict, run, run_to, simulation
 from tests.views.explaining import why_node_says, why_pool_says, why_task_says
 
+DESK = "/subscriptions/1/resourceGroups/hub/providers/Microsoft.Network/virtualNetworks/corp/subnets/desk"
+
 
 def quota(cores):
     return {"name": "contoso", "location": "westeurope", "quotas": {"dedicatedCores": cores}}
@@ -108,7 +110,7 @@ def test_spot_5_a_preempted_node_is_sought():
 
 
 def test_net_3_a_subnet_that_is_full():
-    pool = a_pool(nodes=3, networkConfiguration={"subnetId": "/subnets/desk"})
+    pool = a_pool(nodes=3, networkConfiguration={"subnetId": DESK})
     sim = simulation(pool=pool, simulate={"network": {"*/desk": {"freeAddresses": 1}}})
     run_to(sim, seconds=70)
     assert why_pool_says(sim) == [
@@ -124,7 +126,7 @@ def test_net_3_a_subnet_that_is_full():
 
 
 def test_net_4_what_the_service_cannot_see_is_said():
-    pool = a_pool(networkConfiguration={"subnetId": "/subnets/desk"}, targetNodeCommunicationMode="classic")
+    pool = a_pool(networkConfiguration={"subnetId": DESK}, targetNodeCommunicationMode="classic")
     sim = simulation(a_job(), pool=pool, simulate={"network": {"*/desk": {"blocked": [29876, 29877]}}})
     blocked = "     1 node cut off from Batch by closed ports in their subnet; soonest n0 at 08:10:20 [NET-4]"
     closed = "✗ network           classic communication needs ports 29876 and 29877, closed in its subnet [NET-4]"

@@ -19,6 +19,8 @@ from engine.specs.job import (
     JobUpdate,
     PoolInfo,
 )
+from engine.specs.network import JobNetworkConfiguration
+from engine.specs.refusals.network import subnet_refusals
 from engine.specs.refusals.parts import (
     Path,
     Refusal,
@@ -64,6 +66,7 @@ def job_refusals(spec: JobSpecification) -> list[Refusal]:
         *_preparation(spec.job_preparation_task),
         *_release(spec.job_release_task, spec.job_preparation_task),
         *_pool_info(spec.pool_info, in_schedule=not isinstance(spec, JobSpec)),
+        *_network(spec.network_configuration),
         *metadata_refusals(spec.metadata, ("metadata",)),
     ]
 
@@ -194,6 +197,12 @@ def _release(task: JobReleaseTask | None, preparation: JobPreparationTask | None
     limit = task.max_wall_clock_time
     if limit is None or limit > 15 * MINUTE_MS:
         yield invalid((*path, "maxWallClockTime"), f"is {format_duration(limit)}, must be PT15M or less")
+
+
+def _network(network: JobNetworkConfiguration | None) -> Iterator[Refusal]:
+    """Check the subnet that the nodes join while the job runs (NET-9)."""
+    if network is not None:
+        yield from subnet_refusals(network.subnet_id, ("networkConfiguration", "subnetId"))
 
 
 def _changed_pool(info: PoolInfo) -> Iterator[Refusal]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from engine.base.shortening import quoted
 from engine.base.terms import OsFamily
-from engine.specs.catalogue import os_of
+from engine.specs import images
 from engine.specs.machine import (
     ImageReference,
     MountConfiguration,
@@ -54,12 +54,12 @@ def _image(image: ImageReference, path: Path) -> Iterator[Refusal]:
 
 
 def _node_agent(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Refusal]:
-    """Check that image and node agent have the same operating system; agents outlive image versions (decided here)."""
-    image, agent = machine.image_reference, machine.node_agent_sku_id
-    if image.publisher is not None:
-        expected = os_of(publisher=image.publisher, offer=image.offer, sku=image.sku)
-        if expected is not os_of(node_agent_sku_id=agent):
-            yield invalid(path, f"is {quoted(agent)}, which does not run on an image for {expected.value}")
+    """Check that the node agent fits an image that the catalogue knows; others are accepted (POOL-26)."""
+    reference, agent = machine.image_reference, machine.node_agent_sku_id
+    image = images.find(reference.publisher or "", reference.offer or "", reference.sku or "")
+    if image is not None and agent.lower() != image.node_agent_sku_id:
+        name = f"{image.publisher} {image.offer} {image.sku}"
+        yield invalid(path, f"is {quoted(agent)}, must be {image.node_agent_sku_id!r} for the image {name}")
 
 
 def _disks(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Refusal]:

@@ -12,24 +12,43 @@ from engine.specs.pool import PoolSpecification
 from engine.specs.refusals.parts import Path, Refusal, invalid, missing
 from engine.specs.simulate import Networks, SimulateNetwork, subnet_settings
 
+_SUBNET_ID = re.compile(
+    r"/subscriptions/[^/\s]+/resourceGroups/[^/\s]+/providers/Microsoft\.(?P<kind>Classic)?Network"
+    r"/virtualNetworks/[^/\s]+/subnets/[^/\s]+/?",
+    re.IGNORECASE,
+)
+_SUBNET_FORM = "/subscriptions/ID/resourceGroups/NAME/providers/Microsoft.Network/virtualNetworks/NAME/subnets/NAME"
 _NAT_POOL_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,75}[A-Za-z0-9_])?", re.ASCII)
 
 
 def network_refusals(spec: PoolSpecification, account: Account, networks: Networks) -> Iterator[Refusal]:
     """Yield what the service refuses in the network; ``networks`` describes the subnets (NET-1, NET-2, ACC-5)."""
     network = spec.network_configuration
+    is_cloud_service = spec.cloud_service_configuration is not None
     if network is None:
         return
     path: Path = ("networkConfiguration",)
-    settings = None if network.subnet_id is None else subnet_settings(networks, network.subnet_id)
-    if settings is not None:
-        yield from _vnet(settings, account, (*path, "subnetId"))
+    if network.subnet_id is not None:
+        subnet_path: Path = (*path, "subnetId")
+        yield from subnet_refusals(network.subnet_id, subnet_path, is_cloud_service=is_cloud_service)
+        settings = subnet_settings(networks, network.subnet_id)
+        if settings is not None:
+            yield from _vnet(settings, account, subnet_path)
     if network.endpoint_configuration is not None:
         nat_pools = network.endpoint_configuration.inbound_nat_pools
         yield from _nat_pools(nat_pools, (*path, "endpointConfiguration", "inboundNATPools"))
     if network.public_ip_address_configuration is not None:
         addresses = network.public_ip_address_configuration
         yield from _public_addresses(addresses, (*path, "publicIPAddressConfiguration"))
+
+
+def subnet_refusals(subnet_id: str, path: Path, *, is_cloud_service: bool = False) -> Iterator[Refusal]:
+    """Check that this is the id of a subnet; one of a classic VNet is for cloud services only (NET-9)."""
+    form = _SUBNET_ID.fullmatch(subnet_id)
+    if form is None:
+        yield invalid(path, f"{quoted(subnet_id)} is not the resource id of a subnet: use {_SUBNET_FORM}")
+    elif form["kind"] and not is_cloud_service:
+        yield invalid(path, "is in a classic VNet, must be in one of Microsoft.Network for a pool of virtual machines")
 
 
 def _vnet(settings: SimulateNetwork, account: Account, path: Path) -> Iterator[Refusal]:

@@ -11,7 +11,7 @@ from engine.base.terms import OsFamily
 from engine.base.units import HOUR_MS, MINUTE_MS, format_duration
 from engine.specs.account import Account, PoolAllocationMode
 from engine.specs.base import wire_name
-from engine.specs.catalogue import allowed_by_classic_size_rules, nearest_sizes, vm_size
+from engine.specs.catalogue import allowed_by_classic_size_rules, is_cloud_service_size, nearest_sizes, vm_size
 from engine.specs.commands import (
     CreateNodeUser,
     EnablePoolAutoScale,
@@ -20,6 +20,7 @@ from engine.specs.commands import (
     ResizePool,
     UpdateNodeUser,
 )
+from engine.specs.guest_os import FAMILIES, is_version
 from engine.specs.pool import PoolSpec, PoolSpecification, StartTask, UserAccount
 from engine.specs.refusals.machine import machine_refusals, mounts_refusals, upgrade_policy_refusals
 from engine.specs.refusals.network import network_refusals
@@ -90,9 +91,11 @@ def pool_update_refusals(
     return [refusal for refusal in refusals if refusal.path and refusal.path[0] in places]
 
 
-def resize_refusals(command: ResizePool) -> list[Refusal]:
-    """Return what the service refuses in a resize (RSZ-1)."""
+def resize_refusals(command: ResizePool, os_family: OsFamily) -> list[Refusal]:
+    """Return what the service refuses in a resize of a pool with this operating system (RSZ-1, POOL-27)."""
     refusals = [*_targets(command), *_timeout(command.resize_timeout)]
+    if os_family is OsFamily.CLOUD_SERVICE and command.target_low_priority_nodes:
+        refusals.append(_no_spot(command.target_low_priority_nodes))
     if command.target_dedicated_nodes is None and command.target_low_priority_nodes is None:
         reason = "a resize needs targetDedicatedNodes or targetLowPriorityNodes"
         refusals.append(missing(("targetDedicatedNodes",), reason))
@@ -204,8 +207,33 @@ def _cloud_service(spec: PoolSpecification, account: Account) -> Iterator[Refusa
         yield invalid((place,), "excludes virtualMachineConfiguration, which is also given")
     if account.pool_allocation_mode is PoolAllocationMode.USER_SUBSCRIPTION:
         yield invalid((place,), "cannot be used in an account of pool allocation mode UserSubscription")
-    if cloud_service.os_family not in {"2", "3", "4", "5", "6"}:
-        yield invalid((place, "osFamily"), f"is {quoted(cloud_service.os_family)}, must be '2' to '6'")
+    family, version = cloud_service.os_family, cloud_service.os_version
+    if family not in FAMILIES:
+        yield invalid((place, "osFamily"), f"is {quoted(family)}, must be '2' to '6'")
+    elif not is_version(version, family):
+        example = f"WA-GUEST-OS-{family}.20_201806-01"
+        reason = f"family {family} has no version {quoted(version)}: use '*' or a name like {example}"
+        yield Refusal("OSVersionNotFound", (place, "osVersion"), reason)
+    yield from _virtual_machines_only(spec)
+
+
+def _virtual_machines_only(spec: PoolSpecification) -> Iterator[Refusal]:
+    """Check that a cloud service pool asks for nothing that only virtual machines have (POOL-27)."""
+    if vm_size(spec.vm_size) is not None and not is_cloud_service_size(spec.vm_size):
+        yield invalid(("vmSize",), f"is {quoted(spec.vm_size)}, which cloud services do not have")
+    if spec.target_low_priority_nodes:
+        yield _no_spot(spec.target_low_priority_nodes)
+    if spec.upgrade_policy is not None:
+        yield invalid(("upgradePolicy",), "is for virtual machines only, not for cloud services")
+    network = spec.network_configuration
+    for name in ("endpoint_configuration", "public_ip_address_configuration"):
+        if network is not None and getattr(network, name) is not None:
+            path = ("networkConfiguration", wire_name(name))
+            yield invalid(path, "is for virtual machines only, not for cloud services")
+
+
+def _no_spot(target: int) -> Refusal:
+    return invalid(("targetLowPriorityNodes",), f"is {target}, but cloud services have no Spot nodes")
 
 
 def _start_task(task: StartTask | None, accounts: tuple[UserAccount, ...]) -> Iterator[Refusal]:

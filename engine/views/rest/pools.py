@@ -9,7 +9,7 @@ from engine.base.terms import AllocationState, NodeState
 from engine.base.units import format_duration
 from engine.rules.decisions.network import communication_mode
 from engine.specs.base import wire_name
-from engine.specs.catalogue import DEFAULT_IMAGE
+from engine.specs.images import DEFAULT_IMAGE
 from engine.views.rest.common import pool_url, resource_head, utc
 
 if TYPE_CHECKING:
