@@ -72,7 +72,7 @@ def test_rules_as_json(capsys):
     assert all((ROOT / module).exists() for module in rule["modules"])
     assert main(["rules", "--output", "json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [(each["prefix"], each["rules"]) for each in listed[:2]] == [("GEN", 18), ("ACC", 10)]
+    assert [(each["prefix"], each["rules"]) for each in listed[:2]] == [("GEN", 19), ("ACC", 11)]
 
 
 def test_no_screen_and_no_simulation_is_loaded():

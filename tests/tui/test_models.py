@@ -48,10 +48,11 @@ def test_a_pool_tells_why_its_resize_fell_short_and_how_its_network_is():
     assert shown[at + 1].split(maxsplit=1)[0] == "AccountCoreQuotaReached"
     assert " ".join(shown[at + 2].split()) == "Reason 0 of 100 dedicated cores are in use"
     at = shown.index("Network")
-    assert [" ".join(each.split()) for each in shown[at + 1 : at + 6]] == [
+    assert [" ".join(each.split()) for each in shown[at + 1 : at + 7]] == [
         "Communication mode classic",
         "Closed ports 29877",
-        "Subnet /subnets/desk",
+        "Subnet /subscriptions/1/resourceGroups/hub/providers/Microsoft.Network/virtualNetworks/",
+        "corp/subnets/desk",
         "Free addresses 40",
         "Load balancers 1",
     ]
