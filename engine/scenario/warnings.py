@@ -59,7 +59,9 @@ class _Body:
 class Warner:
     """A collector of the warnings about one document."""
 
-    def __init__(self, start: datetime, *, tasks_are_simulated: bool = False, has_storage_account: bool = False) -> None:
+    def __init__(
+        self, start: datetime, *, tasks_are_simulated: bool = False, has_storage_account: bool = False
+    ) -> None:
         """Create it.
 
         Args:
@@ -180,12 +182,7 @@ class Warner:
             return
         if issubclass(model, PoolSpecification):
             body = replace(body, runs=_Runs(os=_os_in(place.plain)))
-        if issubclass(model, ImageReference):
-            self._visit_image(place)
-        if issubclass(model, PoolInfo) and (pool := place.get("poolId")) is not None:
-            self._asked.append(pool)
-        if issubclass(model, ResourceFile) and not self._has_storage_account:
-            self._visit_resource_file(place)
+        self._visit_values(place, model)
         for kind, name in _WITH_LINES.items():
             if issubclass(model, kind):
                 self._visit_line(place, model, name, body.runs, line)
@@ -201,6 +198,15 @@ class Warner:
                 continue
             for value in _values(inner):
                 self._visit(value, model_of(known) or Spec, body)
+
+    def _visit_values(self, place: DocumentPlace, model: type[Spec]) -> None:
+        """Look at the models of which some values are worth a warning."""
+        if issubclass(model, ImageReference):
+            self._visit_image(place)
+        if issubclass(model, PoolInfo) and (pool := place.get("poolId")) is not None:
+            self._asked.append(pool)
+        if issubclass(model, ResourceFile) and not self._has_storage_account:
+            self._visit_resource_file(place)
 
     def _visit_resource_file(self, place: DocumentPlace) -> None:
         container = place.get("autoStorageContainerName")

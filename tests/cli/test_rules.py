@@ -72,7 +72,8 @@ def test_rules_as_json(capsys):
     assert all((ROOT / module).exists() for module in rule["modules"])
     assert main(["rules", "--output", "json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [(each["prefix"], each["rules"]) for each in listed[:2]] == [("GEN", 19), ("ACC", 11)]
+    assert [each["prefix"] for each in listed[:2]] == ["GEN", "ACC"]
+    assert all(each["rules"] >= 10 for each in listed[:2])
 
 
 def test_no_screen_and_no_simulation_is_loaded():

@@ -164,7 +164,7 @@ def test_gen_20_the_parts_of_a_resource_may_stand_without_properties():
     spec = pool(
         {
             "id": "p",
-            "vmSize": "standard_d2s_v3",
+            "vmSize": "standard_d2_v3",
             "deploymentConfiguration": {"cloudServiceConfiguration": {"osFamily": "6"}},
             "scaleSettings": {"fixedScale": {"targetDedicatedNodes": 3}},
             "interNodeCommunication": "Enabled",

@@ -278,3 +278,27 @@ def test_mistakes_do_not_hide_warnings():
         load("w.yaml", text="sede: 1\n" + job(poolInfo="{poolId: shard}"))
     assert [problem.line for problem in caught.value.problems] == [1]
     assert [warning.line for warning in caught.value.warnings] == [7]
+
+
+# --- images
+
+
+def of_image(publisher, offer, sku, agent="batch.node.ubuntu 20.04", start="2026-01-05T08:00:00Z"):
+    reference = f"{{publisher: {publisher}, offer: {offer}, sku: {sku}}}"
+    machine = f"virtualMachineConfiguration: {{imageReference: {reference}, nodeAgentSKUId: {agent}}}"
+    return [(w.path, w.message.split(":")[0]) for w in warnings(f"startTime: {start}\n" + pool(machine))]
+
+
+PLACE = "pools[0].virtualMachineConfiguration.imageReference"
+
+
+def test_pool_26_an_image_that_the_catalogue_does_not_know():
+    unknown = "the catalogue has no image contoso linux 1, so its node agent is not checked"
+    assert of_image("contoso", "linux", '"1"') == [(PLACE, unknown)]
+
+
+def test_pool_26_an_image_whose_support_has_ended():
+    focal = "Canonical 0001-com-ubuntu-server-focal 20_04-lts"
+    ended = f"the support of {focal} ended on 2025-04-22"
+    assert of_image(*focal.split()) == [(PLACE, ended)]
+    assert of_image(*focal.split(), start="2025-01-01T00:00:00Z") == []
