@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from engine.base.errors import BrokenInvariant
 from engine.base.paths import APPLICATIONS
-from engine.base.terms import InstanceState, JobScheduleState, JobState, NodeState, SubtaskState, TaskResult
+from engine.base.terms import (
+    InstanceState,
+    JobScheduleState,
+    JobState,
+    NodeState,
+    ReleaseAfter,
+    SubtaskState,
+    TaskResult,
+)
 from engine.events.calendar import DueKind
 from engine.rules import node_operations
 from engine.rules.decisions import network, placement
@@ -179,6 +187,9 @@ def _instances(world: World, job: Job) -> None:
         ended = job.state in (JobState.TERMINATING, JobState.COMPLETED, JobState.DELETING)
         if instances.release_runs[row] and not ended:
             raise _broken(world, "REL-6", f"release of job {job.id} ran before the job's end")
+        begun = flags & PrepFlag.PREPARED_ONCE or (running and world.options.release_after is ReleaseAfter.TASK)
+        if (running or flags & PrepFlag.RAN) and not begun and not gone:
+            raise _broken(world, "REL-3", f"job {job.id} does not know that it was prepared on node {node}")
         bit = 1 << nodes[node].position
         if job.pool == nodes[node].pool and bool(job.ineligible & bit) != bool(flags & PrepFlag.INELIGIBLE):
             raise _broken(world, "PREP-9", f"job {job.id} and node {node} differ on whether it is barred")

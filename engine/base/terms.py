@@ -200,6 +200,13 @@ class PoolLifetimeOption(WireOption):
     JOB_SCHEDULE = "jobschedule"
 
 
+class ReleaseAfter(WireOption):
+    """The condition on which a node runs a job's release task (REL-3)."""
+
+    TASK = "task"
+    PREPARATION = "preparation"
+
+
 class TaskResult(WireOption):
     """The result of a task (TASK-10)."""
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE, FailureInfo, ended
-from engine.base.terms import InstanceState
+from engine.base.terms import InstanceState, ReleaseAfter
 from engine.events.calendar import Due, DueKind
 from engine.rules.decisions.preparation import (
     PrepVerdict,
-    needs_no_rerun_after_reboot,
+    is_final_failure,
     prep_retry_verdict,
     prep_verdict,
     start_rule,
+    voided_by_reboot,
 )
 from engine.rules.processes import acts, disk_space, hooks
 from engine.state.acting import Process, ProcessKind
@@ -59,7 +60,9 @@ def _prepare(world: World, job: Job, row: int) -> None:
     flags = instances.flags[row]
     verdict = prep_verdict(flags, instances.prep_state[row], prep)
     if verdict is PrepVerdict.PREPARE or verdict is PrepVerdict.PREPARE_AND_GO:
-        _start(world, job, instances.node[row], row, start_rule(flags, instances.prep(row)))
+        retries = world.options.reboot_retries_failed_preparation
+        rule = start_rule(flags, instances.prep(row), retries_failure=retries)
+        _start(world, job, instances.node[row], row, rule)
 
 
 def _start(world: World, job: Job, node: int, row: int, rule: str, *, retry: bool = False) -> None:
@@ -68,6 +71,8 @@ def _start(world: World, job: Job, node: int, row: int, rule: str, *, retry: boo
     hook = hooks.process_of(world, job, is_release=False)
     start = hooks.start_hook(world, job, hook, node, instances.prep_runs[row] + 1, now_ms)
     instances.prep_start_run(now_ms, row, start.end_ms, rule, retry=retry)
+    if world.options.release_after is ReleaseAfter.PREPARATION:
+        instances.set_flags(row, PrepFlag.PREPARED_ONCE)
     if not start.is_open:
         world.calendar.at(start.end_ms, DueKind.PREPARATION_ENDED, row)
     acts.begin(world, Process(ProcessKind.PREPARATION, row), start, job.row)
@@ -161,7 +166,8 @@ def void_after_interruption(world: World, interrupted: InstanceInterrupted) -> N
     """Void what must be done again before the job's next task on the node (PREP-15, PREP-18).
 
     A wiped disk voids everything, the final failure too (PREP-9): nothing is to be released unless a task runs again
-    (REL-4). After a reboot a success may stay valid (PREP-16), and a final failure stays (PREP-17).
+    (REL-4). After a reboot a success may stay valid (PREP-16), and a final failure too, unless the scenario lets it be
+    tried again (PREP-17).
     """
     row, instances = interrupted.row, world.instances
     job = world.jobs[instances.job[row]]
@@ -170,8 +176,12 @@ def void_after_interruption(world: World, interrupted: InstanceInterrupted) -> N
     state = _RUNNING if interrupted.was_preparing else instances.prep_state[row]
     if interrupted.disk is Disk.WIPED:
         _void(world, job, row, PrepFlag.VALID | PrepFlag.INELIGIBLE | PrepFlag.RAN | PrepFlag.PREPARED_ONCE)
-    elif not needs_no_rerun_after_reboot(instances.flags[row], state, prep):
-        _void(world, job, row, PrepFlag.VALID)
+    else:
+        retries = world.options.reboot_retries_failed_preparation
+        has_failed = retries and is_final_failure(instances.prep(row))
+        flags = voided_by_reboot(instances.flags[row], state, prep, retries_failure=has_failed)
+        if flags:
+            _void(world, job, row, flags)
 
 
 def _void(world: World, job: Job, row: int, flags: int) -> None:

@@ -1,4 +1,4 @@
-"""Job release tasks (chapter 12): run at the end of a job on each node that ran a task of it.
+"""Job release tasks (chapter 12): run at the end of a job on each node that ran a task of it, or prepared for it.
 
 ``release_verdict`` decides for one node whether release runs now, later, or not at all. Here the instances start, end
 and are interrupted; the job waits for them in ``jobs``.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.base.failures import STOPPED_EXIT_CODE
 from engine.base.node_states import Availability, states_in
 from engine.base.paths import job_directory
-from engine.base.terms import InstanceState
+from engine.base.terms import InstanceState, ReleaseAfter
 from engine.base.units import MINUTE_MS
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT
@@ -55,18 +55,23 @@ class ReleaseVerdict(Enum):
     SKIP = auto()
 
 
-def owes_release(flags: int) -> bool:
-    """Return whether a task of the job has run here since the last image, and its preparation has completed (REL-3)."""
-    return bool(flags & PrepFlag.RAN) and bool(flags & PrepFlag.PREPARED_ONCE)
+def owes_release(flags: int, after: ReleaseAfter) -> bool:
+    """Return whether a node's flags ask for a release of the job (REL-3).
+
+    A task of the job has run here since the last image, and its preparation has completed. With ``releaseAfter:
+    preparation`` it is enough that the preparation was started.
+    """
+    needed = PrepFlag.PREPARED_ONCE if after is ReleaseAfter.PREPARATION else PrepFlag.PREPARED_ONCE | PrepFlag.RAN
+    return flags & needed == needed
 
 
-def release_verdict(flags: int, release_state: int, node_state: int) -> ReleaseVerdict:
+def release_verdict(flags: int, release_state: int, node_state: int, after: ReleaseAfter) -> ReleaseVerdict:
     """Return whether release runs on a node now, later or not at all.
 
     It runs only where it is owed (REL-3, REL-4, REL-5), and never a second time (REL-12). The node's state decides when
     (REL-13).
     """
-    if not owes_release(flags) or release_state != ABSENT:
+    if not owes_release(flags, after) or release_state != ABSENT:
         return ReleaseVerdict.SKIP
     if node_state in _CAN_RUN:
         return ReleaseVerdict.RUN
@@ -86,11 +91,12 @@ def job_ending(world: World, ending: JobEnding) -> None:
     if not job.has_release:
         return
     instances, node_state, records = world.instances, world.nodes.state, world.nodes.records.rows
+    after = world.options.release_after
     for row in instances.rows_of_job(job.row):
         node = instances.node[row]
         if records[node].operation is not None and not world.nodes.busy(node):
             world.emit(NodeDrained(node))  # an operation that waited for the job's last task there comes first (REL-14)
-        verdict = release_verdict(instances.flags[row], instances.release_state[row], node_state[node])
+        verdict = release_verdict(instances.flags[row], instances.release_state[row], node_state[node], after)
         if verdict is ReleaseVerdict.SKIP:
             continue
         job.wait_for_releases(1)
@@ -170,7 +176,7 @@ def node_usable(world: World, usable: NodeUsable) -> None:
     instances = world.instances
     for row in _owed_rows(world, usable.node):
         job = world.jobs[instances.job[row]]
-        if owes_release(instances.flags[row]) and job.state is not None:
+        if owes_release(instances.flags[row], world.options.release_after) and job.state is not None:
             _start(world, job, usable.node, row, rule="REL-10" if instances.release_runs[row] else "REL-13")
         else:
             _give_up(world, row)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from engine.base.terms import ReleaseAfter
 from engine.specs.base import Bool, Spec
 from engine.specs.simulate import SimulateSpot
 
@@ -50,7 +51,7 @@ class Expectation:
 class Options(Spec):
     """Switches for behaviour that the service has changed over the years, or that a scenario may want.
 
-    The rules are APP-5, NODE-3, NOP-4, POOL-6 and TASK-19.
+    The rules are APP-5, NODE-3, NOP-4, POOL-6, PREP-17, REL-3 and TASK-19.
     """
 
     classic_node_ids: Bool = False
@@ -58,6 +59,8 @@ class Options(Spec):
     classic_size_rules: Bool = False
     classic_packages: Bool = False
     strict_storage: Bool = False
+    release_after: ReleaseAfter = ReleaseAfter.TASK
+    reboot_retries_failed_preparation: Bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from engine.base.terms import AllocationState, TaskResult
+from engine.base.terms import AllocationState, ReleaseAfter, TaskResult
 from engine.base.units import format_duration
 from engine.scenario import arm
 from engine.scenario.conditions import (
@@ -77,7 +77,10 @@ def _properties() -> dict[str, Schema]:
         "account": {"$ref": "#/$defs/Account"},
         "options": {
             "description": "Older behaviours of the service.",
-            **_mapping(dict.fromkeys(map(wire_name, Options.model_fields), option)),
+            **_mapping(
+                dict.fromkeys(map(wire_name, Options.model_fields), option)
+                | {"releaseAfter": {"enum": [each.value for each in ReleaseAfter], "default": ReleaseAfter.TASK.value}}
+            ),
         },
         "simulate": {
             "description": "Defaults for the simulated behaviour.",

@@ -27,7 +27,7 @@ class PrepFlag:
     VALID = 1  # a success that still counts: tasks may run (PREP-7)
     RAN = 2  # a task of the job reached `running` here since the last image (REL-3)
     INELIGIBLE = 4  # preparation failed for good: no task of the job may come here (PREP-9)
-    PREPARED_ONCE = 8  # preparation ran and completed since the last image (REL-3)
+    PREPARED_ONCE = 8  # preparation has completed since the last image, or begun if that is enough (REL-3)
     RELEASE_OWED = 16  # release must run, or run again, once the node is ready (REL-10, REL-13)
 
 

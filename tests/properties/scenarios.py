@@ -45,6 +45,7 @@ def scenarios(draw: st.DrawFn) -> Body:
         "scenario": "random",
         "seed": draw(st.integers(0, 999)),
         "until": "PT3H",
+        "options": draw(options()),
         "account": needs.ACCOUNT | {"quotas": quotas},
         "simulate": {"network": draw(networks()), "storage": needs.STORAGE} | draw(rates()),
         "pools": _numbered("p", drawn_pools),
@@ -94,6 +95,15 @@ def networks(draw: st.DrawFn) -> Body:
     """Draw what is closed in subnet 0, and how many addresses subnet 1 has."""
     blocked = draw(st.sampled_from([False, False, True, [29_876]]))
     return {"*/0": {"blocked": blocked}, "*/1": {"freeAddresses": draw(st.integers(0, 7))}}
+
+
+@st.composite
+def options(draw: st.DrawFn) -> Body:
+    """Draw what a scenario may decide where the documentation does not, mostly the default."""
+    if not draw(chance(0.3)):
+        return {}
+    released = draw(st.sampled_from(["task", "preparation"]))
+    return {"releaseAfter": released, "rebootRetriesFailedPreparation": draw(st.booleans())}
 
 
 @st.composite

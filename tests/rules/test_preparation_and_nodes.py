@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from engine.base.failures import FAILURE_EXIT_CODE, ended, failure
 from engine.base.terms import ErrorCategory, InstanceState, TaskResult
-from engine.rules.decisions.preparation import needs_no_rerun_after_reboot
+from engine.executors.protocol import TIME_LIMIT
+from engine.rules.decisions.preparation import is_final_failure, voided_by_reboot
 from engine.specs.job import JobPreparationTask
-from engine.state.instances import PrepFlag
+from engine.state.instances import InstanceView, PrepFlag
 from tests.builders import (
     BOOT_S,
     READY_S,
     REBOOTED_S,
     REIMAGED_S,
     REMOVAL_S,
+    STOPPED,
     a_job,
     a_line,
     a_pool,
@@ -70,7 +73,26 @@ def another_task(sim, task="t2"):
 )
 def test_prep_16_what_stays_valid_after_a_reboot(mark, state, rerun, stays):
     spec = JobPreparationTask(command_line="x", rerun_on_node_reboot_after_success=rerun)
-    assert needs_no_rerun_after_reboot(mark, state, spec) is stays
+    assert (voided_by_reboot(mark, state, spec, retries_failure=False) == 0) is stays
+    everything = PrepFlag.VALID | PrepFlag.INELIGIBLE
+    if state == COMPLETED:
+        assert voided_by_reboot(mark, state, spec, retries_failure=True) == everything
+
+
+@pytest.mark.parametrize(
+    ("failure", "exit_code", "final"),
+    [
+        (FAILURE_EXIT_CODE, 1, True),
+        (failure("BlobNotFound"), None, True),
+        (TIME_LIMIT, None, True),
+        (ended("the node was taken for another purpose"), STOPPED, False),
+        (None, 0, False),
+    ],
+)
+def test_prep_17_a_run_that_was_stopped_has_not_failed_for_good(failure, exit_code, final):
+    view = InstanceView(COMPLETED, 0, 1, exit_code, failure, 0, 1)
+    assert is_final_failure(view) is final
+    assert not is_final_failure(None)
 
 
 # -- reboot while it runs --------------------------------------------------------------------------------------------
@@ -187,6 +209,70 @@ def test_prep_17_a_final_failure_outlasts_a_reboot(start, rerun):
     do(sim, "rebootNode", **ON_NODE)
     run_to_end(sim)
     assert (node_state(sim), prep(sim).runs, task_state(sim)) == ("idle", 1, "active")
+
+
+def rules_of_starts(sim):
+    return [event["rule"] for event in events(sim, "JobPreparationTaskStateChanged", to="running")]
+
+
+RETRIES = {"options": {"rebootRetriesFailedPreparation": True}}
+FAILS_FIRST = {"attempts": [{"exitCode": 1}]}
+
+
+@pytest.mark.parametrize("rerun", [True, False])
+def test_prep_17_with_the_option_a_reboot_lets_a_failed_preparation_run_again(start, rerun):
+    body = a_prep(simulate=FAILS_FIRST, rerunOnNodeRebootAfterSuccess=rerun)
+    sim = start(a_job(prep=body), **RETRIES)
+    run_to(sim, minutes=2)
+    assert (task_state(sim), node_state(sim)) == ("active", "idle")
+    do(sim, "rebootNode", **ON_NODE)
+    run_to_end(sim)
+    assert [event["rule"] for event in events(sim, "JobPreparationTaskStateChanged", to="running")] == [
+        "PREP-3",
+        "PREP-17",
+    ]
+    assert (prep(sim).runs, prep(sim).result, task_state(sim)) == (2, TaskResult.SUCCESS, "completed")
+
+
+def test_prep_17_with_the_option_a_second_failure_bars_the_node_again(start):
+    sim = start(a_job(prep=a_prep(exit_code=1)), **RETRIES)
+    run_to(sim, minutes=2)
+    for runs in (1, 2, 3):
+        assert (node_state(sim), prep(sim).runs, task_state(sim)) == ("idle", runs, "active")
+        do(sim, "rebootNode", **ON_NODE)
+        run(sim, minutes=5)
+
+
+def test_prep_17_with_the_option_the_recovery_of_an_unusable_node_is_a_reboot(start):
+    sim = start(a_job(prep=a_prep(simulate=FAILS_FIRST)), **RETRIES)
+    run_to(sim, minutes=2)
+    do(sim, "failNode", **ON_NODE, state="unusable", **{"for": "PT1M"})
+    run_to_end(sim)
+    assert (prep(sim).runs, task_state(sim)) == (2, "completed")
+
+
+@pytest.mark.parametrize(("retries", "runs"), [(True, 2), (False, 1)])
+def test_prep_17_with_the_option_a_failure_that_nobody_waits_for_runs_again_too(start, retries, runs):
+    """It did not complete successfully, so `rerunOnNodeRebootAfterSuccess` does not say anything about it."""
+    body = a_prep(exit_code=1, waitForSuccess=False, rerunOnNodeRebootAfterSuccess=False)
+    sim = start(a_job(prep=body), options={"rebootRetriesFailedPreparation": retries})
+    run_to(sim, minutes=4)
+    do(sim, "rebootNode", **ON_NODE)
+    run(sim, minutes=5)
+    another_task(sim)
+    run_to_end(sim)
+    assert prep(sim).runs == runs
+
+
+def test_prep_17_with_the_option_a_run_that_was_interrupted_runs_again_by_its_own_rule(start):
+    sim = start(a_job(prep=a_prep(100)), **RETRIES)
+    run_to(sim, seconds=READY_S + 10)
+    do(sim, "rebootNode", **ON_NODE)
+    run_to_end(sim)
+    assert [event["rule"] for event in events(sim, "JobPreparationTaskStateChanged", to="running")] == [
+        "PREP-3",
+        "PREP-15",
+    ]
 
 
 # -- a new disk ------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.base.terms import InstanceState, NodeState, TaskResult
+from engine.base.terms import InstanceState, NodeState, ReleaseAfter, TaskResult
 from engine.base.units import MINUTE_MS
 from engine.rules.release import ReleaseVerdict, owes_release, release_verdict
 from engine.specs.job import JobReleaseTask
@@ -66,7 +66,8 @@ def released(sim):
     ],
 )
 def test_rel_3_owes_release(mark, owes):
-    assert owes_release(mark) is owes
+    assert owes_release(mark, ReleaseAfter.TASK) is owes
+    assert owes_release(mark, ReleaseAfter.PREPARATION) is bool(mark & PrepFlag.PREPARED_ONCE)
 
 
 @pytest.mark.parametrize(
@@ -86,14 +87,15 @@ def test_rel_3_owes_release(mark, owes):
 )
 def test_rel_13_verdict_by_the_state_of_the_node(verdict, states):
     for name in states:
-        assert release_verdict(OWES, ABSENT, NodeState[name]) is verdict
-        assert release_verdict(PrepFlag.VALID, ABSENT, NodeState[name]) is ReleaseVerdict.SKIP
-        assert release_verdict(OWES, RUNNING, NodeState[name]) is ReleaseVerdict.SKIP
-        assert release_verdict(OWES, COMPLETED, NodeState[name]) is ReleaseVerdict.SKIP  # REL-12
+        for after, owes in ((ReleaseAfter.TASK, OWES), (ReleaseAfter.PREPARATION, PrepFlag.PREPARED_ONCE)):
+            assert release_verdict(owes, ABSENT, NodeState[name], after) is verdict
+            assert release_verdict(PrepFlag.VALID, ABSENT, NodeState[name], after) is ReleaseVerdict.SKIP
+            assert release_verdict(owes, RUNNING, NodeState[name], after) is ReleaseVerdict.SKIP
+            assert release_verdict(owes, COMPLETED, NodeState[name], after) is ReleaseVerdict.SKIP  # REL-12
 
 
 def test_rel_13_verdict_for_a_node_that_is_gone():
-    assert release_verdict(OWES, ABSENT, None) is ReleaseVerdict.SKIP
+    assert release_verdict(OWES, ABSENT, None, ReleaseAfter.TASK) is ReleaseVerdict.SKIP
 
 
 # -- definition ------------------------------------------------------------------------------------------------------

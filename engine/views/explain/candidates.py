@@ -12,6 +12,7 @@ from engine.base.terms import InstanceState, NodeState, SchedulingState
 from engine.rules.decisions import network
 from engine.state.nodes import GONE
 from engine.views.explain.explanation import Next, due, earliest, first_of, name_of, plural, reason, some, task_name
+from engine.views.pages.option_words import cure
 from engine.world.agenda import ends_in_order
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 _N = NodeState
 
 _Why = tuple[str, str]  # the reason and its rule
-_INELIGIBLE: _Why = ("ineligible until the disk is new: preparation failed there", "PREP-9")
 _CUT_OFF: _Why = ("cut off from Batch by closed ports in their subnet", "NET-4")
 _SPOT: _Why = ("of Spot kind, but the task needs a dedicated node", "SPOT-6")
 _PREPARES: _Why = ("preparing for this job", "PREP-6")
@@ -48,6 +48,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     nodes = world.nodes
     states, opens, frees = nodes.state, nodes.open, nodes.free
     preparations = _preparations(world, job)
+    ineligible: _Why = f"ineligible until {cure(world.options).until_any}: preparation failed there", "PREP-9"
     closed: dict[_Why, list[tuple[int | None, int]]] = {}
     full: list[int] = []
     foreign: list[int] = []
@@ -58,7 +59,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
                 why, when_ms = _closed(world, agenda, node)
                 closed.setdefault(why, []).append((when_ms, node))
         elif job.ineligible and job.ineligible >> nodes[node].position & 1:
-            closed.setdefault(_INELIGIBLE, []).append((None, node))
+            closed.setdefault(ineligible, []).append((None, node))
         elif profile.dedicated_only and not nodes[node].dedicated:
             closed.setdefault(_SPOT, []).append((None, node))
         elif frees[node] >= slots:

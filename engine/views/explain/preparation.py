@@ -29,7 +29,19 @@ _STARTS = {
     "PREP-12": "The previous attempt exited nonzero and was retried.",
     "PREP-15": "The previous run was interrupted.",
     "PREP-16": "The node rebooted after a success, and the job requires another run.",
+    "PREP-17": "The node rebooted after a final failure, which is tried again (rebootRetriesFailedPreparation).",
     "PREP-18": "The node has a new disk.",
+}
+# How a node becomes eligible again, by options.rebootRetriesFailedPreparation.
+_INELIGIBLE = {
+    False: (
+        Note("The job gets no task here until the node has a new disk.", "PREP-9"),
+        Note("A reboot does not help; a reimage does.", "PREP-17"),
+    ),
+    True: (
+        Note("The job gets no task here until the node reboots.", "PREP-9"),
+        Note("A reboot lets it run again (rebootRetriesFailedPreparation).", "PREP-17"),
+    ),
 }
 _VERDICTS = {
     PrepVerdict.GO: "runs at once",
@@ -59,7 +71,7 @@ def why_preparation(world: World, job: Job, node: int) -> Explanation:
     verdict = prep_verdict(flags, view.state, prep)
     checks = [_outcome(world, view)]
     if job.state not in _OVER:
-        comes, rule = verdict is not PrepVerdict.REFUSE, _rule_of(verdict, flags, view)
+        comes, rule = verdict is not PrepVerdict.REFUSE, _rule_of(world, verdict, flags, view)
         checks.append(Check("next task of the job", comes, _VERDICTS[verdict], rule))
     ending = Next(f"preparation ends on {where}", world.instances.prep_end[row], "PREP-5") if is_running else None
     began_by = _rule_of_start(world, job, node, view.start_ms)
@@ -101,9 +113,9 @@ def _outcome(world: World, view: InstanceView) -> Check:
     return Check("preparation", succeeded, value, "PREP-5")
 
 
-def _rule_of(verdict: PrepVerdict, flags: int, view: InstanceView) -> str:
+def _rule_of(world: World, verdict: PrepVerdict, flags: int, view: InstanceView) -> str:
     if verdict in (PrepVerdict.PREPARE, PrepVerdict.PREPARE_AND_GO):
-        return start_rule(flags, view)
+        return start_rule(flags, view, retries_failure=world.options.reboot_retries_failed_preparation)
     if verdict is PrepVerdict.GO:
         return "PREP-7" if flags & PrepFlag.VALID and view.result is TaskResult.SUCCESS else "PREP-13"
     return "PREP-6" if verdict is PrepVerdict.WAIT else "PREP-9"
@@ -129,8 +141,7 @@ def _state_notes(
         most = prep.constraints.max_task_retry_count
         return [
             Note(f"{view.retry_count} of {most} retries were used; then the failure is final.", "PREP-12"),
-            Note("The job gets no task here until the node has a new disk.", "PREP-9"),
-            Note("A reboot does not help; a reimage does.", "PREP-17"),
+            *_INELIGIBLE[world.options.reboot_retries_failed_preparation],
         ]
     if view.state is InstanceState.RUNNING:
         waiting = len(world.preparing_tasks(job.row, node))

@@ -12,6 +12,8 @@ from engine.base.terms import InstanceState, JobState, NodeState, TaskResult, Ta
 from engine.views.pages.instances import Hook
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from engine.events.log import Shape
 
 
@@ -21,7 +23,7 @@ class Activity(Enum):
     ABSENT = auto()  # not in its pool yet, or no longer
     CHANGING = auto()  # neither idle nor running: its state says what
     IDLE = auto()
-    INELIGIBLE = auto()  # idle, and gets no tasks of some job until its disk is new (PREP-9)
+    INELIGIBLE = auto()  # idle, and gets no tasks of some job: its preparation has failed (PREP-9)
     PREPARING = auto()
     RETRYING = auto()  # preparation, not the first attempt (PREP-12)
     WORKING = auto()
@@ -99,8 +101,9 @@ def meaning_of(shape: Shape) -> Meaning | None:
 class Lane:
     """The stretches of one node in order; it reads on where it stopped when the log has grown."""
 
-    def __init__(self) -> None:
-        """Begin with nothing read."""
+    def __init__(self, cured_in: Collection[NodeState] = WIPED_IN) -> None:
+        """Begin with nothing read; in the states ``cured_in`` an ineligible node becomes eligible again (PREP-17)."""
+        self._cured_in = cured_in
         self.begins = array("q")  # when each stretch began
         self.stretches: list[Stretch] = []
         self.task_begins = array("q")
@@ -159,7 +162,7 @@ class Lane:
         if state not in READY:
             self._preparing.clear()
             self._releasing.clear()
-        if state in WIPED_IN:
+        if state in self._cured_in:
             self._ineligible_for.clear()
 
     def _activity(self) -> Activity:

@@ -10,10 +10,12 @@ from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
 from engine.views.pages.bulk import places, values
 from engine.views.pages.instances import Hook
+from engine.views.pages.option_words import cure
 
 if TYPE_CHECKING:
     from engine import Simulation
     from engine.base.failures import FailureInfo
+    from engine.scenario.model import Options
     from engine.state.pools import Pool
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.tasks import TaskPage
@@ -44,10 +46,10 @@ def concerns_of(
     """Return the troubles of a job and its pool, and of the size of any pool, newest first."""
     found = [
         *_job(simulation, preparation),
-        *_hooks(preparation),
+        *_hooks(preparation, simulation.world.options),
         *_nodes(simulation, pool_id),
         *(each for pool in simulation.world.pools.present() for each in _pool(pool, is_focus=pool.id == pool_id)),
-        *_hooks(release),
+        *_hooks(release, simulation.world.options),
         *_tasks(simulation, tasks),
     ]
     return sorted(found, key=lambda concern: -concern.since_ms)
@@ -72,7 +74,7 @@ def _job(simulation: Simulation, preparation: InstancePage) -> list[Concern]:
     if job.ineligible and not is_empty:
         present = tuple(node for node, state in zip(pool.nodes, states, strict=True) if state != GONE)
         if all(job.ineligible >> world.nodes[node].position & 1 for node in present):
-            effect = "tasks stay active: reimage a node or add one (PREP-11)"
+            effect = f"tasks stay active: {cure(world.options).remedy} a node or add one (PREP-11)"
             since_ms = max((failed.end_ms for failed in preparation.failures()), default=job.since_ms)
             return [Concern("job", "preparation failed on every node", effect, since_ms, present)]
     if pool.allocation is not AllocationState.STEADY or any(states.count(state) for state in COMING_UP):
@@ -90,7 +92,7 @@ def _cause(failure: FailureInfo | None, exit_code: int | None) -> str:
     return f"exit code {exit_code}" if failure is None or failure.code == "FailureExitCode" else failure.code
 
 
-def _hooks(page: InstancePage) -> list[Concern]:
+def _hooks(page: InstancePage, options: Options) -> list[Concern]:
     hook = page.hook
     groups: dict[str, list[int]] = {}
     since: dict[str, int] = {}
@@ -101,7 +103,9 @@ def _hooks(page: InstancePage) -> list[Concern]:
         since[cause] = max(since.get(cause, 0), failed.end_ms)
         is_ineligible = is_ineligible or failed.is_ineligible
     is_over = page.job_state not in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
-    effect = "ineligible for this job: reimage (PREP-9)" if is_ineligible else "the job still completes (REL-7)"
+    helps = cure(options)
+    ineligible = f"ineligible for this job: {helps.remedy} ({helps.rule})"
+    effect = ineligible if is_ineligible else "the job still completes (REL-7)"
     if hook is Hook.PREPARATION and not is_ineligible:
         effect = "no effect on scheduling (PREP-13)"
     if hook is Hook.PREPARATION and is_over:

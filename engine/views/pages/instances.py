@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.paths import task_directory
-from engine.base.terms import InstanceState, JobState, NodeState, SchedulingState, TaskResult
+from engine.base.terms import InstanceState, JobState, NodeState, ReleaseAfter, SchedulingState, TaskResult
 from engine.rules.release import owes_release
 from engine.specs.job import JobPreparationTask
 from engine.state.columns import PAGE_BITS
@@ -71,7 +71,7 @@ class InstanceRow(NamedTuple):
     max_retries: int | None  # -1 is no limit; None: a release task is not retried (REL-8)
     runs: int
     failure: FailureInfo | None
-    is_ineligible: bool  # the node gets no task of the job until its disk is new (PREP-9)
+    is_ineligible: bool  # the node gets no task of the job: preparation has failed for good (PREP-9)
     root_directory: str  # below the node's root, with forward slashes
 
 
@@ -99,7 +99,7 @@ def prep_status(state: int, flags: int, *, has_failed: bool, is_gone: bool, is_o
 
 
 def release_status(
-    state: int, flags: int, *, has_failed: bool, is_gone: bool, is_over: bool, is_ending: bool
+    state: int, flags: int, after: ReleaseAfter, *, has_failed: bool, is_gone: bool, is_over: bool, is_ending: bool
 ) -> HookStatus:
     """Return the status of release on a node; ``is_ending``: the job is waiting for its release tasks (REL-6)."""
     if state != ABSENT and not flags & PrepFlag.RELEASE_OWED:
@@ -111,7 +111,7 @@ def release_status(
     if is_ending and flags & PrepFlag.RELEASE_OWED:
         return HookStatus.WILL_RUN
     if not is_over:
-        return HookStatus.WILL_RUN if owes_release(flags) and not is_gone else HookStatus.NOT_NEEDED
+        return HookStatus.WILL_RUN if owes_release(flags, after) and not is_gone else HookStatus.NOT_NEEDED
     return HookStatus.SKIPPED
 
 
@@ -121,7 +121,9 @@ _UNPREPARED = bytes(state == ABSENT for state in range(256))
 
 
 @cache
-def _tables(hook: Hook, job: JobState | None, *, has_release: bool) -> dict[tuple[bool, bool], bytes]:
+def _tables(
+    hook: Hook, job: JobState | None, after: ReleaseAfter, *, has_release: bool
+) -> dict[tuple[bool, bool], bytes]:
     """Return the status for each combination of states and flags in a byte, by failure and by departure."""
     is_over, is_ending = job in _OVER, job in (JobState.TERMINATING, JobState.DELETING)
 
@@ -132,7 +134,7 @@ def _tables(hook: Hook, job: JobState | None, *, has_release: bool) -> dict[tupl
         if not has_release or state >> 2:
             return HookStatus.NOT_NEEDED
         return release_status(
-            state & 3, flags, has_failed=has_failed, is_gone=is_gone, is_over=is_over, is_ending=is_ending
+            state & 3, flags, after, has_failed=has_failed, is_gone=is_gone, is_over=is_over, is_ending=is_ending
         )
 
     kinds = [(has_failed, is_gone) for has_failed in (False, True) for is_gone in (False, True)]
@@ -199,7 +201,7 @@ class InstancePage:
         if self.hook is Hook.RELEASE:
             states = side_by_side(states.translate(_UNPREPARED), bytes(values(instances.release_state, rows)), 2)
         packed = side_by_side(states, bytes(values(instances.flags, rows)), _FLAG_BITS)
-        tables = _tables(self.hook, job.state, has_release=job.has_release)
+        tables = _tables(self.hook, job.state, world.options.release_after, has_release=job.has_release)
         codes = bytearray(packed.translate(tables[False, False]))
         for at in self._gone_places():
             codes[at] = tables[False, True][packed[at]]
@@ -277,7 +279,8 @@ class InstancePage:
         ending = instances.sparse[row >> PAGE_BITS].get(key)
         has_failed = ending is not None and bool(ending.failure or ending.exit_code)
         is_gone = self._simulation.world.nodes.state[node] == GONE
-        table = _tables(self.hook, job.state, has_release=job.has_release)[has_failed, is_gone]
+        after = self._simulation.world.options.release_after
+        table = _tables(self.hook, job.state, after, has_release=job.has_release)[has_failed, is_gone]
         status = HookStatus(table[state << _FLAG_BITS | instances.flags[row]])
         is_retry = self.hook is Hook.PREPARATION and instances.prep_retries[row]
         return HookStatus.RETRYING if status is HookStatus.RUNNING and is_retry else status

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from engine.base.terms import NodeState, SchedulingState
 from engine.views.pages.nodes import NodeRow
+from engine.views.pages.option_words import Cure
 from tui.viewmodels.actions.action import LASTING, ActionType, Better, Field, options, yes_or_no
 
 _REACHABLE = (NodeState.IDLE, NodeState.RUNNING)
@@ -21,17 +22,28 @@ class NodeTarget(NamedTuple):
     prepared_again: Sequence[str]  # jobs whose preparation a reboot repeats (PREP-16)
     ineligible: Sequence[str]
     began: str  # start of the run, as a UTC time
+    cure: Cure  # of an ineligible node
 
 
 def _reboot(node: NodeTarget) -> Sequence[str]:
     again = f"preparation runs again for {', '.join(node.prepared_again)} (PREP-16)" if node.prepared_again else ""
     stays = [job_id for job_id in node.prepared if job_id not in node.prepared_again]
+    ineligible = ""
+    if node.ineligible:
+        jobs = ", ".join(node.ineligible)
+        cured = f"eligible again for {jobs} (PREP-17)"
+        ineligible = cured if _cures(node) else f"stays ineligible for {jobs} until {node.cure.until} (PREP-9)"
     return (
         "the start task runs again (START-2)" if node.row.start_task is not None else "",
         again,
         f"{', '.join(stays)} does not prepare again (PREP-16)" if stays else "",
-        f"stays ineligible for {', '.join(node.ineligible)} until its disk is new (PREP-9)" if node.ineligible else "",
+        ineligible,
     )
+
+
+def _cures(node: NodeTarget) -> bool:
+    """Return whether a reboot makes an ineligible node eligible again (PREP-17)."""
+    return node.cure.rule == "PREP-17"
 
 
 def _reimage(node: NodeTarget) -> Sequence[str]:
@@ -54,8 +66,8 @@ def _restarts(node: NodeTarget, prepare: Sequence[str], ineligible: str) -> dict
 
 
 def _reimage_instead(node: NodeTarget) -> Better | None:
-    if node.ineligible:
-        return Better("reimageNode", "preparation failed: the node is ineligible until its disk is new (PREP-9)")
+    if node.ineligible and not _cures(node):
+        return Better("reimageNode", f"preparation failed: the node is ineligible until {node.cure.until} (PREP-9)")
     if any(code == "DiskFull" for code, _, _ in node.row.errors):
         return Better("reimageNode", "the disk is full; a reimage clears the files, a reboot keeps them (NODE-15)")
     return None
@@ -78,7 +90,9 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         "Reboot {}",
         "rebootNode",
         options("nodeRebootOption", keeps_data=True, verb="reboot"),
-        counts=lambda node: _restarts(node, node.prepared_again, "stays ineligible for a job"),
+        counts=lambda node: _restarts(
+            node, node.prepared_again, "eligible again" if _cures(node) else "stays ineligible for a job"
+        ),
         effects=_reboot,
         better=_reimage_instead,
     ),

@@ -8,6 +8,7 @@ from engine.base.terms import JobState
 from engine.base.units import format_utc
 from engine.views.pages.autoscale import scale_page
 from engine.views.pages.instances import HookStatus
+from engine.views.pages.option_words import cure
 from tui.viewmodels.actions.on_jobs import JOB, JOB_SCHEDULE, TASK
 from tui.viewmodels.actions.on_nodes import NODE, NodeTarget
 from tui.viewmodels.actions.on_pools import POOL, PoolTarget
@@ -78,5 +79,7 @@ def _node_case(session: Session, node: int) -> ActionTarget | None:
             again += [job.job_id] if prep is not None and prep.rerun_on_node_reboot_after_success else []
         ineligible += [job.job_id] if on_node.is_ineligible else []
     body = {"poolId": row.pool_id, "node": row.position}
+    cured = cure(session.options)
     began = format_utc(session.simulation.scenario.start, 0)
-    return ActionTarget(f"n{row.position}", body, NodeTarget(row, prepared, again, ineligible, began), row.position)
+    target = NodeTarget(row, prepared, again, ineligible, began, cured)
+    return ActionTarget(f"n{row.position}", body, target, row.position)

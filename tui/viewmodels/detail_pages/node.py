@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.views.log.node_history import NodeHistory
 from engine.views.pages.instances import HookStatus
+from engine.views.pages.option_words import cure
 from engine.views.pages.tasks import TaskPage
 from engine.views.rest.lookup import node_settings
 from tui.viewmodels.detail_pages.layout import columns, state_history, tabular
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.views.pages.nodes import JobOnNode
+    from tui.viewmodels.session.session import Session
 
 _MOST_TASKS = 40
 
@@ -31,11 +33,14 @@ class NodeDetailModel(DetailModel):
 
     kind = "node"
     view = "nodes"
-    help_text = (
-        "A node, in tabs. Jobs on this node shows preparation, tasks started and release of each job. "
-        "An ineligible node gets no task of the job until its disk is new.\n"
-        "History shows the node's states over time."
-    )
+
+    def __init__(self, session: Session, subject: ItemRef) -> None:
+        super().__init__(session, subject)
+        self.help_text = (
+            "A node, in tabs. Jobs on this node shows preparation, tasks started and release of each job. "
+            f"An ineligible node gets no task of the job until {cure(session.options).until}.\n"
+            "History shows the node's states over time."
+        )
 
     @property
     def _node(self) -> int:
@@ -111,7 +116,7 @@ class NodeDetailModel(DetailModel):
         return tabular(("Job", "Preparation", "Tasks started", "Release", "Ineligible"), rows, cells)
 
     def _job_row(self, job_id: str, job: JobOnNode | None, started: int) -> Sequence[Span]:
-        glyphs = self.session.glyphs
+        glyphs, cured = self.session.glyphs, cure(self.session.options)
         prep = PREPARATION[job.prep if job else HookStatus.NOT_NEEDED]
         release = RELEASE[job.release if job else HookStatus.NOT_NEEDED]
         return (
@@ -119,7 +124,7 @@ class NodeDetailModel(DetailModel):
             Span(f"{glyphs.of(prep)} {prep.name}", prep.role),
             Span(f"{started:,}"),
             Span(f"{glyphs.of(release)} {release.name}", release.role),
-            Span("until new disk", Role.FAILED) if job and job.is_ineligible else Span("no"),
+            Span(cured.short, Role.FAILED) if job and job.is_ineligible else Span("no"),
         )
 
     def _recent_tasks(self, cells: int) -> Sequence[Line]:

@@ -21,7 +21,7 @@ class DetailModel(ABC):
 
     kind: ClassVar[Kind]
     view: ClassVar[str]  # the list of its kind
-    help_text: ClassVar[str]
+    help_text: str
 
     def __init__(self, session: Session, subject: ItemRef) -> None:
         """Open the page of this item."""

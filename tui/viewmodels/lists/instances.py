@@ -10,6 +10,7 @@ from engine.specs.job import JobPreparationTask, JobReleaseTask
 from engine.views.estimates.durations import Durations
 from engine.views.log.node_history import NodeHistory, trigger_of
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
+from engine.views.pages.option_words import cure, is_released_after_preparation, released_where
 from engine.views.rest.lookup import hook_wire
 from engine.views.rest.node_files import hook_outputs
 from tui.viewmodels.files.locations import FileLocation, output_at
@@ -171,7 +172,7 @@ class InstancesModel(RowsModel):
         if record.retry_count:
             words.append(f"{record.retry_count + 1:,} attempts")
         if record.is_ineligible:
-            words.append("ineligible for this job until its disk is new")
+            words.append(f"ineligible for this job until {cure(self.session.options).until}")
         if record.gone_ms is not None:
             words.append(f"left the pool at {self.session.clock(record.gone_ms)}")
         return line(Span(", ".join(words), Role.DERIVED))
@@ -216,21 +217,22 @@ class PreparationModel(InstancesModel):
         Column(
             "Ineligible",
             14,
-            "preparation failed: no task of the job until the node has a new disk",
+            "preparation failed: until when the node gets no task of the job",
             is_extra=True,
             is_derived=True,
         ),
-    )
-    help_text = (
-        "One row for each node that prepared, even if it has left.\n"
-        "A node prepares before its first task of the job. If preparation fails, the node becomes ineligible: "
-        "it gets no task of this job until it is reimaged, deallocated or preempted. Other jobs still use it.\n"
-        "Duration, Runs, Triggered by and Ineligible are derived. A bar is full at the 95th percentile."
     )
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._triggers: tuple[object, dict[int, int | None]] = (None, {})
+        cured = cure(session.options)
+        self.help_text = (
+            "One row for each node that prepared, even if it has left.\n"
+            "A node prepares before its first task of the job. If preparation fails, the node becomes ineligible: "
+            f"it gets no task of this job until {cured.until} ({cured.rule}). Other jobs still use it.\n"
+            "Duration, Runs, Triggered by and Ineligible are derived. A bar is full at the 95th percentile."
+        )
 
     def _retries(self, record: InstanceRow) -> tuple[Span, ...]:
         return (Span(str(record.retry_count) if record.retry_count else ""),)
@@ -241,7 +243,7 @@ class PreparationModel(InstancesModel):
         return (
             Span(session.clock(record.last_retry_ms)),
             Span(session.tasks(session.job_id).id_of(task) if task is not None else "", Role.DERIVED),
-            Span("until new disk" if record.is_ineligible else "", Role.FAILED),
+            Span(cure(session.options).short if record.is_ineligible else "", Role.FAILED),
         )
 
     def _trigger(self, node: int) -> int | None:
@@ -290,15 +292,19 @@ class ReleaseModel(InstancesModel):
         Column("Duration", 17, "end time minus start time, or time since the start", from_width=90, is_derived=True),
         *_EXTRA,
     )
-    help_text = (
-        "One row for each node on which the job's release task ran.\n"
-        "It runs at the job's end, on nodes that prepared and ran a task. It is not retried. "
-        "Its failure does not affect the job. v also shows the nodes without a record."
-    )
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        where = released_where(session.options)
+        self.help_text = (
+            "One row for each node on which the job's release task ran.\n"
+            f"It runs at the job's end, on nodes where {where} (REL-3). It is not retried. "
+            "Its failure does not affect the job. v also shows the nodes without a record."
+        )
 
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:
         assert isinstance(task, JobReleaseTask)
-        words = "runs where a task ran after preparation (REL-3, REL-4)"
+        words = f"runs where {released_where(self.session.options)} (REL-3, REL-4)"
         limits = settings_line(
             ("max wall-clock", fmt.span(task.max_wall_clock_time) or "no limit"),
             ("retention", fmt.span(task.retention_time) or "no limit"),
@@ -311,7 +317,9 @@ class ReleaseModel(InstancesModel):
         if self._page.definition() is None:
             return (f"Job {self.session.job_id} has no job release task.",)
         if self._page.job_state in (JobState.COMPLETED, JobState.TERMINATING, JobState.DELETING):
-            return ("Nothing to release: no task ran after preparation (REL-3).",)
+            is_wide = is_released_after_preparation(self.session.options)
+            why = "no preparation was started" if is_wide else "no task ran after preparation"
+            return (f"Nothing to release: {why} (REL-3).",)
         owed = self._page.counts().get(HookStatus.WILL_RUN, 0)
         nodes = "1 node would run it." if owed == 1 else f"{owed:,} nodes would run it."
         return ("Release tasks run when the job ends.", f"At present {nodes} v shows them, a terminates the job.")

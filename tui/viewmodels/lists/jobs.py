@@ -108,7 +108,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
         return [
             blocks.general(session, job),
             blocks.constraints(job),
-            *blocks.hooks(job),
+            *blocks.hooks(job, self.session.options),
             blocks.execution(session, job),
         ]
 

@@ -35,7 +35,7 @@ class RowsModel(ColumnsModel, ABC):
     """The rows of one list. A row is a number that stays the same while the list is open."""
 
     title: ClassVar[str]
-    help_text: ClassVar[str] = ""
+    help_text: str = ""
     kind: ClassVar[Kind | None] = None  # the kind of item in a row
     own_order: ClassVar[str] = "failures first"  # in words
 

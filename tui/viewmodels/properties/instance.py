@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.terms import SchedulingState, TaskResult
 from engine.views.log.node_history import InstanceRun, NodeHistory
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
+from engine.views.pages.option_words import cure
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_of, failure_rows, row
 from tui.viewmodels.text.glyphs import NODE, hook_glyph
@@ -69,7 +70,9 @@ def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: 
     if record.gone_ms is not None:
         said.append(Span("The record is kept, the files are deleted.", Role.DERIVED))
     elif record.is_ineligible:
-        said.append(Span(f"{glyphs.bad} ineligible for this job until its disk is new (PREP-9)", Role.FAILED))
+        cured = cure(session.options)
+        text = f"{glyphs.bad} ineligible for this job until {cured.until} ({cured.rule})"
+        said.append(Span(text, Role.FAILED))
         said.append(Span(f"{glyphs.good} still eligible for other jobs", Role.OK))
         tasks = session.tasks(job_id)
         for task in dict.fromkeys(history.requeued(job_id)):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.views.pages.option_words import cure, released_where
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, row
 from tui.viewmodels.text.glyphs import glyph_of_job
 from tui.viewmodels.text.styled import ItemRef, Role, link
 
 if TYPE_CHECKING:
+    from engine.scenario.model import Options
     from engine.views.pages.jobs import JobRow
     from tui.viewmodels.session.session import Session
 
@@ -56,8 +58,8 @@ def constraints(job: JobRow) -> Block:
     )
 
 
-def hooks(job: JobRow) -> list[Block]:
-    """Return the job's preparation and release task; nothing for those it does not have."""
+def hooks(job: JobRow, options: Options) -> list[Block]:
+    """Return the job's preparation and release task, with the options in force; nothing for those it does not have."""
     found = []
     prep, release = job.spec.job_preparation_task, job.spec.job_release_task
     if prep is not None:
@@ -66,13 +68,14 @@ def hooks(job: JobRow) -> list[Block]:
             row("Wait for success", yes(prep.wait_for_success)),
             row("Rerun on node reboot", yes(prep.rerun_on_node_reboot_after_success)),
             row("Max retry count", no_limit(prep.constraints.max_task_retry_count)),
+            row("After a final failure", f"ineligible until {cure(options).until}", Role.DERIVED),
         )
         found.append(Block("Job preparation task", rows))
     if release is not None:
         limit = fmt.span(release.max_wall_clock_time) or "no limit"
-        found.append(
-            Block("Job release task", (row("Command line", release.command_line), row("Max wall-clock time", limit)))
-        )
+        where = row("Runs where", released_where(options), Role.DERIVED)
+        of_release = row("Command line", release.command_line), row("Max wall-clock time", limit), where
+        found.append(Block("Job release task", of_release))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.views.pages.option_words import cure
 from tui.viewmodels.text.blocks import Block, block_of, failure_rows, row
 from tui.viewmodels.text.glyphs import NODE, PREPARATION, RELEASE
 from tui.viewmodels.text.styled import ItemRef, Role, Span, link
@@ -71,7 +72,8 @@ def jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
         said = f"{session.glyphs.of(PREPARATION[job.prep])} {PREPARATION[job.prep].name}"
         if job.has_released:
             said += f", {session.glyphs.of(RELEASE[job.release])} {RELEASE[job.release].name}"
-        said += ", ineligible until its disk is new" if job.is_ineligible else ""
+        until = cure(session.options).until
+        said += f", ineligible until {until}" if job.is_ineligible else ""
         rows.append((job.job_id, Span(said, PREPARATION[job.prep].role)))
     return block_of("Jobs on this node", rows)
 

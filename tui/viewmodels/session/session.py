@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from engine import Simulation
+    from engine.scenario.model import Options
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.job_schedules import JobScheduleRow
     from engine.views.pages.jobs import JobRow, PoolRow
@@ -220,6 +221,11 @@ class Session:
         return cast("HistoryT", history)
 
     # -- words ---------------------------------------------------------------------------------------------------
+
+    @property
+    def options(self) -> Options:
+        """The options of the scenario, which change what some rules say."""
+        return self.simulation.scenario.options
 
     def clock(self, ms: int | None) -> str:
         """Return a moment in the chosen format of times."""
