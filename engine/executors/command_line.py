@@ -8,7 +8,6 @@ the variables.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -102,16 +101,36 @@ def _without_shell(argv: list[str]) -> Program:
 
 
 _QUOTES = re.compile(r"""['"\\]""")
+_ARGUMENT = re.compile(
+    r"""[ \t\r\n]*((?:[^ \t\r\n'"\\]+|'[^']*'|"(?:[^"\\]|\\.)*"|\\.)+)(?=[ \t\r\n]|\Z)|[ \t\r\n]+\Z""", re.DOTALL
+)
+_ARGUMENT_PIECE = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)""", re.DOTALL)
 
 
 def _split(command_line: str) -> list[str]:
-    """Return the arguments as on Linux; a line with an open quote is split at blanks only."""
+    """Return the arguments as on Linux, with quotes as ``shlex.split`` reads them, but faster.
+
+    A line with an open quote is split at blanks only.
+    """
     if not _QUOTES.search(command_line):
         return command_line.split()
-    try:
-        return shlex.split(command_line)
-    except ValueError:
-        return command_line.split()
+    argv: list[str] = []
+    at = 0
+    while at < len(command_line):
+        found = _ARGUMENT.match(command_line, at)
+        if found is None:
+            return command_line.split()
+        at = found.end()
+        if found[1] is not None:
+            argv.append(_ARGUMENT_PIECE.sub(_without_quotes, found[1]) if _QUOTES.search(found[1]) else found[1])
+    return argv
+
+
+def _without_quotes(found: re.Match[str]) -> str:
+    single, double, escaped = found.groups()
+    if double is not None:
+        return re.sub(r'\\(["\\])', r"\1", double) if "\\" in double else double
+    return single if single is not None else escaped
 
 
 def _without_outer_quotes(script: str) -> str:

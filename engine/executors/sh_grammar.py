@@ -158,6 +158,8 @@ def _up_to(tokens: list[Token]) -> Script:
 
 
 def _build(tokens: list[Token]) -> Script:
+    if len(tokens) == 1 and tokens[0].type == "COMMAND":  # most scripts, for which the parser would take long
+        return (AndOr((("&&", Pipeline((tokens[0].value,))),)),)
     try:
         return _PARSER.parse(tokens)  # type: ignore[return-value]  # the builder makes a script of it
     except UnexpectedInput as error:

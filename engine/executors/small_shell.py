@@ -198,8 +198,8 @@ def run(
     files.mkdir(cwd)
     if not is_found(command_line, root.os):
         return ShellResult(127, "", "", found=False)
-    here = {"CD": root.native(cwd), "ERRORLEVEL": "0"} if root.is_windows else {}
-    program = parse(command_line, root.os, here | dict(env))
+    here = {"CD": root.native(cwd), "ERRORLEVEL": "0"} | dict(env) if root.is_windows else {}
+    program = parse(command_line, root.os, here)
     state = Run(start_ms)
     out, err = Stream(state), Stream(state)
     process = _process(program, root, env, files, cwd, state)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from engine.base.environment import NodeFacts, TaskFacts, TaskKind, variables
 from engine.base.paths import NodeRoot, task_directory, working_directory
 from engine.base.terms import OsFamily
+from engine.executors.command_line import parse
 from engine.executors.files import NodeFiles
 from engine.executors.programs import SimulatedOutput
 from engine.executors.small_shell import (
@@ -577,3 +578,17 @@ def test_task_25_a_construct_of_bash_is_unreadable(shell, script, reason):
 )
 def test_task_24_sleeping_may_depend_on_the_run(line, by_chance):
     assert sleeps_by_chance(line, LINUX) is by_chance
+
+
+ARGUMENTS = st.lists(st.sampled_from([*"ab '\"\\ \t\n$", "\\\\", "''", "é"]), max_size=14).map("".join)
+
+
+@given(line=ARGUMENTS)
+def test_arguments_are_split_as_shlex_does(line):
+    try:
+        expected = shlex.split(line)
+    except ValueError:
+        expected = line.split()
+    program = parse("price " + line, LINUX)
+    (command,) = program.commands()
+    assert [word.constant for word in command.words[1:]] == expected
