@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 class Setup(NamedTuple):
     """The time in ms until everything a process needs is on its node, or the reason why it cannot start.
 
-    ``packages`` are those that the task itself refers to, as they were when it started (APP-6).
+    ``packages`` are those that the task itself refers to, as they were when it started (APP-6). ``slept_ms`` is the
+    time that a rehearsal of the command line slept, where that depends on its run (TASK-24).
     """
 
     delay_ms: int = 0
     failure: FailureInfo | None = None
     packages: tuple[InstalledPackage, ...] = ()
+    slept_ms: int | None = None
 
 
 READY = Setup()
@@ -137,9 +139,19 @@ class Executor(Protocol):
         ...
 
     def finish(
-        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles
+        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles, now_ms: int
     ) -> Output:
-        """Apply the effects of an ended process to the node's files and return its output."""
+        """Apply the effects of a process that ends now to the node's files and return its output."""
+        ...
+
+    def must_rehearse(self, launch: Launch) -> bool:
+        """Return whether only a rehearsal can tell how long the process takes."""
+        ...
+
+    def rehearse(
+        self, launch: Launch, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles, now_ms: int
+    ) -> int:
+        """Run the command line on files that are thrown away, and return how long it sleeps, in ms."""
         ...
 
     def acts(self, launch: Launch) -> ActsText | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY)
 _NOTHING = Simulate()
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TASK_DURATION = Distribution.constant(TASK_DURATION_MS)
 _SPECIAL_DURATION = Distribution.constant(PREP_RELEASE_DURATION_MS)
 
@@ -36,6 +38,7 @@ class LineFacts(NamedTuple):
     found: bool
     understood_ms: int | None  # the duration if the small shell knows every command
     leaves_nothing: bool  # a single unknown program without redirections
+    sleeps_by_chance: bool  # the duration depends on the run
 
 
 @lru_cache(maxsize=8192)
@@ -43,15 +46,21 @@ def line_facts(command_line: str, os: OsFamily) -> LineFacts:
     """Return the properties of a command line, cached."""
     understood_ms = small_shell.duration_ms(command_line, os)
     leaves_nothing = understood_ms is None and small_shell.leaves_nothing(command_line, os)
-    return LineFacts(small_shell.is_found(command_line, os), understood_ms, leaves_nothing)
+    return LineFacts(
+        small_shell.is_found(command_line, os),
+        understood_ms,
+        leaves_nothing,
+        small_shell.sleeps_by_chance(command_line, os),
+    )
 
 
 class SimulatedExecutor(Executor):
     """An executor with keyed draws: equal seed, subject and attempt give equal plans."""
 
-    def __init__(self, seed: int, tasks: Simulate) -> None:
-        """Create the executor of a run; ``tasks`` are the defaults of job tasks."""
+    def __init__(self, seed: int, tasks: Simulate, start: datetime) -> None:
+        """Create the executor of a run that begins at ``start``; ``tasks`` are the defaults of job tasks."""
         self.seed = seed
+        self._start_ms = (start - _EPOCH) // timedelta(milliseconds=1)
         self._tasks = tasks
 
     def plan(self, launch: Launch) -> Plan:
@@ -68,12 +77,15 @@ class SimulatedExecutor(Executor):
         return plan if simulate.exit_code is not None else plan._replace(exit_code=None)
 
     def finish(
-        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles
+        self, launch: Launch, plan: Plan, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles, now_ms: int
     ) -> Output:
         """Run the line in the small shell, where unknown programs behave as ``simulate:`` says."""
         simulate = self._simulate_of(launch)
         simulated = SimulatedOutput(plan.exit_code, simulate.stdout or "", simulate.stderr or "")
-        result = small_shell.run(launch.command_line, root, environment, files, f"{launch.directory}/wd", simulated)
+        overhead_ms, _ = self._setup(launch, simulate)
+        began_ms = self._start_ms + now_ms - max(0, plan.total_ms - overhead_ms)
+        directory = working_directory(launch.directory)
+        result = small_shell.run(launch.command_line, root, environment, files, directory, simulated, began_ms)
         for path, size in simulate.writes.items():
             with suppress(AccessDenied):  # a program that may not write there is silent about it
                 files.put(root.key(path, working_directory(launch.directory)), size)
@@ -81,6 +93,21 @@ class SimulatedExecutor(Executor):
         stdout = simulate.stdout if understood and simulate.stdout is not None else result.stdout
         stderr = simulate.stderr if understood and simulate.stderr is not None else result.stderr
         return Output(result.exit_code, stdout, stderr)
+
+    def must_rehearse(self, launch: Launch) -> bool:
+        """Return whether only a rehearsal can tell how long the process takes: it sleeps as its script decides."""
+        if not line_facts(launch.command_line, launch.os).sleeps_by_chance:
+            return False
+        simulate = self._simulate_of(launch)
+        return simulate.duration is None and simulate.until is None
+
+    def rehearse(
+        self, launch: Launch, environment: Mapping[str, str], root: NodeRoot, files: NodeFiles, now_ms: int
+    ) -> int:
+        """Run the command line on files that are thrown away, and return how long it sleeps, in ms."""
+        began_ms = self._start_ms + now_ms + PROCESS_START_MS + launch.setup.delay_ms
+        directory = working_directory(launch.directory)
+        return small_shell.run(launch.command_line, root, environment, files, directory, start_ms=began_ms).slept_ms
 
     def acts(self, launch: Launch) -> ActsText | None:
         """Return what the process does while it runs and what ends it, or None if it only takes its time."""
@@ -135,6 +162,8 @@ class SimulatedExecutor(Executor):
 
 def _duration(launch: Launch, simulate: Simulate) -> Distribution:
     """Return the duration of the process from its launch to its own end."""
+    if launch.setup.slept_ms is not None and simulate.duration is None:
+        return Distribution.constant(launch.setup.slept_ms or small_shell.UNDERSTOOD_MS)
     if launch.kind not in _JOB_TASKS:
         return special_duration(launch.command_line, launch.os, simulate)
     return _known_duration(launch.command_line, launch.os, simulate) or _TASK_DURATION

@@ -107,7 +107,7 @@ class World:
         )
         self.scheduler = Scheduler(self.calendar, self.pools, self.jobs, self.nodes, self.tasks)
         self.dependencies: dict[int, DependencyBook] = {}  # of jobs that use them
-        self.executor = SimulatedExecutor(seed, scenario.simulate.tasks)
+        self.executor = SimulatedExecutor(seed, scenario.simulate.tasks, scenario.start)
         # Processes of hooks, under 2 * job + (1 for release); cleared when a row may mean another job.
         self.hooks: dict[int, HookProcess] = {}
         # Plans of later attempts of running tasks, by task, with their attempt and profile: each is used twice.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.environment import MultiInstanceFacts, NodeFacts, TaskFacts, TaskKind, settings_of, variables
-from engine.base.paths import task_directory
+from engine.base.paths import name_of, task_directory
 from engine.base.terms import OsFamily
 from engine.rules.processes import identities, setup
 from engine.rules.processes.deliveries import packages_of
@@ -47,7 +47,27 @@ def begin(
     files.write(f"{launch.directory}/stdout.txt", "")
     files.write(f"{launch.directory}/stderr.txt", "")
     _show_certificates(world, node, launch)
-    return launch._replace(setup=setup.set_up(world, node, launch, spec, job, task, further))
+    launch = launch._replace(setup=setup.set_up(world, node, launch, spec, job, task, further))
+    if launch.setup.failure is not None or launch.kind in _INSTANCES or not world.executor.must_rehearse(launch):
+        return launch
+    task_id = world.tasks.task_id(task) if task != NO_TASK else name_of(launch.directory)
+    return _rehearsed(world, node, launch, spec, job, task_id)
+
+
+def _rehearsed(world: World, node: int, launch: Launch, spec: CommandLine, job: Job | None, task_id: str) -> Launch:
+    """Find out how long a script sleeps, by a run on a copy of the node's files, and keep it until the process ends.
+
+    The end of a process has to be known at its start, and by its end others may have changed the files (TASK-24).
+    """
+    environment = environment_of(world, node, launch, job, task_id, spec)
+    files = world.disks.edit(node).copy()
+    read_only = identities.read_only_directories(world, node, job, launch.kind, spec.user_identity, launch.directory)
+    with files.guarded(read_only):
+        root = world.root_of(world.pool_of(node))
+        slept_ms = world.executor.rehearse(launch, environment, root, files, world.now_ms)
+    kept = launch.setup._replace(slept_ms=slept_ms)
+    world.nodes.keep_setup(node, launch.directory, kept)
+    return launch._replace(setup=kept)
 
 
 def _show_certificates(world: World, node: int, launch: Launch) -> None:
@@ -83,8 +103,9 @@ def finish(
     files = world.disks.edit(node)
     used_bytes = files.used_bytes
     read_only = identities.read_only_directories(world, node, job, launch.kind, spec.user_identity, launch.directory)
+    root = world.root_of(world.pool_of(node))
     with files.guarded(read_only):
-        output = world.executor.finish(launch, plan, environment, world.root_of(world.pool_of(node)), files)
+        output = world.executor.finish(launch, plan, environment, root, files, world.now_ms)
     put = files.append if launch.kind is TaskKind.PRIMARY else files.write
     put(f"{launch.directory}/stdout.txt", output.stdout)
     put(f"{launch.directory}/stderr.txt", output.stderr)
