@@ -30,6 +30,9 @@ class Disks:
         """Return the node's files, to be read only."""
         return self._files.get(node, _EMPTY)
 
+    def __bool__(self) -> bool:
+        return bool(self._files)
+
     def edit(self, node: int) -> NodeFiles:
         """Return the node's files, to be changed."""
         self._edited.add(node)

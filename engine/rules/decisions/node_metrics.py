@@ -5,19 +5,19 @@ All are means over the usable nodes. What scenarios do not say of a process coun
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale.samples import SAMPLE_PERIOD_MS
 from engine.base.node_states import READY
 from engine.base.terms import InstanceState
 from engine.base.units import SECOND_MS
-from engine.rules.decisions import membership
 from engine.specs.simulate import Simulate
 from engine.state.task_records import Load
 from engine.state.traffic import Traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from engine.state.pools import Pool
     from engine.world.world import World
@@ -26,6 +26,7 @@ _GIB = 1 << 30
 # DECISION: an operation of a disk moves 256 KiB, the unit in which Azure counts them.
 _OPERATION_BYTES = 256 * 1024
 _NONE = Load()
+_READY = frozenset(map(int, READY))
 
 
 class NodeMetrics(NamedTuple):
@@ -84,7 +85,8 @@ def node_metrics(world: World, pool: Pool, busy_slot_ms: int) -> NodeMetrics:
     busy. Where tasks that run now say how much of the node they use, all slots in use count with the average of that.
     """
     wall_clock_s = world.now_ms / SECOND_MS
-    here = [node for node in membership.present_nodes(world, pool) if world.nodes.state_of(node) in READY]
+    state = world.nodes.state
+    here = [node for node in pool.nodes if state[node] in _READY]
     slots = pool.slots * len(here)
     if not slots:
         return NodeMetrics(wall_clock_s=wall_clock_s)
@@ -102,7 +104,7 @@ def node_metrics(world: World, pool: Pool, busy_slot_ms: int) -> NodeMetrics:
         node_count=count,
         wall_clock_s=wall_clock_s,
         memory=load.memory_percent / 100 * pool.size.memory_gib * _GIB / count,
-        disk=sum(world.disks[node].used_bytes for node in here) / count,
+        disk=sum(world.disks[node].used_bytes for node in here) / count if world.disks else 0,
         disk_read=read / count,
         disk_write=write / count,
         read_operations=read / _OPERATION_BYTES / count,
@@ -136,13 +138,13 @@ def _load(world: World, pool: Pool, here: Sequence[int]) -> _PoolLoad:
     """Return the load of what runs on these nodes. Processes of which nothing is said are not looked for."""
     jobs = {job.row for job in world.jobs_of(pool)}
     tasks = world.tasks
-    memory = dict.fromkeys(here, 0.0)
+    memory: defaultdict[int, float] = defaultdict(float)
     cpu, of_tasks, of_others = 1.0, _NONE, _NONE
     if any(profile.load is not None for profile in tasks.profiles if profile.job in jobs):
         used = share = slots = 0.0
         rates: list[Load] = []
         for node in here:
-            for task in world.nodes.running[node]:
+            for task in sorted(world.nodes.running[node]):
                 profile = tasks.profile_of(task)
                 own = 100 * profile.required_slots / pool.slots
                 said = profile.load or _NONE
@@ -153,7 +155,7 @@ def _load(world: World, pool: Pool, here: Sequence[int]) -> _PoolLoad:
                 rates.append(said)
         cpu = used / share if share else 1.0
         of_tasks = _sum((rate, 1 / slots) for rate in rates)
-    others = list(_other_processes(world, pool, memory))
+    others = list(_other_processes(world, pool, here))
     for node, said, _ in others:
         memory[node] += said.memory
     if others:
@@ -172,13 +174,13 @@ def _sum(rates: Iterable[tuple[Load, float]]) -> Load:
     )
 
 
-def _other_processes(world: World, pool: Pool, here: Container[int]) -> Iterator[tuple[int, Load, float]]:
+def _other_processes(world: World, pool: Pool, here: Sequence[int]) -> Iterator[tuple[int, Load, float]]:
     """Yield for each running start, preparation and release task on these nodes its node, load, and seconds so far.
 
     Those of the last half minute count.
     """
     longest_s = SAMPLE_PERIOD_MS / SECOND_MS
-    instances = world.instances
+    instances, counted = world.instances, frozenset(here)
     for job in world.jobs_of(pool):
         hooks = (
             (job.spec.job_preparation_task, instances.prep_state, instances.prep_start),
@@ -188,14 +190,14 @@ def _other_processes(world: World, pool: Pool, here: Container[int]) -> Iterator
             said = load_of(spec.simulate) if spec is not None else None
             for row in instances.rows_of_job(job.row) if said is not None else ():
                 node = instances.node[row]
-                if said is not None and states[row] == InstanceState.RUNNING and node in here:
+                if said is not None and states[row] == InstanceState.RUNNING and node in counted:
                     yield node, said, min(longest_s, (world.now_ms - starts[row]) / SECOND_MS)
     if pool.spec.start_task is None:
         return
-    for node in membership.present_nodes(world, pool):
+    for node in here:
         record = world.nodes[node]
         started, starting = record.start_task, record.start_spec
         is_running = starting is not None and started is not None and started.running
         said = load_of(starting.simulate) if starting is not None and is_running else None
-        if said is not None and started is not None and node in here:
+        if said is not None and started is not None:
             yield node, said, min(longest_s, (world.now_ms - started.start_ms) / SECOND_MS)

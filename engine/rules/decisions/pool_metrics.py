@@ -67,7 +67,7 @@ def arrived(world: World, pool: Pool, now_ms: int) -> dict[str, SampleSeries]:
 
 def now(world: World, pool: Pool) -> dict[str, int]:
     """Return the metrics that a formula can also have as they are now, in the order of ``LIVE`` (AS-46)."""
-    states = [world.nodes.state_of(node) for node in membership.present_nodes(world, pool)]
+    states = [world.nodes.state[node] for node in membership.present_nodes(world, pool)]
     preempted, usable = states.count(NodeState.PREEMPTED), sum(map(states.count, READY))
     counts = (*membership.current_counts(world, pool), preempted, usable, pool.slots)
     return dict(zip(LIVE, counts, strict=True))
