@@ -25,7 +25,9 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 
 
 def quoted(value: object, longest: int = LONGEST) -> str:
-    """Return a value as Python writes it, text in quotes, cut in the middle to ``longest`` characters."""
+    """Return a value as Python writes it, but null, true and false, cut in the middle to ``longest`` characters."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str) and len(value) > 2 * longest:
         value = shortened(value, 2 * longest)  # the representation of a long text takes a while
     return shortened(repr(value), longest)

@@ -111,6 +111,8 @@ def _report(place: DocumentPlace, model: type[Spec], error: ErrorDetails, others
         _report_unknown(found, str(location[-1]), model_at(model, location[:-1]), others if len(location) == 1 else ())
     elif kind == "missing" and rest:
         found.report_missing(str(rest[0]))
+    elif kind == "missing":
+        found.report(f"{shown(found.path[-1])} is missing and required: null is as good as nothing", key=True)
     elif rest == (_KEY,):
         found.report(_message(error), key=True)
     else:
@@ -133,8 +135,12 @@ def _message(error: ErrorDetails) -> str:
         words = _EXPECTED.findall(str(context["expected"]))
         return f"{shown(given)} does not exist here" + one_of(given if isinstance(given, str) else "", words)
     if kind in ("greater_than_equal", "less_than_equal"):
-        bound = f"at least {context['ge']}" if kind == "greater_than_equal" else f"at most {context['le']}"
+        limit = context["ge"] if kind == "greater_than_equal" else context["le"]
+        limit = int(limit) if limit == int(limit) else limit
+        bound = f"at least {limit}" if kind == "greater_than_equal" else f"at most {limit}"
         return f"must be {bound}, not {shown(given)}"
+    if kind in ("too_short", "string_too_short"):
+        return "must not be empty"
     if kind in _SHOULD:
         if kind == "bool_type" and isinstance(given, str) and given.lower() in _BOOLEANS:
             return f"{_SHOULD[kind]}: write {_BOOLEANS[given.lower()]} instead of {shown(given)}"

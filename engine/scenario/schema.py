@@ -6,6 +6,7 @@ several places (duplicate ids, unknown names, refusals by the service).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -288,7 +289,15 @@ def _simplified(definition: Any) -> Any:  # noqa: ANN401 - any JSON
         found["default"] = format_duration(found["default"])
     if "default" in found and found["default"] in (None, [], {}):
         del found["default"]
+    words = found.pop("enum", []) if found.get("type") == "string" else []
+    if words:
+        found["anyOf"] = [{"enum": words}, {"pattern": f"^({'|'.join(map(_any_case, words))})$"}]
     return found
+
+
+def _any_case(word: str) -> str:
+    """Return the pattern of a word in any case, as the resource manager writes options."""
+    return "".join(f"[{letter.upper()}{letter.lower()}]" if letter.isalpha() else re.escape(letter) for letter in word)
 
 
 def _all_models(base: type[Spec]) -> Iterator[type[Spec]]:

@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from engine.base.shortening import quoted
 from engine.base.units import SECOND_MS, format_duration, format_utc, parse_duration, parse_utc
 from engine.specs.base import Bool, Size, Spec, Text
 
@@ -36,7 +37,7 @@ _LONGEST_MS = 100 * 366 * 86_400_000
 
 def _parse_until(value: object) -> int | datetime:
     """Return a TIME as ms from the start of the scenario, or as an absolute time, which may lie before it."""
-    wrong = f"{value!r} is not a time: use a duration from the start (PT5M), seconds (300) or a UTC time"
+    wrong = f"{quoted(value)} is not a time: use a duration from the start (PT5M), seconds (300) or a UTC time"
     if isinstance(value, bool) or not isinstance(value, str | int | float | datetime):
         raise ValueError(wrong)
     if isinstance(value, datetime):
@@ -94,7 +95,7 @@ class SimulateBlob(Spec):
     @classmethod
     def _size_alone(cls, given: object) -> object:
         if given is None or isinstance(given, list | bool | float):
-            raise ValueError(f"must be a size such as 4 GB, or {{size: 4 GB}} or {{text: ...}}, not {given!r}")
+            raise ValueError(f"must be a size such as 4 GB, or {{size: 4 GB}} or {{text: ...}}, not {quoted(given)}")
         return given if isinstance(given, dict | SimulateBlob) else {"size": given}
 
     @field_validator("text")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,6 +48,8 @@ def wrong(value: Any, rule: dict[str, Any], path: str = "") -> Iterator[str]:
         return
     if "enum" in rule and value not in rule["enum"]:
         yield f"{path} is none of {rule['enum']}"
+    if "pattern" in rule and not re.search(rule["pattern"], value):
+        yield f"{path} does not match {rule['pattern']}"
     if "const" in rule and value != rule["const"]:
         yield f"{path} is not {rule['const']}"
     if "if" in rule:
