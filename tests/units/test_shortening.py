@@ -22,9 +22,9 @@ def test_a_quoted_text_takes_eighty_characters_with_its_quotes(length, character
         assert text == repr(character * length)
 
 
-def test_other_values_are_quoted_as_python_writes_them():
+def test_other_values_are_quoted_as_a_scenario_or_python_writes_them():
     assert quoted(12) == "12"
-    assert quoted(None) == "None"
+    assert (quoted(None), quoted(True), quoted(False)) == ("null", "true", "false")
     assert len(quoted(10**200)) == LONGEST
     assert quoted("x" * 200, 20) == "'" + "x" * 8 + "..." + "x" * 7 + "'"
 
