@@ -173,7 +173,7 @@ def _syntax_error(error: UnexpectedInput) -> ShellSyntaxError:
     else:
         token = error.token
         at = token.start_pos or 0
-        seen = f'"{_written(token)}"'
+        seen = _written(token)
     accepts = error.accepts or set() if isinstance(error, UnexpectedToken) else set()
     expected = [word for kind, word in _EXPECTED.items() if kind in accepts]
     ending = f' (expecting "{expected[0]}")' if len(expected) == 1 else ""
@@ -182,9 +182,11 @@ def _syntax_error(error: UnexpectedInput) -> ShellSyntaxError:
 
 def _written(token: Token) -> str:
     value: object = token.value
-    if isinstance(value, str):
-        return value if value != "\n" else "newline"
-    return {"FOR": "for", "CASE": "case", "PATTERNS": ")", "REDIRECT": "redirection"}.get(token.type, "word")
+    if token.type in ("FOR", "CASE"):
+        return f'"{token.type.lower()}"'
+    if not isinstance(value, str):
+        return {"REDIRECT": "redirection"}.get(token.type, "word")
+    return "newline" if value == "\n" else f'"{value}"'
 
 
 def _line(text: str, at: int) -> int:
