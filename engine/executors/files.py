@@ -133,6 +133,11 @@ class NodeFiles:
         """Return whether there is a directory; the root always exists."""
         return not key or key in self._directories
 
+    @property
+    def is_bare(self) -> bool:
+        """True if there are no directories but those of a new node."""
+        return len(self._directories) == len(TOP_DIRECTORIES)
+
     def can_hold(self, key: str) -> bool:
         """Return whether a file can have this key: it is no directory, and no file is where a directory has to be."""
         if self.is_dir(key):
@@ -156,6 +161,10 @@ class NodeFiles:
         """Return the keys of everything below a directory, sorted; from the root only what the file API sees."""
         below = f"{key.rstrip('/')}/" if key else ""
         return sorted(name for kept in (self._texts, self._directories) for name in kept if _is_below(name, below))
+
+    def all_files(self) -> list[str]:
+        """Return the keys of all files, sorted, those outside the root included."""
+        return sorted(self._texts)
 
     def size(self, key: str) -> int:
         """Return the size of a file in bytes, with text as UTF-8; 0 if there is none."""

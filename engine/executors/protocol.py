@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from engine.executors.files import NodeFiles
     from engine.specs.common import CommandLine, ResourceFile
     from engine.specs.simulate import Distribution, ExitCodes, Simulate, Unread
+    from engine.specs.storage import BlobContent
 
 
 class Setup(NamedTuple):
@@ -94,7 +95,7 @@ class Output(NamedTuple):
 
 
 class PlainProcess(NamedTuple):
-    """A process whose starts are all alike: it leaves no files and cannot fail before it runs."""
+    """A process whose starts are all alike: it cannot fail before it runs, and leaves no files, or always the same."""
 
     overhead_ms: int  # TIME-10
     duration: Distribution
@@ -118,6 +119,50 @@ class PlainProcess(NamedTuple):
         if isinstance(code, tuple):
             code = draws.pick_code(code, draws.uniform(seed, "exit code", *subject, attempt))
         return Plan(total_ms, code)
+
+
+class LeftFile(NamedTuple):
+    """A file that a process leaves, by its path from the task's directory."""
+
+    path: str
+    content: BlobContent
+
+
+class PlainUpload(NamedTuple):
+    """An upload of a file that a plain process leaves.
+
+    Its blob is called ``name``; the path of the task's output file number ``output`` comes in its place, or with
+    ``below_path`` before it. ``container`` is the number of the container in the table of blobs.
+    """
+
+    file: LeftFile
+    output: int
+    container: int
+    container_url: str
+    name: str
+    below_path: bool
+
+    def blob_name(self, path: str) -> str:
+        """Return the name of the blob for the path that the output file gives (TASK-8)."""
+        path = path.strip("/")
+        return f"{path}/{self.name}" if self.below_path and path else path or self.name
+
+    def line(self, directory: str, name: str) -> str:
+        """Return the line in ``fileuploadout.txt`` about the upload."""
+        return f"{directory}/{self.file.path} -> {self.container_url}/{name}, {self.file.content.size} bytes\n"
+
+
+class PlainOutputs(NamedTuple):
+    """All that a successful plain process leaves: its files, and their uploads in order (see ``PlainProcess``).
+
+    The files, with the records of the uploads, take ``most_bytes`` at most.
+    """
+
+    job_directory: str
+    files: tuple[LeftFile, ...]
+    uploads: tuple[PlainUpload, ...]
+    uploaded_bytes: int
+    most_bytes: int
 
 
 class HookProcess(NamedTuple):
@@ -158,6 +203,6 @@ class Executor(Protocol):
         """Return what the process does while it runs and what ends it, or None if it only takes its time."""
         ...
 
-    def plain(self, launch: Launch) -> PlainProcess | None:
-        """Return what all starts of this process share, or None if they differ."""
+    def plain(self, launch: Launch, *, may_leave_files: bool = False) -> PlainProcess | None:
+        """Return what all starts of this process share, or None if they differ or leave files that they may not."""
         ...

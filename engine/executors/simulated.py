@@ -116,19 +116,18 @@ class SimulatedExecutor(Executor):
             return None
         return ActsText(simulate.does, simulate.until)
 
-    def plain(self, launch: Launch) -> PlainProcess | None:
-        """Return what all starts of a process that leaves no files share, or None."""
+    def plain(self, launch: Launch, *, may_leave_files: bool = False) -> PlainProcess | None:
+        """Return what all starts of a process share that leaves no files, or always the same ones; or None."""
         facts = line_facts(launch.command_line, launch.os)
         simulate = self._simulate_of(launch._replace(attempt=sys.maxsize, node=-1))
+        leaves_files = simulate.stdout or simulate.stderr or simulate.writes
         differs = (
             simulate.attempts
             or simulate.on_node
-            or simulate.stdout
-            or simulate.stderr
             or simulate.found is False
-            or simulate.writes
             or simulate.does
             or simulate.until
+            or (leaves_files and not may_leave_files)
         )
         if differs or launch.resource_files or not (facts.found and facts.leaves_nothing):
             return None

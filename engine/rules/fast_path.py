@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from engine.base.terms import JobState, PoolState
 from engine.events.calendar import Due, DueKind
 from engine.rules import scheduling
+from engine.rules.processes import plain_outputs
 from engine.rules.tasks import attempts
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import PrepFlag
@@ -45,7 +46,7 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
     when, shape_of, row_a, row_b = (column.append for column in (log.when, log.shape_of, log.row_a, log.row_b))
     success, start = tasks.first_success, tasks.first_start
     fill_after_task, look_elsewhere = scheduling.fill_after_task, world.scheduler.look_elsewhere
-    assign = scheduling.assign
+    assign, leave_outputs = scheduling.assign, plain_outputs.leave
     task_ended = DueKind.TASK_ENDED
 
     def fill_by_rules(node: int, slots: int, task: int) -> None:
@@ -65,6 +66,8 @@ def task_ended(world: World) -> Callable[[Due], None]:  # noqa: C901, PLR0915  #
             attempts.task_ended(world, due)
             return
         node = on_node[task]
+        if profile.outputs is not None and not care and not leave_outputs(world, task, node, profile):
+            care = 1
         pool = pools[records[node].pool]
         slots = profile.required_slots
         here = running[node]

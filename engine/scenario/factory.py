@@ -30,7 +30,8 @@ AMBIGUOUS_LIMIT = 100_000
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{(?P<parameter>\d{1,4})(?::(?P<width>\d{1,2}))?\}", re.ASCII)
 # Properties that may differ between tasks that otherwise behave alike.
-_NAMES_ONLY = ("id", "displayName", "commandLine", "environmentSettings")
+_NAMES_ONLY = ("id", "displayName", "commandLine", "environmentSettings", "resourceFiles")
+_BLOB_PATH = ("destination", "container", "path")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,10 @@ def template_strings(value: Plain, path: tuple[str | int, ...] = ()) -> Iterator
             yield from template_strings(inner, (*path, index))
 
 
+def _is_name(path: tuple[str | int, ...]) -> bool:
+    return path[0] in _NAMES_ONLY or (path[0] == "outputFiles" and path[2:] == _BLOB_PATH)
+
+
 class TaskFactory:
     """The tasks of a parametric sweep, numbered 0 to ``count`` - 1; equal if parameters and body are equal."""
 
@@ -145,9 +150,9 @@ class TaskFactory:
 
     @cached_property
     def varies(self) -> bool:
-        """True if more than id, display name, command line and environment differs between the tasks."""
+        """True if more than names differs between the tasks: ids, command line, environment, and blobs."""
         return any(
-            path[0] not in _NAMES_ONLY and any(map(self._is_varying, self._patterns[text]))
+            not _is_name(path) and any(map(self._is_varying, self._patterns[text]))
             for path, text in template_strings(self._body)
         )
 
@@ -183,6 +188,16 @@ class TaskFactory:
     def command_line(self, k: int) -> str:
         """Return the command line of task ``k`` without building its spec."""
         return self._forms[str(self._body["commandLine"])].text(k, self.values(k))
+
+    def output_path(self, k: int, output: int) -> str:
+        """Return the path in the container that an output file of task ``k`` names; empty without one."""
+        form = self._output_paths.get(output)
+        return "" if form is None else form.text(k, self.values(k))
+
+    @cached_property
+    def _output_paths(self) -> dict[int, CompiledPattern]:
+        found = template_strings(self._body.get("outputFiles"))
+        return {int(path[0]): self._forms[text] for path, text in found if path[1:] == _BLOB_PATH}
 
     def spec(self, k: int) -> TaskSpec:
         """Return a new spec of task ``k``; pydantic raises ValidationError if it is invalid."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
@@ -44,6 +44,20 @@ def _digest(size: int, seed: int, key: tuple[str | int, ...]) -> bytes:
 def uniform(seed: int, *key: str | int) -> float:
     """Return the number in [0, 1) of this seed and key. A number and its decimal text are the same key."""
     return (int.from_bytes(_digest(8, seed, key), "big") >> (64 - _MANTISSA)) * _TINY
+
+
+def uniforms(seed: int, before: tuple[str, ...], names: Iterable[str], after: str | int) -> Iterator[float]:
+    """Yield for each name the number of the key ``(*before, name, after)``, in less time than ``uniform`` takes."""
+    head = blake2b(("\0".join(map(str, (seed, *before))) + "\0").encode("utf-8", "surrogatepass"), digest_size=8)
+    for name in names:
+        one = head.copy()
+        one.update(f"{name}\0{after}".encode("utf-8", "surrogatepass"))
+        yield (int.from_bytes(one.digest(), "big") >> (64 - _MANTISSA)) * _TINY
+
+
+def draws_ms(distribution: Distribution, numbers: Iterable[float]) -> array[int]:
+    """Return the quantiles of the distribution in whole milliseconds."""
+    return array("q", map(round, map(_inverse(distribution.kind, distribution.values), numbers)))
 
 
 def draw_ms(distribution: Distribution, u: float) -> int:

@@ -222,6 +222,11 @@ class NamedStorage:
         entry = self._find(name) or self._find_container(parts_of(name))
         return entry is not None and entry.settings.missing
 
+    def is_always_open(self, container_url: str, strict: bool) -> bool:
+        """Return whether a container is there as long as the run lasts, and access to it never expires."""
+        is_there = not self.is_missing(container_url) and (not strict or self.names_container(container_url))
+        return is_there and self.until_ms(container_url) is None
+
     def names_container(self, name: str) -> bool:
         """Return whether the scenario mentions a container, or blobs in it (TASK-19)."""
         container = parts_of(name).container

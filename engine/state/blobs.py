@@ -1,6 +1,7 @@
 """The blobs that tasks and nodes have uploaded, and the bytes that processes have downloaded (TASK-18, TASK-21).
 
-Both are lists to which rows are only added, so a checkpoint keeps their lengths, and going back cuts them off.
+Both are lists to which rows are only added, so a checkpoint keeps their lengths. What was recorded after the shown
+moment stays in them until a branch discards it.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.events.log import EventLog, LogSubject
 from engine.specs.storage import BlobContent, UrlParts, parts_of, without_query
+from engine.state.plain_outputs import Upload, upload_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from engine.state.tasks import TaskTable
+
 NO_TASK = -1
 NO_JOB = -1
-_ABSENT = -1
+_ABSENT = _GIVEN = -1
 
 
 class UploadedBlob(NamedTuple):
@@ -45,22 +49,28 @@ class BlobsCopy(NamedTuple):
 
 
 class BlobTable:
-    """Uploads in their order, and the latest one of each name by container."""
+    """Uploads in their order, and the latest one of each URL.
 
-    def __init__(self, log: EventLog) -> None:
+    Of an upload of a plain task only the task is kept, and its URL is worked out when somebody asks for it.
+    """
+
+    def __init__(self, log: EventLog, tasks: TaskTable) -> None:
         """Make a table without uploads."""
         self.log = log
+        self._tasks = tasks
         self.containers: list[Container] = []
         self._numbers: dict[str, int] = {}
-        self._container = array("i")
-        self._name: list[str] = []
-        self.size = array("q")
-        self._text: list[str | None] = []
+        self.length = 0  # uploads up to the moment that is shown
         self.task = array("i")
+        self._number = array("i")  # of the upload of a plain task; -1 for one that ``_given`` holds
         self._entry = array("i")
-        self._previous = array("i")  # the upload before it with the same URL, or -1
+        self._given: dict[int, Upload] = {}
+        # The index of uploads by URL, made as far as somebody has looked: the place of each, and the upload before it.
         self._latest: dict[str, dict[str, int]] = {}
-        # Downloads of tasks: which task, how many bytes.
+        self._places: list[UrlParts] = []
+        self._previous = array("i")
+        # Downloads of tasks: how many up to now, of which task, how many bytes.
+        self.downloads = 0
         self.fetcher = array("i")
         self.fetched = array("q")
         self.start_task_bytes = 0  # downloaded by start tasks, which belong to no job
@@ -68,18 +78,38 @@ class BlobTable:
         self._by_node = log.shape("BlobUploaded", LogSubject.UPLOAD, ("rule", "NOP-11"))
 
     def __len__(self) -> int:
-        return len(self._name)
+        return self.length
 
     def __getitem__(self, row: int) -> UploadedBlob:
         """Return an upload."""
-        container = self.containers[self._container[row]]
-        url = f"{container.url}/{self._name[row]}"
-        return UploadedBlob(url, self._content(row), self.task[row], self._entry[row])
+        container, name, content = self._upload(row)
+        return UploadedBlob(f"{self.containers[container].url}/{name}", content, self.task[row], self._entry[row])
 
     def place(self, row: int) -> UrlParts:
         """Return the URL of an upload as it is compared."""
-        _, key, prefix = self.containers[self._container[row]]
-        return UrlParts(key, prefix + self._name[row])
+        if row < len(self._places):
+            return self._places[row]
+        container, name, _ = self._upload(row)
+        _, key, prefix = self.containers[container]
+        return UrlParts(key, prefix + name)
+
+    def content(self, row: int) -> BlobContent:
+        """Return size and text of an upload."""
+        return self._upload(row).content
+
+    def _upload(self, row: int) -> Upload:
+        number = self._number[row]
+        return self._given[row] if number == _GIVEN else upload_of(self._tasks, self.task[row], number)
+
+    def _index(self) -> dict[str, dict[str, int]]:
+        """Return the latest upload of each name, by container."""
+        for row in range(len(self._places), self.length):
+            key, name = place = self.place(row)
+            blobs = self._latest.setdefault(key, {})
+            self._places.append(place)
+            self._previous.append(blobs.get(name, _ABSENT))
+            blobs[name] = row
+        return self._latest
 
     def container(self, url: str) -> int:
         """Return the number of a container, by its URL with or without a query; it is made when it is needed first."""
@@ -98,26 +128,29 @@ class BlobTable:
 
     def upload(self, now_ms: int, container: int, name: str, content: BlobContent, node: int, task: int) -> None:
         """Keep a blob that a task, or with ``NO_TASK`` a node, uploads; an earlier one of the URL is replaced."""
-        row = len(self._name)
-        _, key, prefix = self.containers[container]
-        blobs = self._latest.get(key)
-        if blobs is None:
-            blobs = self._latest[key] = {}
-        full_name = prefix + name
-        self._container.append(container)
-        self._name.append(name)
-        self.size.append(content.size)
-        self._text.append(content.text)
-        self.task.append(task)
-        self._entry.append(len(self.log.when))
-        self._previous.append(blobs.get(full_name, _ABSENT))
-        blobs[full_name] = row
-        self.log.append(now_ms, self._by_node if task == NO_TASK else self._by_task, row, node)
+        self._given[self.length] = Upload(container, name, content)
+        self._add(now_ms, task, node, _GIVEN, self._by_node if task == NO_TASK else self._by_task)
+
+    def upload_plain(self, now_ms: int, task: int, node: int, count: int) -> None:
+        """Keep the blobs that a plain task uploads (``PlainOutputs.uploads``), so many of them."""
+        for number in range(count):
+            self._add(now_ms, task, node, number, self._by_task)
+
+    def _add(self, now_ms: int, task: int, node: int, number: int, shape: int) -> None:
+        row = self.length
+        if row == len(self.task):  # otherwise this is played again
+            self._entry.append(len(self.log.when))
+            self.task.append(task)
+            self._number.append(number)
+        self.length = row + 1
+        self.log.append(now_ms, shape, row, node)
 
     def download(self, task: int, size: int) -> None:
         """Count the bytes that a task downloads."""
-        self.fetcher.append(task)
-        self.fetched.append(size)
+        if self.downloads == len(self.fetcher):
+            self.fetcher.append(task)
+            self.fetched.append(size)
+        self.downloads += 1
 
     def start_task_downloads(self, size: int) -> None:
         """Count the bytes that a start task downloads."""
@@ -127,44 +160,47 @@ class BlobTable:
 
     def find(self, url: str) -> BlobContent | None:
         """Return the latest upload with a URL, compared as ``parts_of`` says; None if there is none."""
-        if not self._latest:
+        if not self.length:
             return None
         container, name = parts_of(url)
-        row = self._latest.get(container, _NOTHING).get(name)
-        return None if row is None else self._content(row)
+        row = self._index().get(container, _NOTHING).get(name)
+        return None if row is None else self.content(row)
 
     def blobs_in(self, url: str) -> dict[str, BlobContent]:
         """Return the latest uploads to a container, by name."""
-        rows = self._latest.get(parts_of(url).container, _NOTHING)
-        return {name: self._content(row) for name, row in rows.items()}
+        if not self.length:
+            return {}
+        rows = self._index().get(parts_of(url).container, _NOTHING)
+        return {name: self.content(row) for name, row in rows.items()}
 
     def latest(self) -> list[int]:
         """Return the uploads that are in storage, in their order: the last one of each URL."""
-        return sorted(row for blobs in self._latest.values() for row in blobs.values())
-
-    def _content(self, row: int) -> BlobContent:
-        return BlobContent(self.size[row], self._text[row])
+        return sorted(row for blobs in self._index().values() for row in blobs.values())
 
     # -- going back ----------------------------------------------------------------------------------------------
 
     def copy(self) -> BlobsCopy:
         """Return the state of the table."""
-        return BlobsCopy(len(self._name), len(self.fetcher), self.start_task_bytes)
+        return BlobsCopy(self.length, self.downloads, self.start_task_bytes)
 
     def restore(self, copy: BlobsCopy) -> None:
-        """Make the table as it was when ``copy`` was taken; uploads that followed are played again."""
-        for row in range(len(self._name) - 1, copy.uploads - 1, -1):
-            _, key, prefix = self.containers[self._container[row]]
-            blobs, name = self._latest[key], prefix + self._name[row]
-            if self._previous[row] == _ABSENT:
-                del blobs[name]
+        """Make the table as it was when ``copy`` was taken."""
+        self.length, self.downloads, self.start_task_bytes = copy
+        while len(self._places) > self.length:
+            (key, name), previous = self._places.pop(), self._previous.pop()
+            if previous == _ABSENT:
+                del self._latest[key][name]
             else:
-                blobs[name] = self._previous[row]
-        for column in (self._container, self._name, self.size, self._text, self.task, self._entry, self._previous):
-            del column[copy.uploads :]
+                self._latest[key][name] = previous
+
+    def forget_future(self) -> None:
+        """Forget what was recorded after the present moment."""
+        for row in range(self.length, len(self.task)):
+            self._given.pop(row, None)
+        for column in (self.task, self._number, self._entry):
+            del column[self.length :]
         for column in (self.fetcher, self.fetched):
-            del column[copy.downloads :]
-        self.start_task_bytes = copy.start_task_bytes
+            del column[self.downloads :]
 
 
 _NOTHING: Mapping[str, int] = {}

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.executors.files import NodeFiles
+from engine.state.plain_outputs import directory_of, write
+
+if TYPE_CHECKING:
+    from engine.executors.protocol import PlainOutputs
+    from engine.state.tasks import TaskTable
 
 
 class Disk(Enum):
@@ -17,17 +24,34 @@ class Disk(Enum):
 _EMPTY = NodeFiles()
 
 
-class Disks:
-    """Files by node. A node on which nothing was written has the standard directories only."""
+class DisksCopy(NamedTuple):
+    """The disks at a moment, and the plain tasks whose files are not written yet."""
 
-    def __init__(self) -> None:
+    files: dict[int, NodeFiles]
+    packed: dict[int, array[int]]
+
+
+class Disks:
+    """Files by node. A node on which nothing was written has the standard directories only.
+
+    The files of plain tasks are *packed*: only the task is kept, until somebody looks at the node's disk.
+    """
+
+    def __init__(self, tasks: TaskTable) -> None:
         """Make disks without files."""
+        self._tasks = tasks
         self._files: dict[int, NodeFiles] = {}
         self._saved: dict[int, NodeFiles] = {}
         self._edited: set[int] = set()
+        self._packed: dict[int, array[int]] = {}
+        self._saved_packed: dict[int, array[int]] = {}
+        # Bytes of which it is sure that they are free, by node, as long as only plain tasks leave files there.
+        self._room: dict[int, int] = {}
 
     def __getitem__(self, node: int) -> NodeFiles:
         """Return the node's files, to be read only."""
+        if node in self._packed:
+            self._unpack(node)
         return self._files.get(node, _EMPTY)
 
     def __bool__(self) -> bool:
@@ -35,19 +59,61 @@ class Disks:
 
     def edit(self, node: int) -> NodeFiles:
         """Return the node's files, to be changed."""
+        if node in self._packed:
+            self._unpack(node)
+        self._room.pop(node, None)
+        return self._own(node)
+
+    def _own(self, node: int) -> NodeFiles:
         self._edited.add(node)
         files = self._files.get(node)
         if files is None:
             files = self._files[node] = NodeFiles()
         return files
 
+    def room(self, node: int, task: int, outputs: PlainOutputs) -> int | None:
+        """Return how many bytes are surely free, so that a plain task's files may be packed.
+
+        None if that is not known (``set_room`` says it), or if the task has a directory on the disk already.
+        """
+        room = self._room.get(node)
+        if room is None:
+            return None
+        files = self._files.get(node)
+        if files is None or files.is_bare or not files.is_dir(directory_of(self._tasks, task, outputs)):
+            return room
+        return None
+
+    def set_room(self, node: int, free_bytes: int) -> None:
+        """Note how many bytes are free on a disk to which nothing has been written since it was looked at."""
+        self._room[node] = free_bytes
+
+    def pack(self, node: int, task: int, most_bytes: int) -> None:
+        """Leave the files of a plain task on a node; they take at most so many bytes, which ``room`` has promised."""
+        self._edited.add(node)
+        self._room[node] -= most_bytes
+        packed = self._packed.get(node)
+        if packed is None:
+            packed = self._packed[node] = array("i")
+        packed.append(task)
+
+    def _unpack(self, node: int) -> None:
+        """Write the files of plain tasks, in the order in which they have ended."""
+        files = self._own(node)
+        for task in self._packed.pop(node):
+            write(self._tasks, task, files)
+
     def nodes(self) -> list[int]:
         """Return the nodes on which something was written."""
+        for node in list(self._packed):
+            self._unpack(node)
         return list(self._files)
 
     def wipe(self, node: int) -> None:
         """Delete everything on the node (FILE-9)."""
-        if self._files.pop(node, None) is not None:
+        self._room.pop(node, None)
+        was_packed = self._packed.pop(node, None) is not None
+        if self._files.pop(node, None) is not None or was_packed:
             self._edited.add(node)
 
     def delete_everywhere(self, directory: str) -> None:
@@ -56,26 +122,32 @@ class Disks:
             if self._files[node].exists(directory):
                 self.edit(node).delete(directory)
 
-    def copy(self) -> dict[int, NodeFiles]:
+    def copy(self) -> DisksCopy:
         """Return a copy of the disks, at the cost of those changed since the last copy."""
-        saved = self._saved.copy()
+        saved, packed = self._saved.copy(), self._saved_packed.copy()
         for node in self._edited:
-            files = self._files.get(node)
+            files, tasks = self._files.get(node), self._packed.get(node)
             if files is None:
                 saved.pop(node, None)
             else:
                 saved[node] = files.copy()
+            if tasks is None:
+                packed.pop(node, None)
+            else:
+                packed[node] = tasks[:]
         self._edited = set()
-        self._saved = saved
-        return saved
+        self._saved, self._saved_packed = saved, packed
+        return DisksCopy(saved, packed)
 
-    def restore(self, copy: dict[int, NodeFiles]) -> None:
+    def restore(self, copy: DisksCopy) -> None:
         """Restore the disks from a copy."""
         current = {
             node: files
             for node, files in self._files.items()
-            if node not in self._edited and node in copy and self._saved.get(node) is copy[node]
+            if node not in self._edited and node in copy.files and self._saved.get(node) is copy.files[node]
         }
-        self._files = {node: current.get(node) or files.copy() for node, files in copy.items()}
+        self._files = {node: current.get(node) or files.copy() for node, files in copy.files.items()}
+        self._packed = {node: tasks[:] for node, tasks in copy.packed.items()}
+        self._room = {}
         self._edited = set()
-        self._saved = copy
+        self._saved, self._saved_packed = copy

@@ -10,7 +10,7 @@ from engine.base.failures import FailureInfo
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.executors.protocol import PlainProcess
+    from engine.executors.protocol import PlainOutputs, PlainProcess
     from engine.specs.task import TaskSpec
 
 
@@ -44,6 +44,7 @@ class TaskSource(Protocol):
     def task_ids(self, ordinals: Sequence[int]) -> list[str]: ...  # noqa: D102
     def spec(self, ordinal: int) -> TaskSpec: ...  # noqa: D102
     def command_line(self, ordinal: int) -> str: ...  # noqa: D102
+    def output_path(self, ordinal: int, output: int) -> str: ...  # noqa: D102
     def ordinal_of(self, task_id: str) -> int | None: ...  # noqa: D102
 
 
@@ -87,6 +88,10 @@ class ListedTasks:
         """Return the command line of a task."""
         return self._specs[ordinal].command_line
 
+    def output_path(self, ordinal: int, output: int) -> str:
+        """Return the path in the container that an output file of a task names; empty without one."""
+        return self._specs[ordinal].output_files[output].destination.container.path or ""
+
     def ordinal_of(self, task_id: str) -> int | None:
         """Return the ordinal of the task with this id; None if there is none. Case is ignored (GEN-1)."""
         return self._ordinals.get(task_id.lower())
@@ -126,6 +131,10 @@ class SelectedTasks:
         """Return the command line of a task."""
         return self._source.command_line(self._ordinals[ordinal])
 
+    def output_path(self, ordinal: int, output: int) -> str:
+        """Return the path in the container that an output file of a task names; empty without one."""
+        return self._source.output_path(self._ordinals[ordinal], output)
+
     def ordinal_of(self, task_id: str) -> int | None:
         """Return the ordinal of the task with this id; None if there is none. Case is ignored (GEN-1)."""
         ordinal = self._source.ordinal_of(task_id)
@@ -155,7 +164,7 @@ class TaskProfile(NamedTuple):
     max_retries: int | None  # None: the job's value, which may change
     wall_clock_ms: int | None
     retention_ms: int | None
-    process: PlainProcess | None  # it leaves no files; its first duration and exit code stand in the columns
+    process: PlainProcess | None  # plain; its first duration and exit code stand in the columns
     affinity: str | None = None
     conditions: bool = False  # exit conditions are given (EXIT-1)
     hot: bool = False  # plain, and nothing follows from its success: see rules/fast_path.py
@@ -163,6 +172,7 @@ class TaskProfile(NamedTuple):
     exclusive: bool = False
     dedicated_only: bool = False
     load: Load | None = None
+    outputs: PlainOutputs | None = None  # what a plain process leaves and uploads after exit code 0
     instances: int = 0  # nodes at once of a multi-instance task (MI-1); 0 for any other
 
     @property

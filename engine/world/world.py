@@ -83,8 +83,8 @@ class World:
         self._task_past = TaskPast(self.tasks)
         self.gangs = GangTable(self.log)
         self.instances = InstanceTable(self.log, time_code)
-        self.disks = Disks()
-        self.blobs = BlobTable(self.log)
+        self.disks = Disks(self.tasks)
+        self.blobs = BlobTable(self.log, self.tasks)
         self.storage = NamedStorage(scenario.simulate.storage, scenario.start)
         self.acting = ActingTable()
         self.traffic = TrafficTable()
@@ -256,6 +256,7 @@ class World:
         """Forget what was recorded after the present moment."""
         self.log.forget_future()
         self._task_past.forget_latest()
+        self.blobs.forget_future()
 
     def copy(self) -> WorldCopy:
         """Return a copy of everything."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 Body = dict[str, Any]
 
 ACCOUNT: Body = {
+    "storageAccount": "acc",
     "applications": [
         {"id": "small", "versions": ["1", "2"], "defaultVersion": "2", "size": "600 MB"},
         {"id": "large", "versions": ["1"], "size": "9 GB"},
@@ -19,6 +20,9 @@ STORAGE: Body = {
     "https://a/in/*": {"size": "300 MB"},
     "https://a/large/*": {"size": "7 GB"},
     "https://a/gone*": {"missing": True},
+    "https://a/late*": {"until": "PT30M"},
+    "https://a/named": {"blobs": {"a/b.txt": {"text": "named"}, "big": "1 GB"}},
+    "https://a/out": {},
     "app-small/1": {"missing": True},
 }
 _REFERENCES = (
@@ -28,7 +32,30 @@ _REFERENCES = (
     {"applicationId": "new", "version": "1"},  # there is none until a command makes it
     {"applicationId": "large"},  # there is no default version: a pool is refused, a task fails
 )
-_URLS = ("https://a/in/x", "https://a/in/y", "https://a/large/x", "https://a/gone/x")
+_URLS = (
+    "https://a/in/x",
+    "https://a/in/y",
+    "https://a/large/x",
+    "https://a/gone/x",
+    "https://a/late/x",
+    "https://a/named/a/b.txt",
+    "https://A/out/0.txt?sig=1",
+    "https://a/out/stdout.txt",
+)
+_CONTAINERS = (
+    {"storageContainerUrl": "https://a/out?sig=2", "filePath": "all"},
+    {"storageContainerUrl": "https://a/out", "blobPrefix": "std"},
+    {"storageContainerUrl": "https://a/named", "filePath": "named"},
+    {"storageContainerUrl": "https://a/late"},
+    {"autoStorageContainerName": "auto"},
+)
+_OUT = (
+    "https://a/out",
+    "https://a/out?sig=3",
+    "https://a/gone",
+    "https://a/late",
+    "https://acc.blob.core.windows.net/auto",
+)
 _USERS = ({"username": "ann"}, {"username": "bob"}, {"autoUser": {"scope": "task"}}, {"autoUser": {}})
 
 references = st.sampled_from(_REFERENCES)
@@ -96,8 +123,19 @@ def files(draw: st.DrawFn) -> Body:
     """Draw what a command line downloads, mostly nothing."""
     if not draw(chance(0.15)):
         return {}
-    urls = draw(some(st.sampled_from(_URLS)))
-    return {"resourceFiles": [{"httpUrl": url, "filePath": f"in/{at}"} for at, url in enumerate(urls)]}
+    sources = draw(some(st.sampled_from(_URLS) | st.sampled_from(_CONTAINERS)))
+    return {
+        "resourceFiles": [
+            {"httpUrl": source, "filePath": f"in/{at}"} if isinstance(source, str) else source
+            for at, source in enumerate(sources)
+        ]
+    }
+
+
+def outputs(container: str, pattern: str, path: str = "") -> Body:
+    """Return an output file."""
+    destination = {"containerUrl": container} | ({"path": path} if path else {})
+    return {"filePattern": pattern, "destination": {"container": destination}}
 
 
 @st.composite
@@ -115,7 +153,14 @@ def of_task(draw: st.DrawFn) -> Body:
     needs = draw(of_command_line())
     if draw(chance(0.2)):
         needs["applicationPackageReferences"] = [draw(references)]
-    if draw(chance(0.15)):
-        url = draw(st.sampled_from(["https://a/out", "https://a/gone"]))
-        needs["outputFiles"] = [{"filePattern": "**/*", "destination": {"container": {"containerUrl": url}}}]
+    if draw(chance(0.25)):
+        needs["outputFiles"] = draw(output_files())
     return needs
+
+
+@st.composite
+def output_files(draw: st.DrawFn, path: str = "") -> list[Body]:
+    """Draw what a task uploads; ``path`` is that of its blobs, if it has one."""
+    patterns = draw(some(st.sampled_from(["**/*", "../std*.txt", "../stdout.txt", "out/r.bin", "none", "$X/y"])))
+    paths = (path or draw(st.sampled_from(["", "0.txt"])) for _ in patterns)
+    return [outputs(draw(st.sampled_from(_OUT)), pattern, name) for pattern, name in zip(patterns, paths, strict=True)]

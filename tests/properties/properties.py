@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from engine import BatchError, Simulation
 from engine.events.calendar import DueKind
+from engine.rules.processes import plain_outputs
 from engine.rules.tasks import attempts
 from engine.run import checkpoints
 from engine.run.journal import Origin
@@ -25,6 +26,9 @@ from engine.views.explain.pools import why_pool
 from engine.views.explain.preparation import why_preparation
 from engine.views.explain.questions import explain
 from engine.views.explain.tasks import why_task
+from engine.views.pages.storage import stored_blobs
+from engine.views.rest.node_files import tree
+from engine.views.results.document import summary
 from tests.properties.runs import Case, cases, play, submit
 
 
@@ -128,6 +132,17 @@ def _the_fast_path_leaves_the_same_log_as_the_ordinary_one(case: Case) -> None:
             submit(simulation, given)
         simulation.run_until(simulation.end_ms)
     assert list(fast.json_lines()) == list(ordinary.json_lines())
+
+
+@promise(commands=20)
+def _plain_tasks_leave_and_upload_the_same_as_any_others(case: Case) -> None:
+    with mock.patch.object(plain_outputs, "outputs_of", return_value=None):
+        ordinary, _ = _played(case)
+    plain, _ = _played(case)
+    assert list(plain.json_lines()) == list(ordinary.json_lines())
+    assert list(tree(plain)) == list(tree(ordinary))
+    assert stored_blobs(plain) == stored_blobs(ordinary)
+    assert summary(plain) == summary(ordinary)
 
 
 @promise(commands=30)

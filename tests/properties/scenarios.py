@@ -47,6 +47,7 @@ def scenarios(draw: st.DrawFn) -> Body:
         "until": "PT3H",
         "options": draw(options()),
         "account": needs.ACCOUNT | {"quotas": quotas},
+        "options": {"strictStorage": draw(chance(0.3))},
         "simulate": {"network": draw(networks()), "storage": needs.STORAGE} | draw(rates()),
         "pools": _numbered("p", drawn_pools),
         "jobs": _numbered("j", drawn_jobs),
@@ -157,6 +158,9 @@ def jobs(draw: st.DrawFn, *, crowded: bool) -> Body:
     job: Body = {"at": draw(st.integers(0, 299))} | draw(specifications(depends=not crowded))
     if crowded:
         work = {"id": "{0}", "commandLine": "work {0}", "simulate": draw(outcomes(0.05))}
+        if draw(chance(0.4)):
+            work["outputFiles"] = draw(needs.output_files(path="{0}.txt"))
+            work["simulate"] |= {"writes": {"out/r.bin": draw(st.sampled_from(["2 KB", "1 GB"]))}, "stdout": "done"}
         return job | {"maxParallelTasks": -1, "taskFactory": _sweep(0, draw(st.integers(0, 299)), work)}
     drawn_tasks = draw(st.lists(tasks(), max_size=MOST_TASKS - 1))
     job["tasks"] = [_placed(task, number, job["usesTaskDependencies"]) for number, task in enumerate(drawn_tasks)]
@@ -239,13 +243,16 @@ def timings(draw: st.DrawFn) -> Body:
     return timing
 
 
+leavings = st.sampled_from([{}, {}, {"writes": {"out/r.bin": 7}}, {"stdout": "zwölf", "writes": {"../../x": 5}}])
+
+
 @st.composite
 def tasks(draw: st.DrawFn) -> Body:
     """Draw a task without its id; ``dependsOn`` holds a number that ``_placed`` makes a task before it."""
     task: Body = {
         "commandLine": draw(st.sampled_from(["work", '/bin/sh -c "echo $AZ_BATCH_TASK_ID"'])),
         "requiredSlots": draw(st.sampled_from([1, 1, 1, 2, 3])),
-        "simulate": draw(outcomes(0.2, exit_code=3)),
+        "simulate": draw(outcomes(0.2, exit_code=3)) | draw(leavings),
     } | draw(needs.of_task())
     if draw(chance(0.2)):
         task["constraints"] = {"maxWallClockTime": f"PT{draw(st.integers(1, 59))}S"}

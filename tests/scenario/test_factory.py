@@ -61,6 +61,18 @@ def test_steps_may_lead_down():
     assert [factory.ordinal_of(text) for text in ("N3", "n-1", "n2", "n-3")] == [0, 2, None, None]
 
 
+def an_output(pattern, path):
+    return {"filePattern": pattern, "destination": {"container": {"containerUrl": "https://s/c", "path": path}}}
+
+
+def test_the_path_of_a_blob_is_known_without_the_body():
+    body = {"outputFiles": [an_output("a", "{0}/{1:3}"), an_output("b", "b")]}
+    del body["outputFiles"][1]["destination"]["container"]["path"]
+    factory = sweep(range(1, 5), range(7, 9), **body)
+    assert [factory.output_path(3, number) for number in (0, 1)] == ["2/008", ""]
+    assert factory.spec(3).output_files[0].destination.container.path == "2/008"
+
+
 @pytest.mark.parametrize(
     ("body", "varies"),
     [
@@ -68,7 +80,9 @@ def test_steps_may_lead_down():
         ({"displayName": "{0}", "constraints": {"maxWallClockTime": "PT1H"}}, False),
         ({"simulate": {"duration": "PT{0}S"}}, True),
         ({"simulate": {"duration": "PT{1}S"}}, False),
-        ({"resourceFiles": [{"httpUrl": "https://s/{0}", "filePath": "a"}]}, True),
+        ({"resourceFiles": [{"httpUrl": "https://s/{0}", "filePath": "a"}]}, False),
+        ({"outputFiles": [an_output("a", "{0}/a")]}, False),
+        ({"outputFiles": [an_output("a-{0}", "a")]}, True),
     ],
 )
 def test_whether_tasks_differ_in_more_than_names(body, varies):

@@ -12,7 +12,7 @@ from engine.base.terms import JobState
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules.decisions.tasks import exit_options, retry_verdict
-from engine.rules.processes import acts, disk_space, execution, launches, uploads
+from engine.rules.processes import acts, disk_space, execution, launches, plain_outputs, uploads
 from engine.rules.processes.acts import Start
 from engine.state.acting import Process, ProcessKind
 from engine.state.columns import PAGE_BITS
@@ -29,6 +29,7 @@ from engine.world.facts import (
 )
 
 if TYPE_CHECKING:
+    from engine.executors.protocol import Launch
     from engine.world.facts import GangAttemptEnded, NodePrepared, TaskAssigned, WaitOver
     from engine.world.world import World
 
@@ -70,12 +71,12 @@ def _start(world: World, task: int, node: int, instance: int, rule: str) -> None
     now_ms = world.calendar.now_ms
     if profile.process is not None:
         first = tasks.started[task] == NEVER_MS
+        if profile.outputs is not None and not first:  # its directory may be there already (RETRY-12)
+            _begin(world, task, node, profile)
         end_ms = now_ms + (tasks.planned[task] if first else _plan_of_attempt(world, task, profile, 1).total_ms)
         start = Start(min(end_ms, world.latest_ms))
     else:
-        launch = launches.task_launch(world, task, node, tasks.extra(task).attempts + 1)
-        launch = execution.begin(world, node, launch, tasks.spec(task), world.jobs.rows[profile.job], task)
-        start = acts.start_of(world, launch)
+        start = acts.start_of(world, _begin(world, task, node, profile))
     tasks.start(now_ms, task, node, start.end_ms, rule)
     world.nodes.start_task(task, node)
     pools = world.pools.rows
@@ -85,6 +86,12 @@ def _start(world: World, task: int, node: int, instance: int, rule: str) -> None
     if instance >= 0 and world.jobs.rows[profile.job].has_release:
         world.instances.remember_run(instance)
     acts.begin(world, Process(ProcessKind.TASK, task), start, profile.job)
+
+
+def _begin(world: World, task: int, node: int, profile: TaskProfile) -> Launch:
+    """Begin the next attempt of a task's process in its directory; return its launch."""
+    launch = launches.task_launch(world, task, node, world.tasks.extra(task).attempts + 1)
+    return execution.begin(world, node, launch, world.tasks.spec(task), world.jobs.rows[profile.job], task)
 
 
 def limit_changed(world: World, changed: TaskLimitChanged) -> None:
@@ -134,7 +141,12 @@ def task_ended(world: World, due: Due) -> None:
         return
     node = tasks.node[task]
     profile = tasks.profiles[tasks.profile[task]]
-    if profile.process is not None and not tasks.code[task] and task not in tasks.sparse[task >> PAGE_BITS]:
+    if (
+        profile.process is not None
+        and not tasks.code[task]
+        and task not in tasks.sparse[task >> PAGE_BITS]
+        and (profile.outputs is None or plain_outputs.leave(world, task, node, profile))
+    ):
         leave_node(world, task, node, profile, well=True)
         tasks.succeed(now_ms, task, node)
         _complete(world, task, profile, 0, None)
@@ -150,12 +162,13 @@ def end_with_care(world: World, task: int, node: int, profile: TaskProfile) -> N
     extra = world.tasks.extra(task)
     plan = _present_plan(world, task, profile, extra)
     world.plans.pop(task, None)
-    if profile.process is None:
+    leaves_files = profile.process is None or profile.outputs is not None
+    if leaves_files:
         launch = launches.task_launch(world, task, node, extra.attempts)
         world.nodes.forget_setup(node, launch.directory)
         plan = uploads.finish_task(world, task, node, launch, plan) if plan.failure is None else plan
     _end_attempt(world, task, profile, plan)
-    if profile.process is None:
+    if leaves_files:
         disk_space.report_if_full(world, node)
 
 

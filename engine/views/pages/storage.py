@@ -55,15 +55,15 @@ def stored_blobs(sim: Simulation) -> list[StoredBlob]:
 
 def uploads_of_task(sim: Simulation, task: int) -> list[StoredBlob]:
     """Return what a task has uploaded, in the order of the uploads."""
-    return [_upload(sim.world, row) for row in numbers_of(sim.world.blobs.task, task)]
+    return [_upload(sim.world, row) for row in numbers_of(sim.world.blobs.task, task, 0, len(sim.world.blobs))]
 
 
 def bytes_of_task(sim: Simulation, task: int) -> TransferredBytes:
     """Return how many bytes a task has downloaded and uploaded in all its attempts (TASK-21)."""
     blobs = sim.world.blobs
     return TransferredBytes(
-        sum(map(blobs.fetched.__getitem__, numbers_of(blobs.fetcher, task))),
-        sum(map(blobs.size.__getitem__, numbers_of(blobs.task, task))),
+        sum(map(blobs.fetched.__getitem__, numbers_of(blobs.fetcher, task, 0, blobs.downloads))),
+        sum(blobs.content(row).size for row in numbers_of(blobs.task, task, 0, len(blobs))),
     )
 
 
