@@ -47,7 +47,6 @@ def scenarios(draw: st.DrawFn) -> Body:
         "until": "PT3H",
         "options": draw(options()),
         "account": needs.ACCOUNT | {"quotas": quotas},
-        "options": {"strictStorage": draw(chance(0.3))},
         "simulate": {"network": draw(networks()), "storage": needs.STORAGE} | draw(rates()),
         "pools": _numbered("p", drawn_pools),
         "jobs": _numbered("j", drawn_jobs),
@@ -101,10 +100,11 @@ def networks(draw: st.DrawFn) -> Body:
 @st.composite
 def options(draw: st.DrawFn) -> Body:
     """Draw what a scenario may decide where the documentation does not, mostly the default."""
+    storage = {"strictStorage": draw(chance(0.3))}
     if not draw(chance(0.3)):
-        return {}
+        return storage
     released = draw(st.sampled_from(["task", "preparation"]))
-    return {"releaseAfter": released, "rebootRetriesFailedPreparation": draw(st.booleans())}
+    return storage | {"releaseAfter": released, "rebootRetriesFailedPreparation": draw(st.booleans())}
 
 
 @st.composite

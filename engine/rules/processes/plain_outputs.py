@@ -97,8 +97,8 @@ def _uploads_of(
 def leave(world: World, task: int, node: int, profile: TaskProfile) -> bool:
     """Leave and upload what a plain task that has succeeded leaves; return False if that takes a closer look.
 
-    It does during an outage, in a pool of which samples are taken, on a nearly full disk, and where the task's directory
-    was made by something else before.
+    It does during an outage, in a pool of which samples are taken, on a nearly full disk, and where something else has
+    made the task's directory before.
     """
     outputs, disks = profile.outputs, world.disks
     assert outputs is not None
