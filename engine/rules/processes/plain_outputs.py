@@ -38,7 +38,7 @@ def outputs_of(world: World, pool: Pool, job: Job, spec: TaskSpec, launch: Launc
     It differs where a pattern holds variables or may mean files of others, and where a container is not always there.
     """
     root, files, directory = world.root_of(pool), NodeFiles(), launch.directory
-    output = world.executor.finish(launch, Plan(0, 0), {}, root, files)
+    output = world.executor.finish(launch, Plan(0, 0), {}, root, files, world.now_ms)
     files.write(f"{directory}/stdout.txt", output.stdout)
     files.write(f"{directory}/stderr.txt", output.stderr)
     left = {key: _left(files, directory, key) for key in files.all_files()}
