@@ -73,8 +73,17 @@ def test_the_verbs_of_each_kind(session_at):
     assert verbs(ItemRef("task", 3)) == ["terminateTask", "reactivateTask", "deleteTask"]
     assert verbs(RISK) == ["terminateJob", "disableJob", "enableJob", "updateJob", "addTasks", "deleteJob"]
     assert verbs(ItemRef("pool", "shared")) == [
-        *("resizePool", "stopPoolResize", "enablePoolAutoScale", "capacity", "storageOutage", "deletePool")
+        *("resizePool", "stopPoolResize", "enablePoolAutoScale", "capacity", "quota", "storageOutage", "deletePool")
     ]
+
+
+def test_quotas_of_cores_are_changed_from_a_pool(session_at):
+    session = session_at(900, "a-quota-is-raised")
+    change = action(session, "quota", ItemRef("pool", "pricing"))
+    assert change.defaults == {"dedicatedCores": "12", "lowPriorityCores": "100"}
+    assert "8 dedicated and 0 Spot cores are in use" in "\n".join(map(plain, effect_lines(session, change, 80)))
+    (command,) = change.commands(answers={**change.defaults, "dedicatedCores": "16"})
+    assert command.wire() == {"dedicatedCores": 16, "lowPriorityCores": 100}
 
 
 def test_a_pool_that_scales_itself_is_evaluated_and_switched_off(session_at):

@@ -7,15 +7,17 @@ from typing import NamedTuple
 
 from engine.base.terms import AllocationState
 from engine.base.units import MINUTE_MS, format_duration
+from engine.views.pages.account import CoreQuotas
 from engine.views.pages.jobs import PoolRow
 from tui.viewmodels.actions.action import LASTING, ActionType, Better, Field, minutes, options, whole
 
 
 class PoolTarget(NamedTuple):
-    """A pool, and the interval of its autoscale evaluation; None without autoscale."""
+    """A pool, the interval of its autoscale evaluation, None without autoscale, and the account's quotas of cores."""
 
     row: PoolRow
     interval_ms: int | None
+    cores: CoreQuotas
 
 
 def _is_steady(pool: PoolTarget) -> bool:
@@ -142,6 +144,19 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
         fields=(Field("nodes", "Nodes", "nodes of this size still available", lambda _: "0", whole),),
         body=lambda pool: {"vmSize": pool.row.vm_size},
         effects=lambda _: ("later requests get at most that many (RSZ-12); in the simulation only",),
+    ),
+    ActionType(
+        "Fault: the account of {} gets other quotas of cores",
+        "quota",
+        fields=(
+            Field("dedicatedCores", "Dedicated", "cores allowed", lambda pool: str(pool.cores.dedicated), whole),
+            Field("lowPriorityCores", "Spot", "cores allowed", lambda pool: str(pool.cores.spot), whole),
+        ),
+        body=lambda _: {},
+        effects=lambda pool: (
+            f"{pool.cores.dedicated_used:,} dedicated and {pool.cores.spot_used:,} Spot cores are in use",
+            "present nodes stay; later requests get at most that many (ACC-11)",
+        ),
     ),
     ActionType(
         "Fault: storage outage",

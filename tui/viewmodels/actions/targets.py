@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.terms import JobState
 from engine.base.units import format_utc
+from engine.views.pages.account import core_quotas
 from engine.views.pages.autoscale import scale_page
 from engine.views.pages.instances import HookStatus
 from engine.views.pages.option_words import cure
@@ -56,7 +57,7 @@ def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
             if pool is None:
                 return None
             scale = scale_page(session.simulation, pool.pool_id)
-            row = PoolTarget(pool, None if scale is None else scale.interval_ms)
+            row = PoolTarget(pool, None if scale is None else scale.interval_ms, core_quotas(session.simulation))
             return ActionTarget(pool.pool_id, {"poolId": pool.pool_id}, row)
 
 
