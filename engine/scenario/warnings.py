@@ -5,9 +5,10 @@ They are collected while the bodies are read, and completed at the end, when all
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from engine.scenario.factory import TaskFactory
 
+_SHELL = re.compile(r"sh\b|cmd", re.IGNORECASE)
 # Each names a command line and has a `simulate` beside it.
 _WITH_LINES: dict[type[Spec], str] = {CommandLine: "commandLine", MultiInstanceSettings: "coordinationCommandLine"}
 
@@ -142,18 +144,14 @@ class Warner:
             if reason is not None:
                 place.warn(reason)
         for place, text, runs in self._lines:
-            reason = _unreadable(text, self._os(runs))
-            if reason is not None:
-                place.warn(reason)
+            _check_line(place, text, self._os(runs) or OsFamily.LINUX)
 
-    def _os(self, runs: _Runs) -> OsFamily:
-        """Return the operating system of the nodes; Linux if nothing in the scenario decides it."""
+    def _os(self, runs: _Runs) -> OsFamily | None:
+        """Return the operating system of the nodes; None if nothing that has been read yet decides it."""
         if runs.pool_id is None and runs.os is None and runs.job_id is not None:
             job_id = runs.job_id.casefold()
             runs = self._jobs.get(job_id) or self._jobs.get(job_id.rpartition(":")[0]) or _Runs()
-        if runs.os is not None:
-            return runs.os
-        return self._pools.get((runs.pool_id or "").casefold(), OsFamily.LINUX)
+        return runs.os or self._pools.get((runs.pool_id or "").casefold())
 
     def _search_tasks(self, place: DocumentPlace, runs: _Runs, factory: TaskFactory | None) -> None:
         for name in ("tasks", "value"):
@@ -228,8 +226,13 @@ class Warner:
         if written is None or (simulate is not None and simulate.plain) or (is_job_task and self._tasks_are_simulated):
             return
         text = line or written.plain
-        if isinstance(text, str) and any(_unreadable(text, os) for os in OsFamily):
+        if not isinstance(text, str) or not _SHELL.search(text):  # a program with arguments can always be read
+            return
+        os = self._os(runs)
+        if os is None:
             self._lines.append((written, text, runs))
+        else:
+            _check_line(written, text, os)
 
 
 def _report_without_effect(body: _Body) -> None:
@@ -289,20 +292,17 @@ def _says_nothing(value: Plain, field: FieldInfo) -> bool:
         return False
 
 
-@lru_cache(maxsize=4096)
-def _unreadable(line: str, os: OsFamily) -> str | None:
-    """Return what a shell cannot read in a line, and what follows; a line without a shell is no script."""
-    if "sh" not in line and "cmd" not in line.lower():
-        return None
-    if (mistake := syntax_error(line, os)) is not None:
-        return f"the shell refuses this command line, {mistake}: its process ends with exit code 2"
-    reason = unreadable(line, os)
-    if reason is None:
-        return None
-    return (
-        f"the small shell cannot read this command line: {reason}. It counts as a program that takes its"
-        " default time and succeeds; say with 'simulate' what it does"
-    )
+def _check_line(place: DocumentPlace, text: str, os: OsFamily) -> None:
+    """Warn of a command line that the small shell cannot read, or that every shell refuses."""
+    mistake = syntax_error(text, os)
+    reason = unreadable(text, os) if mistake is None else None
+    if mistake is not None:
+        place.warn(f"the shell refuses this command line, {mistake}: its process ends with exit code 2")
+    elif reason is not None:
+        place.warn(
+            f"the small shell cannot read this command line: {reason}. It counts as a program that takes its default"
+            " time and succeeds; say with 'simulate' what it does"
+        )
 
 
 def _os_in(body: Plain) -> OsFamily:

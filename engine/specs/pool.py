@@ -166,7 +166,7 @@ class PoolSpec(PoolSpecification, Identified):
         "formerNodes",
     )
 
-    identity: Annotated[PoolIdentity | None, NO_EFFECT] = None
+    identity: PoolIdentity | None = None  # its permissions are taken as given
     # Read-only on the service; accepted so that a whole pool can be pasted (GEN-14).
     current_dedicated_nodes: Int | None = Field(
         default=None, validation_alias=AliasChoices("currentDedicatedNodes", "currentDedicated"), exclude=True
