@@ -28,7 +28,7 @@ from engine.scenario.model import (
     TimelineEntry,
     WorldSimulation,
 )
-from engine.scenario.names import DeclaredIds, Ids, text_at
+from engine.scenario.names import DeclaredIds, Ids, changed_applications, text_at
 from engine.scenario.pasted import as_created
 from engine.scenario.processes import Processes
 from engine.scenario.sweep import check_keys
@@ -273,16 +273,12 @@ class _ScenarioReader:
                 yield PoolEntry(spec, at_ms, place.line)
 
     def _may_pass(self, spec: PoolSpec, refusal: Refusal, at_ms: int) -> bool:
-        """Return whether the timeline may provide the package that a later pool misses (APP-8)."""
+        """Return whether a command may provide the package that a later pool misses (APP-8)."""
         if refusal.code != _NO_PACKAGE or at_ms == 0 or len(refusal.path) < 2:
             return False
-        section = self._root.get("timeline")
-        commands = [
-            body.plain for entry in (section.entries() if section is not None else ()) for _, body in entry.items()
-        ]
-        changed = {text_at(body, "applicationId") for body in commands}
+        changed = {name.lower() for name in changed_applications(self._root.plain)}
         reference = spec.application_package_references[int(refusal.path[1])]
-        return reference.application_id.lower() in {name.lower() for name in changed if name is not None}
+        return reference.application_id.lower() in changed
 
     def _jobs(self, quota: Quota) -> Iterator[JobEntry]:
         for place, spec, at_ms in self._entries("jobs", JobSpec, _JOB_KEYS, self._job_ids):

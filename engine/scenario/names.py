@@ -26,6 +26,18 @@ def text_at(value: Plain, *path: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def changed_applications(value: Plain) -> Iterator[str]:
+    """Yield the ids of the applications that commands change anywhere in a document, also those that processes give."""
+    if isinstance(value, dict):
+        for name in ("createApplicationPackage", "updateApplication"):
+            application_id = text_at(value, name, "applicationId")
+            if application_id is not None:
+                yield application_id
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in parts:
+        yield from changed_applications(part)
+
+
 @dataclass(slots=True)
 class _Tasks:
     """The tasks that a job may have; ids by their folded spelling (GEN-1)."""

@@ -343,6 +343,17 @@ def test_app_8_a_later_pool_may_refer_to_a_package_of_the_timeline(start):
     assert current(sim, "q") == 1
 
 
+def test_app_8_a_process_may_upload_a_package_too(start):
+    tool = {"applicationId": "tool", "version": "1", "size": "1 GB"}
+    build = a_task("build", 20) | {
+        "simulate": {"duration": 20, "does": [{"after": 10, "createApplicationPackage": tool}]}
+    }
+    pool = a_pool("q", applicationPackageReferences=[{"applicationId": "tool", "version": "1"}]) | {"at": 200}
+    sim = start(a_job(tasks=[build]), pools=[a_pool(), pool])
+    run_to_end(sim)
+    assert current(sim, "q") == 1
+
+
 # -- as it was in 2017 -----------------------------------------------------------------------------------------------
 
 WINDOWS = {
