@@ -234,14 +234,14 @@ Until = Annotated[
 
 
 class _Rates(Spec):
-    """Bytes a second in two directions. A plain size is that many in each."""
+    """Bytes a second in two directions. A plain size such as 20 MB, or 20 MB/s, is that many in each."""
 
     @model_validator(mode="before")
     @classmethod
     def _parse(cls, given: object) -> object:
-        if isinstance(given, dict):
-            return given
-        return dict.fromkeys(map(wire_name, cls.model_fields), parse_size(given))
+        rates = given if isinstance(given, dict) else dict.fromkeys(map(wire_name, cls.model_fields), given)
+        rates = {name: rate.removesuffix("/s") if isinstance(rate, str) else rate for name, rate in rates.items()}
+        return rates if isinstance(given, dict) else {name: parse_size(rate) for name, rate in rates.items()}
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

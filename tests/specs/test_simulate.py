@@ -102,6 +102,9 @@ def test_overrides_by_attempt_and_by_node_index():
 
 def test_rates_are_a_size_for_both_directions_or_one_for_each():
     assert Simulate.from_wire({"disk": "50 MB"}).disk == DiskRates(read=50_000_000, write=50_000_000)
+    assert Simulate.from_wire({"disk": "50 MB/s"}) == Simulate.from_wire(
+        {"disk": {"read": "50 MB/s", "write": "50 MB"}}
+    )
     assert Simulate.from_wire({"disk": {"write": 7}}).disk == DiskRates(read=0, write=7)
     network = Simulate.from_wire({"network": {"in": "1 kB", "out": 5}})
     assert network.network == NetworkRates(in_=1000, out=5)
