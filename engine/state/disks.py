@@ -29,6 +29,7 @@ class DisksCopy(NamedTuple):
 
     files: dict[int, NodeFiles]
     packed: dict[int, array[int]]
+    room: dict[int, int]
 
 
 class Disks:
@@ -137,7 +138,7 @@ class Disks:
                 packed[node] = tasks[:]
         self._edited = set()
         self._saved, self._saved_packed = saved, packed
-        return DisksCopy(saved, packed)
+        return DisksCopy(saved, packed, self._room.copy())
 
     def restore(self, copy: DisksCopy) -> None:
         """Restore the disks from a copy."""
@@ -148,6 +149,6 @@ class Disks:
         }
         self._files = {node: current.get(node) or files.copy() for node, files in copy.files.items()}
         self._packed = {node: tasks[:] for node, tasks in copy.packed.items()}
-        self._room = {}
+        self._room = copy.room.copy()
         self._edited = set()
-        self._saved, self._saved_packed = copy
+        self._saved, self._saved_packed, _ = copy

@@ -12,7 +12,11 @@ PRIORITIES = range(-1000, 1001)
 
 @dataclass(frozen=True)
 class Workload:
-    """``tasks`` in ``jobs`` equal jobs on ``nodes`` × ``slots``; ``prepared`` adds all that makes a job expensive."""
+    """``tasks`` in ``jobs`` equal jobs on ``nodes`` × ``slots``; ``prepared`` adds all that makes a job expensive.
+
+    With ``uploads`` every task leaves a file and uploads it, each under a name of its own. ``beside`` is the workload
+    with which the cost of such tasks is compared.
+    """
 
     name: str
     tasks: int
@@ -21,6 +25,8 @@ class Workload:
     jobs: int = 1
     prepared: bool = False
     priorities: bool = False
+    uploads: bool = False
+    beside: str = ""
 
     def scenario(self) -> str:
         """The scenario file. All nodes are ready at the same time, so that first in, first out decides every start."""
@@ -60,10 +66,15 @@ class Workload:
                 "simulate": {"duration": PREP_MS / 1000},
             }
             job["jobReleaseTask"] = {"commandLine": "clean", "simulate": {"duration": RELEASE_MS / 1000}}
+        task: dict[str, object] = {"id": "task-{0}", "commandLine": "work {0}", "simulate": simulate}
+        if self.uploads:
+            simulate["writes"] = {"result.bin": "1 KB"}
+            container = {"containerUrl": "https://bench.blob.core.windows.net/out", "path": "results/{0}"}
+            task["outputFiles"] = [{"filePattern": "result.bin", "destination": {"container": container}}]
         job["taskFactory"] = {
             "type": "parametricSweep",
             "parameterSets": [{"start": 1, "end": self.tasks // self.jobs}],
-            "repeatTask": {"id": "task-{0}", "commandLine": "work {0}", "simulate": simulate},
+            "repeatTask": task,
         }
         return job
 
@@ -75,6 +86,7 @@ WORKLOADS = {
         Workload("plain-1m", 1_000_000, 10_000, 4),
         Workload("full-100k", 100_000, 1_000, 4, jobs=20, prepared=True),
         Workload("full-1m", 1_000_000, 10_000, 4, jobs=20, prepared=True),
+        Workload("uploads-100k", 100_000, 1_000, 4, uploads=True, beside="plain-100k"),
         Workload("priorities-100k", 100_000, 1_000, 4, jobs=1_000, priorities=True),
     )
 }
