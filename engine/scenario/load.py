@@ -69,7 +69,7 @@ KEYS = (
 _ENTRY_KEYS = ("at",)
 _JOB_KEYS = ("at", "tasks", "taskFactory")
 _EXPECT_KEYS = ("at", "within")
-_SIMULATE_KEYS = ("nodes", "spot", "tasks", "storage", "network", "autoScale")
+SIMULATE_KEYS = ("nodes", "spot", "tasks", "storage", "network", "autoScale")
 _NO_PACKAGE = "InvalidApplicationPackageReferences"
 _JOB_QUOTA = "ActiveJobAndScheduleQuotaReached"
 _ACTS = re.compile(r"\b(?:does|until)\b")  # without these words no process acts
@@ -215,7 +215,7 @@ class _ScenarioReader:
 
     def _simulate(self) -> WorldSimulation:
         place = self._root.get("simulate")
-        if place is None or not check_keys(place, _SIMULATE_KEYS):
+        if place is None or not check_keys(place, SIMULATE_KEYS):
             return WorldSimulation(SimulateNodes(), Simulate(), SimulateAutoScale())
         return WorldSimulation(
             self._body(place, "nodes", SimulateNodes),

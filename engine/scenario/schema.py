@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from engine.base.terms import AllocationState, ReleaseAfter, TaskResult
+from engine.base.terms import AllocationState, TaskResult
 from engine.base.units import format_duration
 from engine.scenario import arm
 from engine.scenario.conditions import (
@@ -29,12 +29,19 @@ from engine.scenario.conditions import (
 from engine.scenario.model import Options
 from engine.scenario.spelling import RESOURCE_NAMES
 from engine.specs.account import Account
-from engine.specs.base import Spec, accepted_names, wire_name, wire_names
-from engine.specs.commands import COMMANDS, AddTasks, CreateJob
+from engine.specs.base import Spec, accepted_names, wire_names
+from engine.specs.commands import COMMANDS, AddTasks, CreateJob, OnJob
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
 from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateSpot
+from engine.specs.simulate import (
+    OTHERS_COMPLETED,
+    Simulate,
+    SimulateAutoScale,
+    SimulateNetwork,
+    SimulateNodes,
+    SimulateSpot,
+)
 from engine.specs.storage import SimulateStorage
 from engine.specs.task import TaskSpec
 
@@ -42,6 +49,7 @@ Schema = dict[str, Any]
 
 _MODELS: tuple[type[Spec], ...] = (
     Account,
+    Options,
     PoolSpec,
     JobSpec,
     JobScheduleSpec,
@@ -68,7 +76,6 @@ def schema() -> Schema:
 
 
 def _properties() -> dict[str, Schema]:
-    option = {"type": "boolean", "default": False}
     return {
         "scenario": {"type": "string", "minLength": 1, "description": "The name of the scenario."},
         "description": {"type": "string", "description": "What it shows, in a line or two."},
@@ -76,13 +83,7 @@ def _properties() -> dict[str, Schema]:
         "startTime": {"type": "string", "default": "2026-01-05T08:00:00Z", "description": "UTC; the simulated now."},
         "until": {"$ref": "#/$defs/time", "description": "The end; without it, when nothing more can happen."},
         "account": {"$ref": "#/$defs/Account"},
-        "options": {
-            "description": "Older behaviours of the service.",
-            **_mapping(
-                dict.fromkeys(map(wire_name, Options.model_fields), option)
-                | {"releaseAfter": {"enum": [each.value for each in ReleaseAfter], "default": ReleaseAfter.TASK.value}}
-            ),
-        },
+        "options": {**_ref(Options), "description": "Other behaviours of the service, and of what surrounds it."},
         "simulate": {
             "description": "Defaults for the simulated behaviour.",
             **_mapping(
@@ -112,6 +113,12 @@ def _definitions() -> dict[str, Schema]:
     for model in _all_models(Spec):
         if "properties" in models.get(model.__name__, {}):
             _accept_older_names(models[model.__name__], model)
+    simulate = models["Simulate"]["properties"]
+    simulate["does"] = _list({"$ref": "#/$defs/act"}, "Commands that the process gives while it runs.")
+    simulate["until"] = {
+        "description": "What ends the process, in place of a duration; its own job where none is named.",
+        "anyOf": [{"const": OTHERS_COMPLETED}, {"$ref": "#/$defs/condition"}],
+    }
     for command in (CreateJob, AddTasks):
         models[command.__name__]["properties"]["taskFactory"] = _FACTORY
     at = {"$ref": "#/$defs/time", "description": "When it is added; without it, at the start."}
@@ -132,6 +139,7 @@ def _definitions() -> dict[str, Schema]:
         "condition": _condition({}),
         "expectation": _condition({"at": {"$ref": "#/$defs/time"}, "within": {"$ref": "#/$defs/time"}}),
         "timelineEntry": _timeline_entry(),
+        "act": _act(models),
         **models,
     }
 
@@ -185,16 +193,33 @@ def _timeline_entry() -> Schema:
         "after": {"$ref": "#/$defs/time", "description": "How long after 'when' first holds."},
         "refused": {"type": "string", "description": "The code with which the service is expected to refuse it."},
     }
-    commands = {name: _ref(model) for name, model in COMMANDS.items()}
-    commands["createPool"] = _either({"$ref": "#/$defs/poolResource"}, commands["createPool"])
     return {
-        **_mapping(timing | commands),
-        "allOf": [
-            {"oneOf": [{"required": ["at"]}, {"required": ["when"]}]},
-            {"oneOf": [{"required": [name]} for name in COMMANDS]},
-        ],
+        **_mapping(timing | _commands()),
+        "allOf": [{"oneOf": [{"required": ["at"]}, {"required": ["when"]}]}, _ONE_COMMAND],
         "dependentRequired": {"after": ["when"]},
     }
+
+
+def _act(models: Mapping[str, Schema]) -> Schema:
+    """Return the schema of a command that a process gives; without ``jobId`` it is about the process's own job."""
+    timing: dict[str, Schema] = {
+        "after": {"$ref": "#/$defs/time", "description": "How long after the start of the process, or after 'when'."},
+        "when": {"$ref": "#/$defs/condition", "description": "Done when this has become true."},
+    }
+    own = {name: _with_own_job(models[model.__name__]) for name, model in COMMANDS.items() if issubclass(model, OnJob)}
+    return {**_mapping(timing | _commands() | own), **_ONE_COMMAND}
+
+
+def _with_own_job(definition: Schema) -> Schema:
+    return definition | {"required": [name for name in definition["required"] if name != "jobId"]}
+
+
+_ONE_COMMAND: Schema = {"oneOf": [{"required": [name]} for name in COMMANDS]}
+
+
+def _commands() -> dict[str, Schema]:
+    commands = {name: _ref(model) for name, model in COMMANDS.items()}
+    return commands | {"createPool": _either({"$ref": "#/$defs/poolResource"}, commands["createPool"])}
 
 
 def _task_factory() -> Schema:

@@ -124,6 +124,11 @@ ONE_MISTAKE: list[tuple[Path, object, str]] = [
     # options
     (("options", "strictStorage"), "yes", "write true instead of 'yes'"),
     (("options", "strictStorages"), True, "did you mean 'strictStorage'?"),
+    (("options", "releaseAfter"), "tasks", "did you mean 'task'?"),
+    (("options", "releaseAfter"), True, "can be task, preparation"),
+    (("options", "releaseAfters"), "task", "did you mean 'releaseAfter'?"),
+    (("options", "rebootRetriesFailedPreparation"), "on", "write true instead of 'on'"),
+    (("options", "rebootRetryFailedPreparation"), True, "did you mean 'rebootRetriesFailedPreparation'?"),
 ]
 
 

@@ -12,7 +12,7 @@ import pytest
 from engine.scenario import tree
 from engine.scenario.conditions import PROPERTIES
 from engine.scenario.files import bundled
-from engine.scenario.load import KEYS
+from engine.scenario.load import KEYS, SIMULATE_KEYS, load
 from engine.scenario.schema import schema
 from engine.specs.base import wire_names
 from engine.specs.commands import COMMANDS
@@ -100,6 +100,8 @@ def test_it_has_the_keys_of_the_loader():
     own = {"poolId", "nodeId", "node", "jobId", "taskId", "jobScheduleId"}
     assert set(DEFINITIONS["condition"]["properties"]) == asked | own
     assert set(DEFINITIONS["timelineEntry"]["properties"]) == {"at", "when", "after", "refused", *COMMANDS}
+    assert set(DEFINITIONS["act"]["properties"]) == {"when", "after", *COMMANDS}
+    assert set(SCHEMA["properties"]["simulate"]["properties"]) == set(SIMULATE_KEYS)
 
 
 @pytest.mark.parametrize("model", [PoolSpec, JobSpec, TaskSpec, *COMMANDS.values()], ids=lambda model: model.__name__)
@@ -111,6 +113,12 @@ def test_bodies_have_the_names_of_both_generations(model):
     ("body", "mistake"),
     [
         ({}, ".scenario is missing"),
+        ({"scenario": "s", "options": {"releaseAfter": "tasks"}}, ".options.releaseAfter matches nothing of anyOf"),
+        ({"scenario": "s", "simulate": {"tasks": {"until": "PT5M"}}}, ".until matches nothing of anyOf"),
+        ({"scenario": "s", "simulate": {"tasks": {"does": [{"at": 5, "terminateJob": {}}]}}}, ".at does not exist"),
+        ({"scenario": "s", "simulate": {"tasks": {"does": [{"after": 5}]}}}, "oneOf"),
+        ({"scenario": "s", "simulate": {"spot": {"evictionRates": 1}}}, ".evictionRates does not exist"),
+        ({"scenario": "s", "simulate": {"storage": {"*": {"blobs": {"a": {"sise": 1}}}}}}, "blobs"),
         ({"scenario": "s", "pool": []}, ".pool does not exist"),
         ({"scenario": "s", "pools": [{"id": "p"}]}, ".pools[0].vmSize is missing"),
         ({"scenario": "s", "pools": [{"id": "p", "vmSize": "a", "maxTasksPerNode": "2"}]}, "is no ['integer']"),
@@ -128,6 +136,35 @@ def test_older_names_are_valid():
     add = {"jobId": "j", "value": [{"id": "t", "commandLine": "x"}]}
     body = {"scenario": "s", "pools": [pool], "timeline": [{"at": "PT1M", "addTasks": add}]}
     assert not list(wrong(body, SCHEMA))
+
+
+def test_extensions_are_valid():
+    does = [
+        {"after": "PT5S", "addTasks": {"tasks": [{"id": "t", "commandLine": "x"}]}},
+        {"after": 9, "terminateJob": {}},
+    ]
+    body = {
+        "scenario": "s",
+        "account": {"storageAccount": "contoso"},
+        "options": {"releaseAfter": "preparation", "rebootRetriesFailedPreparation": True, "strictStorage": True},
+        "simulate": {
+            "nodes": {"failureRate": 0.5},
+            "spot": {"evictionRate": 1, "notice": "PT1M"},
+            "tasks": {"disk": {"read": "1 MB"}, "network": "4 MB", "does": does, "until": "othersCompleted"},
+            "storage": {
+                "https://*/blob": {"text": "x", "until": "PT1H"},
+                "https://*": {"blobs": {"a": "4 GB", "b": {"text": "x"}}},
+            },
+        },
+        "timeline": [
+            {"at": 1, "quota": {"dedicatedCores": 5}},
+            {"at": 2, "createApplicationPackage": {"applicationId": "a", "version": "1", "size": "1 GB"}},
+            {"at": 3, "deleteApplicationPackage": {"applicationId": "a", "version": "1"}},
+            {"at": 4, "updateApplication": {"applicationId": "a", "defaultVersion": "1"}},
+        ],
+    }
+    assert not list(wrong(body, SCHEMA))
+    load("s.json", text=json.dumps(body | {"timeline": body["timeline"][:2]}))
 
 
 def test_defaults_read_as_in_a_file():
