@@ -77,7 +77,7 @@ def test_the_modules_named_are_those_that_cite_the_rule():
 
 def test_each_option_of_a_scenario_stands_beside_its_rule():
     named = {rule.option.strip("`") for rule in rulebook.rules().values()}
-    options = {f"options.{key}" for key in schema()["properties"]["options"]["properties"]}
+    options = {f"options.{key}" for key in schema()["$defs"]["Options"]["properties"]}
     assert {option for option in named if option.startswith("options.")} == options
 
 
