@@ -20,15 +20,17 @@ from engine.base.terms import (
     TaskResult,
 )
 from engine.events.calendar import DueKind
-from engine.rules import node_operations
+from engine.rules import job_schedules, node_operations
 from engine.rules.decisions import network, placement
 from engine.rules.decisions.node_metrics import NODE_METRICS
 from engine.specs.storage import UrlParts, parts_of
 from engine.state.acting import ProcessKind
 from engine.state.instances import PrepFlag
 from engine.state.tasks import ACTIVE, COMPLETED, GONE, PREPARING, RUNNING
+from engine.views.log.reader import matching
 
 if TYPE_CHECKING:
+    from engine.events.log import Shape
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool
@@ -51,6 +53,7 @@ def check(world: World) -> None:
     _applications(world)
     for schedule in world.job_schedules.present():
         _active_job(world, schedule)
+        _lost_occurrences(world, schedule)
     if world.scenario.simulate.has_chance:
         _chance(world)
     for pool in world.pools.present():
@@ -233,6 +236,25 @@ def _active_job(world: World, schedule: JobSchedule) -> None:
         raise _broken(world, "JS-3", f"jobs {active} of schedule {schedule.id} are active")
     if active and schedule.state is JobScheduleState.COMPLETED:
         raise _broken(world, "JS-8", f"schedule {schedule.id} is completed, its jobs {active} are not")
+
+
+def _lost_occurrences(world: World, schedule: JobSchedule) -> None:
+    """Check that every occurrence has made its job, is still to come, or was logged as lost (JS-15)."""
+    log = world.log
+    lost = [at for at in matching(log, _is_loss) if log.row_a[at] == schedule.row]
+    if schedule.missed != len(lost):
+        raise _broken(world, "JS-15", f"schedule {schedule.id} has lost {schedule.missed}, but logged {len(lost)}")
+    if schedule.state not in (JobScheduleState.ACTIVE, JobScheduleState.DISABLED):
+        return
+    timing, turn = job_schedules.timing_of(world, schedule), schedule.turn
+    is_over = timing.last_ms is not None and timing.due_ms(turn) > timing.last_ms
+    entered = {(due.key, due.token) for due in world.calendar.pending() if due.kind is DueKind.OCCURRENCE_LOST}
+    if timing.interval_ms is not None and not is_over and (schedule.row, turn) not in entered:
+        raise _broken(world, "JS-15", f"schedule {schedule.id} would lose occurrence {turn} without an event")
+
+
+def _is_loss(shape: Shape) -> bool:
+    return shape.event == "JobScheduleOccurrenceMissed"
 
 
 def _bound_jobs(world: World, pool: Pool) -> None:

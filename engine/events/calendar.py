@@ -39,18 +39,21 @@ class DueKind(IntEnum):
     RESIZE_TIMEOUT = 17
     RELEASE_TIMEOUT = 18
     SCHEDULE_STEP = 19
-    DATA_EXPIRED = 20
-    LIFETIME_OVER = 21
-    SPOT_REFILL = 22
-    AUTOSCALE_SAMPLE = 23
-    AUTOSCALE = 24
-    NODES_WANTED = 25
-    TASKS_READY = 26
-    STARVING = 27
-    PASS = 28
+    OCCURRENCE_LOST = 20
+    DATA_EXPIRED = 21
+    LIFETIME_OVER = 22
+    SPOT_REFILL = 23
+    AUTOSCALE_SAMPLE = 24
+    AUTOSCALE = 25
+    NODES_WANTED = 26
+    TASKS_READY = 27
+    STARVING = 28
+    PASS = 29
 
 
 CHANCE = frozenset({DueKind.FAILURE, DueKind.EVICTION_NOTICE})  # NODE-18, SPOT-10
+# What can go on for ever, and keeps no run alive.
+ENDLESS = CHANCE | {DueKind.OCCURRENCE_LOST}
 
 
 class Due:
@@ -85,6 +88,9 @@ class Calendar(simpy.Environment):
         """Create an empty calendar at time 0."""
         super().__init__(initial_time=0)
         self.now_ms = 0
+        self._endless: list[int] = []  # the times of endless entries, as a heap
+        self._limit_ms = 0  # ``advance`` goes no further
+        self._stops_before_endless = False
         self._rules: list[list[Callable[[Due], None]]] = [[] for _ in DueKind]
 
     def on(self, kind: DueKind, rule: Callable[[Due], None]) -> None:
@@ -104,9 +110,19 @@ class Calendar(simpy.Environment):
         """Return the time of the next entry, or None if nothing is pending."""
         return self._queue[0][0] if self._queue else None
 
-    def next_kind(self) -> DueKind | None:
-        """Return the kind of the next entry, or None if nothing is pending."""
-        return self._queue[0][3].kind if self._queue else None
+    def at_endless(self, when_ms: int, kind: DueKind, key: int = 0, token: int = 0) -> None:
+        """Add an entry of a kind that can go on for ever (``ENDLESS``)."""
+        self.at(when_ms, kind, key, token)
+        heappush(self._endless, when_ms)
+        if self._stops_before_endless and when_ms > self.now_ms:
+            self._limit_ms = min(self._limit_ms, when_ms - 1)
+
+    def next_endless_ms(self) -> int | None:
+        """Return the time of the next endless entry, or None if none is pending."""
+        endless = self._endless
+        while endless and (endless[0] < self.now_ms or (endless[0] == self.now_ms and self.instant_is_over())):
+            heappop(endless)
+        return endless[0] if endless else None
 
     def unordered(self) -> Iterator[Pending]:
         """Yield all entries in any order, void ones included."""
@@ -120,17 +136,25 @@ class Calendar(simpy.Environment):
         """Process the next entry."""
         self.advance(self._queue[0][0], 1)
 
-    def advance(self, until_ms: int, most: int) -> bool:
-        """Process at most ``most`` entries up to and including ``until_ms``; return whether more are due by then."""
+    def advance(self, until_ms: int, most: int, *, before_endless: bool = False) -> bool:
+        """Process at most ``most`` entries up to and including ``until_ms``; return whether more are due by then.
+
+        With ``before_endless`` it stops before the instant of the next endless entry, also of one that is added now.
+        """
         queue = self._queue
+        self._limit_ms, self._stops_before_endless = until_ms, before_endless
+        if before_endless:
+            endless_ms = self.next_endless_ms()
+            if endless_ms is not None and endless_ms > self.now_ms:
+                self._limit_ms = min(until_ms, endless_ms - 1)
         for _ in range(most):
-            if not queue or queue[0][0] > until_ms:
+            if not queue or queue[0][0] > self._limit_ms:
                 return False
             # As Environment.step does, without a call for each entry, without events that can fail, and with one rule.
             when_ms, _, _, due = heappop(queue)
             self._now = self.now_ms = when_ms
             due.callbacks[0](due)
-        return bool(queue) and queue[0][0] <= until_ms
+        return bool(queue) and queue[0][0] <= self._limit_ms
 
     def pending(self) -> list[Pending]:
         """Return the entries in order, void ones included, without the ends of tasks, which the task table holds."""
@@ -174,5 +198,6 @@ class Calendar(simpy.Environment):
         self._now = self.now_ms = now_ms
         self._queue = queue
         self._eid = count(last + 1)
+        self._endless = []
         for entry in others:
-            self.at(*entry)
+            (self.at_endless if entry.kind in ENDLESS else self.at)(*entry)

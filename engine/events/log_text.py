@@ -24,6 +24,7 @@ _SUBJECTS = {
     "JobReleaseTaskStateChanged": "release of",
     "JobStateChanged": "job",
     "JobScheduleStateChanged": "job schedule",
+    "JobScheduleOccurrenceMissed": "job schedule",
     "TaskStateChanged": "task",
     "SubtaskStateChanged": "subtask",
     "TaskScheduleFail": "task",
@@ -38,7 +39,7 @@ _SUBJECTS = {
 }
 # Fields that have their own place in a line.
 _PLACED = {"from", "to", "reason", "attempt", "exitCode", "result", "failureInfo", "rule", "subtaskId"}
-_PLACED |= {"command", "thumbprint", "body", "code", "category", "message", "values"}
+_PLACED |= {"occurrence", "command", "thumbprint", "body", "code", "category", "message", "values"}
 _POOL = {
     "nodeDeallocationOption",
     "currentDedicatedNodes",
@@ -138,8 +139,8 @@ def _change(event: str, fields: Mapping[str, object]) -> list[str]:
             return ["starts", *_counts(fields, "→")]
         case "PoolResizeComplete":
             return ["ends", *_counts(fields, "of"), *_resize_errors(fields)]
-        case "TaskScheduleFail":
-            return ["cannot be scheduled"]
+        case "TaskScheduleFail" | "JobScheduleOccurrenceMissed":
+            return [f"occurrence {fields['occurrence']} missed" if "occurrence" in fields else "cannot be scheduled"]
         case "AutoScaleEvaluated":
             return _evaluation(fields)
         case "CommandRefused":

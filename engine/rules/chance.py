@@ -60,7 +60,7 @@ def _enter_failure(world: World, node: int) -> None:
     record = world.nodes.edit(node)
     record.assign(failures_drawn=record.failures_drawn + 1)
     wait_ms = _wait_ms(world, node, "failure", record.failures_drawn, world.scenario.simulate.nodes.failure_rate)
-    world.calendar.at(world.now_ms + wait_ms, DueKind.FAILURE, node)
+    world.calendar.at_endless(world.now_ms + wait_ms, DueKind.FAILURE, node)
 
 
 def failure_due(world: World, due: Due) -> None:
@@ -90,7 +90,7 @@ def _enter_notice(world: World, node: int) -> None:
     """Enter the notice of the eviction drawn last: at once if there is no time for it, which delays the eviction."""
     record = world.nodes[node]
     when_ms = max(world.now_ms, record.eviction_drawn_ms - world.eviction_notice_ms)
-    world.calendar.at(when_ms, DueKind.EVICTION_NOTICE, node, record.evictions_drawn)
+    world.calendar.at_endless(when_ms, DueKind.EVICTION_NOTICE, node, record.evictions_drawn)
 
 
 def notice_due(world: World, due: Due) -> None:
@@ -104,7 +104,7 @@ def notice_due(world: World, due: Due) -> None:
         _draw_eviction(world, node, max(drawn_ms, world.now_ms))
         world.emit(EvictionDrawn(node))
     elif drawn_ms > world.now_ms:  # another VM may take the place of this one until then
-        world.calendar.at(drawn_ms, DueKind.EVICTION_NOTICE, node, due.token)
+        world.calendar.at_endless(drawn_ms, DueKind.EVICTION_NOTICE, node, due.token)
     else:
         _draw_eviction(world, node, world.now_ms)
 

@@ -1,8 +1,8 @@
 """Job schedules (chapter 18): create, update, disable, enable, terminate, delete, and the jobs that they make.
 
 ``decisions.occurrences`` decides when a job is due. A schedule takes a step when an occurrence is due, when a command
-changes it, and when its job ends. While it waits for its job it has no entry in the calendar, so that a run in which
-nothing else happens is over.
+changes it, and when its job ends. While it waits for its job, its only entry in the calendar is the moment at which the
+next occurrence is lost, which keeps no run alive.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from engine.world.world import World
 
 _S = JobScheduleState
+
+_DISABLED = "the job schedule was disabled", "JS-13"  # why an occurrence was lost, and the rule
 
 # JS-10: the code for a schedule that is past what is asked of it.
 _CODES = {
@@ -117,6 +119,7 @@ def create(world: World, spec: JobScheduleSpec) -> JobSchedule:
     schedule = JobSchedule(len(world.job_schedules), spec, world.now_ms)
     world.job_schedules.create(world.now_ms, schedule)
     _enter_step(world, schedule, world.now_ms)
+    _enter_loss(world, schedule)
     return schedule
 
 
@@ -126,35 +129,43 @@ def update(world: World, schedule: JobSchedule, command: UpdateJobSchedule) -> N
     given = {name: getattr(command, name) for name in command.model_fields_set - {"job_schedule_id"}}
     changed = {name: value for name, value in given.items() if value is not None}
     if "schedule" in changed:
-        _go_on(world, schedule)
+        _skip(world, schedule, ("its schedule was changed", "JS-9"))
     schedule.update(world.now_ms, changed)
     if "schedule" in changed:
         schedule.assign(turn=occurrences.first_turn(timing_of(world, schedule), schedule.turn, world.now_ms))
+        _enter_step(world, schedule, world.now_ms)
+        _enter_loss(world, schedule)
 
 
 def disable(world: World, schedule: JobSchedule) -> None:
-    """Create no new jobs; the present one goes on (JS-6)."""
+    """Create no new jobs; the present one goes on (JS-6). An occurrence that waits is skipped (JS-13)."""
     check("disable", schedule)
     world.job_schedules.set_state(world.now_ms, schedule.row, _S.DISABLED)
+    timing = timing_of(world, schedule)
+    if timing.interval_ms is not None:
+        _lose(world, schedule, timing.latest(world.now_ms) + 1, _why_lost(world, schedule))
+    _enter_loss(world, schedule)
 
 
 def enable(world: World, schedule: JobSchedule) -> None:
     """Create jobs again, from the next occurrence on (JS-6, JS-13)."""
     check("enable", schedule)
+    _skip(world, schedule, _DISABLED)
     world.job_schedules.set_state(world.now_ms, schedule.row, _S.ACTIVE)
-    _go_on(world, schedule)
-
-
-def _go_on(world: World, schedule: JobSchedule) -> None:
-    """Skip the occurrences that were due in the meantime (JS-13)."""
-    schedule.skip_to(occurrences.next_turn(timing_of(world, schedule), schedule.turn, world.now_ms))
     _enter_step(world, schedule, world.now_ms)
+    _enter_loss(world, schedule)
+
+
+def _skip(world: World, schedule: JobSchedule, why: tuple[str, str]) -> None:
+    """Give up the occurrences that were due in the meantime (JS-13)."""
+    _lose(world, schedule, occurrences.next_turn(timing_of(world, schedule), schedule.turn, world.now_ms), why)
+    schedule.assign(shortage=None)
 
 
 def terminate(world: World, schedule: JobSchedule, *, force: bool) -> None:
     """Terminate a schedule: it makes no new jobs, and the present one ends too (JS-8)."""
     check("terminate", schedule)
-    _give_up(world, schedule)
+    _give_up(world, schedule, ("the job schedule was terminated", "JS-8"))
     world.job_schedules.set_state(world.now_ms, schedule.row, _S.TERMINATING)
     _wait_in_state(world, schedule)
     job = active_job(world, schedule)
@@ -165,7 +176,7 @@ def terminate(world: World, schedule: JobSchedule, *, force: bool) -> None:
 def delete(world: World, schedule: JobSchedule, *, force: bool) -> None:
     """Delete a schedule, with all its jobs, their tasks and their files (JS-8)."""
     check("delete", schedule)
-    _give_up(world, schedule)
+    _give_up(world, schedule, ("the job schedule was deleted", "JS-8"))
     world.job_schedules.set_state(world.now_ms, schedule.row, _S.DELETING)
     _wait_in_state(world, schedule)
     for job in world.jobs_under(schedule):
@@ -173,10 +184,10 @@ def delete(world: World, schedule: JobSchedule, *, force: bool) -> None:
             world.emit(ScheduledJobDeleted(job.row, force))
 
 
-def _give_up(world: World, schedule: JobSchedule) -> None:
+def _give_up(world: World, schedule: JobSchedule, why: tuple[str, str]) -> None:
     """Give up all occurrences up to now: no job will be made any more."""
     if schedule.state in (_S.ACTIVE, _S.DISABLED):
-        schedule.skip_to(max(schedule.turn, timing_of(world, schedule).latest(world.now_ms) + 1))
+        _lose(world, schedule, timing_of(world, schedule).latest(world.now_ms) + 1, why)
 
 
 def _wait_in_state(world: World, schedule: JobSchedule) -> None:
@@ -248,17 +259,19 @@ def _next_attempt_ms(world: World, schedule: JobSchedule) -> int | None:
 
 def _make_job(world: World, schedule: JobSchedule, occurrence: int) -> None:
     """Make the job of an occurrence (JS-11)."""
-    schedule.skip_to(occurrence)
+    _lose(world, schedule, occurrence, _why_lost(world, schedule))
+    schedule.assign(shortage=None)
     job_id = schedule.make_job(len(world.jobs))
     specification = schedule.spec.job_specification
     given = {name: getattr(specification, name) for name in specification.model_fields_set}
     spec = JobSpec.model_validate({"id": job_id, **given}, by_name=True)
     world.emit(OccurrenceDue(schedule.row, spec))
+    _enter_loss(world, schedule)
 
 
 def _complete(world: World, schedule: JobSchedule) -> None:
     """Complete a schedule without jobs under way, which makes no more (JS-4, JS-5, JS-8)."""
-    _give_up(world, schedule)
+    _give_up(world, schedule, _why_lost(world, schedule))
     world.job_schedules.complete(world.now_ms, schedule.row)
     world.emit(JobScheduleEnded(schedule.row))
     _wake_schedules(world)
@@ -268,6 +281,57 @@ def _remove(world: World, schedule: JobSchedule) -> None:
     world.job_schedules.set_state(world.now_ms, schedule.row, None)
     world.emit(JobScheduleEnded(schedule.row))
     _wake_schedules(world)
+
+
+# -- occurrences that make no job ------------------------------------------------------------------------------------
+
+
+def _enter_loss(world: World, schedule: JobSchedule) -> None:
+    """Enter the moment at which the next occurrence is lost, if it makes no job until then (JS-15).
+
+    These entries keep no run alive: an active schedule behind a job that never ends loses one after the other.
+    """
+    when_ms = _loss_ms(world, schedule)
+    if when_ms is not None:
+        world.calendar.at_endless(max(when_ms, world.now_ms), DueKind.OCCURRENCE_LOST, schedule.row, schedule.turn)
+
+
+def _loss_ms(world: World, schedule: JobSchedule) -> int | None:
+    """Return when the next occurrence is lost: of a disabled schedule that recurs when it is due (JS-13)."""
+    timing, turn = timing_of(world, schedule), schedule.turn
+    due_ms = timing.due_ms(turn)
+    if (timing.interval_ms is None and turn > 0) or (timing.last_ms is not None and due_ms > timing.last_ms):
+        return None  # there is no such occurrence
+    return due_ms if schedule.state is _S.DISABLED and timing.interval_ms is not None else timing.lost_ms(turn)
+
+
+def occurrence_lost(world: World, due: Due) -> None:
+    """Give up an occurrence that can no longer make its job (JS-3, JS-15), and wait for the next."""
+    schedule = world.job_schedules.edit(due.key)
+    if schedule.turn != due.token or schedule.state not in (_S.ACTIVE, _S.DISABLED):
+        return
+    if _loss_ms(world, schedule) != world.now_ms:
+        return  # another timing, or enabled or disabled in the meantime
+    _lose(world, schedule, schedule.turn + 1, _why_lost(world, schedule))
+    _enter_loss(world, schedule)
+
+
+def _lose(world: World, schedule: JobSchedule, turn: int, why: tuple[str, str]) -> None:
+    """Give up the occurrences before ``turn`` that have made no job, each with an event."""
+    if turn > schedule.turn:
+        world.job_schedules.lose(world.now_ms, schedule.row, turn, *why)
+
+
+def _why_lost(world: World, schedule: JobSchedule) -> tuple[str, str]:
+    """Return why an occurrence makes no job, and the rule: see ``schedule_step``."""
+    if schedule.state is _S.DISABLED:
+        return _DISABLED
+    if schedule.shortage is not None or schedule.recent_job == NO_JOB:
+        return "the quota for active jobs and job schedules was full", "ACC-9"
+    return f"{world.jobs[schedule.recent_job].id} was still active", "JS-3"
+
+
+# -- what wakes a schedule -------------------------------------------------------------------------------------------
 
 
 def job_ended(world: World, ended: JobEnded) -> None:

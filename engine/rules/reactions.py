@@ -150,6 +150,7 @@ DUE: dict[DueKind, Callable[[World, Due], None]] = {
     DueKind.RESIZE_TIMEOUT: resizing.resize_timed_out,
     DueKind.RELEASE_TIMEOUT: release.waited_long_enough,
     DueKind.SCHEDULE_STEP: job_schedules.schedule_step,
+    DueKind.OCCURRENCE_LOST: job_schedules.occurrence_lost,
     DueKind.DATA_EXPIRED: node_operations.data_expired,
     DueKind.LIFETIME_OVER: operations.lifetime_is_over,
     DueKind.SPOT_REFILL: resizing.refill_pools,

@@ -374,4 +374,5 @@ def _refill(world: World, pool: Pool) -> None:
 
 
 def _something_else_is_due(world: World) -> bool:
-    return len(world.calendar) > sum(pool.refill_at_ms is not None for pool in world.pools.present())
+    lost = sum(entry.kind is DueKind.OCCURRENCE_LOST for entry in world.calendar.unordered())  # JS-15
+    return len(world.calendar) - lost > sum(pool.refill_at_ms is not None for pool in world.pools.present())

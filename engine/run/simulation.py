@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.base import gc_pause
 from engine.base.errors import BatchError
 from engine.base.units import DAY_MS
-from engine.events.calendar import CHANCE, Due, DueKind
+from engine.events.calendar import Due, DueKind
 from engine.rules import acts, commands, reactions
 from engine.rules.commands import Extras
 from engine.run.checkpoints import Checkpoint, Checkpoints
@@ -57,7 +57,6 @@ class Simulation:
         self.names = RowNames(self.world)
         self.journal = Journal()
         self._expectations = Expectations(scenario.expect)
-        self._may_rest = scenario.until_ms is None and scenario.simulate.has_chance
         self._waiting = [entry for entry in scenario.timeline if entry.when is not None]
         self._acts_wait = scenario.acts_wait  # processes may wait for conditions
         self._checked_length = 0  # length of the log when conditions were last checked
@@ -93,12 +92,27 @@ class Simulation:
         """Process at most ``max_events`` calendar entries; return whether more are due up to ``until_ms``."""
         until_ms = min(until_ms, self.end_ms)
         calendar = self.world.calendar
-        watches = bool(self._waiting) or self._expectations.watching or self._may_rest or self._acts_wait
-        more = (self._advance_watching if watches else calendar.advance)(until_ms, max_events)
+        watches = bool(self._waiting) or self._expectations.watching or self._acts_wait
+        more = (self._advance_watching if watches else self._advance)(until_ms, max_events)
         self.now_ms = max(self.now_ms, calendar.now_ms) if more else max(self.now_ms, until_ms)
         if self._can_go_back and self.checkpoints.is_due(len(self.log)):
             self.checkpoints.add(self._checkpoint())
         return more
+
+    def _advance(self, until_ms: int, max_events: int) -> bool:
+        """Advance; a run that ends by itself does not go on with what is endless alone."""
+        calendar = self.world.calendar
+        if not self._ends_by_itself:
+            return calendar.advance(until_ms, max_events)
+        if calendar.advance(until_ms, max_events, before_endless=True):
+            return True
+        next_ms = calendar.peek_ms()
+        if next_ms is None or next_ms > until_ms or self._rests:
+            return False
+        calendar.step()
+        while not calendar.instant_is_over():
+            calendar.step()
+        return True
 
     def _advance_watching(self, until_ms: int, max_events: int) -> bool:
         """Advance while conditions or expectations must be checked after each instant."""
@@ -123,9 +137,16 @@ class Simulation:
 
     @property
     def _rests(self) -> bool:
-        """True if only chance could go on, in a run that ends by itself (NODE-18, SPOT-10)."""
+        """True if only what is endless could go on, in a run that ends by itself (NODE-18, SPOT-10, JS-15)."""
         calendar = self.world.calendar
-        return self._may_rest and calendar.next_kind() in CHANCE and not has_work(self.world)
+        if not self._ends_by_itself or not calendar.instant_is_over():
+            return False
+        endless_ms = calendar.next_endless_ms()
+        return endless_ms is not None and endless_ms == calendar.peek_ms() and not has_work(self.world)
+
+    @property
+    def _ends_by_itself(self) -> bool:
+        return self.scenario.until_ms is None
 
     def finish(self) -> None:
         """End the run: compare what was expected with what is."""

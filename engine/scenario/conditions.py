@@ -29,6 +29,7 @@ EVENTS = (
     "JobScheduleStateChanged",
     "NodeStateChanged",
     "NodeSchedulingStateChanged",
+    "JobScheduleOccurrenceMissed",
     "TaskStateChanged",
     "StartTaskStateChanged",
     "JobPreparationTaskStateChanged",

@@ -41,6 +41,7 @@ class JobSchedule(Named):
     # Occurrences are numbered from 0 (JS-13): the first that has not had its turn, and those that made no job.
     turn: int = 0
     missed: int = 0
+    missed_ms: int | None = None  # when the last one was lost (JS-15)
     shortage: Shortage | None = None
     jobs_made: int = 0
     recent_job: int = NO_JOB
@@ -82,6 +83,15 @@ class JobScheduleTable(NamedRecords[JobSchedule]):
         """Add a schedule, ``active`` (JS-6)."""
         self.add(schedule)
         self.set_state(now_ms, schedule.row, JobScheduleState.ACTIVE)
+
+    def lose(self, now_ms: int, row: int, turn: int, reason: str, rule: str) -> None:
+        """Give up all occurrences before ``turn`` that have made no job, and log each (JS-15)."""
+        schedule = self.edit(row)
+        for occurrence in range(schedule.turn, turn):
+            fields = (("occurrence", occurrence), ("reason", reason), ("rule", rule))
+            self.log.append(now_ms, self.log.shape("JobScheduleOccurrenceMissed", LogSubject.SCHEDULE, *fields), row)
+            schedule.missed_ms = now_ms
+        schedule.skip_to(turn)
 
     def complete(self, now_ms: int, row: int) -> None:
         """Complete the schedule, which ends now."""

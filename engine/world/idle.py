@@ -1,7 +1,8 @@
-"""The end of a run in which nodes fail or are evicted by chance (NODE-18, SPOT-10).
+"""The end of a run in which something could go on for ever (NODE-18, SPOT-10, JS-15).
 
-Chance can always go on. If it kept a run alive, every run with a rate would last, and cost, as long as a run can. So a
-run without ``until`` is over when nothing is left but chance and its consequences.
+Nodes may fail or be evicted by chance at any time, and a job schedule behind a job that never ends loses one occurrence
+after the other. If that kept a run alive, every such run would last, and cost, as long as a run can. So a run without
+``until`` is over when nothing is left but what is endless, and its consequences.
 """
 
 from __future__ import annotations
@@ -9,20 +10,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import AllocationState
-from engine.events.calendar import CHANCE, DueKind
+from engine.events.calendar import ENDLESS, DueKind
 
 if TYPE_CHECKING:
     from engine.events.calendar import Pending
+    from engine.state.pools import Pool
     from engine.world.world import World
 
 
 def has_work(world: World) -> bool:
-    """Return whether something is due that does not come from chance, or a task or release waits for a node."""
+    """Return whether something else is due, or a task or a release waits for a node that chance has broken."""
     return (
-        any(pool.turns for pool in world.pools.present())
+        any(_waits(world, pool) for pool in world.pools.present())
         or any(job.releases_open for job in world.jobs.present())
         or any(_is_work(world, entry) for entry in world.calendar.unordered())
     )
+
+
+def _waits(world: World, pool: Pool) -> bool:
+    """Return whether tasks wait in a pool of which a node is down by chance and will be back."""
+    return bool(pool.turns) and any(world.nodes[node].down_by_chance for node in pool.nodes)
 
 
 def _is_work(world: World, entry: Pending) -> bool:
@@ -34,9 +41,9 @@ def _is_work(world: World, entry: Pending) -> bool:
             return not world.nodes[entry.key].down_by_chance
         case DueKind.EVICTION:
             return not world.nodes[entry.key].evicted_by_chance
-        case DueKind.ACT:
-            return world.acting.get(entry.key) is not None
         case DueKind.RESIZE_TIMEOUT:
             pool = world.pools[entry.key]
             return pool.token == entry.token and pool.allocation is not AllocationState.STEADY
-    return entry.kind not in CHANCE and entry.kind is not DueKind.SPOT_REFILL
+        case DueKind.SPOT_REFILL:  # with chance there is always another attempt
+            return not world.scenario.simulate.has_chance
+    return entry.kind not in ENDLESS

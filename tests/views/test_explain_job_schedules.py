@@ -43,11 +43,12 @@ def test_js_3_what_has_been_missed():
         "✗ an occurrence is due  the next one at 10:00:00 [JS-13]",
         "✗ no active job         s:job-1 has been active since 08:00:00 [JS-3]",
         "✓ quota                 2 of 300 active jobs and schedules [ACC-9]",
-        "1 occurrence created no job before its start window ended. [JS-3]",
+        "1 occurrence created no job before its start window ended. The last was lost at 09:30:00. [JS-15]",
         "Next: the next job is due at 10:00:00 [JS-13]",
     ]
     run_to(sim, minutes=215)
-    assert "3 occurrences created no job before their start window ended. [JS-3]" in why_schedule_says(sim)
+    text = "3 occurrences created no job before their start window ended. The last was lost at 11:30:00. [JS-15]"
+    assert text in why_schedule_says(sim)
 
 
 def test_acc_9_short_of_quota():

@@ -49,6 +49,15 @@ class Timing(NamedTuple):
             limits.append(self.due_ms(occurrence) + self.window_ms)
         return min(limits, default=None)
 
+    def lost_ms(self, occurrence: int) -> int | None:
+        """Return when an occurrence can no longer make its job (JS-3, JS-15); None if that never comes.
+
+        In the last moment of its window it still can, but nothing comes after that moment.
+        """
+        closes_ms = self.closes_ms(occurrence)
+        ends_with_next = self.interval_ms is not None and closes_ms == self.due_ms(occurrence + 1) - 1
+        return closes_ms + 1 if closes_ms is not None and ends_with_next else closes_ms
+
 
 def timing_of(schedule: Schedule, created_ms: int, start: datetime) -> Timing:
     """Return the timing of a schedule created at ``created_ms`` of a run that began at ``start`` (JS-2, JS-13)."""

@@ -75,9 +75,11 @@ def _next_run(world: World, schedule: JobSchedule, now_ms: int) -> Next | None:
 
 
 def _missed(world: World, schedule: JobSchedule, now_ms: int) -> Note | None:
+    """Note how many occurrences made no job, and why the last one did not (JS-15)."""
     count = job_schedules.missed(world, schedule, now_ms)
     text = f"{some(count, 'occurrence')} created no job before {'its' if count == 1 else 'their'} start window ended."
-    return Note(text, "JS-3") if count else None
+    last = "" if schedule.missed_ms is None else f" The last was lost at {moment(world, schedule.missed_ms)}."
+    return Note(text + last, "JS-15") if count else None
 
 
 def _unattended(schedule: JobSchedule) -> Note | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.node_states import COMING_UP, PROBLEMS
-from engine.base.terms import AllocationState, JobState, PoolState
+from engine.base.terms import AllocationState, JobScheduleState, JobState, PoolState
 from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
 from engine.views.pages.bulk import places, values
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.base.failures import FailureInfo
     from engine.scenario.model import Options
+    from engine.state.job_schedules import JobSchedule
     from engine.state.pools import Pool
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.tasks import TaskPage
@@ -24,15 +25,16 @@ _MOST_TASKS = 2000  # read for their exit codes; there may be a million
 
 
 class Concern(NamedTuple):
-    """Nodes, tasks, a job or a pool with the same trouble."""
+    """Nodes, tasks, a job, a pool or a job schedule with the same trouble."""
 
-    kind: str  # preparation, release, node, task, pool, job
+    kind: str  # preparation, release, node, task, pool, job, job schedule
     text: str
     effect: str  # its consequence and remedy; may be empty
     since_ms: int  # the newest occurrence
     nodes: tuple[int, ...] = ()
     tasks: tuple[int, ...] = ()
     pool_id: str = ""  # set where the kind is pool
+    schedule_id: str = ""  # set where the kind is job schedule
 
     @property
     def size(self) -> int:
@@ -51,6 +53,7 @@ def concerns_of(
         *(each for pool in simulation.world.pools.present() for each in _pool(pool, is_focus=pool.id == pool_id)),
         *_hooks(release, simulation.world.options),
         *_tasks(simulation, tasks),
+        *(each for schedule in simulation.world.job_schedules.present() for each in _schedule(schedule)),
     ]
     return sorted(found, key=lambda concern: -concern.since_ms)
 
@@ -138,6 +141,16 @@ def _pool(pool: Pool, *, is_focus: bool) -> list[Concern]:
         effect = f"{run.error.reason}: the pool keeps its size"
         troubles.append((f"autoscale: {run.error.code}", effect, run.when_ms))
     return [Concern("pool", where + text, effect, since_ms, pool_id=pool.id) for text, effect, since_ms in troubles]
+
+
+def _schedule(schedule: JobSchedule) -> list[Concern]:
+    """Return the trouble of an active job schedule of which occurrences made no job (JS-15)."""
+    if schedule.state is not JobScheduleState.ACTIVE or schedule.missed_ms is None:
+        return []
+    missed = f"{schedule.missed:,} occurrence{'' if schedule.missed == 1 else 's'} missed"
+    text = f"job schedule {schedule.id}: {missed}"
+    effect = "no job was created for them: w explains (JS-15)"
+    return [Concern("job schedule", text, effect, schedule.missed_ms, schedule_id=schedule.id)]
 
 
 def _tasks(simulation: Simulation, page: TaskPage) -> list[Concern]:

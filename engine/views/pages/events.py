@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from engine.base.terms import Plain
 
 _OF_COMMANDS = ("CommandAccepted", "CommandRefused", "FaultInjected")
+_FAILURES = ("CommandRefused", "TaskScheduleFail", "FaultInjected", "JobScheduleOccurrenceMissed")
 _BAD_NODE_STATES = frozenset(("unusable", "starttaskfailed", "unknown", "preempted"))
 
 
@@ -183,7 +184,7 @@ class EventPage:
 
 def is_failure(shape: Shape) -> bool:
     """Return whether an event tells that something went wrong."""
-    if shape.event in ("CommandRefused", "TaskScheduleFail", "FaultInjected"):
+    if shape.event in _FAILURES:
         return True
     fields = dict(shape.fields)
     if plain(fields.get("result")) == "failure" or fields.get("error") is not None:

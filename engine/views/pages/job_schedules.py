@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.rules.job_schedules import active_job, missed, next_run_ms
 from engine.state.job_schedules import NO_JOB
 from engine.state.jobs import NO_SCHEDULE
+from engine.views.log.reader import matching
 
 if TYPE_CHECKING:
     from engine import Simulation
     from engine.base.terms import JobScheduleState, JobState
+    from engine.events.log import Shape
     from engine.specs.schedule import JobScheduleSpec
 
 
@@ -32,6 +34,32 @@ class JobScheduleRow(NamedTuple):
     missed: int  # occurrences that created no job
     pool_id: str  # the pool that its jobs share (AUTO-2); empty where there is none
     spec: JobScheduleSpec
+
+
+class MissedOccurrence(NamedTuple):
+    """An occurrence that made no job (JS-15): its number from 0, when it was lost, and why."""
+
+    occurrence: int
+    when_ms: int
+    reason: str
+
+
+def missed_occurrences(simulation: Simulation, schedule_id: str, most: int) -> list[MissedOccurrence]:
+    """Return the last occurrences of a job schedule that made no job, the newest first."""
+    log, schedule = simulation.log, simulation.world.job_schedules.find(schedule_id)
+    if schedule is None or schedule.missed_ms is None:
+        return []
+    lost = [at for at in matching(log, _is_loss) if log.row_a[at] == schedule.row]
+    found = []
+    for at in reversed(lost[-most:]):
+        fields = dict(log.shapes[log.shape_of[at]].fields)
+        assert isinstance(fields["occurrence"], int)
+        found.append(MissedOccurrence(fields["occurrence"], log.when[at], str(fields["reason"])))
+    return found
+
+
+def _is_loss(shape: Shape) -> bool:
+    return shape.event == "JobScheduleOccurrenceMissed"
 
 
 def schedule_ids(simulation: Simulation) -> list[str]:

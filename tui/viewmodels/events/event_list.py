@@ -32,6 +32,7 @@ _KINDS = {
     "NodeSchedulingStateChanged": "scheduling",
     "JobStateChanged": "job",
     "JobScheduleStateChanged": "schedule",
+    "JobScheduleOccurrenceMissed": "schedule",
     "TaskStateChanged": "task",
     "SubtaskStateChanged": "subtask",
     "StartTaskStateChanged": "start task",
@@ -284,11 +285,16 @@ def what(event: EventRow) -> str:
     attempt = fields.get("attempt")
     if isinstance(attempt, int) and attempt > 1:
         words.append(f"attempt {attempt:,}")
-    if fields.get("reason"):
-        words.append(str(fields["reason"]))
+    words += _reason(fields)
     if "targetDedicatedNodes" in fields:
         words.append(f"{fields.get('currentDedicatedNodes'):,} of {fields['targetDedicatedNodes']:,} dedicated")
     return " ".join(words)
+
+
+def _reason(fields: dict[str, object]) -> list[str]:
+    """Return the reason of a change, after the occurrence of a job schedule that was missed for it (JS-15)."""
+    missed = [f"occurrence {fields['occurrence']} missed:"] if "occurrence" in fields else []
+    return [*missed, str(fields["reason"])] if fields.get("reason") else missed
 
 
 def _command(event: EventRow) -> str:

@@ -31,6 +31,7 @@ _NOUNS = {
     "CommandRefused": "command refused",
     "FaultInjected": "fault",
     "TaskScheduleFail": "task not scheduled",
+    "JobScheduleOccurrenceMissed": "occurrence missed",
 }
 
 
@@ -148,7 +149,8 @@ def cause(event: EventRow) -> str:
     error = fields.get("error")
     if isinstance(error, dict):
         return f"{noun}: {error.get('code')}"
-    return f"{noun}: {fields.get('to') or fields.get('command', '')}"
+    said = fields.get("to") or fields.get("command")
+    return f"{noun}: {said}" if said else noun
 
 
 def _name(event: EventRow) -> str:
@@ -156,7 +158,7 @@ def _name(event: EventRow) -> str:
         return event.task_id
     if event.position is not None:
         return f"n{event.position}"
-    return event.pool_id or event.job_id or str(event.fields.get("command", ""))
+    return event.pool_id or event.job_id or event.schedule_id or str(event.fields.get("command", ""))
 
 
 def _some(names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.views.pages.job_schedules import schedule_ids
+from engine.views.pages.job_schedules import missed_occurrences, schedule_ids
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.text import format as fmt
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from engine.specs.job import JobSpecification
     from engine.views.pages.job_schedules import JobScheduleRow
+
+
+_MOST_MISSED = 5  # occurrences that the details list
 
 
 class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
@@ -36,7 +39,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
         Column(
             "Missed",
             6,
-            "occurrences without a job, because the previous job was still active",
+            "occurrences that made no job, for instance because the previous job was still active",
             is_right=True,
             is_derived=True,
         ),
@@ -110,6 +113,7 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
                     row("Missed occurrences", f"{schedule.missed:,}", Role.DERIVED),
                 ),
             ),
+            *self._missed(schedule.schedule_id),
             _specification(schedule.spec.job_specification, schedule.pool_id),
             Block(
                 "Execution information",
@@ -120,6 +124,14 @@ class JobSchedulesModel(NamedRowsModel["JobScheduleRow"]):
                 ),
             ),
         )
+
+    def _missed(self, schedule_id: str) -> list[Block]:
+        """Return the last occurrences that made no job, with the reason; nothing if there are none (JS-15)."""
+        missed = missed_occurrences(self.session.simulation, schedule_id, _MOST_MISSED)
+        times = [
+            (f"{self.session.clock(each.when_ms)}", f"occurrence {each.occurrence:,}: {each.reason}") for each in missed
+        ]
+        return [Block("Missed occurrences, newest first", tuple(row(*each) for each in times))] if times else []
 
     def empty(self) -> Sequence[str]:
         return (

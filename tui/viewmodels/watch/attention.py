@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
     from tui.viewmodels.session.session import Session
 
-_VIEWS = {"preparation": "preparation", "release": "release", "task": "tasks", "pool": "pools"}
+_VIEWS = {
+    "preparation": "preparation",
+    "release": "release",
+    "task": "tasks",
+    "pool": "pools",
+    "job schedule": "schedules",
+}
 _MOST_NAMED = 3
 
 
@@ -74,6 +80,8 @@ class AttentionModel:
             return [ItemRef("node", node) for node in concern.nodes]
         if concern.tasks:
             return [ItemRef("task", task) for task in concern.tasks]
+        if concern.schedule_id:
+            return [ItemRef("job schedule", concern.schedule_id)]
         return [ItemRef("pool", concern.pool_id) if concern.kind == "pool" else ItemRef("job", self.session.job_id)]
 
     def destination(self, number: int) -> tuple[str, int | None]:
