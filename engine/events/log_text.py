@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Protocol
 
+from engine.base.shortening import shortened
 from engine.base.units import HOUR_MS, MINUTE_MS, SECOND_MS
 from engine.events.log import Json, LogEntry, LogSubject, Shape, plain
 
@@ -204,7 +205,7 @@ def _arguments(fields: Mapping[str, object]) -> list[str]:
         return []
     arguments = json.loads(body.text)
     if "id" in arguments:
-        return [str(arguments["id"])]
+        return [shortened(str(arguments["id"]))]
     return [f"{name}={_short(value)}" for name, value in arguments.items()]
 
 
@@ -215,5 +216,5 @@ def _short(value: object) -> str:
         return "{…}"
     if isinstance(value, str):
         first, *more = value.splitlines() or [""]
-        return f"{first} …" if more else first
+        return f"{shortened(first)} …" if more else shortened(first)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

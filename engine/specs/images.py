@@ -179,6 +179,10 @@ class Image:
         """The operating system, as the node agent says."""
         return OsFamily.WINDOWS if "windows" in self.node_agent_sku_id else OsFamily.LINUX
 
+    def has_ended(self, start: datetime) -> bool:
+        """Return whether the support has ended at this moment."""
+        return self.end_of_support <= start.astimezone(UTC).date()
+
 
 IMAGES: tuple[Image, ...] = tuple(
     Image(publisher, offer, sku, agent, end) for publisher, offer, agent, end, skus in _TABLE for sku in skus.split()
@@ -209,7 +213,7 @@ def warning(publisher: str, offer: str, sku: str, start: datetime) -> str | None
     name = f"{shortened(publisher)} {shortened(offer)} {shortened(sku)}"
     if image is None:
         return f"the catalogue has no image {name}, so its node agent is not checked{_nearest(publisher, offer, sku)}"
-    if image.end_of_support <= start.astimezone(UTC).date():
+    if image.has_ended(start):
         return f"the support of {name} ended on {image.end_of_support}: the service creates no new pools with it"
     return None
 

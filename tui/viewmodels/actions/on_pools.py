@@ -50,6 +50,11 @@ def _upgraded(pool: PoolTarget) -> str:
     return "another upgrade is under way" if pool.row.is_upgrading else ""
 
 
+def _next_release(pool: PoolTarget) -> str:
+    machine = pool.row.spec.cloud_service_configuration
+    return "" if machine is None else f"{machine.os_family}.20"
+
+
 def _no_resize(pool: PoolTarget) -> Better | None:
     if pool.interval_ms is not None:
         return Better("disablePoolAutoScale", "autoscale sets the targets: disable it first (RSZ-1)")
@@ -136,6 +141,17 @@ POOL: tuple[ActionType[PoolTarget], ...] = (
             "their tasks are requeued",
         ),
         unavailable=_upgraded,
+        offered=lambda pool: pool.row.spec.cloud_service_configuration is not None,
+    ),
+    ActionType(
+        "Fault: a new release of the operating system of {}",
+        "guestOSRelease",
+        fields=(Field("osVersion", "Release", "such as WA-GUEST-OS-5.20_201806-01", _next_release),),
+        body=lambda _: {},
+        effects=lambda _: (
+            "all pools of its family with version * are upgraded (POOL-28)",
+            "a fifth of the nodes at a time; their tasks are requeued",
+        ),
         offered=lambda pool: pool.row.spec.cloud_service_configuration is not None,
     ),
     ActionType(

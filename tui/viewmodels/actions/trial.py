@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.shortening import shortened
 from engine.views.log.tally import Measure, Tally, leaving_since, tally_since
 from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
 
@@ -181,10 +182,10 @@ def whose(command: Command) -> str:
     wire = command.wire()
     if "node" in wire:
         return f"n{wire['node']}"
-    return next((str(wire[name]) for name in ("taskId", "jobId", "poolId") if name in wire), command.NAME)
+    return next((shortened(str(wire[name])) for name in ("taskId", "jobId", "poolId") if name in wire), command.NAME)
 
 
 def reason(error: BatchError) -> str:
     """Return the reason of a refusal, in words."""
-    why = error.values.get("Reason", "")
-    return f"{error.message} {why[:1].upper()}{why[1:]}".strip()
+    name, why = error.values.get("PropertyName", ""), error.values.get("Reason", "")
+    return f"{error.message} {name} {why}" if name else f"{error.message} {why[:1].upper()}{why[1:]}".strip()

@@ -6,6 +6,7 @@ import json
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engine.base.shortening import shortened
 from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, EventRow
 from engine.views.rest.lookup import event_wire
@@ -13,8 +14,9 @@ from tui.viewmodels.files.locations import FileLocation, files_of_event
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.filters import parse_filter
 from tui.viewmodels.lists.rows import RowsModel
+from tui.viewmodels.properties.rest_fields import words
 from tui.viewmodels.text import format as fmt
-from tui.viewmodels.text.blocks import Block, row
+from tui.viewmodels.text.blocks import Block, block_of, row
 from tui.viewmodels.text.styled import ItemRef, Kind, Line, Role, Span, line
 
 if TYPE_CHECKING:
@@ -241,9 +243,12 @@ class EventsModel(RowsModel):
         )
         happened = [row(name, value) for name, value in subject if value is not None]
         general = Block(event.event, (row("Number", event.seq), row("Time", self.session.clock(event.t_ms)), *happened))
-        fields = Block("Fields", tuple(row(name, _json(value)) for name, value in event.fields.items()))
+        values = refusal_values(event.fields)
+        shown = {name: value for name, value in event.fields.items() if not (values and name == "values")}
+        fields = Block("Fields", tuple(row(name, _json(value)) for name, value in shown.items()))
+        why = block_of("Refused", (row(words(name), value) for name, value in values.items()))
         script = self._page.script_line(key)
-        return [general, fields, *([] if script is None else [Block("Script line", (row("", script),))])]
+        return [general, *why, fields, *([] if script is None else [Block("Script line", (row("", script),))])]
 
     def arrangement(self) -> Line:
         if self.is_by_hand:
@@ -266,7 +271,7 @@ def what(event: EventRow) -> str:
     if event.event in ("CommandAccepted", "FaultInjected"):
         return _command(event)
     if event.event in ("CommandRefused", "TaskScheduleFail"):
-        return f"{fields.get('code')}: {fields.get('message', '')}"
+        return f"{fields.get('code')}: {_refused_property(fields) or fields.get('message', '')}"
     if event.event == "AutoScaleEvaluated":
         return _evaluation(fields)
     if "to" in fields:
@@ -305,6 +310,20 @@ def _command(event: EventRow) -> str:
     return " ".join(f"{name} {_short(value)}" for name, value in body.items()) if isinstance(body, dict) else ""
 
 
+def _refused_property(fields: dict[str, object]) -> str:
+    """Return the property that the service did not accept and the reason; empty if a refusal names none."""
+    values = refusal_values(fields)
+    name, reason = values.get("PropertyName"), values.get("Reason")
+    return f"{name} {reason}" if name and reason else ""
+
+
+def refusal_values(fields: dict[str, object]) -> dict[str, str]:
+    """Return the ``values`` of a refusal by their keys (GEN-10)."""
+    values = fields.get("values")
+    pairs = values if isinstance(values, list) else []
+    return {str(pair["key"]): str(pair["value"]) for pair in pairs if isinstance(pair, dict)}
+
+
 def _named(event: EventRow) -> str:
     """Return the item that a command names, as short as possible."""
     body = event.fields.get("body")
@@ -312,7 +331,10 @@ def _named(event: EventRow) -> str:
         return ""
     if "node" in body:
         return f"n{body['node']}"
-    return next((str(body[name]) for name in ("taskId", "jobId", "jobScheduleId", "poolId", "id") if name in body), "")
+    return next(
+        (shortened(str(body[name])) for name in ("taskId", "jobId", "jobScheduleId", "poolId", "id") if name in body),
+        "",
+    )
 
 
 def _json(value: object) -> object:
@@ -334,4 +356,4 @@ def _evaluation(fields: dict[str, object]) -> str:
 def _short(value: object) -> str:
     if isinstance(value, dict | list):
         return "{…}" if isinstance(value, dict) else f"[{len(value)}]"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else shortened(str(value))

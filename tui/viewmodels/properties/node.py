@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.option_words import cure
+from tui.viewmodels.properties.machine import hardware
 from tui.viewmodels.text.blocks import Block, block_of, failure_rows, row
 from tui.viewmodels.text.glyphs import NODE, PREPARATION, RELEASE
 from tui.viewmodels.text.styled import ItemRef, Role, Span, link
@@ -32,6 +33,7 @@ def general(session: Session, node: NodeRow) -> Block:
             row("Scheduling state", node.scheduling.wire),
             *([row("Waits for", waits)] if waits else []),
             row("Node size", node.vm_size),
+            *hardware(node.vm_size),
             row("Dedicated", "yes" if node.is_dedicated else "no, Spot"),
             row("Allocation time", clock(node.allocation_ms)),
             row("Last boot time", clock(node.boot_ms)),

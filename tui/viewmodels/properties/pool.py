@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.views.pages.autoscale import scale_page
+from tui.viewmodels.properties.machine import hardware, operating_system
 from tui.viewmodels.properties.resources import pool_blocks
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_of, error_blocks, row
@@ -34,6 +35,7 @@ def overview(session: Session, pool: PoolRow, start_task: Sequence[Block] = ()) 
     return [
         general(session, pool),
         scale(pool),
+        operating_system(pool.spec, session.simulation.scenario.start),
         *chance(session),
         *autoscale(session, pool),
         *error_blocks("Resize errors", pool.resize_errors),
@@ -55,6 +57,7 @@ def general(session: Session, pool: PoolRow) -> Block:
             row("Allocation state", pool.allocation.wire if pool.allocation is not None else None),
             row("Since", session.clock(pool.allocation_since_ms)),
             row("Node size", pool.vm_size),
+            *hardware(pool.vm_size),
             row("Task slots per node", pool.slots),
             row("Scheduling policy", pool.fill),
             row("Created", session.clock(pool.created_ms)),
