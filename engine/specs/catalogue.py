@@ -23,7 +23,7 @@ OS_DISK_SHARE_GIB = 30.0  # VM-4
 
 @dataclass(frozen=True, slots=True)
 class VmSize:
-    """A VM size: it decides cores, memory and local disk (VM-3). Prices are USD per hour, None where it is not offered."""
+    """A VM size: cores, memory, local disk (VM-3), and prices in USD per hour; None where the size is not offered."""
 
     name: str
     cores: int
