@@ -1,4 +1,8 @@
-"""Bytes that move to, from and on nodes, for the metrics of pools that scale themselves (AS-41)."""
+"""Bytes that move to, from and on nodes, for the metrics of pools that scale themselves (AS-41).
+
+DECISION: what a task had begun to download when it was stopped moves on, as its file is on the disk already; what was
+under way when a node was stopped, or when autoscale was switched on, is not counted.
+"""
 
 from __future__ import annotations
 
