@@ -541,7 +541,7 @@ def test_gen_20_every_bundled_pool_is_the_same_as_a_resource(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["shared-pool-two-jobs", "priorities-and-fairness", "mpi-on-four-nodes", "storage-trouble", "spot-evictions"],
+    ["shared-pool-two-jobs", "preparation-retries", "mpi-on-four-nodes", "storage-trouble", "spot-evictions"],
 )
 def test_gen_21_every_bundled_body_can_be_pasted_as_it_is_returned(name):
     own = load(name)
