@@ -236,7 +236,7 @@ class Expander(ABC):
                 return str(PROCESS_ID)
             case "-":
                 return "".join(letter for letter, option in OPTIONS.items() if option in process.options)
-        return str(PROCESS_ID + 1) if process.run.ends_ms > process.run.start_ms else ""
+        return str(PROCESS_ID + 1) if process.run.background else ""
 
     def _parameter(self, part: Parameter) -> str:
         value = self.value(part.name)

@@ -6,6 +6,7 @@ after the other, and so does what runs in the background; only its sleeping coun
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from engine.executors import patterns
@@ -24,11 +25,14 @@ from engine.executors.syntax import (
     Group,
     If,
     Loop,
+    Piece,
     Pipeline,
+    Quoting,
     Redirect,
     Script,
     Shell,
     ShellCommand,
+    Word,
 )
 
 if TYPE_CHECKING:
@@ -37,8 +41,17 @@ if TYPE_CHECKING:
 _NULL_DEVICES = frozenset({"/dev/null", "nul", "nul:"})
 
 
+_DECLARING = frozenset({"export", "local", "readonly"})  # their assignments are not split
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z_0-9]*=", re.ASCII)
+
+
 class _RedirectFailed(Exception):
     """A redirection to or from a file that cannot be opened."""
+
+
+def _is_assignment(word: Word) -> bool:
+    first = word.parts[0]
+    return isinstance(first, Piece) and first.quoting is Quoting.BARE and _ASSIGNMENT.match(first.text) is not None
 
 
 class Interpreter(Expander):
@@ -163,6 +176,7 @@ class Interpreter(Expander):
         """Run what stands before ``&`` in a subshell; its sleeping goes on beside what follows."""
         run = self.process.run
         begin_ms = run.clock_ms
+        run.background = True
         self._subshell((AndOr(chain.parts),), {**self.process.streams, 0: Input()})
         run.ends_ms = max(run.ends_ms, run.clock_ms)
         run.clock_ms = begin_ms
@@ -255,6 +269,8 @@ class Interpreter(Expander):
         for word in command.words:
             if word.constant is not None:
                 words.append(word.constant)
+            elif words and words[0] in _DECLARING and _is_assignment(word):
+                words.append(self.text(word))
             else:
                 words += self.fields(word)
         if "xtrace" in process.options:
@@ -282,14 +298,18 @@ class Interpreter(Expander):
 
     def _without_words(self, command: ShellCommand) -> int:
         """Do assignments and redirections alone; the status is that of the last substitution."""
-        for name, word in command.assignments:
-            self.assign(name, self.text(word))
-        if command.redirects:
-            try:
-                self._redirected(command.redirects, lambda: 0)
-            except _RedirectFailed:
-                return self._redirect_status()
-        return self.substituted or 0
+
+        def assign_all() -> int:
+            for name, word in command.assignments:
+                self.assign(name, self.text(word))
+            return self.substituted or 0
+
+        if not command.redirects:
+            return assign_all()
+        try:
+            return self._redirected(command.redirects, assign_all)
+        except _RedirectFailed:
+            return self._redirect_status()
 
     def _with_assignments(self, command: ShellCommand, words: list[str]) -> int:
         """Run a command with variables that only it sees."""

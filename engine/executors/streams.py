@@ -22,7 +22,16 @@ class BoundReached(Exception):
 class Run:
     """The state that all shells of one command line share: the bounds and the simulated clock."""
 
-    __slots__ = ("after_unknown", "clock_ms", "ends_ms", "level", "start_ms", "steps_left", "written_left")
+    __slots__ = (
+        "after_unknown",
+        "background",
+        "clock_ms",
+        "ends_ms",
+        "level",
+        "start_ms",
+        "steps_left",
+        "written_left",
+    )
 
     def __init__(self, start_ms: int = 0) -> None:
         self.start_ms = start_ms
@@ -32,6 +41,7 @@ class Run:
         self.written_left = OUTPUT_LIMIT
         self.level = 0
         self.after_unknown = False
+        self.background = False  # something has been started with `&`
 
     @property
     def slept_ms(self) -> int:

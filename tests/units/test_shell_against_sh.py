@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+
+from engine.base.terms import OsFamily
+from engine.executors.small_shell import syntax_error, unreadable
 
 from tests.units.shell_machines import IS_DASH, real, recorded, simulated
+from tests.units.shell_scripts import SCRIPTS
 
 OUTCOMES = recorded()
 
@@ -18,3 +25,16 @@ def test_task_22_a_script_does_what_dash_does(script):
 @pytest.mark.parametrize("script", OUTCOMES)
 def test_the_recorded_outcomes_are_those_of_dash(script):
     assert real(script) == OUTCOMES[script]
+
+
+@pytest.mark.skipif(not IS_DASH, reason="/bin/sh is not dash")
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(script=SCRIPTS)
+def test_a_script_made_by_chance_does_what_dash_does(script):
+    assert simulated(script) == real(script)
+
+
+@given(script=SCRIPTS)
+def test_a_script_made_by_chance_is_readable(script):
+    line = f"/bin/sh -c {shlex.quote(script)}"
+    assert (unreadable(line, OsFamily.LINUX), syntax_error(line, OsFamily.LINUX)) == (None, None)
