@@ -54,7 +54,7 @@ class ListedTasks:
     def __init__(self, specs: Sequence[TaskSpec]) -> None:
         """Hold the bodies in the order given."""
         self._specs = tuple(specs)
-        self._ordinals = {spec.id.lower(): ordinal for ordinal, spec in enumerate(self._specs)}
+        self.ordinals = {spec.id.lower(): ordinal for ordinal, spec in enumerate(self._specs)}
         self._prefix: str | None = None
 
     @property
@@ -66,7 +66,7 @@ class ListedTasks:
     def id_prefix(self) -> str:
         """The text in lower case with which all ids begin."""
         if self._prefix is None:
-            first, last = min(self._ordinals, default=""), max(self._ordinals, default="")
+            first, last = min(self.ordinals, default=""), max(self.ordinals, default="")
             self._prefix = first[
                 : next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
             ]
@@ -94,7 +94,7 @@ class ListedTasks:
 
     def ordinal_of(self, task_id: str) -> int | None:
         """Return the ordinal of the task with this id; None if there is none. Case is ignored (GEN-1)."""
-        return self._ordinals.get(task_id.lower())
+        return self.ordinals.get(task_id.lower())
 
 
 class SelectedTasks:

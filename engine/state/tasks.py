@@ -17,10 +17,10 @@ from engine.base.lifecycles import TASK
 from engine.base.terms import TaskResult, TaskState
 from engine.events.log import EventLog, LogSubject
 from engine.state.columns import PAGE_BITS, PAGE_ROWS, TIME, Columns, Excerpt, column
-from engine.state.task_records import PLAIN, UNTRIED, TaskBlock, TaskExtra, TaskProfile, TaskSource
+from engine.state.task_records import PLAIN, UNTRIED, ListedTasks, TaskBlock, TaskExtra, TaskProfile, TaskSource
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Sequence
 
     from engine.specs.task import TaskSpec
     from engine.state.jobs import JobTable
@@ -34,6 +34,9 @@ _LEGAL = bytes((old, new) in TASK for old in TaskState for new in TaskState)
 
 # In the column of exit codes: the first attempt runs into its time limit.
 TIME_LIMIT_CODE = -(2**31)
+
+# A job with more blocks of tasks than this has an index of listed ones.
+_MOST_BLOCKS = 8
 
 NEVER_MS = -1  # in `started`: not yet; in `ended`: neither ended nor planned
 
@@ -62,6 +65,8 @@ class TaskTable(Columns[TaskExtra]):
         self._latest: tuple[TaskSource | None, int, TaskSpec | None] = (None, -1, None)
         self.blocks: list[TaskBlock] = []
         self._firsts: list[int] = []
+        # Of jobs whose tasks came in many blocks: how many blocks were read, the listed tasks by id, other blocks.
+        self._listed: dict[int, tuple[int, dict[str, int], list[int]]] = {}
         new = (("from", None), ("to", TaskState.ACTIVE), ("attempt", 1))
         # Tasks begun and not ended whose rows do not follow from log and input: preparing, active once more, in a later
         # attempt, or running for another time than ``planned``.
@@ -116,12 +121,30 @@ class TaskTable(Columns[TaskExtra]):
 
     def find(self, job: int, task_id: str) -> int | None:
         """Return the row of a job's task; None if there is none. Case is ignored (GEN-1)."""
-        for number in reversed(self.jobs[job].blocks):
+        numbers: Sequence[int] = self.jobs[job].blocks
+        if len(numbers) > _MOST_BLOCKS:
+            listed, numbers = self._listed_of(job, numbers)
+            row = listed.get(task_id.lower())
+            if row is not None and self.state[row] != GONE:
+                return row
+        for number in reversed(numbers):
             block = self.blocks[number]
             ordinal = block.source.ordinal_of(task_id)
             if ordinal is not None and self.state[block.first + ordinal] != GONE:
                 return block.first + ordinal
         return None
+
+    def _listed_of(self, job: int, numbers: Sequence[int]) -> tuple[dict[str, int], Sequence[int]]:
+        """Return the latest row of each listed task of a job by its id in lower case, and the job's other blocks."""
+        read, listed, others = self._listed.get(job, (0, {}, []))
+        for number in numbers[read:]:
+            first, source = self.blocks[number].first, self.blocks[number].source
+            if isinstance(source, ListedTasks):
+                listed.update((task_id, first + ordinal) for task_id, ordinal in source.ordinals.items())
+            else:
+                others.append(number)
+        self._listed[job] = len(numbers), listed, others
+        return listed, others
 
     def rows_of(self, job: int) -> Iterator[int]:
         """Yield the rows of all tasks that the job ever had, in creation order."""
@@ -365,6 +388,7 @@ class TaskTable(Columns[TaskExtra]):
         for task in [task for page in self.sparse[-1:] for task in page if task >= length]:
             del self.sparse[-1][task]
         self.blocks = blocks
+        self._listed.clear()
         self._firsts = [block.first for block in blocks]
 
     def rows_in(self, state: int) -> list[int]:
