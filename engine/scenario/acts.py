@@ -15,7 +15,7 @@ from engine.scenario.model import TimelineEntry
 from engine.scenario.pasted import command_as_created
 from engine.scenario.timeline import Given, read_command, read_given
 from engine.scenario.tree import Tree, parse
-from engine.scenario.wording import did_you_mean, shown
+from engine.scenario.wording import shown
 from engine.specs.commands import COMMANDS, OnJob
 from engine.specs.conditions import OWN_JOB, Condition
 from engine.specs.simulate import OTHERS_COMPLETED, Unread
@@ -48,9 +48,10 @@ def read_until(place: DocumentPlace, asked: Asked, *, own_job: bool) -> End | No
     """Return the end that an ``until`` gives, or None if it has a mistake, which is reported."""
     if isinstance(place.plain, str):
         if place.plain.lower() != OTHERS_COMPLETED.lower():
-            near = did_you_mean(place.plain, (OTHERS_COMPLETED,))
-            forms = f": can be {OTHERS_COMPLETED} or a mapping such as {{jobId: risk, state: completed}}"
-            place.report(f"{shown(place.plain)} is no condition{near or forms}; a time is a 'duration'")
+            place.report(
+                f"{shown(place.plain)} is no condition: can be {OTHERS_COMPLETED}, or a mapping such as "
+                "{jobId: risk, state: completed}; a time is a 'duration'"
+            )
         elif not own_job:
             place.report(f"a start task has no job, so there are no others: {OTHERS_COMPLETED} cannot end it")
         else:

@@ -197,7 +197,7 @@ OTHERS_COMPLETED = "othersCompleted"
 def _parse_acts(value: object) -> Unread | None:
     if value is None or isinstance(value, Unread):
         return value
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, list):
         raise ValueError("must be a list of commands such as {after: PT10S, addTasks: {tasks: [...]}}")
     return Unread.of(value)
 
@@ -205,8 +205,13 @@ def _parse_acts(value: object) -> Unread | None:
 def _parse_until(value: object) -> Unread | None:
     if value is None or isinstance(value, Unread):
         return value
-    if not isinstance(value, str | dict):
-        raise ValueError(f"must be {OTHERS_COMPLETED} or a condition such as {{jobId: risk, state: completed}}")
+    if isinstance(value, str) and value.lower() == OTHERS_COMPLETED.lower():
+        return Unread.of(OTHERS_COMPLETED)
+    if not isinstance(value, dict):
+        raise ValueError(
+            f"must be {OTHERS_COMPLETED} or a condition such as {{jobId: risk, state: completed}}, "
+            f"not {quoted(value)}; a time is a 'duration'"
+        )
     return Unread.of(value)
 
 

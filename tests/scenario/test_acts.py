@@ -34,17 +34,17 @@ MISTAKES = [
     ("does: [{when: {jobId: ^k, state: active}, enableJob: {}}]", "does[0].when.jobId", "the job 'k'"),
     ("does: [{when: {^stat: active}, enableJob: {}}]", "does[0].when.stat", "did you mean 'state'?"),
     ("duration: 5, until: ^othersCompleted", "until", "give one of them"),
-    ("until: ^othersComplete", "until", "did you mean 'othersCompleted'?"),
+    ("until: ^othersComplete", "until", "must be othersCompleted"),
     ("until: ^PT5M", "until", "a time is a 'duration'"),
     ("until: ^5", "until", "must be othersCompleted or a condition"),
     ("until: {^stat: completed}", "until.stat", "did you mean 'state'?"),
     ("until: {taskId: ^u, state: completed}", "until.taskId", "the task 'u'"),
     ("attempts: [{does: [{^at: 5, enableJob: {}}]}]", "attempts[0].does[0].at", "use 'after'"),
-    ("onNode: {0: {until: ^never}}", "onNode.0.until", "no condition"),
+    ("onNode: {0: {until: ^never}}", "onNode.0.until", "must be othersCompleted"),
     (
         "does: [{addTasks: {tasks: [{id: c, commandLine: x, simulate: {until: ^soon}}]}}]",
         "does[0].addTasks.tasks[0].simulate.until",
-        "no condition",
+        "must be othersCompleted",
     ),
 ]
 
