@@ -88,6 +88,7 @@ class Calendar(simpy.Environment):
         """Create an empty calendar at time 0."""
         super().__init__(initial_time=0)
         self.now_ms = 0
+        self.endless_kinds = ENDLESS  # those whose entries are added with ``at_endless``
         self._endless: list[int] = []  # the times of endless entries, as a heap
         self._limit_ms = 0  # ``advance`` goes no further
         self._stops_before_endless = False
@@ -111,7 +112,7 @@ class Calendar(simpy.Environment):
         return self._queue[0][0] if self._queue else None
 
     def at_endless(self, when_ms: int, kind: DueKind, key: int = 0, token: int = 0) -> None:
-        """Add an entry of a kind that can go on for ever (``ENDLESS``)."""
+        """Add an entry of a kind that can go on for ever (``endless_kinds``)."""
         self.at(when_ms, kind, key, token)
         heappush(self._endless, when_ms)
         if self._stops_before_endless and when_ms > self.now_ms:
@@ -200,4 +201,4 @@ class Calendar(simpy.Environment):
         self._eid = count(last + 1)
         self._endless = []
         for entry in others:
-            (self.at_endless if entry.kind in ENDLESS else self.at)(*entry)
+            (self.at_endless if entry.kind in self.endless_kinds else self.at)(*entry)

@@ -349,7 +349,8 @@ def _enter_refill(world: World, pool: Pool) -> None:
     when_ms = since_ms + attempts * SPOT_REFILL_INTERVAL_MS
     if pool.refill_at_ms != when_ms:
         pool.assign(refill_at_ms=when_ms)
-        world.calendar.at(when_ms, DueKind.SPOT_REFILL, pool.row)
+        is_endless = DueKind.SPOT_REFILL in world.calendar.endless_kinds
+        (world.calendar.at_endless if is_endless else world.calendar.at)(when_ms, DueKind.SPOT_REFILL, pool.row)
 
 
 def refill_pools(world: World, _: Due) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import AllocationState
-from engine.events.calendar import ENDLESS, DueKind
+from engine.events.calendar import DueKind
 
 if TYPE_CHECKING:
     from engine.events.calendar import Pending
@@ -44,6 +44,4 @@ def _is_work(world: World, entry: Pending) -> bool:
         case DueKind.RESIZE_TIMEOUT:
             pool = world.pools[entry.key]
             return pool.token == entry.token and pool.allocation is not AllocationState.STEADY
-        case DueKind.SPOT_REFILL:  # with chance there is always another attempt
-            return not world.scenario.simulate.has_chance
-    return entry.kind not in ENDLESS
+    return entry.kind not in world.calendar.endless_kinds

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.base.paths import NodeRoot
 from engine.base.terms import JobState
-from engine.events.calendar import Calendar, DueKind, Pending
+from engine.events.calendar import ENDLESS, Calendar, DueKind, Pending
 from engine.events.log import EventLog
 from engine.executors.simulated import SimulatedExecutor
 from engine.scenario.acts import does_of, until_of
@@ -69,6 +69,8 @@ class World:
         self.seed = seed
         self.options = scenario.options
         self.calendar = Calendar()
+        if scenario.simulate.has_chance:  # there is always another attempt to replace what chance has taken
+            self.calendar.endless_kinds = ENDLESS | {DueKind.SPOT_REFILL}
         # A process that outlasts the run ends at the latest moment that the tables can hold.
         time_code, self.latest_ms = time_limits(end_ms)
         self.longest_ms = self.latest_ms - end_ms

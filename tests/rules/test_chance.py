@@ -259,6 +259,18 @@ def test_node_18_a_run_waits_for_what_users_have_begun():
     assert sim.now_ms < 2 * 3600 * 1000
 
 
+def test_spot_10_attempts_to_replace_evicted_nodes_keep_no_run_alive():
+    """There is no capacity, and the next event by chance lies far ahead."""
+    scarce = {"at": 1000, "capacity": {"vmSize": "standard_d2s_v3", "nodes": 0}}
+    evict = {"at": 1000, "evictNode": {"poolId": "p", "node": 0}}
+    sim = simulation(pool=spot_pool(1), timeline=[scarce, evict], simulate=failing(0.0001))
+    steps = 0
+    while sim.step():
+        steps += 1
+    assert sim.finished
+    assert steps < 100
+
+
 def test_node_18_commands_by_hand_long_after_the_end_replay_from_a_file():
     """What chance does until then happens once the run goes on."""
     job = a_job(tasks=2)
