@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from engine.base.terms import Deallocation
 from engine.scenario.document import DocumentPlace
 from engine.scenario.factory import template_strings
 from engine.scenario.shapes import fields_of
@@ -48,6 +49,8 @@ FIXED_SCALE = ("resizeTimeout", "targetDedicatedNodes", "targetLowPriorityNodes"
 AUTO_SCALE = {"formula": "autoScaleFormula", "evaluationInterval": "autoScaleEvaluationInterval"}
 _COMMUNICATION = {"enabled": True, "disabled": False}
 _EXPRESSION = re.compile(r"\[\s*[A-Za-z_]\w*\s*\(.*\]\s*", re.ASCII | re.DOTALL)
+_DEALLOCATIONS = tuple(option.value for option in Deallocation)  # it matters to resizes only
+_VERSION = re.compile(r"/versions/([^/]+)$", re.IGNORECASE)  # at the end of the id of a package
 _TEMPLATE = ("resources", "$schema", "contentVersion")
 
 
@@ -217,6 +220,8 @@ class _Reader:
                 inner.report(f"{shown(name)} does not exist here" + one_of(name, names), key=True)
             elif inner.tree.value is not None and name in self._fields:
                 self._parts.put(name, inner, spelled_value(inner, self._fields[name], self._style))
+            elif inner.tree.value is not None and str(inner.plain).lower() not in _DEALLOCATIONS:
+                inner.report(f"{shown(inner.plain)} does not exist here" + one_of(str(inner.plain), _DEALLOCATIONS))
 
     def _scale(self, place: DocumentPlace) -> None:
         fixed, auto = place.get("fixedScale"), place.get("autoScale")
@@ -270,11 +275,16 @@ class _Reader:
             elif inner.tree.value is not None and key != "id":
                 parts.put(key, inner)
             elif inner.tree.value is not None:
-                text = inner.plain.rstrip("/").rpartition("/")[2] if isinstance(inner.plain, str) else inner.plain
-                if name == "certificates" and isinstance(text, str) and "-" in text:
+                text = str(inner.plain).rstrip("/")
+                version = _VERSION.search(text) if name == "applicationPackages" else None
+                if version is not None:
+                    text = text[: version.start()]
+                    parts.put("version", inner, Tree(inner.tree.position, version[1]))
+                text = text.rpartition("/")[2]
+                if name == "certificates" and "-" in text:
                     algorithm, _, text = text.partition("-")
                     parts.put("thumbprintAlgorithm", inner, Tree(inner.tree.position, algorithm))
-                parts.put(own, inner, Tree(inner.tree.position, text) if isinstance(text, str) else inner.tree)
+                parts.put(own, inner, Tree(inner.tree.position, text) if isinstance(inner.plain, str) else inner.tree)
         return parts.place().tree
 
     def _identity(self, place: DocumentPlace) -> None:

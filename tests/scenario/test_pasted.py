@@ -185,6 +185,15 @@ def test_gen_20_a_custom_image_is_named_by_its_id():
     assert spec.image_reference.virtual_machine_image_id == f"{RESOURCES}/images/i"
 
 
+def test_gen_20_a_package_may_be_named_by_the_id_of_its_version():
+    packages = [{"id": f"{RESOURCES}/applications/pricer/versions/1.2"}, {"id": f"{RESOURCES}/applications/pricer"}]
+    spec = pool({"name": "p", "properties": {"vmSize": "standard_d2s_v3", "applicationPackages": packages}})
+    assert [(one.application_id, one.version) for one in spec.application_package_references] == [
+        ("pricer", "1.2"),
+        ("pricer", None),
+    ]
+
+
 def test_gen_20_a_resource_stands_wherever_a_pool_does():
     own = {
         "name": "a/later",
@@ -244,6 +253,11 @@ def test_gen_20_a_resource_that_was_read_back_is_warned_of():
             f"{{name: p, properties: {{{SIZE}, scaleSettings: {{autoScale: {{formula: $x=}}}}}}}}",
             "properties.scaleSettings.autoScale.formula",
             "Unexpected end of the formula",
+        ),
+        (
+            f"{{name: p, properties: {{{SIZE}, scaleSettings: {{fixedScale: {{nodeDeallocationOption: requeu}}}}}}}}",
+            "properties.scaleSettings.fixedScale.nodeDeallocationOption",
+            "did you mean 'requeue'?",
         ),
         (f"{{name: p, properties: {{{SIZE}, scaleSettings: []}}}}", "properties.scaleSettings", "must be a mapping"),
         (
