@@ -503,3 +503,53 @@ jobs:
 def test_after_a_thousand_problems_reading_stops():
     text = HEAD + "".join(f"key{n}: 1\n" for n in range(5000))
     assert len(mistakes(text)) == 1000
+
+
+# --- what the service refuses in a pool
+
+UBUNTU_24 = "{publisher: Canonical, offer: ubuntu-24_04-lts, sku: server}"
+AGENT = "virtualMachineConfiguration: {imageReference: %s, nodeAgentSKUId: %s}"
+OLD_SUBNET = "/subscriptions/1/resourceGroups/g/providers/Microsoft.ClassicNetwork/virtualNetworks/v/subnets/s"
+
+
+@pytest.mark.parametrize(
+    ("properties", "path", "reason"),
+    [
+        (
+            "vmSize: standard_d2s_v3, targetDedicatedNodes: 1, " + AGENT % (UBUNTU_24, "batch.node.ubuntu 22.04"),
+            "virtualMachineConfiguration.nodeAgentSKUId",
+            "is 'batch.node.ubuntu 22.04', must be 'batch.node.ubuntu 24.04' for the image"
+            " Canonical ubuntu-24_04-lts server (InvalidPropertyValue)",
+        ),
+        (
+            f"vmSize: standard_d2s_v3, targetDedicatedNodes: 1, networkConfiguration: {{subnetId: {OLD_SUBNET}}}",
+            "networkConfiguration.subnetId",
+            "is in a classic VNet, must be in one of Microsoft.Network for a pool of virtual machines"
+            " (InvalidPropertyValue)",
+        ),
+        (
+            "vmSize: small, targetLowPriorityNodes: 1, cloudServiceConfiguration: {osFamily: '5'}",
+            "targetLowPriorityNodes",
+            "is 1, but cloud services have no Spot nodes (InvalidPropertyValue)",
+        ),
+        (
+            "vmSize: standard_d2s_v3, targetDedicatedNodes: 1, cloudServiceConfiguration: {osFamily: '5'}",
+            "vmSize",
+            "is 'standard_d2s_v3', which cloud services do not have (InvalidPropertyValue)",
+        ),
+        (
+            "vmSize: small, targetDedicatedNodes: 1, cloudServiceConfiguration: {osFamily: '5', osVersion: '6.1'}",
+            "cloudServiceConfiguration.osVersion",
+            "family 5 has no version '6.1': use '*' or a name like WA-GUEST-OS-5.20_201806-01 (OSVersionNotFound)",
+        ),
+    ],
+)
+def test_pool_26_pool_27_and_net_9_are_mistakes_of_the_file(properties, path, reason):
+    (problem,) = mistakes(f"scenario: s\npools:\n  - {{id: p, {properties}}}\n")
+    assert (problem.path, problem.message, problem.line) == (f"pools[0].{path}", reason, 3)
+
+
+def test_pool_28_a_release_that_there_cannot_be():
+    (problem,) = mistakes("scenario: s\ntimeline:\n  - {at: 1, guestOSRelease: {osVersion: vista}}\n")
+    assert (problem.path, problem.line) == ("timeline[0].guestOSRelease.osVersion", 3)
+    assert problem.message == "'vista' is not a release such as WA-GUEST-OS-5.20_201806-01, of family 2 to 6"
