@@ -192,7 +192,7 @@ def test_task_18_going_back_takes_uploads_back(start):
     assert [one.text for one in stored_blobs(sim)] == ["42\n"]
     assert bytes_of_job(sim, "j").uploaded == 3
     sim.seek(round(first["t"] * 1000) - 1)
-    assert (stored_blobs(sim), bytes_of_run(sim.world)) == ([], (0, 0))
+    assert (stored_blobs(sim), bytes_of_run(sim)) == ([], (0, 0))
     sim.seek(end_ms)
     assert events(sim, "BlobUploaded") == [first, second]
     assert [one.text for one in stored_blobs(sim)] == ["4321\n"]
@@ -208,7 +208,7 @@ def test_nop_11_logs_of_a_node_are_blobs_without_a_task(start):
     assert len(uploads) == 3
     assert all(event["url"].startswith(f"{HOST}/logs/p/{node_id}/") and "taskId" not in event for event in uploads)
     assert {event["rule"] for event in uploads} == {"NOP-11"}
-    assert bytes_of_run(sim.world) == (0, 0)
+    assert bytes_of_run(sim) == (0, 0)
 
 
 @pytest.mark.parametrize("storage", [{f"{HOST}/logs": {"until": 10}}, {f"{HOST}/x": {}}])
@@ -386,7 +386,7 @@ def test_task_21_a_job_counts_its_tasks_preparations_and_releases(start):
     )
     run_to_end(sim)
     assert bytes_of_job(sim, "j") == (5000, 2)
-    assert bytes_of_run(sim.world) == (7000, 2)
+    assert bytes_of_run(sim) == (7000, 2)
     assert bytes_of_task(sim, task_row(sim, "t1")) == (1000, 0)
     assert bytes_of_task(sim, task_row(sim, "t2")) == (0, 2)
     assert prep(sim) is not None

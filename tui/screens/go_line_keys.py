@@ -12,8 +12,18 @@ from engine.base.shortening import quoted
 from engine.scenario.wording import did_you_mean
 from tui.dialogs.rules import RuleSheet
 from tui.dialogs.sheet import Sheet
+from tui.dialogs.storage import StorageDialog
 from tui.screens.navigation_keys import NavigationKeys
-from tui.viewmodels.frame.go_line import VIEWS, WARNINGS, asked_columns, completions, find, line_hint, not_found
+from tui.viewmodels.frame.go_line import (
+    STORAGE,
+    VIEWS,
+    WARNINGS,
+    asked_columns,
+    completions,
+    find,
+    line_hint,
+    not_found,
+)
 from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.session.items import focus_on
 from tui.viewmodels.sheets.warnings import warning_lines
@@ -53,6 +63,8 @@ class GoLineKeys(NavigationKeys):
             self._arrange(verb, rest)
         elif text.lower() == WARNINGS:
             self.show_warnings()
+        elif text.lower() == STORAGE:
+            self.show_storage()
         elif verb == "rule":
             self._show_rule(rest)
         elif text:
@@ -101,6 +113,10 @@ class GoLineKeys(NavigationKeys):
     def show_warnings(self) -> None:
         """Show the warnings about the scenario."""
         self.app.push_screen(Sheet("Warnings", partial(warning_lines, self.session.simulation.scenario)))
+
+    def show_storage(self) -> None:
+        """List the blobs in storage."""
+        self.app.push_screen(StorageDialog(self.session, pointer=self.session.glyphs.cursor))
 
     def _show_rule(self, name: str) -> None:
         """Show a rule, or all rules of a chapter."""

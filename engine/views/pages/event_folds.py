@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from engine import Simulation
 
-# States that change many times. A failure is always a row of its own.
+# States that change many times. A failure is always a row of its own, an upload goes with the states of tasks.
 _FOLDED = (
     "TaskStateChanged",
     "SubtaskStateChanged",
@@ -25,8 +25,8 @@ _FOLDED = (
     "StartTaskStateChanged",
     "JobPreparationTaskStateChanged",
     "JobReleaseTaskStateChanged",
-    "BlobUploaded",
 )
+_WITH = {"BlobUploaded": "TaskStateChanged"}
 _ALONE = 0
 _MOST = 1_000  # entries in a fold, which are counted when it is drawn
 _RUNS = re.compile(rb"\x00|([^\x00])\1{0,%d}" % (_MOST - 1), re.DOTALL)
@@ -52,8 +52,9 @@ class EventFolds:
             self._read = min(self._read, length)
         if self._read < len(log):
             for shape in log.shapes[len(self._kinds) :]:
-                folds = shape.event in _FOLDED and not is_failure(shape)
-                self._kinds.append(_FOLDED.index(shape.event) + 1 if folds else _ALONE)
+                event = _WITH.get(shape.event, shape.event)
+                folds = event in _FOLDED and not is_failure(shape)
+                self._kinds.append(_FOLDED.index(event) + 1 if folds else _ALONE)
             at = self._starts.pop() if self._starts else 0
             kinds = bytes(map(self._kinds.__getitem__, log.shape_of[at:]))
             self._starts.extend(at + run.start() for run in _RUNS.finditer(kinds))

@@ -73,10 +73,10 @@ def bytes_of_job(sim: Simulation, job_id: str) -> TransferredBytes | None:
     return None if job is None else TransferredBytes(job.downloaded_bytes, job.uploaded_bytes)
 
 
-def bytes_of_run(world: World) -> TransferredBytes:
+def bytes_of_run(sim: Simulation) -> TransferredBytes:
     """Return how many bytes have been transferred in all, start tasks and deleted jobs included (TASK-21)."""
-    jobs = world.jobs.rows
-    downloaded = world.blobs.start_task_bytes + sum(job.downloaded_bytes for job in jobs)
+    jobs = sim.world.jobs.rows
+    downloaded = sim.world.blobs.start_task_bytes + sum(job.downloaded_bytes for job in jobs)
     return TransferredBytes(downloaded, sum(job.uploaded_bytes for job in jobs))
 
 

@@ -132,7 +132,7 @@ def _tasks(world: World, job: Job, transitions: TaskTransitions) -> Iterator[dic
 def summary(sim: Simulation) -> dict[str, object]:
     """Return the totals of the run, with deleted jobs and pools; ``events`` counts the events in the log."""
     world, now_ms = sim.world, sim.now_ms
-    transferred = bytes_of_run(world)
+    transferred = bytes_of_run(sim)
     return {
         "makespanSeconds": makespan_ms(world) / SECOND_MS,
         "tasks": asdict(totals.task_totals(sim)),

@@ -111,7 +111,7 @@ def summary(sim: Simulation) -> Summary:
         events=sim.log.count,
         cost_usd=cost_usd(world, now_ms),
         tasks=totals.task_totals(sim),
-        transferred=bytes_of_run(world),
+        transferred=bytes_of_run(sim),
         jobs=tuple(_job(world, job) for job in world.jobs.rows),
         job_schedules=tuple(_job_schedule(world, schedule, now_ms) for schedule in world.job_schedules.rows),
         pools=tuple(_pool(world, pool, now_ms) for pool in world.pools.rows),

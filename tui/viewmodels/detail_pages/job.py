@@ -15,6 +15,7 @@ from tui.viewmodels.lists.instances import PreparationModel, ReleaseModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.properties import job as blocks
 from tui.viewmodels.properties.rest_fields import parts
+from tui.viewmodels.properties.storage import job_transfers
 from tui.viewmodels.text.glyphs import JOB, glyph_of_job
 from tui.viewmodels.text.styled import Line, Role, Span, line, link
 from tui.viewmodels.watch.phase_rail import rail
@@ -92,6 +93,7 @@ class JobDetailModel(DetailModel):
     def _overview(self, cells: int) -> Sequence[Line]:
         job, session = self._row, self.session
         shown = [blocks.general(session, job), blocks.execution(session, job), blocks.constraints(job)]
+        shown += job_transfers(session, job.job_id)
         return [*rail(session, cells, _RAIL_LINES), (), *self._counts(cells), (), *columns(shown, cells)]
 
     def _counts(self, cells: int) -> list[Line]:

@@ -13,6 +13,7 @@ from tui.viewmodels.detail_pages.page import DetailModel, Page
 from tui.viewmodels.properties import task as blocks
 from tui.viewmodels.properties.resources import task_blocks
 from tui.viewmodels.properties.rest_fields import parts
+from tui.viewmodels.properties.storage import task_transfers
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.text.glyphs import glyph_of_task, task_glyph
@@ -109,6 +110,7 @@ class TaskDetailModel(DetailModel):
                 blocks.general(session, row),
                 blocks.execution(session, row),
                 *task_blocks(session, self._task),
+                *task_transfers(session, self._task),
                 *blocks.failure(row),
                 *blocks.subtasks(session, self._page.subtasks(self._task)),
             ],

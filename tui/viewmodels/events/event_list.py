@@ -47,6 +47,7 @@ _KINDS = {
     "CommandAccepted": "command",
     "CommandRefused": "refused",
     "FaultInjected": "fault",
+    "BlobUploaded": "upload",
 }
 _SUBJECTS: dict[str, Kind] = {"jobs": "job", "pools": "pool", "schedules": "job schedule"}
 _ROLES = {
@@ -268,12 +269,9 @@ def what(event: EventRow) -> str:
     """Return the content of an event, without its entity."""
     fields = event.fields
     words: list[str] = []
-    if event.event in ("CommandAccepted", "FaultInjected"):
-        return _command(event)
-    if event.event in ("CommandRefused", "TaskScheduleFail"):
-        return f"{fields.get('code')}: {_refused_property(fields) or fields.get('message', '')}"
-    if event.event == "AutoScaleEvaluated":
-        return _evaluation(fields)
+    said = _said(event)
+    if said is not None:
+        return said
     if "to" in fields:
         old, new = fields.get("from"), fields["to"]
         if new is None:
@@ -300,6 +298,21 @@ def _reason(fields: dict[str, object]) -> list[str]:
     """Return the reason of a change, after the occurrence of a job schedule that was missed for it (JS-15)."""
     missed = [f"occurrence {fields['occurrence']} missed:"] if "occurrence" in fields else []
     return [*missed, str(fields["reason"])] if fields.get("reason") else missed
+
+
+def _said(event: EventRow) -> str | None:
+    """Return the content of an event that is no change of a state; None of any other."""
+    fields = event.fields
+    match event.event:
+        case "CommandAccepted" | "FaultInjected":
+            return _command(event)
+        case "CommandRefused" | "TaskScheduleFail":
+            return f"{fields.get('code')}: {_refused_property(fields) or fields.get('message', '')}"
+        case "AutoScaleEvaluated":
+            return _evaluation(fields)
+        case "BlobUploaded":
+            return f"{fmt.size(int(str(fields['bytes'])))} to {fields['url']}"
+    return None
 
 
 def _command(event: EventRow) -> str:

@@ -37,6 +37,7 @@ _SEARCHED: dict[str, type[RowsModel]] = {
 }
 VIEWS = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
 WARNINGS = "warnings"
+STORAGE = "storage"
 GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule")
 _NODE = re.compile(r"n(\d+)", re.IGNORECASE)
 _MOST_TASKS = 1000
@@ -77,6 +78,7 @@ def _words(session: Session) -> Iterator[str]:
     yield from VIEWS
     yield from GO_WORDS
     yield WARNINGS
+    yield STORAGE
     yield from _ids(session)
 
 

@@ -10,6 +10,7 @@ from engine.views.pages.jobs import job_ids
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import NamedRowsModel
 from tui.viewmodels.properties import job as blocks
+from tui.viewmodels.properties.storage import job_transfers
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.glyphs import glyph_of_job
 from tui.viewmodels.text.styled import Line, Role, Span, line
@@ -110,6 +111,7 @@ class JobsModel(NamedRowsModel["JobRow"]):
             blocks.constraints(job),
             *blocks.hooks(job, self.session.options),
             blocks.execution(session, job),
+            *job_transfers(session, job.job_id),
         ]
 
     def empty(self) -> Sequence[str]:

@@ -10,6 +10,7 @@ from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.rows import RowsModel
 from tui.viewmodels.properties import task as blocks
 from tui.viewmodels.properties.resources import task_blocks
+from tui.viewmodels.properties.storage import task_transfers
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.glyphs import TASK_GLYPHS, glyph_of_task
@@ -152,6 +153,7 @@ class TasksModel(RowsModel):
             blocks.general(session, task),
             *task_blocks(session, key),
             blocks.execution(session, task),
+            *task_transfers(session, key),
             *blocks.subtasks(session, self._page.subtasks(key)),
             *blocks.failure(task),
             *blocks.environment(self._page.environment(key)),

@@ -1,0 +1,106 @@
+"""Blobs and bytes in the dashboard."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.builders import a_job, a_shell, a_task, run_to_end, simulation, task_row
+from tests.tui.conftest import settle
+from tests.tui.screen_text import contains, text_of
+from tui.app.dashboard import Dashboard
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.frame.go_line import completions
+from tui.viewmodels.lists.jobs import JobsModel
+from tui.viewmodels.lists.tasks import TasksModel
+from tui.viewmodels.session.session import Session
+from tui.viewmodels.sheets import storage
+from tui.viewmodels.sheets.storage import blob_line, blob_lines, blob_list
+from tui.viewmodels.text.blocks import block_lines
+from tui.viewmodels.text.styled import plain
+
+OUT = "https://acc.blob.core.windows.net/out"
+NAMED = {f"{OUT[:-3]}in": {"blobs": {"a.csv": {"text": "1,2\n3"}, "big.bin": "2 GB"}}}
+
+
+def a_run(count=1):
+    output = {"filePattern": "*.txt", "destination": {"container": {"containerUrl": OUT}}}
+    source = {"httpUrl": f"{OUT[:-3]}in/big.bin", "filePath": "big"}
+    script = "; ".join(f"echo {number} > {number}.txt" for number in range(count))
+    task = a_task(outputFiles=[output], resourceFiles=[source]) | a_shell(script)
+    sim = simulation(a_job(tasks=[task]), simulate={"storage": NAMED})
+    run_to_end(sim)
+    return sim
+
+
+def shown(lines):
+    return [plain(each).rstrip() for each in lines]
+
+
+def test_storage_is_a_list_of_blobs_with_their_sizes_and_uploads():
+    session = Session(a_run())
+    found = blob_list(session)
+    assert found.heading == "3 blobs, 2.0 GB; 2.0 GB downloaded, 2 B uploaded"
+    assert shown(blob_line(session, blob) for blob in found.blobs) == [
+        f"     5 B  scenario  {OUT[:-3]}in/a.csv",
+        f"  2.0 GB  scenario  {OUT[:-3]}in/big.bin",
+        f"     2 B  08:02:31  {OUT}/0.txt  task t1 of j",
+    ]
+
+
+def test_a_blob_has_a_sheet_with_its_text():
+    session = Session(a_run())
+    named, sized, uploaded = blob_list(session).blobs
+    assert shown(blob_lines(session, named, 100))[-3:] == ["Text", "1,2", "3"]
+    assert shown(blob_lines(session, sized, 100))[-1] == "Only the size is known."
+    assert "By        task t1 of j" in shown(blob_lines(session, uploaded, 100))
+
+
+def test_of_very_many_blobs_the_latest_are_listed(monkeypatch):
+    monkeypatch.setattr(storage, "MOST_BLOBS", 2)
+    found = blob_list(Session(a_run(3)))
+    assert [blob.place.name for blob in found.blobs] == ["1.txt", "2.txt"]
+    assert found.heading.endswith("; the latest 2 are listed")
+
+
+def test_jobs_and_tasks_show_their_bytes():
+    session = Session(a_run(25))
+    tasks, jobs = TasksModel(session), JobsModel(session)
+    for model in (tasks, jobs):
+        model.update()
+    of_task = shown(block_lines(tasks.details(task_row(session.simulation)), 120))
+    assert "Downloaded  2.0 GB" in of_task
+    assert "Uploaded    65 B" in of_task
+    assert "And         5 blobs more; :storage lists them" in of_task
+    assert "Downloaded  2.0 GB" in shown(block_lines(jobs.details(jobs.find("j")), 120))
+
+
+def test_an_upload_is_an_event_of_its_task():
+    session = Session(a_run())
+    model = EventsModel(session)
+    model.update()
+    rows = [model.cells(key) for key in range(session.events.count)]
+    [cells] = [row for row in rows if row[1].text == "upload"]
+    assert [span.text for span in cells[2:]] == ["t1", f"2 B to {OUT}/0.txt", "TASK-18"]
+
+
+def test_the_go_line_opens_the_list_and_enter_the_text():
+    seen = []
+
+    async def look():
+        app = Dashboard(a_run(), plays=False)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("colon", *"storage", "enter")
+            await settle()
+            seen.append(text_of(app))
+            await pilot.press("enter")
+            await settle()
+            seen.append(text_of(app))
+            await pilot.press("escape", "escape")
+            await settle()
+            seen.append(text_of(app))
+
+    assert completions(Session(a_run()), "stor") == ["storage"]
+    asyncio.run(look())
+    assert contains(seen[0], "3 blobs, 2.0 GB", "task t1 of j")
+    assert contains(seen[1], "a.csv", "1,2")
+    assert not contains(seen[2], "task t1 of j")
