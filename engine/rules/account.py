@@ -46,7 +46,9 @@ def _check_updates(application: Application, version: str, what: str) -> None:
     DECISION: the code is OperationInvalidForCurrentState, since no document names it.
     """
     if not application.allow_updates:
-        reason = f"{shortened(application.id)} has allowUpdates: false, so its version {version} cannot be {what}"
+        reason = (
+            f"{shortened(application.id)} has allowUpdates: false, so its version {shortened(version)} cannot be {what}"
+        )
         raise BatchError("OperationInvalidForCurrentState", reason)
 
 

@@ -145,7 +145,9 @@ class Account(Spec):
     @classmethod
     def _is_a_name(cls, name: str | None) -> str | None:
         if name is not None and not _STORAGE_ACCOUNT.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a storage account: use 3 to 24 lower-case letters and digits")
+            raise ValueError(
+                f"{quoted(name)} is no name of a storage account: use 3 to 24 lower-case letters and digits"
+            )
         return name
 
     def container_url(self, name: str) -> str:

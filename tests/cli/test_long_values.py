@@ -51,6 +51,18 @@ def replay(tmp_path, capsys):
         pytest.param(
             f"pools: [{POOL}, enableAutoScale: true, autoScaleFormula: '{LONG[:8000]} = 1 1;'}}]", id="formula"
         ),
+        pytest.param(f"account: {{storageAccount: {LONG}}}", id="storage account"),
+        pytest.param(f"pools: [{POOL}, networkConfiguration: {{subnetId: {LONG}}}}}]", id="subnet"),
+        pytest.param(
+            f"pools: [{POOL}, virtualMachineConfiguration: {{nodeAgentSKUId: {LONG},"
+            " imageReference: {publisher: Canonical, offer: ubuntu-24_04-lts, sku: server}}}]",
+            id="node agent",
+        ),
+        pytest.param(
+            f"pools: [{POOL.replace('standard_d2s_v3', 'small')}, cloudServiceConfiguration: {{osFamily: {LONG}}}}}]",
+            id="OS family",
+        ),
+        pytest.param(f"timeline: [{{at: PT1M, guestOSRelease: {{osVersion: {LONG}}}}}]", id="release"),
         pytest.param(f"until: {LONG}", id="until"),
         pytest.param(f"until: P{'9' * 200_000}D", id="until of many digits"),
         pytest.param(f"startTime: {LONG}", id="startTime"),
