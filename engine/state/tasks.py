@@ -38,6 +38,8 @@ TIME_LIMIT_CODE = -(2**31)
 # A job with more blocks of tasks than this has an index of listed ones.
 _MOST_BLOCKS = 8
 
+_MOST_SPECS = 8192  # bodies that are kept
+
 NEVER_MS = -1  # in `started`: not yet; in `ended`: neither ended nor planned
 
 
@@ -61,8 +63,8 @@ class TaskTable(Columns[TaskExtra]):
         self.jobs = jobs
         self.profiles: list[TaskProfile] = []
         self._profile_numbers: dict[TaskProfile, int] = {}
-        # A factory makes a body anew each time, and the same body is asked for several times in a row.
-        self._latest: tuple[TaskSource | None, int, TaskSpec | None] = (None, -1, None)
+        # A factory makes a body anew each time, and the same body is asked for when a task starts and when it ends.
+        self._specs: dict[int, TaskSpec] = {}
         self.blocks: list[TaskBlock] = []
         self._firsts: list[int] = []
         # Of jobs whose tasks came in many blocks: how many blocks were read, the listed tasks by id, other blocks.
@@ -91,12 +93,12 @@ class TaskTable(Columns[TaskExtra]):
 
     def spec(self, task: int) -> TaskSpec:
         """Return the task's body as it was added; its constraints may have changed since, see ``profile_of``."""
-        block = self.block_of(task)
-        ordinal = task - block.first
-        source, latest, spec = self._latest
-        if spec is None or source is not block.source or latest != ordinal:
-            spec = block.source.spec(ordinal)
-            self._latest = block.source, ordinal, spec
+        spec = self._specs.get(task)
+        if spec is None:
+            if len(self._specs) >= _MOST_SPECS:
+                del self._specs[next(iter(self._specs))]
+            block = self.block_of(task)
+            spec = self._specs[task] = block.source.spec(task - block.first)
         return spec
 
     def profile_of(self, task: int) -> TaskProfile:
@@ -384,6 +386,7 @@ class TaskTable(Columns[TaskExtra]):
     def cut(self, length: int, blocks: list[TaskBlock]) -> None:
         """Cut the table to ``length`` tasks in these blocks; the columns have that length already."""
         self.length = length
+        self._specs.clear()
         self._cut_sparse()
         for task in [task for page in self.sparse[-1:] for task in page if task >= length]:
             del self.sparse[-1][task]

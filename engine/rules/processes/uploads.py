@@ -118,7 +118,9 @@ def _upload(
     due = due_uploads(spec.output_files, exit_code)
     if not due:
         return None
-    variables = execution.environment_of(world, node, launch, job, spec.id, spec)
+    variables: Mapping[str, str] = {}
+    if any(_VARIABLE.search(file.file_pattern) for file in due):
+        variables = execution.environment_of(world, node, launch, job, spec.id, spec)
     root, files = world.root_of(world.pool_of(node)), world.disks.edit(node)
     done: list[str] = []
     failures: list[FailureInfo] = []
