@@ -259,6 +259,27 @@ def test_node_18_a_run_waits_for_what_users_have_begun():
     assert sim.now_ms < 2 * 3600 * 1000
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_node_18_the_run_ends_at_the_same_moment_however_it_is_played(seed):
+    endless = {"id": "s", "schedule": {"recurrenceInterval": "PT7M"}, "jobSpecification": {"poolInfo": {"poolId": "p"}}}
+    world = failing(1) | evicting(1)
+    job = a_job(tasks=[a_task(f"t{number}", 900) for number in range(12)], onAllTasksComplete="terminatejob")
+    pool = a_pool(nodes=2, targetLowPriorityNodes=2)
+    logs = []
+    for slices in (1, 3, 5_000):
+        sim = simulation(job, pool=pool, simulate=world, jobSchedules=[endless], seed=seed)
+        while sim.advance(sim.end_ms, slices):
+            pass
+        logs.append(list(sim.json_lines()))
+    stepwise = simulation(job, pool=pool, simulate=world, jobSchedules=[endless], seed=seed)
+    run_to_end(stepwise)
+    stepwise.seek(1_000_000)
+    stepwise.run_until(stepwise.end_ms)
+    assert [*logs, list(stepwise.json_lines())] == [logs[0]] * 4
+    assert stepwise.finished
+    assert stepwise.log.last_ms < 6 * HOUR_S * 1000
+
+
 def test_spot_10_attempts_to_replace_evicted_nodes_keep_no_run_alive():
     """There is no capacity, and the next event by chance lies far ahead."""
     scarce = {"at": 1000, "capacity": {"vmSize": "standard_d2s_v3", "nodes": 0}}

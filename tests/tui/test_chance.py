@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tests.builders import a_job, simulation
+from tests.builders import a_job, a_pool, node_rows, simulation
 from tests.tui.test_things import POOL, page
 from tui.viewmodels.events.event_list import what
+from tui.viewmodels.properties import node as properties
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.styled import ItemRef
 
@@ -19,6 +20,25 @@ def test_spot_10_a_pool_shows_the_rates_at_which_its_nodes_fail_and_are_evicted(
 
 def test_node_18_a_pool_without_rates_has_no_block_of_them(session_at):
     assert not any("per node and hour" in text for text in page(session_at(60), POOL, "Overview"))
+
+
+def test_node_18_the_page_of_a_node_names_the_cause():
+    rates = {"nodes": {"failureRate": 2}, "spot": {"evictionRate": 2, "notice": "PT5M"}}
+    sim = simulation(pool=a_pool(nodes=2, targetLowPriorityNodes=2), simulate=rates, until="PT6H")
+    seen = set()
+    while sim.step():
+        if sim.world.calendar.instant_is_over():
+            session = Session(sim)
+            for node in node_rows(sim):
+                general = properties.general(session, session.nodes().row(node))
+                seen |= {(label, span.text) for label, span in general.rows if label in ("Cause", "VM is taken back")}
+        if len({label if label != "Cause" else text for label, text in seen}) == 3:
+            break
+    assert {text for label, text in seen if label == "Cause"} == {
+        "failed by chance (failureRate)",
+        "evicted by chance (evictionRate)",
+    }
+    assert any(label == "VM is taken back" for label, _ in seen)
 
 
 def test_node_18_a_fault_by_chance_is_an_event_of_its_node():

@@ -56,6 +56,9 @@ def test_prep_17_a_reboot_says_what_it_changes(options, effect):
 def test_rel_3_the_list_of_release_tasks_and_the_sheet_of_the_job_say_where_release_runs(options, where):
     session = session_with(**options)
     session.update()
+    overview = " ".join(page(session, ItemRef("job", "j"), "Overview"))
+    assert ("releaseAfter preparation" in overview) is bool(options)
+    assert ("Options in force" in overview) is bool(options)
     model = ReleaseModel(session)
     model.update()
     assert f"runs where {where} (REL-3, REL-4)" in plain(model.footer()[1])

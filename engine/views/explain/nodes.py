@@ -12,6 +12,7 @@ from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import first_end, occupancy, room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Next, Note, answer, due, earliest, moment, name_of, some
 from engine.views.explain.pools import network_checks
+from engine.views.pages.nodes import BY_CHANCE
 from engine.views.pages.option_words import cure
 from engine.views.pages.provisioning import is_behind, packages_and_images
 from engine.world.agenda import Agenda
@@ -37,10 +38,6 @@ _REMEDIES_BY_CODE = {
 
 
 _EVICTED_BY_CHANCE = ", by chance (evictionRate)"
-_CAUSES_BY_CHANCE = {
-    _N.UNUSABLE: ("failed by chance (failureRate)", "NODE-18"),
-    _N.PREEMPTED: ("evicted by chance (evictionRate)", "SPOT-10"),
-}
 
 
 def why_node(world: World, node: int) -> Explanation:
@@ -80,8 +77,8 @@ def _node_checks(world: World, node: int, state: NodeState) -> list[Check]:
         rate = _EVICTED_BY_CHANCE if record.evicted_by_chance else ""
         text = f"its VM is reclaimed at {moment(world, record.evicted_ms)}{rate}"
         checks.append(Check("eviction", False, text, "SPOT-7"))
-    if record.down_by_chance and state in _CAUSES_BY_CHANCE:
-        checks.append(Check("cause", False, *_CAUSES_BY_CHANCE[state]))
+    if record.down_by_chance and state in BY_CHANCE:
+        checks.append(Check("cause", False, BY_CHANCE[state], "SPOT-10" if state is _N.PREEMPTED else "NODE-18"))
     if record.operation is not None:
         until = "it is up" if record.awaits_upgrade else "its tasks have ended"
         value = f"{record.operation.name} when {until}"

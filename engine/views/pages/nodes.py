@@ -55,6 +55,12 @@ def pool_of_node(simulation: Simulation, node: int) -> str:
     return world.pool_of(node).id if node < world.nodes.length else ""
 
 
+BY_CHANCE = {
+    NodeState.UNUSABLE: "failed by chance (failureRate)",
+    NodeState.PREEMPTED: "evicted by chance (evictionRate)",
+}
+
+
 class NodeRow(NamedTuple):
     """A node as the service shows it, with its status for the job in focus. Times are ms since the start."""
 
@@ -79,6 +85,8 @@ class NodeRow(NamedTuple):
     ip: str
     start_task: StartTaskRecord | None
     errors: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]  # code, message, details
+    cause: str  # of a failure or an eviction by chance; else empty (NODE-18, SPOT-10)
+    evicted_ms: int | None  # when its VM is taken back, if that was announced (SPOT-7)
     pending_operation: str | None
     users: tuple[str, ...]  # users for remote login (NOP-9)
     prep: HookStatus
@@ -225,6 +233,8 @@ class NodePage:
             ip=record.ip_address,
             start_task=record.start_task,
             errors=tuple((error.code, error.message, error.details) for error in record.errors),
+            cause=BY_CHANCE.get(state, "") if record.down_by_chance and state is not None else "",
+            evicted_ms=record.evicted_ms,
             pending_operation=record.operation.name or None if record.operation else None,
             users=tuple(record.users),
             prep=prep,

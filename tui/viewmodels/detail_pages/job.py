@@ -94,6 +94,7 @@ class JobDetailModel(DetailModel):
         job, session = self._row, self.session
         shown = [blocks.general(session, job), blocks.execution(session, job), blocks.constraints(job)]
         shown += job_transfers(session, job.job_id)
+        shown += blocks.options(session.options)
         return [*rail(session, cells, _RAIL_LINES), (), *self._counts(cells), (), *columns(shown, cells)]
 
     def _counts(self, cells: int) -> list[Line]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.views.pages.option_words import cure, released_where
+from engine.views.pages.option_words import cure, is_released_after_preparation, released_where
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, row
 from tui.viewmodels.text.glyphs import glyph_of_job
@@ -77,6 +77,16 @@ def hooks(job: JobRow, options: Options) -> list[Block]:
         of_release = row("Command line", release.command_line), row("Max wall-clock time", limit), where
         found.append(Block("Job release task", of_release))
     return found
+
+
+def options(options: Options) -> list[Block]:
+    """Return the options of the scenario that change what preparation and release do; nothing by default."""
+    rows = []
+    if is_released_after_preparation(options):
+        rows.append(row("releaseAfter", "preparation: release runs wherever it was started (REL-3)"))
+    if options.reboot_retries_failed_preparation:
+        rows.append(row("rebootRetriesFailedPreparation", "a reboot lets it try again (PREP-17)"))
+    return [Block("Options in force", tuple(rows))] if rows else []
 
 
 def execution(session: Session, job: JobRow) -> Block:

@@ -29,6 +29,8 @@ def general(session: Session, node: NodeRow) -> Block:
             row("Index", node.position),
             ("Pool", link(node.pool_id, ItemRef("pool", node.pool_id))),
             row("State", glyph.name, glyph.role),
+            *([row("Cause", node.cause, Role.FAILED)] if node.cause else []),
+            *([row("VM is taken back", clock(node.evicted_ms), Role.FAILED)] if node.evicted_ms is not None else []),
             row("State transition time", clock(node.since_ms)),
             row("Scheduling state", node.scheduling.wire),
             *([row("Waits for", waits)] if waits else []),
