@@ -261,11 +261,26 @@ class Options:
 Builtin = Callable[[Call], int]
 
 WILDCARD = re.compile(r"[*?\[]")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 
 
 def succeed(_: Call) -> int:
     """Do nothing."""
     return 0
+
+
+def shell_error(call: Call, text: str) -> ScriptExit:
+    """Return the end of the script that a mistake in one of the special commands is."""
+    call.fail(f"sh: 1: {call.name}: {text}")
+    return ScriptExit(2)
+
+
+def check_name(call: Call, name: str) -> None:
+    """End the script if a variable cannot have this name, or is read-only."""
+    if not _NAME.fullmatch(name):
+        raise shell_error(call, f"{name[:80]}: bad variable name")
+    if name in call.process.read_only:
+        raise shell_error(call, f"{name}: is read only")
 
 
 def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bool:

@@ -208,7 +208,7 @@ class Expander(ABC):
             return str(evaluate(text, process.env, bash=process.bash))
         except ArithmeticMistake as mistake:
             self.complain(f"arithmetic expression: {mistake}")
-            raise ScriptExit(2) from None
+            raise ScriptExit(1 if process.bash else 2) from None
 
     def value(self, name: str) -> str | None:
         """Return the value of a variable or special parameter, or None if it is not set."""
@@ -248,6 +248,8 @@ class Expander(ABC):
         if operator == "length":
             if value is None:
                 self._refuse_unset(part.name)
+            if part.name in _ALL and self.process.bash:
+                return str(len(self.process.arguments))
             return str(len(value or ""))
         assert part.word is not None
         if operator[0] in "%#":
@@ -278,13 +280,13 @@ class Expander(ABC):
             return None
         if kind == "?":
             self.complain(f"{part.name}: {self.text(part.word) or 'parameter not set'}")
-            raise ScriptExit(2)
+            raise ScriptExit(127 if self.process.bash else 2)
         return part.word
 
     def _refuse_unset(self, name: str) -> None:
         if "nounset" in self.process.options and name not in _ALL:
             self.complain(f"{name}: parameter not set")
-            raise ScriptExit(2)
+            raise ScriptExit(127 if self.process.bash else 2)
 
     def _trimmed(self, value: str, operator: str, pattern: str) -> str:
         self.process.run.step(1 + ((len(value) * (len(pattern) + 1)) >> 8))
@@ -300,7 +302,7 @@ class Expander(ABC):
         process = self.process
         if name in process.read_only or not (name[:1].isalpha() or name[:1] == "_"):
             self.complain(f"{name}: is read only" if name in process.read_only else f"{name}: bad variable name")
-            raise ScriptExit(2)
+            raise ScriptExit(1 if process.bash else 2)
         process.env[name] = value
         if "allexport" in process.options:
             process.exported.add(name)

@@ -10,20 +10,15 @@ from engine.executors.commands import (
     Call,
     FunctionReturn,
     LoopExit,
-    NotSimulated,
     ScriptExit,
+    check_name,
+    shell_error,
     succeed,
 )
+from engine.executors.read_command import read
 
 _NUMBER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
-_ESCAPED_BASE = 0xF0000  # characters that a backslash keeps from splitting, until the fields are made
-
-
-def _shell_error(call: Call, text: str) -> ScriptExit:
-    """Return the end of the script that a mistake in one of the special commands is."""
-    call.fail(f"sh: 1: {call.name}: {text}")
-    return ScriptExit(2)
 
 
 def _exit(call: Call) -> int:
@@ -34,7 +29,7 @@ def _exit(call: Call) -> int:
 
 def _status(call: Call) -> int:
     if not _NUMBER.fullmatch(call.args[0]) or (call.args[0][0] == "-" and not call.process.bash):
-        raise _shell_error(call, f"Illegal number: {call.args[0][:80]}")
+        raise shell_error(call, f"Illegal number: {call.args[0][:80]}")
     return int(call.args[0]) & 0xFF
 
 
@@ -45,7 +40,7 @@ def _return(call: Call) -> int:
 def _leave_loop(call: Call) -> int:
     levels = call.args[0] if call.args else "1"
     if not levels.isdecimal() or int(levels[:9]) < 1:
-        raise _shell_error(call, f"Illegal number: {levels[:80]}")
+        raise shell_error(call, f"Illegal number: {levels[:80]}")
     if not call.process.loops:
         return 0
     raise LoopExit(min(int(levels[:9]), call.process.loops), goes_on=call.name == "continue")
@@ -59,24 +54,17 @@ def _export(call: Call) -> int:
                 call.say(f"export {name}='{process.env[name]}'")
             continue
         name, assigned, value = argument.partition("=")
-        _check_name(call, name)
+        check_name(call, name)
         if assigned:
             process.env[name] = value
         process.exported.add(name)
     return 0
 
 
-def _check_name(call: Call, name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise _shell_error(call, f"{name[:80]}: bad variable name")
-    if name in call.process.read_only:
-        raise _shell_error(call, f"{name}: is read only")
-
-
 def _readonly(call: Call) -> int:
     for argument in call.args:
         name, assigned, value = argument.partition("=")
-        _check_name(call, name)
+        check_name(call, name)
         if assigned:
             call.process.env[name] = value
         call.process.read_only.add(name)
@@ -86,10 +74,10 @@ def _readonly(call: Call) -> int:
 def _local(call: Call) -> int:
     process = call.process
     if not process.locals:
-        raise _shell_error(call, "not in a function")
+        raise shell_error(call, "not in a function")
     for argument in call.args:
         name, assigned, value = argument.partition("=")
-        _check_name(call, name)
+        check_name(call, name)
         process.locals[-1].setdefault(name, process.env.get(name))
         if assigned:
             process.env[name] = value
@@ -104,7 +92,7 @@ def _unset(call: Call) -> int:
         if functions:
             call.process.functions.pop(name, None)
             continue
-        _check_name(call, name)
+        check_name(call, name)
         call.process.env.pop(name, None)
         call.process.exported.discard(name)
     return 0
@@ -131,7 +119,7 @@ def _set(call: Call) -> int:
                 option = OPTIONS.get(letter, "")
             known = option in OPTIONS.values() or (option == "pipefail" and process.bash)
             if not known and letter not in "bhmnI" and option not in ("monitor", "vi", "emacs", "ignoreeof", "notify"):
-                raise _shell_error(call, f"Illegal option {word[0]}{letter if letter != 'o' else f'o {option[:80]}'}")
+                raise shell_error(call, f"Illegal option {word[0]}{letter if letter != 'o' else f'o {option[:80]}'}")
             if word[0] == "-":
                 process.options.add(option)
             else:
@@ -144,11 +132,11 @@ def _set(call: Call) -> int:
 def _shift(call: Call) -> int:
     count = call.args[0] if call.args else "1"
     if not count.isdecimal():
-        raise _shell_error(call, f"Illegal number: {count[:80]}")
+        raise shell_error(call, f"Illegal number: {count[:80]}")
     if int(count[:9]) > len(call.process.arguments):
         if call.process.bash:
             return 1
-        raise _shell_error(call, "can't shift that many")
+        raise shell_error(call, "can't shift that many")
     call.process.arguments = call.process.arguments[int(count[:9]) :]
     return 0
 
@@ -162,10 +150,12 @@ def _dot(call: Call) -> int:
     """Run the script in a file here. A file that a program may have written is empty."""
     process = call.process
     if not call.args:
-        raise _shell_error(call, "filename argument required") if process.bash else ScriptExit(0)
+        raise shell_error(call, "filename argument required") if process.bash else ScriptExit(0)
     text = process.read(call.args[0])
+    if text is None and process.bash:
+        return call.fail(f"sh: {call.args[0][:80]}: No such file or directory")
     if text is None:
-        raise _shell_error(call, f"cannot open {call.args[0][:80]}: No such file")
+        raise shell_error(call, f"cannot open {call.args[0][:80]}: No such file")
     assert process.runner is not None
     try:
         return process.runner.run_text(text)
@@ -219,65 +209,6 @@ def _type(call: Call) -> int:
     return 0
 
 
-def _read(call: Call) -> int:
-    """Read a line and give its fields to variables; the last one gets the rest."""
-    args, raw = list(call.args), False
-    while args and args[0].startswith("-") and args[0] != "-":
-        option = args.pop(0)
-        if option == "--":
-            break
-        if option == "-p" and args:
-            args.pop(0)
-        elif option == "-r":
-            raw = True
-        else:
-            raise NotSimulated
-    if not args and not call.process.bash:
-        return call.fail("sh: 1: read: arg count", 2)
-    names = args or ["REPLY"]
-    for name in names:
-        if not _NAME.fullmatch(name):
-            return call.fail(f"sh: 1: read: {name[:80]}: bad variable name", 2)
-        _check_name(call, name)
-    line = call.stdin.line()
-    while not raw and re.search(r"(?<!\\)(?:\\\\)*\\\n\Z", line):
-        line = line[:-2] + (following := call.stdin.line())
-        if not following:
-            break
-    call.process.run.step(len(line) >> 6)
-    ended = not line.endswith("\n")
-    values = _line_fields(line.removesuffix("\n"), call.process.env.get("IFS", " \t\n"), len(names), raw=raw)
-    call.process.env.update(zip(names, values, strict=True))
-    return int(ended)
-
-
-def _line_fields(line: str, ifs: str, count: int, *, raw: bool) -> list[str]:
-    if not raw:
-        line = re.sub(
-            r"\\(.?)",
-            lambda found: chr(_ESCAPED_BASE + ord(found[1])) if found[1] in " \t,:;|=-/" and found[1] else found[1],
-            line,
-        )
-    blanks = "".join(sign for sign in ifs if sign in " \t\n")
-    others = "".join(sign for sign in ifs if sign not in " \t\n")
-    values: list[str] = []
-    rest = line.strip(blanks) if blanks else line
-    while len(values) < count - 1:
-        at = next((index for index, sign in enumerate(rest) if sign in ifs), len(rest))
-        values.append(rest[:at])
-        rest = rest[at:].lstrip(blanks) if blanks else rest[at:]
-        if rest[:1] and rest[0] in others:
-            rest = rest[1:].lstrip(blanks) if blanks else rest[1:]
-    if rest[-1:] and rest[-1] in others and not any(sign in ifs for sign in rest[:-1]):
-        rest = rest[:-1]
-    values.append(rest)
-    return values if raw else [_restored(value) for value in values]
-
-
-def _restored(value: str) -> str:
-    return "".join(chr(ord(sign) - _ESCAPED_BASE) if _ESCAPED_BASE <= ord(sign) < 0xF0080 else sign for sign in value)
-
-
 def _wait(call: Call) -> int:
     """Let the time pass until what runs in the background has ended."""
     run = call.process.run
@@ -314,7 +245,7 @@ SHELL_BUILTINS: dict[str, Builtin] = {
     "export": _export,
     "hash": succeed,
     "local": _local,
-    "read": _read,
+    "read": read,
     "readonly": _readonly,
     "return": _return,
     "set": _set,

@@ -3,56 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from decimal import Decimal, InvalidOperation
-from functools import cmp_to_key
-from itertools import pairwise
+from collections.abc import Callable
+from decimal import Decimal
 
 from engine.executors.commands import Builtin, Call, NotSimulated, Options
-from engine.executors.regular_expressions import Expression, NotExpression
+from engine.executors.grep_command import grep
+from engine.executors.sort_commands import sort, uniq
 from engine.executors.streams import FileStream
-
-_WHOLE = re.compile(r"\d{1,9}")
-
-
-def lines_of(text: str) -> list[str]:
-    """Return the lines of a text without their ends; a last one may have none."""
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return lines
-
-
-def inputs(call: Call, paths: list[str]) -> Iterator[tuple[str, str | None]]:
-    """Yield each operand with its text, standard input for ``-`` and without operands; None if it cannot be read."""
-    for path in paths or ["-"]:
-        if path in ("-", "/dev/stdin"):
-            text: str | None = call.stdin.read()
-        else:
-            text = call.process.read(path)
-            if text is None:
-                directory = call.process.files.is_dir(call.process.key(path))
-                call.fail(f"{call.name}: {path}: {'Is a directory' if directory else 'No such file or directory'}")
-        call.process.run.step(len(text or "") >> 6)
-        yield path, text
-
-
-def _all_text(call: Call, paths: list[str]) -> tuple[str, int]:
-    """Return the text of all operands together, and 1 if one of them cannot be read."""
-    texts: list[str] = []
-    status = 0
-    for _, text in inputs(call, paths):
-        status = status if text is not None else 1
-        texts.append(text or "")
-    return "".join(texts), status
-
-
-def _write_lines(call: Call, lines: list[str]) -> None:
-    if lines:
-        call.out.append("\n".join(lines) + "\n")
-
-
-# -- head, tail, wc --------------------------------------------------------------------------------------------------
+from engine.executors.text_input import WHOLE, all_text, inputs, lines_of
 
 
 def _part(call: Call, default_sign: str) -> tuple[bool, str, int, Options]:
@@ -65,7 +23,7 @@ def _part(call: Call, default_sign: str) -> tuple[bool, str, int, Options]:
     given = options.values.get("c", options.values.get("n", "10"))
     sign = given[:1] if given[:1] in ("+", "-") else default_sign
     number = given.lstrip("+-")
-    if not _WHOLE.fullmatch(number):
+    if not WHOLE.fullmatch(number):
         raise NotSimulated
     return "c" in options, sign, int(number), options
 
@@ -159,228 +117,6 @@ def _wc(call: Call) -> int:
     return status
 
 
-# -- grep ------------------------------------------------------------------------------------------------------------
-
-_GREP_WORDS = {
-    "quiet": "q", "silent": "q", "invert-match": "v", "ignore-case": "i", "count": "c", "line-number": "n",
-    "extended-regexp": "E", "fixed-strings": "F", "regexp": "e", "line-regexp": "x", "only-matching": "o",
-    "files-with-matches": "l", "no-filename": "h", "with-filename": "H", "no-messages": "s", "max-count": "m",
-    "recursive": "r", "word-regexp": "w",
-}  # fmt: skip
-
-
-def _grep(call: Call) -> int:
-    options = Options(call, "qvicnEFGxolLhHsrRaw", "em", _GREP_WORDS)
-    expressions = [value for letter, value in options.all if letter == "e"]
-    operands = options.operands
-    if not expressions:
-        if not operands:
-            return call.fail("Usage: grep [OPTION]... PATTERNS [FILE]...", 2)
-        expressions, operands = [operands[0]], operands[1:]
-    if "w" in options or "L" in options:
-        raise NotSimulated
-    extended = "E" in options or call.name == "egrep"
-    fixed = "F" in options or call.name == "fgrep"
-    try:
-        expression = Expression("\n".join(expressions), extended=extended, ignore_case="i" in options, fixed=fixed)
-    except NotExpression as mistake:
-        return call.fail(f"grep: {mistake}", 2)
-    deep = "r" in options or "R" in options
-    search = _Search(call, options, expression)
-    paths = _files_below(call, operands or ["."]) if deep else operands
-    search.named = ("H" in options or len(operands) > 1 or deep) and "h" not in options
-    return search.run(paths)
-
-
-def _files_below(call: Call, paths: list[str]) -> list[str]:
-    """Return the files in directories, and the other operands as they are."""
-    found: list[str] = []
-    process = call.process
-    for path in paths:
-        key = process.key(path)
-        if not process.files.is_dir(key):
-            found.append(path)
-            continue
-        inside = [name for name in process.files.walk(key) if process.files.read(name) is not None]
-        process.run.step(len(inside) >> 2)
-        found += [f"{path}/{name[len(key) + 1 if key else 0 :]}" for name in inside]
-    return found
-
-
-class _Search:
-    def __init__(self, call: Call, options: Options, expression: Expression) -> None:
-        self.call = call
-        self.options = options
-        self.expression = expression
-        self.named = False
-        limit = options.values.get("m", "")
-        self.limit = int(limit) if _WHOLE.fullmatch(limit) else None
-
-    def run(self, paths: list[str]) -> int:
-        found, failed = False, False
-        errors = len(self.call.err.parts)
-        for path, text in inputs(self.call, paths):
-            if text is None:
-                failed = True
-                if "s" in self.options:
-                    del self.call.err.parts[errors:]
-                continue
-            found = self._in(text, "(standard input)" if path == "-" else path) or found
-            if found and "q" in self.options:
-                return 0
-        return 2 if failed else int(not found)
-
-    def _in(self, text: str, name: str) -> bool:
-        options, count = self.options, 0
-        prefix = f"{name}:" if self.named else ""
-        run = self.call.process.run
-        run.step((len(text) * (1 + (self.expression.size >> 4))) >> 6)
-        for number, line in enumerate(lines_of(text), start=1):
-            if self.limit is not None and count >= self.limit:
-                break
-            if self._matches(line) is ("v" in options):
-                continue
-            count += 1
-            if "q" in options or "l" in options:
-                break
-            if "c" not in options:
-                self._show(prefix + (f"{number}:" if "n" in options else ""), line)
-        if "q" not in options and "l" in options and count:
-            self.call.say(name)
-        elif "q" not in options and "l" not in options and "c" in options:
-            self.call.say(f"{prefix}{count}")
-        return count > 0
-
-    def _matches(self, line: str) -> bool:
-        if "x" in self.options:
-            return self.expression.match_end(line, 0) == len(line)
-        return self.expression.found_in(line)
-
-    def _show(self, prefix: str, line: str) -> None:
-        if "o" not in self.options:
-            self.call.say(prefix + line)
-        elif "v" not in self.options:
-            self.call.process.run.step(len(line))
-            for begin, end in self.expression.spans(line):
-                self.call.say(prefix + line[begin:end])
-
-
-# -- sort, uniq ------------------------------------------------------------------------------------------------------
-
-_LEADING = re.compile(r"[ \t]*(-?\d*(?:\.\d*)?)")
-_KEY = re.compile(r"(\d{1,4})(?:\.\d+)?([bnrfg]*)(?:,(\d{1,4})(?:\.\d+)?([bnrfg]*))?")
-
-
-def _value(text: str) -> Decimal:
-    found = _LEADING.match(text)
-    try:
-        return Decimal(found[1]) if found else Decimal(0)
-    except InvalidOperation:
-        return Decimal(0)
-
-
-class _Key:
-    """A key of ``sort``: fields from first to last, and letters of options."""
-
-    def __init__(self, first: int, last: int, letters: str, separator: str) -> None:
-        self.first = first
-        self.last = last
-        self.letters = letters
-        self.separator = separator
-
-    def of(self, line: str) -> str | Decimal:
-        if self.first:
-            parts = line.split(self.separator) if self.separator else re.findall(r"[ \t]*[^ \t]+", line)
-            line = (self.separator or "").join(parts[self.first - 1 : self.last or None])
-        if "b" in self.letters:
-            line = line.lstrip(" \t")
-        if "n" in self.letters or "g" in self.letters:
-            return _value(line)
-        return line.upper() if "f" in self.letters else line
-
-
-def _keys(options: Options) -> list[tuple[_Key, bool]]:
-    """Return the keys of ``sort``, each with whether its order is reversed."""
-    letters = "".join(letter for letter in "nfbg" if letter in options)
-    keys: list[tuple[_Key, bool]] = []
-    for _, text in [pair for pair in options.all if pair[0] == "k"]:
-        found = _KEY.fullmatch(text)
-        if found is None:
-            raise NotSimulated
-        given = found[2] + (found[4] or "")
-        key = _Key(int(found[1]), int(found[3] or 0), given or letters, options.values.get("t", ""))
-        keys.append((key, "r" in given if given else "r" in options))
-    return keys or [(_Key(0, 0, letters, ""), "r" in options)]
-
-
-class _Order:
-    """The order of lines by their keys, and then as a whole unless ``sort`` is stable."""
-
-    def __init__(self, options: Options) -> None:
-        self.keys = _keys(options)
-        self.by_keys_only = "s" in options or "u" in options
-        self.reverse = "r" in options
-
-    def by_keys(self, first: str, second: str) -> int:
-        for key, reverse in self.keys:
-            left, right = key.of(first), key.of(second)
-            if left != right:
-                less = left < right  # type: ignore[operator]  # both are of one kind
-                return 1 if less is reverse else -1
-        return 0
-
-    def compared(self, first: str, second: str) -> int:
-        order = self.by_keys(first, second)
-        if order == 0 and first != second and not self.by_keys_only:
-            return 1 if (first < second) is self.reverse else -1
-        return order
-
-
-def _sort(call: Call) -> int:
-    words = {"numeric-sort": "n", "reverse": "r", "unique": "u", "key": "k", "field-separator": "t", "stable": "s"}
-    options = Options(call, "nrufbgsc", "kto", words)
-    order = _Order(options)
-    text, failed = _all_text(call, options.operands)
-    if failed:
-        return 2
-    lines = lines_of(text)
-    call.process.run.step(len(lines) * len(order.keys))
-    if "c" in options:
-        if any(order.compared(first, second) > 0 for first, second in pairwise(lines)):
-            return call.fail(f"sort: {options.operands[0] if options.operands else '-'}: disorder")
-        return 0
-    lines.sort(key=cmp_to_key(order.compared))
-    if "u" in options:
-        lines = [line for index, line in enumerate(lines) if not index or order.by_keys(lines[index - 1], line)]
-    if target := options.values.get("o"):
-        call.process.files.write(call.process.key(target), "".join(line + "\n" for line in lines))
-    else:
-        _write_lines(call, lines)
-    return 0
-
-
-def _uniq(call: Call) -> int:
-    options = Options(call, "cdui", "", {"count": "c", "repeated": "d", "unique": "u", "ignore-case": "i"})
-    if len(options.operands) > 1:
-        raise NotSimulated
-    text, status = _all_text(call, options.operands)
-    groups: list[tuple[str, int]] = []
-    for line in lines_of(text):
-        same = groups and (line.lower() == groups[-1][0].lower() if "i" in options else line == groups[-1][0])
-        if same:
-            groups[-1] = (groups[-1][0], groups[-1][1] + 1)
-        else:
-            groups.append((line, 1))
-    for line, count in groups:
-        if ("d" in options and count == 1) or ("u" in options and count > 1):
-            continue
-        call.say(f"{count:7d} {line}" if "c" in options else line)
-    return status
-
-
-# -- cut, tr, tee, seq -----------------------------------------------------------------------------------------------
-
-
 def _cut(call: Call) -> int:
     options = Options(call, "s", "dfcb", {"delimiter": "d", "fields": "f", "characters": "c", "bytes": "b"})
     listed = options.values.get("f") or options.values.get("c") or options.values.get("b") or ""
@@ -394,7 +130,7 @@ def _cut(call: Call) -> int:
     delimiter = options.values.get("d", "\t")
     if len(delimiter) != 1:
         return call.fail("cut: the delimiter must be a single character")
-    text, status = _all_text(call, options.operands)
+    text, status = all_text(call, options.operands)
     for line in lines_of(text):
         if "f" not in options:
             call.say("".join(_picked(list(line), ranges)))
@@ -565,15 +301,15 @@ def _cat(call: Call) -> int:
 TEXT_COMMANDS: dict[str, Builtin] = {
     "cat": _cat,
     "cut": _cut,
-    "egrep": _grep,
-    "fgrep": _grep,
-    "grep": _grep,
+    "egrep": grep,
+    "fgrep": grep,
+    "grep": grep,
     "head": _head,
     "seq": _seq,
-    "sort": _sort,
+    "sort": sort,
     "tail": _tail,
     "tee": _tee,
     "tr": _tr,
-    "uniq": _uniq,
+    "uniq": uniq,
     "wc": _wc,
 }
