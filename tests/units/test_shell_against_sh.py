@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 
 from engine.base.terms import OsFamily
 from engine.executors.small_shell import unreadable
@@ -27,7 +27,14 @@ def test_the_recorded_outcomes_are_those_of_dash(script):
 
 
 @pytest.mark.skipif(not IS_DASH, reason="/bin/sh is not dash")
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=30,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],  # each example starts processes: shrinking would take minutes
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(script=SCRIPTS)
 def test_a_script_made_by_chance_does_what_dash_does(script):
     assert simulated(script) == real(script)
