@@ -68,7 +68,7 @@ class Forecaster:
         if job.max_wall_clock_ms is not None and (job_ms is not None or not ends_itself):
             limit_ms = job.created_ms + job.max_wall_clock_ms
             job_ms = limit_ms if job_ms is None else min(job_ms, limit_ms)
-        preparation_ms = _latest_ms(self._preparation, (HookStatus.RUNNING, HookStatus.RETRYING))
+        preparation_ms = self._known(_latest_ms(self._preparation, (HookStatus.RUNNING, HookStatus.RETRYING)))
         more_preparations = self._more_preparations(job)
         return Forecast(
             prepared_ms=None if preparation_ms is not None or more_preparations else self._last_prepared_ms(),
@@ -98,7 +98,11 @@ class Forecaster:
         """Return the last planned end of the release tasks that run; None while others have not started."""
         if self._release.counts().get(HookStatus.WILL_RUN):
             return None
-        return _latest_ms(self._release, (HookStatus.RUNNING,))
+        return self._known(_latest_ms(self._release, (HookStatus.RUNNING,)))
+
+    def _known(self, when_ms: int | None) -> int | None:
+        """Return a planned end; None for the end of a process that waits for something (JM-12)."""
+        return None if when_ms is None or when_ms >= self._simulation.world.latest_ms else when_ms
 
     def _release_ms(self, job: Job) -> int:
         """Return the expected duration of the slowest release task to come, drawn as the scenario says."""
@@ -151,9 +155,10 @@ def _starts(shape: Shape) -> bool:
 
 
 def planned_task_end_ms(simulation: Simulation, task: int) -> int | None:
-    """Return the planned end of a running task, in ms since the start; None while it does not run."""
+    """Return the planned end of a running task, in ms since the start; None while it does not run, or is not known."""
     tasks = simulation.world.tasks
-    return tasks.ended[task] if tasks.state_of(task) is TaskState.RUNNING else None
+    is_known = tasks.state_of(task) is TaskState.RUNNING and tasks.ended[task] < simulation.world.latest_ms
+    return tasks.ended[task] if is_known else None
 
 
 def planned_end_ms(simulation: Simulation, node: int) -> int | None:
@@ -169,4 +174,4 @@ def planned_end_ms(simulation: Simulation, node: int) -> int | None:
             ends.append(instances.prep_end[row])
         if instances.release_state[row] == InstanceState.RUNNING:
             ends.append(instances.release_end[row])
-    return max(ends, default=None)
+    return max((when_ms for when_ms in ends if when_ms < world.latest_ms), default=None)  # the others wait (JM-12)

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from engine.base.paths import task_directory
 from engine.base.terms import JobState, PoolState, TaskResult, TaskState
+from engine.events.calendar import DueKind
 from engine.rules.decisions import placement
 from engine.rules.decisions.tasks import is_blocked
 from engine.rules.processes.setup import setup_of
-from engine.state.tasks import NEVER_MS
+from engine.state.acting import Process, ProcessKind
+from engine.state.tasks import COMPLETED, NEVER_MS
 from engine.views.explain import multi_instance
 from engine.views.explain.autoscale import next_evaluation
 from engine.views.explain.candidates import Fit, candidates, first_end
@@ -24,6 +26,7 @@ from engine.views.explain.explanation import (
     some,
     task_name,
 )
+from engine.views.pages.acts import act_words, end_words
 from engine.views.pages.provisioning import ready_ms
 from engine.world.agenda import Agenda
 
@@ -44,6 +47,7 @@ _RULES = {
     "DiskFull": "VM-4",
 }
 
+_MOST_ACTS = 5  # commands that a process is still to give, named at most
 _MOST_IDS = 3  # tasks that a task waits for, named at most
 
 
@@ -90,6 +94,8 @@ class _Waiting:
     def _nothing(self, checks: tuple[Check, ...]) -> str:
         """Return the rule by which it waits until a user acts; empty where that is not certain."""
         deciding = next((check for check in checks if not check.ok), None)
+        if any(acting.waits for _, acting in self.world.acting):  # the end of a process may change anything (JM-12)
+            return ""
         if deciding is None or (deciding.label == "job state" and self.job.state is not JobState.DISABLED):
             return ""
         if deciding.label == "job parallel limit" or (deciding.label == "dependencies" and deciding.rule != "DEP-5"):
@@ -249,7 +255,8 @@ def _running(world: World, task: int, now_ms: int) -> Explanation:
     gang = world.gangs.find(task)
     if gang is not None:
         checks = multi_instance.running_checks(world, task, gang)
-        return answer(world, question, checks, next_change=multi_instance.next_step(world, gang))
+        following = multi_instance.next_step(world, gang)
+        return answer(world, question, (*checks, _wait(world, task)), (), following, _acts(world, task))
     node, started_ms = tasks.node[task], tasks.started[task]
     directory = task_directory(world.jobs[tasks.profile_of(task).job].id, tasks.task_id(task))
     when_ms = ready_ms(world, node, directory, started_ms)
@@ -258,7 +265,32 @@ def _running(world: World, task: int, now_ms: int) -> Explanation:
         following = Next("its command starts", when_ms, "TASK-7")
     on_node = Check("node", True, f"{name_of(world, node)} since {moment(world, started_ms)}", "SCHED-9")
     delivery = _set_up(world, node, directory, started_ms, now_ms)
-    return answer(world, question, (on_node, delivery), next_change=following)
+    return answer(world, question, (on_node, delivery, _wait(world, task)), (), following, _acts(world, task))
+
+
+def _wait(world: World, task: int) -> Check | None:
+    """Check what a running process waits for before it ends (JM-12)."""
+    acting = world.acting.find(Process(ProcessKind.TASK, task))
+    if acting is None or not acting.acts.is_open:
+        return None
+    value = f"waits until {end_words(acting.acts)}"
+    if acting.acts.until_others:
+        job = world.jobs[acting.job]
+        value += f": {job.counts[COMPLETED]:,} of {job.total - 1:,}"
+    return Check("end", not acting.waits, value, "JM-12")
+
+
+def _acts(world: World, task: int) -> list[Note]:
+    """Note the commands that a running process is still to give (JM-11)."""
+    acting = world.acting.find(Process(ProcessKind.TASK, task))
+    if acting is None:
+        return []
+    number = world.acting.number_of(acting.process)
+    due = {entry.token for entry in world.calendar.pending() if entry.kind is DueKind.ACT and entry.key == number}
+    commands = acting.acts.commands
+    return [
+        Note(f"{act_words(act)}.", "JM-11") for at, act in enumerate(commands) if at in due or at in acting.waiting
+    ][:_MOST_ACTS]
 
 
 def _set_up(world: World, node: int, directory: str, started_ms: int, now_ms: int) -> Check | None:

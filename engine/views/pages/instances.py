@@ -351,7 +351,8 @@ class InstancePage:
         An attempt that fails is followed by another one, which ends later.
         """
         row, (states, _, ends) = self._row_on(node), self.columns()
-        return ends[row] if row >= 0 and states[row] == InstanceState.RUNNING else None
+        is_running = row >= 0 and states[row] == InstanceState.RUNNING
+        return ends[row] if is_running and ends[row] < self._simulation.world.latest_ms else None
 
     def position_of(self, node: int) -> int:
         """Return the node's index in its pool, over all nodes that the pool ever had."""

@@ -127,9 +127,11 @@ class TaskPage:
         return found
 
     def planned_end_ms(self) -> int | None:
-        """Return the last planned end of the tasks that run, in ms since the start; None where none does."""
+        """Return the last planned end of the tasks that run, in ms since the start; None where none is known."""
         self._running.update(self.ranges())
-        return max(map(self._simulation.world.tasks.ended.__getitem__, self._running.newest_first), default=None)
+        world = self._simulation.world
+        ends = map(world.tasks.ended.__getitem__, self._running.newest_first)
+        return max((when_ms for when_ms in ends if when_ms < world.latest_ms), default=None)  # the others wait (JM-12)
 
     def failed(self) -> Sequence[int]:
         """Return the completed tasks that have failed, as they were added; each call reads only what is new."""

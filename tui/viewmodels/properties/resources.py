@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.views.pages.acts import task_acts
 from engine.views.pages.provisioning import node_contents, task_needs
 from tui.viewmodels.text.blocks import Block, block_of, row
 from tui.viewmodels.text.styled import Role, Span
@@ -59,7 +60,7 @@ def _supply(session: Session, supply: InstalledItem) -> tuple[str, Span]:
 
 
 def task_blocks(session: Session, task: int) -> list[Block]:
-    """Return what the task needs; nothing if it needs nothing."""
+    """Return what the task needs, and what its process does and waits for; nothing of either if there is none."""
     needs = task_needs(session.simulation, task)
     rows = [row("Application package", package) for package in needs.packages]
     rows += [row("Container image", needs.image)] if needs.image is not None else []
@@ -67,4 +68,5 @@ def task_blocks(session: Session, task: int) -> list[Block]:
     rows += [row("User", needs.user)] if needs.user is not None else []
     if needs.ready_ms is not None:
         rows.append(row("All ready", f"at {session.clock(needs.ready_ms)}: then the command starts", Role.TRANSITION))
-    return block_of("Needs", rows)
+    acts = (("", Span(sentence)) for sentence in task_acts(session.simulation, task))
+    return [*block_of("Needs", rows), *block_of("While it runs", acts)]
