@@ -62,3 +62,8 @@ def ends_in_order(world: World) -> Iterator[tuple[int, int]]:
     for when_ms, kind, task, _ in world.calendar.upcoming():
         if kind is DueKind.TASK_ENDED and tasks.state[task] == RUNNING and tasks.ended[task] == when_ms:
             yield when_ms, task
+
+
+def acts_due(world: World, number: int) -> set[int]:
+    """Return the numbers of the commands that this start of a process gives at a moment that is known (JM-11)."""
+    return {due.token for due in world.calendar.pending() if due.kind is DueKind.ACT and due.key == number}

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from engine.base.paths import task_directory
 from engine.base.terms import JobState, PoolState, TaskResult, TaskState
-from engine.events.calendar import DueKind
 from engine.rules.decisions import placement
 from engine.rules.decisions.tasks import is_blocked
 from engine.rules.processes.setup import setup_of
@@ -28,7 +27,7 @@ from engine.views.explain.explanation import (
 )
 from engine.views.pages.acts import act_words, end_words
 from engine.views.pages.provisioning import ready_ms
-from engine.world.agenda import Agenda
+from engine.world.agenda import Agenda, acts_due
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
@@ -286,7 +285,8 @@ def _acts(world: World, task: int) -> list[Note]:
     if acting is None:
         return []
     number = world.acting.number_of(acting.process)
-    due = {entry.token for entry in world.calendar.pending() if entry.kind is DueKind.ACT and entry.key == number}
+    assert number is not None
+    due = acts_due(world, number)
     commands = acting.acts.commands
     return [
         Note(f"{act_words(act)}.", "JM-11") for at, act in enumerate(commands) if at in due or at in acting.waiting
