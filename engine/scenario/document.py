@@ -41,7 +41,8 @@ class Document:
     """A scenario file while it is checked: its tree, and the problems and warnings found.
 
     ``misspelt`` holds the paths of mappings with unknown keys, in which missing keys are not reported, and ``created``
-    the entries of timelines with their bodies in the form that creates the thing.
+    the entries of timelines with their bodies in the form that creates the thing. ``returned`` are the paths of bodies
+    that the service has returned.
     """
 
     file: str
@@ -50,6 +51,7 @@ class Document:
     warnings: list[Problem] = field(default_factory=list)
     misspelt: set[Path] = field(default_factory=set)
     created: dict[Tree, Tree] = field(default_factory=dict)
+    returned: set[Path] = field(default_factory=set)
 
     def report(self, message: str, position: Position = _NOWHERE, path: Path = ()) -> None:
         """Record a problem. Raises ReadingStopped at the limit."""

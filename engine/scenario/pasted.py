@@ -148,6 +148,7 @@ def _warn(place: DocumentPlace, left_out: list[DocumentPlace]) -> None:
     names = ", ".join(str(inner.path[-1]) for inner in left_out)
     first = left_out[0]
     position = first.key_position or first.tree.position
+    place.document.returned.add(place.path)
     place.document.warn(f"what only the service writes is left out: {names}", position, place.path)
 
 

@@ -215,7 +215,8 @@ class Warner:
         """Warn of a marketplace image that the catalogue does not know, or whose support has ended (POOL-26)."""
         publisher, offer, sku = (text_at(place.plain, name) for name in ("publisher", "offer", "sku"))
         if publisher and offer and sku:
-            reason = images.warning(publisher, offer, sku, self._start)
+            exists = any(place.path[:length] in place.document.returned for length in range(len(place.path)))
+            reason = images.warning(publisher, offer, sku, self._start, exists=exists)
             if reason is not None:
                 place.warn(reason)
 

@@ -164,6 +164,10 @@ _TABLE: tuple[tuple[str, str, str, date, str], ...] = (
 )
 
 
+# Another agent with which an example of the service's own specification uses the images of an offer.
+_OTHER_AGENTS = {"ubuntu-24_04-lts": "batch.node.ubuntu 20.04"}
+
+
 @dataclass(frozen=True, slots=True)
 class Image:
     """A marketplace image: its node agent, and the day on which the service stops to create pools with it."""
@@ -178,6 +182,10 @@ class Image:
     def os(self) -> OsFamily:
         """The operating system, as the node agent says."""
         return OsFamily.WINDOWS if "windows" in self.node_agent_sku_id else OsFamily.LINUX
+
+    def takes(self, agent: str) -> bool:
+        """Return whether the node agent fits, without regard to case."""
+        return agent.lower() in (self.node_agent_sku_id, _OTHER_AGENTS.get(self.offer))
 
     def has_ended(self, start: datetime) -> bool:
         """Return whether the support has ended at this moment."""
@@ -204,16 +212,16 @@ def find(publisher: str, offer: str, sku: str) -> Image | None:
     return _by_name().get(_key(publisher, offer, sku))
 
 
-def warning(publisher: str, offer: str, sku: str, start: datetime) -> str | None:
+def warning(publisher: str, offer: str, sku: str, start: datetime, *, exists: bool = False) -> str | None:
     """Return what a user should know of a marketplace image: it is unknown, or its support has ended before ``start``.
 
-    None if there is nothing to say.
+    None if there is nothing to say. A pool that ``exists`` keeps its image when the support ends.
     """
     image = find(publisher, offer, sku)
     name = f"{shortened(publisher)} {shortened(offer)} {shortened(sku)}"
     if image is None:
         return f"the catalogue has no image {name}, so its node agent is not checked{_nearest(publisher, offer, sku)}"
-    if image.has_ended(start):
+    if image.has_ended(start) and not exists:
         return f"the support of {name} ended on {image.end_of_support}: the service creates no new pools with it"
     return None
 

@@ -407,6 +407,15 @@ def test_gen_21_a_returned_pool_is_read_without_what_the_service_writes():
     )
 
 
+def test_gen_21_a_pool_that_exists_may_have_an_image_whose_support_has_ended():
+    image = {"publisher": "Canonical", "offer": "UbuntuServer", "sku": "18.04-LTS", "version": "latest"}
+    machine = {"imageReference": image, "nodeAgentSKUId": "batch.node.ubuntu 18.04"}
+    returned = scenario(pools=[RETURNED_POOL | {"virtualMachineConfiguration": machine}])
+    assert len(returned.warnings) == 1
+    own = {"id": "p", "vmSize": "standard_d2s_v3", "targetDedicatedNodes": 1, "virtualMachineConfiguration": machine}
+    assert "ended on 2023-05-31" in scenario(pools=[own]).warnings[0].message
+
+
 def test_gen_21_there_is_one_warning_for_each_body():
     schedule = {**RETURNED, "id": "s", "jobSpecification": {"poolInfo": {"poolId": "p"}}, "executionInfo": {}}
     loaded = scenario(

@@ -79,3 +79,10 @@ def test_pool_26_an_unknown_image_is_named_with_what_is_most_like_it(name, hint)
 
 def test_gen_19_long_names_are_shortened():
     assert len(images.warning("x" * 99_999, "y" * 99_999, "z" * 99_999, START)) < 400
+
+
+def test_pool_26_the_agent_of_an_example_of_the_service_fits_too():
+    image = find("Canonical", "ubuntu-24_04-lts", "server")
+    assert image is not None
+    agents = ("batch.node.ubuntu 24.04", "Batch.Node.Ubuntu 20.04", "batch.node.ubuntu 22.04")
+    assert [image.takes(agent) for agent in agents] == [True, True, False]

@@ -57,7 +57,7 @@ def _node_agent(machine: VirtualMachineConfiguration, path: Path) -> Iterator[Re
     """Check that the node agent fits an image that the catalogue knows; others are accepted (POOL-26)."""
     reference, agent = machine.image_reference, machine.node_agent_sku_id
     image = images.find(reference.publisher or "", reference.offer or "", reference.sku or "")
-    if image is not None and agent.lower() != image.node_agent_sku_id:
+    if image is not None and not image.takes(agent):
         name = f"{image.publisher} {image.offer} {image.sku}"
         yield invalid(path, f"is {quoted(agent)}, must be {image.node_agent_sku_id!r} for the image {name}")
 
