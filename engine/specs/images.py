@@ -164,8 +164,8 @@ _TABLE: tuple[tuple[str, str, str, date, str], ...] = (
 )
 
 
-# Another agent with which an example of the service's own specification uses the images of an offer.
-_OTHER_AGENTS = {"ubuntu-24_04-lts": "batch.node.ubuntu 20.04"}
+# Another agent with which the examples of the service's own specification use an image.
+_OTHER_AGENTS = {("ubuntu-24_04-lts", "server"): "batch.node.ubuntu 20.04"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class Image:
 
     def takes(self, agent: str) -> bool:
         """Return whether the node agent fits, without regard to case."""
-        return agent.lower() in (self.node_agent_sku_id, _OTHER_AGENTS.get(self.offer))
+        return agent.lower() in (self.node_agent_sku_id, _OTHER_AGENTS.get((self.offer, self.sku)))
 
     def has_ended(self, start: datetime) -> bool:
         """Return whether the support has ended at this moment."""

@@ -82,7 +82,7 @@ def test_gen_19_long_names_are_shortened():
 
 
 def test_pool_26_the_agent_of_an_example_of_the_service_fits_too():
-    image = find("Canonical", "ubuntu-24_04-lts", "server")
+    image = images.find("Canonical", "ubuntu-24_04-lts", "server")
     assert image is not None
     agents = ("batch.node.ubuntu 24.04", "Batch.Node.Ubuntu 20.04", "batch.node.ubuntu 22.04")
     assert [image.takes(agent) for agent in agents] == [True, True, False]
