@@ -36,7 +36,7 @@ def measure(program: str, workload: Workload, path: Path) -> dict[str, Any]:
 
 def same_work(workload: Workload, engine: Answer, floor: Answer) -> bool:
     """Whether both did the same. Who prepares which node depends on placement, which the floor does not know."""
-    if workload.prepared or workload.jobs > 1:
+    if workload.prepared or workload.managed or workload.jobs > 1:
         return (engine.tasks, engine.busy_ms) == (floor.tasks, floor.busy_ms)
     return engine == floor
 

@@ -87,7 +87,7 @@ def main(program: str, name: str, path: Path) -> None:
         cpu_s = time.process_time() - began_s
         peak = peak_bytes() - before
         simulation.finish()
-        work, answer = read(simulation.log, workload.tasks)
+        work, answer = read(simulation.log, workload.rows)
         if not path.exists():
             work.save(path)
         extra = {"events": simulation.log.count}

@@ -18,7 +18,7 @@ def read(log: EventLog, tasks: int) -> tuple[Work, Answer]:
     numbers = {id(shape): number for number, shape in enumerate(log.shapes)}
     for entry in log.entries():
         moved = fields[numbers[id(entry.shape)]]
-        if entry.shape.subject is LogSubject.TASK:
+        if entry.shape.event == "TaskStateChanged" and entry.shape.subject is LogSubject.TASK:
             if moved["to"] is TaskState.RUNNING:
                 ready_ms = entry.t_ms if ready_ms < 0 else ready_ms
                 started[entry.row_a] = entry.t_ms

@@ -25,8 +25,14 @@ class Workload:
     jobs: int = 1
     prepared: bool = False
     priorities: bool = False
+    managed: bool = False  # a job manager adds the tasks and waits for them
     uploads: bool = False
     beside: str = ""
+
+    @property
+    def rows(self) -> int:
+        """The number of tasks with the job manager that adds the others."""
+        return self.tasks + self.managed
 
     def scenario(self) -> str:
         """The scenario file. All nodes are ready at the same time, so that first in, first out decides every start."""
@@ -71,11 +77,17 @@ class Workload:
             simulate["writes"] = {"result.bin": "1 KB"}
             container = {"containerUrl": "https://bench.blob.core.windows.net/out", "path": "results/{0}"}
             task["outputFiles"] = [{"filePattern": "result.bin", "destination": {"container": container}}]
-        job["taskFactory"] = {
+        factory = {
             "type": "parametricSweep",
             "parameterSets": [{"start": 1, "end": self.tasks // self.jobs}],
             "repeatTask": task,
         }
+        if self.managed:
+            does = [{"after": "PT10S", "addTasks": {"taskFactory": factory}}]
+            acts = {"does": does, "until": "othersCompleted"}
+            job["jobManagerTask"] = {"id": "manager", "commandLine": "manage", "simulate": acts}
+        else:
+            job["taskFactory"] = factory
         return job
 
 
@@ -87,6 +99,7 @@ WORKLOADS = {
         Workload("full-100k", 100_000, 1_000, 4, jobs=20, prepared=True),
         Workload("full-1m", 1_000_000, 10_000, 4, jobs=20, prepared=True),
         Workload("uploads-100k", 100_000, 1_000, 4, uploads=True, beside="plain-100k"),
+        Workload("managed-100k", 100_000, 1_000, 4, managed=True, beside="plain-100k"),
         Workload("priorities-100k", 100_000, 1_000, 4, jobs=1_000, priorities=True),
     )
 }
