@@ -170,6 +170,21 @@ PLAIN = st.one_of(
 )
 
 
+def _counter(inner):
+    """Return a variable that no loop inside uses, so that the loop ends."""
+    return f"n{inner.count('while [') + inner.count('until [')}"
+
+
+def _while(inner):
+    name = _counter(inner)
+    return f"{name}=3; while [ ${name} -gt 0 ]; do {name}=$(({name}-1)); {inner}; done"
+
+
+def _until(inner):
+    name = _counter(inner)
+    return f"{name}=0; until [ ${name} -ge 2 ]; do {name}=$(({name}+1)); {inner}; done"
+
+
 def _compound(inner):
     return st.one_of(
         st.builds("if {}; then {}; fi".format, inner, inner),
@@ -177,8 +192,8 @@ def _compound(inner):
         st.builds("if {}; then {}; elif {}; then {}; fi".format, TESTS, inner, TESTS, inner),
         st.builds("for i in {} {}; do {}; done".format, QUOTED, QUOTED, inner),
         st.builds("for i do {}; done".format, inner),
-        st.builds("n=3; while [ $n -gt 0 ]; do n=$((n-1)); {}; done".format, inner),
-        st.builds("n=0; until [ $n -ge 2 ]; do n=$((n+1)); {}; done".format, inner),
+        inner.map(_while),
+        inner.map(_until),
         st.builds("case {} in a*) {};; [0-9]|'x y') {};; *) {};; esac".format, QUOTED, inner, inner, inner),
         st.builds("( {} )".format, inner),
         st.builds("{{ {}; }}".format, inner),
