@@ -24,6 +24,9 @@ FORMULAS = st.sampled_from(
 )
 # What a process uses of its node, mostly nothing that is said.
 _LOADS: list[Body] = [{}, {}, {}, {}, {"memory": 30}, {"network": "9 MB", "cpu": 40}, {"disk": {"write": "2 MB"}}]
+# Scripts that take as long as their node's files say (TASK-24).
+FETCHING = "/bin/sh -c 'cd $AZ_BATCH_NODE_SHARED_DIR; for x in 1 2; do [ -f $x ] || { sleep 20; date > $x; }; done'"
+WAITING = "/bin/sh -c 'cat $AZ_BATCH_NODE_SHARED_DIR/1 || sleep $(echo $AZ_BATCH_TASK_ID | wc -c); exit $?'"
 _VNET = "/subscriptions/1/resourceGroups/hub/providers/Microsoft.Network/virtualNetworks/corp"
 subnets = st.sampled_from([f"{_VNET}/subnets/0", f"{_VNET}/subnets/1"])
 
@@ -192,7 +195,9 @@ def specifications(draw: st.DrawFn, *, depends: bool = True, has_manager: float 
         job["constraints"]["maxWallClockTime"] = f"PT{draw(st.integers(3, 39))}M"
     if draw(chance(0.7)):
         job["jobPreparationTask"] = {
-            "commandLine": draw(st.sampled_from(["prep", '/bin/sh -c "echo x > $AZ_BATCH_NODE_SHARED_DIR/x"'])),
+            "commandLine": draw(
+                st.sampled_from(["prep", '/bin/sh -c "echo x > $AZ_BATCH_NODE_SHARED_DIR/x"', FETCHING])
+            ),
             "waitForSuccess": draw(chance(0.75)),
             "rerunOnNodeRebootAfterSuccess": draw(chance(0.6)),
             "constraints": {"maxTaskRetryCount": draw(st.integers(0, 1)), "maxWallClockTime": "PT2M"},
@@ -250,7 +255,7 @@ leavings = st.sampled_from([{}, {}, {"writes": {"out/r.bin": 7}}, {"stdout": "zw
 def tasks(draw: st.DrawFn) -> Body:
     """Draw a task without its id; ``dependsOn`` holds a number that ``_placed`` makes a task before it."""
     task: Body = {
-        "commandLine": draw(st.sampled_from(["work", '/bin/sh -c "echo $AZ_BATCH_TASK_ID"'])),
+        "commandLine": draw(st.sampled_from(["work", '/bin/sh -c "echo $AZ_BATCH_TASK_ID"', WAITING])),
         "requiredSlots": draw(st.sampled_from([1, 1, 1, 2, 3])),
         "simulate": draw(outcomes(0.2, exit_code=3)) | draw(leavings),
     } | draw(needs.of_task())
