@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import re
 from pathlib import Path
 
 import pytest
 
+from tests.builders import a_pool, do, run_to, simulation
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
+from tui.app.dashboard import Dashboard
 from tui.saving.targets import TargetError, write_new
+from tui.settings.values import Settings
 from tui.viewmodels.lists.instances import PreparationModel
 from tui.viewmodels.lists.rows import as_csv
 
@@ -43,6 +47,40 @@ def test_rows_are_written_once_and_never_over_a_file(dashboard_at, tmp_path, mon
     assert said[0] == "wrote 40 rows to tasks.csv"
     assert said[1].startswith("cannot write tasks.csv: the file exists already")
     assert said[2].startswith("e exports a list or the timeline")
+
+
+WINDOWS = {"vmSize": "small", "cloudServiceConfiguration": {"osFamily": "5"}}
+
+
+def test_nop_10_the_page_of_a_windows_node_writes_its_rdp_file_once_somebody_can_log_in(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sim = simulation(pool=a_pool(**WINDOWS))
+    run_to(sim, minutes=3)
+    said, seen = [], []
+
+    def add_a_user(app):
+        do(sim, "createNodeUser", poolId="p", node=0, name="operator", password="s")
+        app.main_screen.update()
+
+    drive(
+        Dashboard(sim, Settings(), plays=False),
+        *("3", "enter", lambda app: seen.append(text_of(app)), "e"),
+        add_a_user,
+        *("e", "ctrl+u", *"n0", "enter"),
+        lambda app: said.extend(notes(app)),
+    )
+    assert contains(seen[0], "RDP file", "needs a user: a adds one")
+    assert said == ["No user can log in to n0 yet; a adds one.", "wrote the RDP file to n0"]
+    expected = b"full address:s:203.0.113.1:50000\r\nprompt for credentials:i:1\r\n"
+    assert (tmp_path / "n0").read_bytes() == expected
+
+
+def test_nop_10_a_linux_node_has_an_address_for_ssh_instead(dashboard_at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = []
+    drive(dashboard_at(LATER_S), *("3", "enter", "e"), lambda app: said.extend(notes(app)))
+    assert re.fullmatch(r"No RDP file for n\d+. Remote login: SSH to 203.0.113.\d+ port \d+.", said[0])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_cannot_be_written_is_said(dashboard_at, tmp_path, monkeypatch):

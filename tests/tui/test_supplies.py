@@ -56,7 +56,7 @@ def test_details_show_packages_files_disks_and_users():
         "Certificate ab12",
     ]
     assert block(nodes, 0, "Users") == [
-        "Remote login 203.0.113.1 port 50000",
+        "Remote login SSH to 203.0.113.1 port 50000",
         "User account ann, for tasks",
         "eve user until 01-06 08:01:25",
     ]

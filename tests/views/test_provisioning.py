@@ -100,7 +100,8 @@ def test_nop_10_not_every_node_has_one(pool, code):
     with pytest.raises(BatchError) as caught:
         remote_login_settings(sim.world, node_row(sim))
     assert caught.value.code == code
-    assert node_contents(sim, node_row(sim)).login_address.startswith("none: ")
+    kind = "RDP" if "cloudServiceConfiguration" in pool else "none: "
+    assert node_contents(sim, node_row(sim)).login_address.startswith(kind)
 
 
 IMAGE = {"containerSettings": {"imageName": "price"}}

@@ -18,6 +18,7 @@ from tui.viewmodels.events.event_list import EventsModel
 from tui.viewmodels.lists.filters import filter_hint
 from tui.viewmodels.lists.instances import InstancesModel
 from tui.viewmodels.lists.rows import as_csv
+from tui.viewmodels.properties.resources import rdp_file
 from tui.viewmodels.session.items import as_json, rest_body
 from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.messages import say
@@ -43,7 +44,7 @@ class ListKeys(NavigationKeys):
         Binding("v", "toggle_all", "show nodes without a record too", id="list.all"),
         Binding("C", "choose_columns", "choose columns", id="list.columns"),
         Binding("d", "toggle_details", "show or hide the details", id="list.details"),
-        Binding("e", "export", "export the rows: CSV, of the timeline SVG", id="list.export"),
+        Binding("e", "export", "export the rows: CSV; of the timeline SVG, of a node RDP", id="list.export"),
         Binding("y", "copy_id", "copy the id", id="row.copy"),
         Binding("Y", "copy_json", "copy the row as JSON", id="row.copy-json"),
         Binding("F", "follow", "follow the newest event", id="events.follow"),
@@ -182,8 +183,9 @@ class ListKeys(NavigationKeys):
     # -- export --------------------------------------------------------------------------------------------------
 
     def action_export(self) -> None:
-        """Ask for a file to write the rows to: CSV of a list, SVG of the timeline."""
+        """Ask for a file to write to: CSV of a list, SVG of the timeline, the RDP file of a Windows node."""
         page, view = self.list_page, self.view
+        subject = view.subject if isinstance(view, DetailPage) else None
         if isinstance(view, Timeline):
             drawing = TimelineDrawing(view.grid, self.session, self.playback)
             if drawing.is_too_large:
@@ -194,6 +196,8 @@ class ListKeys(NavigationKeys):
                 )
             else:
                 self.ask(f"draw {drawing.rows:,} rows as SVG in", drawing.start, text="timeline.svg")
+        elif subject is not None and subject.kind == "node":
+            self._export_rdp_file(int(subject.key))
         elif page is None:
             say(self, "e exports a list or the timeline: views 2 to 0.")
         elif page.model.count > _MOST_EXPORTED:
@@ -204,10 +208,22 @@ class ListKeys(NavigationKeys):
             self.ask(label, lambda name: self._write_csv(page, name), text=f"{page.id}.csv")
 
     def _write_csv(self, page: ListPage, name: str) -> None:
+        self._write(name, as_csv(page.model), f"{page.model.count:,} rows")
+
+    def _export_rdp_file(self, node: int) -> None:
+        """Ask for a file to write the node's RDP file to; somebody has to be able to log in (NOP-9, NOP-10)."""
+        answer = rdp_file(self.session, node)
+        if answer.text is None:
+            say(self, answer.refusal, "warning")
+        else:
+            text = answer.text
+            self.ask("write the RDP file to", lambda name: self._write(name, text, "the RDP file"), text=answer.name)
+
+    def _write(self, name: str, text: str, written: str) -> None:
         path = Path(name.strip())
         try:
-            write_new(path, as_csv(page.model))
+            write_new(path, text)
         except TargetError as error:
             say(self, f"{error}; e asks for another name.", "error")
         else:
-            say(self, f"wrote {page.model.count:,} rows to {path}")
+            say(self, f"wrote {written} to {path}")

@@ -10,7 +10,7 @@ from engine.base.terms import TaskState
 from engine.rules.decisions import containers
 from engine.rules.decisions.storage import url_of
 from engine.rules.processes import disk_space, setup
-from engine.views.rest.nodes import remote_login_settings
+from engine.views.rest.nodes import remote_desktop_file, remote_login_settings
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -39,6 +39,7 @@ class NodeContents(NamedTuple):
     """The contents of a node beside its tasks."""
 
     login_address: str  # for remote login (NOP-10), or why there is none
+    rdp_file: str | None  # the text of the file that opens a session, on Windows
     supplies: tuple[InstalledItem, ...]
     certificates: tuple[str, ...]
     accounts: tuple[str, ...]  # user accounts of the pool (USER-2)
@@ -97,8 +98,10 @@ def node_contents(sim: Simulation, node: int) -> NodeContents:
     world = sim.world
     record, pool = world.nodes[node], world.pool_of(node)
     logins = (LoginUser(name, is_admin, expiry_ms) for name, (is_admin, expiry_ms) in sorted(record.users.items()))
+    rdp_file = _rdp_file(world, node)
     return NodeContents(
-        _login_address(world, node),
+        _login_address(world, node, rdp_file),
+        rdp_file,
         packages_and_images(world, node),
         tuple(reference.thumbprint for reference in record.certificates),
         tuple(account.name for account in pool.spec.user_accounts),
@@ -109,12 +112,20 @@ def node_contents(sim: Simulation, node: int) -> NodeContents:
     )
 
 
-def _login_address(world: World, node: int) -> str:
+def _rdp_file(world: World, node: int) -> str | None:
+    try:
+        return remote_desktop_file(world, node)
+    except BatchError:
+        return None
+
+
+def _login_address(world: World, node: int, rdp_file: str | None) -> str:
     try:
         settings = remote_login_settings(world, node)
     except BatchError as refusal:
-        return f"none: {refusal.values['Reason']}"
-    return f"{settings['remoteLoginIPAddress']} port {settings['remoteLoginPort']}"
+        return "RDP, with the file below" if rdp_file is not None else f"none: {refusal.values['Reason']}"
+    protocol = "SSH" if rdp_file is None else "RDP"
+    return f"{protocol} to {settings['remoteLoginIPAddress']} port {settings['remoteLoginPort']}"
 
 
 def task_needs(sim: Simulation, task: int) -> Needs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.views.pages.acts import task_acts
 from engine.views.pages.provisioning import node_contents, task_needs
@@ -43,11 +43,34 @@ def node_blocks(session: Session, node: int) -> list[Block]:
     if found.is_behind:
         rows.append(row("Outdated", "the pool has changed; applied at the next boot (POOL-15)", Role.TRANSITION))
     users = [row("Remote login", found.login_address)]
+    if found.rdp_file is not None:
+        users.append(row("RDP file", "e writes it" if found.logins else "needs a user: a adds one (NOP-9)"))
     users += [row("User account", f"{name}, for tasks") for name in found.accounts]
     for login in found.logins:
         kind = "administrator" if login.is_admin else "user"
         users.append(row(login.name, f"{kind} until {session.clock(login.expiry_ms)}"))
     return [disk, *block_of("Installed on the node", rows), *block_of("Users", users)]
+
+
+class RdpFile(NamedTuple):
+    """A file that opens a Remote Desktop session; without text ``refusal`` says why there is none."""
+
+    name: str
+    text: str | None
+    refusal: str
+
+
+def rdp_file(session: Session, node: int) -> RdpFile:
+    """Return the RDP file of a Windows node on which a user can log in (NOP-9, NOP-10)."""
+    here = session.nodes().row(node)
+    if here.state is None:
+        return RdpFile("", None, f"n{here.position} has left the pool.")
+    found = node_contents(session.simulation, node)
+    if found.rdp_file is None:
+        return RdpFile("", None, f"No RDP file for n{here.position}. Remote login: {found.login_address}.")
+    if not found.logins:
+        return RdpFile("", None, f"No user can log in to n{here.position} yet; a adds one.")
+    return RdpFile(f"{here.node_id}.rdp", found.rdp_file, "")
 
 
 def _supply(session: Session, supply: InstalledItem) -> tuple[str, Span]:
