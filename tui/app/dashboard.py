@@ -268,6 +268,9 @@ class Dashboard(App[None]):
             yield SystemCommand(f"Help: {tab.title}", "columns and states", explain)
         yield SystemCommand("Describe this screen", "the Watch view as sentences", self.main_screen.describe)
         yield SystemCommand(
+            "Account", "quotas and their use, applications, certificates", self.main_screen.show_account
+        )
+        yield SystemCommand(
             "Warnings", "what the scenario says that is probably not meant", self.main_screen.show_warnings
         )
         yield SystemCommand("Storage", "the blobs named and uploaded, with their texts", self.main_screen.show_storage)

@@ -15,6 +15,7 @@ from tui.dialogs.sheet import Sheet
 from tui.dialogs.storage import StorageDialog
 from tui.screens.navigation_keys import NavigationKeys
 from tui.viewmodels.frame.go_line import (
+    ACCOUNT,
     STORAGE,
     VIEWS,
     WARNINGS,
@@ -26,6 +27,7 @@ from tui.viewmodels.frame.go_line import (
 )
 from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.session.items import focus_on
+from tui.viewmodels.sheets.account import account_lines
 from tui.viewmodels.sheets.warnings import warning_lines
 from tui.widgets.messages import say
 from tui.widgets.prompt import Prompt
@@ -63,6 +65,8 @@ class GoLineKeys(NavigationKeys):
             self._arrange(verb, rest)
         elif text.lower() == WARNINGS:
             self.show_warnings()
+        elif text.lower() == ACCOUNT:
+            self.show_account()
         elif text.lower() == STORAGE:
             self.show_storage()
         elif verb == "rule":
@@ -109,6 +113,10 @@ class GoLineKeys(NavigationKeys):
         if subject is not None:
             focus_on(self.session, subject)
         self.show_view(found.view, found.key)
+
+    def show_account(self) -> None:
+        """Show the account at this moment: its quotas, applications and certificates."""
+        self.app.push_screen(Sheet("Account", partial(account_lines, self.session)))
 
     def show_warnings(self) -> None:
         """Show the warnings about the scenario."""

@@ -1,13 +1,20 @@
-"""The account's quotas of cores, and what is used of them (ACC-4, ACC-7)."""
+"""The account at a moment: its quotas and what is used of them, applications and certificates (ACC-1, ACC-4)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.rules.decisions import quotas
+from engine.specs.account import series_key
+from engine.views.rest.common import account_url
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from engine import Simulation
+    from engine.base.terms import CertificateState
+    from engine.specs.account import Application, PoolAllocationMode
+    from engine.world.world import World
 
 
 class CoreQuotas(NamedTuple):
@@ -17,6 +24,27 @@ class CoreQuotas(NamedTuple):
     dedicated_used: int
     spot: int
     spot_used: int
+
+
+class QuotaUse(NamedTuple):
+    """A quota, and how much of it is in use."""
+
+    name: str
+    used: int
+    limit: int
+
+
+class AccountPage(NamedTuple):
+    """The account; ``certificates`` are thumbprints and states of those that have not been deleted."""
+
+    name: str
+    url: str
+    location: str
+    mode: PoolAllocationMode
+    storage_account: str | None
+    quotas: tuple[QuotaUse, ...]
+    applications: tuple[Application, ...]
+    certificates: tuple[tuple[str, CertificateState], ...]
 
 
 def core_quotas(simulation: Simulation) -> CoreQuotas:
@@ -29,3 +57,34 @@ def core_quotas(simulation: Simulation) -> CoreQuotas:
         limits.low_priority_cores,
         quotas.cores_in_use(world, dedicated=False),
     )
+
+
+def account_page(simulation: Simulation) -> AccountPage:
+    """Return the account at the moment that is shown."""
+    world = simulation.world
+    account = world.account
+    return AccountPage(
+        account.name,
+        account_url(world),
+        account.location,
+        account.pool_allocation_mode,
+        account.storage_account,
+        tuple(_quotas(world)),
+        account.applications,
+        tuple((one.spec.thumbprint, one.state) for one in world.certificates.present() if one.state is not None),
+    )
+
+
+def _quotas(world: World) -> Iterator[QuotaUse]:
+    """Yield the quotas in the order of the portal's page: cores in all, cores of VM series, and the rest (ACC-4)."""
+    limits = world.account.quotas
+    yield QuotaUse("Dedicated cores", quotas.cores_in_use(world, dedicated=True), limits.dedicated_cores)
+    of_series = {series_key(pool.size.series): pool.size.series for pool in world.pools.present()}
+    for name, limit in (limits.dedicated_cores_per_vm_series or {}).items():
+        series = of_series.get(series_key(name))
+        used = 0 if series is None else quotas.cores_in_use(world, dedicated=True, series=series)
+        yield QuotaUse(f"Dedicated cores, {name}", used, limit)
+    yield QuotaUse("Spot cores", quotas.cores_in_use(world, dedicated=False), limits.low_priority_cores)
+    yield QuotaUse("Pools", sum(1 for _ in world.pools.present()), limits.pools)
+    used = quotas.active_jobs_and_schedules(world)
+    yield QuotaUse("Active jobs and schedules", used, limits.active_jobs_and_schedules)

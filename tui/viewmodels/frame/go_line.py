@@ -36,6 +36,7 @@ _SEARCHED: dict[str, type[RowsModel]] = {
     "schedules": JobSchedulesModel,
 }
 VIEWS = {tab.name: tab.name for tab in TABS} | {tab.title.lower(): tab.name for tab in TABS}
+ACCOUNT = "account"
 WARNINGS = "warnings"
 STORAGE = "storage"
 GO_WORDS = ("time", "speed", "only", "filter", "sort", "columns", "rule")
@@ -77,8 +78,7 @@ def _words(session: Session) -> Iterator[str]:
     """Yield everything that can be typed first."""
     yield from VIEWS
     yield from GO_WORDS
-    yield WARNINGS
-    yield STORAGE
+    yield from (ACCOUNT, STORAGE, WARNINGS)
     yield from _ids(session)
 
 
