@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from engine.state.instances import InstanceView
-    from engine.state.nodes import Node
+    from engine.state.node_records import Node
 
 ALLOCATION_S, STARTING_S, BOOT_S, REBOOT_S, REIMAGE_S, REMOVAL_S = 10, 10, 30, 60, 120, 20
 NOTICE_S = 30  # TIME-12

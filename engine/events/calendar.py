@@ -118,6 +118,10 @@ class Calendar(simpy.Environment):
         if self._stops_before_endless and when_ms > self.now_ms:
             self._limit_ms = min(self._limit_ms, when_ms - 1)
 
+    def enter(self, when_ms: int, kind: DueKind, key: int = 0, token: int = 0) -> None:
+        """Add an entry of any kind, with ``at_endless`` if the kind is endless in this run."""
+        (self.at_endless if kind in self.endless_kinds else self.at)(when_ms, kind, key, token)
+
     def next_endless_ms(self) -> int | None:
         """Return the time of the next endless entry, or None if none is pending."""
         endless = self._endless
@@ -201,4 +205,4 @@ class Calendar(simpy.Environment):
         self._eid = count(last + 1)
         self._endless = []
         for entry in others:
-            (self.at_endless if entry.kind in self.endless_kinds else self.at)(*entry)
+            self.enter(*entry)

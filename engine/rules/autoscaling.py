@@ -21,7 +21,7 @@ from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
 from engine.rules.decisions import membership, node_metrics, pool_metrics
 from engine.specs import draws
-from engine.state.pools import AutoScaleRun, Sampling, Scaling
+from engine.state.pool_records import AutoScaleRun, Sampling, Scaling
 from engine.world.facts import TargetsSet
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from engine.specs.simulate import Distribution
 from engine.world.facts import EvictionDrawn, FailureDrawn
 
 if TYPE_CHECKING:
-    from engine.state.nodes import Node
+    from engine.state.node_records import Node
     from engine.world.facts import NodeAdded, VmReplaced
     from engine.world.world import World
 

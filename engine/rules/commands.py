@@ -38,7 +38,7 @@ from engine.specs.refusals.job import (
 )
 from engine.specs.refusals.parts import display_name_refusals
 from engine.specs.refusals.pool import auto_scale_refusals, node_user_refusals, remove_nodes_refusals, resize_refusals
-from engine.state.nodes import Operation
+from engine.state.node_records import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

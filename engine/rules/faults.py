@@ -13,7 +13,7 @@ from engine.events.log import Json, LogSubject, to_json
 from engine.specs.catalogue import RECOVERY_MS
 from engine.specs.commands import EvictNode, FailNode, NodeFault
 from engine.state.disks import Disk
-from engine.state.nodes import Node, NodeError
+from engine.state.node_records import Node, NodeError
 from engine.world.facts import (
     NodeLeaving,
     NodeLost,

@@ -19,7 +19,7 @@ from engine.rules.decisions import membership
 from engine.rules.processes import directories
 from engine.specs.guest_os import NEWEST, family_of, is_version
 from engine.state.disks import Disk
-from engine.state.nodes import Node, Operation, PendingOperation
+from engine.state.node_records import Node, Operation, PendingOperation
 from engine.state.tasks import COMPLETED
 from engine.world.facts import NodeDrainBegun, NodeLeaving, NodeStopped, SchedulingDisabled, VmStarted
 

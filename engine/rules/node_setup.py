@@ -18,7 +18,7 @@ from engine.rules.processes import acts, disk_space, execution, launches
 from engine.rules.processes.deliveries import Delivery, package_failure
 from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
 from engine.state.acting import Process, ProcessKind
-from engine.state.nodes import StartTaskRecord
+from engine.state.node_records import StartTaskRecord
 from engine.world.facts import NodeBroken, NodeUsable, StartTaskFailed
 
 if TYPE_CHECKING:

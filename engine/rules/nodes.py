@@ -15,7 +15,7 @@ from engine.rules.processes.deliveries import discard_unfinished_packages, packa
 from engine.specs import draws
 from engine.specs.catalogue import BLOCK_NOTICED_MS, NODE_TIMINGS
 from engine.state.disks import Disk
-from engine.state.nodes import Node
+from engine.state.node_records import Node
 from engine.world.facts import ContactWaitEnded, NodeAdded, NodeBooted, NodeCutOff, NodeGone, NodeStopped
 
 if TYPE_CHECKING:

@@ -101,14 +101,7 @@ def update(world: World, pool: Pool, given: Mapping[str, object]) -> None:
 
     DECISION: requested nodes count as nodes, since they come as they were requested.
     """
-    refused = pool_update_refusals(
-        given,
-        pool.spec,
-        world.account,
-        classic_size_rules=world.options.classic_size_rules,
-        classic_packages=world.options.classic_packages,
-        networks=world.scenario.simulate.network,
-    )
+    refused = pool_update_refusals(given, pool.spec, world.account, world.scenario.pool_setting)
     if refused:
         raise refused[0].error(pool.spec.model_copy(update=given))
     if pool.state is PoolState.DELETING:

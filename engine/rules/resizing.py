@@ -16,7 +16,7 @@ from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
 from engine.rules.decisions import membership, quotas
 from engine.specs.catalogue import JOB_TRANSITION_MS, SPOT_REFILL_INTERVAL_MS
-from engine.state.pools import Attempt, ResizeError
+from engine.state.pool_records import Attempt, ResizeError
 from engine.world.facts import NodeKept, NodeRemovalRequested, VmAllocated, VmReplaced
 
 if TYPE_CHECKING:
@@ -349,8 +349,7 @@ def _enter_refill(world: World, pool: Pool) -> None:
     when_ms = since_ms + attempts * SPOT_REFILL_INTERVAL_MS
     if pool.refill_at_ms != when_ms:
         pool.assign(refill_at_ms=when_ms)
-        is_endless = DueKind.SPOT_REFILL in world.calendar.endless_kinds
-        (world.calendar.at_endless if is_endless else world.calendar.at)(when_ms, DueKind.SPOT_REFILL, pool.row)
+        world.calendar.enter(when_ms, DueKind.SPOT_REFILL, pool.row)
 
 
 def refill_pools(world: World, _: Due) -> None:

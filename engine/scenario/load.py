@@ -27,6 +27,7 @@ from engine.scenario.model import (
     ScenarioSource,
     TimelineEntry,
     WorldSimulation,
+    pool_setting,
 )
 from engine.scenario.names import DeclaredIds, Ids, changed_applications, text_at
 from engine.scenario.pasted import as_created
@@ -261,13 +262,7 @@ class _ScenarioReader:
             self._names.add_pool(place.plain)
             self._warner.pool(place, PoolSpec)
             if spec is not None:
-                refusals = pool_refusals(
-                    spec,
-                    account,
-                    classic_size_rules=options.classic_size_rules,
-                    classic_packages=options.classic_packages,
-                    networks=simulate.network,
-                )
+                refusals = pool_refusals(spec, account, pool_setting(options, simulate))
                 report_refusals(place, PoolSpec, (one for one in refusals if not self._may_pass(spec, one, at_ms)))
                 quota.take(place, at_ms)
                 yield PoolEntry(spec, at_ms, place.line)

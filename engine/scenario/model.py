@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.terms import ReleaseAfter
 from engine.specs.base import Bool, Spec
+from engine.specs.refusals.pool import PoolSetting
 from engine.specs.simulate import SimulateSpot
 
 if TYPE_CHECKING:
@@ -81,6 +82,11 @@ class WorldSimulation:
     def has_chance(self) -> bool:
         """True if nodes fail or are evicted at random (NODE-18, SPOT-10)."""
         return bool(self.nodes.failure_rate or self.spot.eviction_rate)
+
+
+def pool_setting(options: Options, simulate: WorldSimulation) -> PoolSetting:
+    """Return the part of a scenario that decides whether a pool is refused."""
+    return PoolSetting(options.classic_size_rules, options.classic_packages, simulate.network)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +168,8 @@ class Scenario:
     # What processes do: their commands, by the text of each `does`, and whether some of them wait for a condition.
     acts: Mapping[str, tuple[TimelineEntry, ...]] = field(default_factory=dict, compare=False, repr=False)
     acts_wait: bool = False
+
+    @property
+    def pool_setting(self) -> PoolSetting:
+        """The options and subnets that decide whether a pool is refused."""
+        return pool_setting(self.options, self.simulate)

@@ -143,7 +143,7 @@ class World:
 
     @property
     def eviction_notice_ms(self) -> int:
-        """How long before an eviction it is announced (SPOT-7)."""
+        """The time between the notice of an eviction and the eviction (SPOT-7)."""
         return self.scenario.simulate.spot.notice
 
     def enter_node_step(self, node: int, delay_ms: int) -> None:

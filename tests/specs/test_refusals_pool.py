@@ -8,6 +8,7 @@ from engine.specs.commands import CreateNodeUser, EnablePoolAutoScale, EvaluateP
 from engine.specs.images import IMAGES
 from engine.specs.pool import PoolSpec, PoolSpecification, PoolUpdate
 from engine.specs.refusals.pool import (
+    PoolSetting,
     auto_scale_refusals,
     node_user_refusals,
     pool_refusals,
@@ -208,7 +209,9 @@ def test_auto_1_the_pool_of_an_auto_pool_needs_no_target_and_no_id():
 def test_pool_6_classic_size_rules_are_an_option():
     pool = PoolSpec.from_wire(A_POOL | {"vmSize": "standard_ds2_v2"})
     assert pool_refusals(pool, ACCOUNT) == []
-    assert found(pool_refusals(pool, ACCOUNT, classic_size_rules=True)) == [("InvalidPropertyValue", "vmSize")]
+    assert found(pool_refusals(pool, ACCOUNT, PoolSetting(classic_size_rules=True))) == [
+        ("InvalidPropertyValue", "vmSize")
+    ]
 
 
 def test_pool_4_a_marketplace_image_is_named_in_full():
@@ -347,10 +350,10 @@ def test_net_2_the_vnet_is_in_the_region_and_batch_may_use_it(settings, is_refus
     pool = PoolSpec.from_wire(A_POOL | {"networkConfiguration": {"subnetId": f"{VNET}/corp/subnets/Batch"}})
     networks = (("*/corp/subnets/batch", SimulateNetwork.from_wire(settings)),)
     place = ("InvalidPropertyValue", "networkConfiguration.subnetId")
-    assert found(pool_refusals(pool, ACCOUNT, networks=networks)) == ([place] if is_refused else [])
+    assert found(pool_refusals(pool, ACCOUNT, PoolSetting(networks=networks))) == ([place] if is_refused else [])
     update = PoolUpdate.from_wire({"networkConfiguration": {"subnetId": f"{VNET}/corp/subnets/batch".lower()}})
     alone = PoolSpec.from_wire(A_POOL)
-    refusals = pool_update_refusals(changes(update), alone, ACCOUNT, networks=networks)
+    refusals = pool_update_refusals(changes(update), alone, ACCOUNT, PoolSetting(networks=networks))
     assert found(refusals) == ([place] if is_refused else [])
 
 

@@ -8,7 +8,7 @@ from engine.base.lifecycles import NODE
 from engine.base.node_states import NODE_STATES, Availability, Interruption
 from engine.base.terms import NodeState
 from engine.rules.node_operations import EFFECTS
-from engine.state.nodes import Operation
+from engine.state.node_records import Operation
 from engine.views.log.node_history import CAUSES
 from engine.views.log.tally import MEASURES
 from engine.views.pages.files import OPERATIONS, WIPES

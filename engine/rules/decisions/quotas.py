@@ -10,7 +10,7 @@ from engine.base.terms import JobScheduleState, OsFamily
 from engine.rules.decisions import network
 from engine.specs.account import PoolAllocationMode, series_key
 from engine.specs.refusals.pool import pool_refusals
-from engine.state.pools import ResizeError
+from engine.state.pool_records import ResizeError
 
 if TYPE_CHECKING:
     from engine.specs.pool import PoolSpec
@@ -138,13 +138,7 @@ def _capacity_limit(world: World, pool: Pool) -> list[Limit]:
 
 def new_pool_verdict(world: World, spec: PoolSpec) -> BatchError | None:
     """Return why the service refuses a new pool: its body, its id or the quota (POOL-9); None if it is created."""
-    refused = pool_refusals(
-        spec,
-        world.account,
-        classic_size_rules=world.options.classic_size_rules,
-        classic_packages=world.options.classic_packages,
-        networks=world.scenario.simulate.network,
-    )
+    refused = pool_refusals(spec, world.account, world.scenario.pool_setting)
     if refused:
         return refused[0].error(spec)
     if world.pools.find(spec.id) is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from engine import autoscale
 from engine.base.shortening import quoted
@@ -41,25 +42,29 @@ _LICENSES = ("maya", "vray", "3dsmax", "arnold")
 _START_TASK_MAX = 32_768
 
 
-def pool_refusals(
-    spec: PoolSpecification,
-    account: Account,
-    *,
-    classic_size_rules: bool = False,
-    classic_packages: bool = False,
-    networks: Networks = (),
-) -> list[Refusal]:
+class PoolSetting(NamedTuple):
+    """The part of a scenario, beside the account, that decides whether a pool is refused: two options, and subnets."""
+
+    classic_size_rules: bool = False
+    classic_packages: bool = False
+    networks: Networks = ()
+
+
+_USUAL = PoolSetting()
+
+
+def pool_refusals(spec: PoolSpecification, account: Account, setting: PoolSetting = _USUAL) -> list[Refusal]:
     """Return what the service refuses in a pool; an auto pool has no id (POOL-2, POOL-4, POOL-5, POOL-9, ACC-5)."""
     return [
         *_identity(spec),
         *display_name_refusals(spec.display_name, ("displayName",)),
-        *_size(spec, classic_size_rules=classic_size_rules),
+        *_size(spec, classic_size_rules=setting.classic_size_rules),
         *_scale(spec),
         *machine_refusals(spec),
         *_cloud_service(spec, account),
-        *network_refusals(spec, account, networks),
+        *network_refusals(spec, account, setting.networks),
         *_start_task(spec.start_task, spec.user_accounts),
-        *_packages(spec, account, classic=classic_packages),
+        *_packages(spec, account, classic=setting.classic_packages),
         *_certificates(spec, account),
         *_users(spec),
         *metadata_refusals(spec.metadata, ("metadata",)),
@@ -70,24 +75,12 @@ def pool_refusals(
 
 
 def pool_update_refusals(
-    given: Mapping[str, object],
-    spec: PoolSpec,
-    account: Account,
-    *,
-    classic_size_rules: bool = False,
-    classic_packages: bool = False,
-    networks: Networks = (),
+    given: Mapping[str, object], spec: PoolSpec, account: Account, setting: PoolSetting = _USUAL
 ) -> list[Refusal]:
     """Return what the service refuses in a change of the pool ``spec``, given its other properties (POOL-14)."""
     changed = spec.model_copy(update=given)
     places = {wire_name(name) for name in given}
-    refusals = pool_refusals(
-        changed,
-        account,
-        classic_size_rules=classic_size_rules,
-        classic_packages=classic_packages,
-        networks=networks,
-    )
+    refusals = pool_refusals(changed, account, setting)
     return [refusal for refusal in refusals if refusal.path and refusal.path[0] in places]
 
 

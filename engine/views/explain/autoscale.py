@@ -10,7 +10,8 @@ from engine.base.units import format_duration
 from engine.views.explain.explanation import Check, Next, Note, answer, moment, some
 
 if TYPE_CHECKING:
-    from engine.state.pools import AutoScaleRun, Pool, Scaling
+    from engine.state.pool_records import AutoScaleRun, Scaling
+    from engine.state.pools import Pool
     from engine.views.explain.explanation import Explanation
     from engine.world.world import World
 

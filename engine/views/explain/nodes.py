@@ -19,7 +19,7 @@ from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
     from engine.state.jobs import Job
-    from engine.state.nodes import Node, NodeError
+    from engine.state.node_records import Node, NodeError
     from engine.views.explain.explanation import Explanation
     from engine.views.pages.provisioning import InstalledItem
     from engine.world.world import World

@@ -28,7 +28,8 @@ from engine.views.pages.provisioning import is_behind
 from engine.world.agenda import Agenda
 
 if TYPE_CHECKING:
-    from engine.state.pools import Pool, ResizeError
+    from engine.state.pool_records import ResizeError
+    from engine.state.pools import Pool
     from engine.views.explain.explanation import Explanation
     from engine.world.world import World
 

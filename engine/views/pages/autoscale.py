@@ -8,7 +8,7 @@ from engine.base.errors import BatchError
 from engine.rules import autoscaling
 from engine.rules.decisions import pool_metrics
 from engine.specs.commands import EnablePoolAutoScale
-from engine.state.pools import AutoScaleRun
+from engine.state.pool_records import AutoScaleRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine import Simulation
-    from engine.state.nodes import Node, StartTaskRecord
+    from engine.state.node_records import Node, StartTaskRecord
 
 # A byte holds the status of preparation above that of release.
 _STATUS_BITS = 4

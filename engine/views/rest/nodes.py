@@ -15,7 +15,7 @@ from engine.views.rest.tasks import execution_info
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.state.nodes import StartTaskRecord
+    from engine.state.node_records import StartTaskRecord
     from engine.state.pools import Pool
     from engine.views.log.node_history import RecentTask
     from engine.world.world import World
