@@ -124,12 +124,16 @@ class Certificate(Spec):
 
 
 class Account(Spec):
-    """The Batch account; ``storage_account`` is the name of the storage account that is linked to it (ACC-3)."""
+    """The Batch account; ``storage_account`` is the name of the storage account that is linked to it (ACC-3).
+
+    Without ``subscription_id`` the account is in the subscription of every virtual network (NET-2).
+    """
 
     SERVICE_NAMES: ClassVar[tuple[str, ...]] = ("accountEndpoint",)
 
     name: Text = "batchdeck"
     location: Text = "westeurope"
+    subscription_id: Text | None = None
     storage_account: Text | None = None
     pool_allocation_mode: PoolAllocationMode = PoolAllocationMode.BATCH_SERVICE
     quotas: Quotas = Quotas()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine import BatchError
 from engine.rules.decisions import network
 from engine.views.rest.nodes import node_body
 from engine.views.rest.pools import pool_body
@@ -263,3 +264,31 @@ def test_net_4_outside_a_vnet_nothing_is_closed(start):
 def test_net_2_a_pool_in_a_foreign_region_is_refused(start):
     sim = start(pool=a_pool(), simulate=subnet(location="westus"))
     assert refusal(sim, "createPool", **in_subnet(1, "q")) == "InvalidPropertyValue"
+
+
+def classic(name):
+    subnet_id = (
+        f"/subscriptions/one/resourceGroups/g/providers/Microsoft.ClassicNetwork/virtualNetworks/v/subnets/{name}"
+    )
+    networks = {"networkConfiguration": {"subnetId": subnet_id}}
+    return a_pool("q", vmSize="small", cloudServiceConfiguration={"osFamily": "5"}) | networks
+
+
+def reason_of(sim, **pool):
+    with pytest.raises(BatchError, match="InvalidPropertyValue") as caught:
+        do(sim, "createPool", **pool)
+    return caught.value.values["Reason"]
+
+
+def test_net_2_a_pool_in_a_foreign_subscription_is_refused(start):
+    sim = start(account={"subscriptionId": "Two"})
+    reason = reason_of(sim, **classic("s"))
+    assert reason == "its VNet is in subscription one, must be in Two like the account"
+    do(start(account={"subscriptionId": "ONE"}), "createPool", **classic("s"))
+    do(start(), "createPool", **classic("s"))
+
+
+def test_net_2_a_classic_vnet_needs_the_role_of_a_classic_contributor(start):
+    sim = start(simulate={"network": {"*": {"roleAssignment": False}}})
+    reason = reason_of(sim, **classic("s"))
+    assert reason.endswith("must be assigned Classic Virtual Machine Contributor")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engine.base.shortening import quoted
+from engine.base.shortening import quoted, shortened
 from engine.specs.account import Account
 from engine.specs.network import InboundNatPool, IpAddressProvisioning, PublicIpAddressConfiguration
 from engine.specs.pool import PoolSpecification
@@ -13,7 +13,7 @@ from engine.specs.refusals.parts import Path, Refusal, invalid, missing
 from engine.specs.simulate import Networks, SimulateNetwork, subnet_settings
 
 _SUBNET_ID = re.compile(
-    r"/subscriptions/[^/\s]+/resourceGroups/[^/\s]+/providers/Microsoft\.(?P<kind>Classic)?Network"
+    r"/subscriptions/(?P<subscription>[^/\s]+)/resourceGroups/[^/\s]+/providers/Microsoft\.(?P<kind>Classic)?Network"
     r"/virtualNetworks/[^/\s]+/subnets/[^/\s]+/?",
     re.IGNORECASE,
 )
@@ -31,9 +31,10 @@ def network_refusals(spec: PoolSpecification, account: Account, networks: Networ
     if network.subnet_id is not None:
         subnet_path: Path = (*path, "subnetId")
         yield from subnet_refusals(network.subnet_id, subnet_path, is_cloud_service=is_cloud_service)
+        yield from _subscription(network.subnet_id, account, subnet_path)
         settings = subnet_settings(networks, network.subnet_id)
         if settings is not None:
-            yield from _vnet(settings, account, subnet_path)
+            yield from _vnet(settings, account, subnet_path, is_classic=_is_classic(network.subnet_id))
     if network.endpoint_configuration is not None:
         nat_pools = network.endpoint_configuration.inbound_nat_pools
         yield from _nat_pools(nat_pools, (*path, "endpointConfiguration", "inboundNATPools"))
@@ -51,12 +52,26 @@ def subnet_refusals(subnet_id: str, path: Path, *, is_cloud_service: bool = Fals
         yield invalid(path, "is in a classic VNet, must be in one of Microsoft.Network for a pool of virtual machines")
 
 
-def _vnet(settings: SimulateNetwork, account: Account, path: Path) -> Iterator[Refusal]:
+def _is_classic(subnet_id: str) -> bool:
+    form = _SUBNET_ID.fullmatch(subnet_id)
+    return form is not None and form["kind"] is not None
+
+
+def _subscription(subnet_id: str, account: Account, path: Path) -> Iterator[Refusal]:
+    """Check that the VNet is in the account's subscription, where the scenario says which that is (NET-2)."""
+    form, wanted = _SUBNET_ID.fullmatch(subnet_id), account.subscription_id
+    if form is not None and wanted is not None and form["subscription"].lower() != wanted.lower():
+        found = shortened(form["subscription"])
+        yield invalid(path, f"its VNet is in subscription {found}, must be in {shortened(wanted)} like the account")
+
+
+def _vnet(settings: SimulateNetwork, account: Account, path: Path, *, is_classic: bool) -> Iterator[Refusal]:
     """Check that the VNet is in the account's region and that Batch may join nodes to it (NET-2)."""
     if settings.location is not None and _region(settings.location) != _region(account.location):
         yield invalid(path, f"its VNet is in {settings.location}, must be in {account.location} like the account")
     if not settings.role_assignment:
-        yield invalid(path, "the principal MicrosoftAzureBatch has no role on its VNet, must be assigned one")
+        role = "Classic Virtual Machine Contributor" if is_classic else "one"
+        yield invalid(path, f"the principal MicrosoftAzureBatch has no role on its VNet, must be assigned {role}")
 
 
 def _region(name: str) -> str:
