@@ -32,11 +32,13 @@ def find_application(world: World, application_id: str) -> Application:
     return application
 
 
-def _find_version(application: Application, version: str) -> str:
-    """Return a version as the application spells it. Raises BatchError if it has no such package."""
+def _find_version(application: Application, version: str, key: str) -> str:
+    """Return a version as the application spells it. Raises BatchError, which names ``key``, if it has none such."""
     known = application.spelling_of(version)
     if known is None:
-        raise BatchError("ApplicationPackageNotFound", applicationId=application.id, version=version)
+        versions = ", ".join(application.versions) or "none"
+        reason = f"{shortened(application.id)} has no package of this version; its versions: {shortened(versions)}"
+        raise BatchError("ApplicationPackageNotFound", reason, PropertyName=key, PropertyValue=version)
     return known
 
 
@@ -79,7 +81,7 @@ def delete_package(world: World, application: Application, version: str) -> None
 
     What is installed stays on the nodes (APP-7, APP-9).
     """
-    version = _find_version(application, version)
+    version = _find_version(application, version, "version")
     _check_updates(application, version, "deleted")
     versions = tuple(each for each in application.versions if each != version)
     sizes = {name: size for name, size in (application.sizes or {}).items() if name != version}
@@ -91,7 +93,7 @@ def update_application(world: World, application: Application, command: UpdateAp
     """Change what is given; what is absent or null stays (APP-10)."""
     given = {name: getattr(command, name) for name in command.model_fields_set - {"application_id"}}
     if command.default_version is not None:
-        given["default_version"] = _find_version(application, command.default_version)
+        given["default_version"] = _find_version(application, command.default_version, "defaultVersion")
     _change(world, application, **{name: value for name, value in given.items() if value is not None})
 
 

@@ -194,10 +194,9 @@ def _request_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) ->
     """
     grant = quotas.granted(world, pool, wanted, dedicated=dedicated)
     world.use_capacity(pool, grant.nodes)
-    if grant.is_known_at_once:
-        pool.gather(grant.errors)
-    else:
-        number = pool.try_in_vain(Attempt(dedicated, wanted - grant.nodes, grant.errors))
+    pool.gather(grant.errors)
+    if grant.tried:
+        number = pool.try_in_vain(Attempt(dedicated, grant.tried, grant.late_errors))
         when_ms = world.now_ms + world.node_ms(pool, "allocation", "in vain", number)
         world.calendar.at(when_ms, DueKind.NODE_ALLOCATED, pool.row, number)
     for _ in range(grant.nodes):

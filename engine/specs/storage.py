@@ -12,7 +12,6 @@ from typing import Annotated, NamedTuple
 from urllib.parse import unquote
 
 from pydantic import (
-    Field,
     GetJsonSchemaHandler,
     PlainSerializer,
     PlainValidator,
@@ -123,7 +122,7 @@ class SimulateStorage(Spec):
     size: Size | None = None
     missing: Bool = False
     text: Text | None = None
-    blobs: dict[Annotated[Text, Field(min_length=1)], SimulateBlob] | None = None
+    blobs: dict[Text, SimulateBlob] | None = None
     until: Until | None = None
 
     @field_validator("text")
@@ -140,6 +139,8 @@ class SimulateStorage(Spec):
             raise ValueError("the size of a container is that of its blobs: leave out size")
         if self.blobs is not None and self.missing:
             raise ValueError("a container that is missing has no blobs: leave out either")
+        if self.missing and (self.text is not None or self.size is not None):
+            raise ValueError("what is missing has neither size nor text: leave out either")
         return self
 
 

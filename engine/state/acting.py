@@ -7,6 +7,7 @@ entry in the calendar, which is void once the process is gone from here (JM-11).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -98,6 +99,7 @@ class ActingTable:
         self._numbers: dict[Process, int] = {}
         self._for_others: dict[int, list[int]] = {}  # job -> starts that wait for its other tasks, in order
         self._next = 0
+        self._kept_waiting = NO_JOB
         self._instant_ms = -1
         self._begun: set[Process] = set()  # what has started in that millisecond
 
@@ -135,7 +137,18 @@ class ActingTable:
         """Return the starts that wait for the other tasks of their job, in order."""
         return tuple(self._for_others.get(job, ()))
 
+    def may_notice(self, job: int) -> bool:
+        """Return whether the processes that wait for the other tasks of this job see how those are now."""
+        return job != self._kept_waiting
+
     # -- changes -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def keeps_waiting(self, job: int) -> Iterator[None]:
+        """Let no process notice the other tasks of this job while one of them is being deleted."""
+        self._kept_waiting = job
+        yield
+        self._kept_waiting = NO_JOB
 
     def has_begun_in(self, now_ms: int, process: Process) -> bool:
         """Return whether the process has started in this millisecond before, and note this start."""

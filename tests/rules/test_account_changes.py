@@ -291,6 +291,18 @@ def test_app_9_and_app_10_what_does_not_exist_is_not_found(start, name):
     assert refusal(sim, name, applicationId="pricer", **version) == "ApplicationPackageNotFound"
 
 
+@pytest.mark.parametrize(
+    ("name", "key"), [("deleteApplicationPackage", "version"), ("updateApplication", "defaultVersion")]
+)
+def test_app_9_and_app_10_the_refusal_names_the_property_of_the_body(start, name, key):
+    sim = start(account=ACCOUNT)
+    run(sim, seconds=1)
+    refusal(sim, name, applicationId="pricer", **{key: "9"})
+    values = {one["key"]: one["value"] for one in events(sim, "CommandRefused")[-1]["values"]}
+    reason = "Pricer has no package of this version; its versions: 1.0, 2.0"
+    assert values == {"PropertyName": key, "PropertyValue": "9", "Reason": reason}
+
+
 def test_app_10_a_new_default_version_counts_for_tasks_that_start_later(start):
     tell = a_shell("echo $AZ_BATCH_APP_PACKAGE_Pricer")
     tasks = [{"id": name, "applicationPackageReferences": [PRICER], **tell} for name in ("t1", "t2")]

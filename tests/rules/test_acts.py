@@ -328,6 +328,18 @@ def test_jm_12_a_deleted_task_is_no_other_task(start):
     assert ended(sim, "boss") == [300.001]
 
 
+def test_jm_12_a_running_task_that_is_deleted_is_not_completed_in_between(start):
+    """It was the only other one: then there is none, and the next one counts."""
+    sim = start(a_job(tasks=[a_task("t1", 900)], jobManagerTask=a_manager()), pool=a_pool(nodes=3), **HOUR)
+    run_to(sim, minutes=5)
+    do(sim, "deleteTask", jobId="j", taskId="t1")
+    run_to(sim, minutes=10)
+    assert task_state(sim, "boss") == "running"
+    do(sim, "addTasks", jobId="j", tasks=[a_task("t2", 30)])
+    run_to_end(sim)
+    assert ended(sim, "boss") == ended(sim, "t2")
+
+
 def test_jm_12_preparation_release_and_start_tasks_wait_for_conditions(start):
     until = {"until": {"jobId": "k", "taskId": "sign", "state": "completed"}}
     hook = {"commandLine": "hook", "simulate": until}

@@ -135,7 +135,7 @@ def test_as_54_some_samples_never_come_and_which_ones_the_seed_decides():
     [
         ({"sampleDelay": "PT2M"}, "at most PT1M late"),
         ({"sampleDelay": -1}, "must not be negative"),
-        ({"sampleLossProbability": 1.5}, "at most 1.0"),
+        ({"sampleLossProbability": 1.5}, "at most 1,"),
         ({"sampleDelays": 1}, "sampleDelay"),
     ],
 )

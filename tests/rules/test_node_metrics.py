@@ -11,7 +11,7 @@ import pytest
 from engine.rules.decisions.node_metrics import NODE_METRICS
 from engine.rules.decisions.pool_metrics import arrived
 from engine.state.traffic import Traffic, Transfer
-from tests.builders import READY_S, a_job, a_line, a_task, do, node_row, run_to, simulation
+from tests.builders import READY_S, a_job, a_line, a_task, do, node_row, node_state, run_to, simulation
 from tests.rules.test_autoscale_runs import scaled, scaling_of
 
 GIB = 1 << 30
@@ -48,8 +48,46 @@ def test_as_41_every_resource_metric_has_samples(name):
 
 def test_as_41_nodes_and_wall_clock():
     sim = a_run(nodes=3)
-    assert metrics(sim, "$SampleNodeCount") == {30: 0, 60: 3, 90: 3, 120: 3}
+    assert metrics(sim, "$SampleNodeCount") == {30: 3, 60: 3, 90: 3, 120: 3}
     assert metrics(sim, "$WallClockSeconds") == {30: 30, 60: 60, 90: 90, 120: 120}
+
+
+@pytest.mark.parametrize(
+    ("command", "body", "count"),
+    [
+        ("disableNodeScheduling", {"nodeDisableSchedulingOption": "requeue"}, 2),
+        ("failNode", {"state": "unusable"}, 2),
+        ("failNode", {"state": "unknown"}, 2),
+        ("rebootNode", {}, 2),
+        ("deallocateNode", {}, 1),
+    ],
+)
+def test_as_41_the_mean_is_over_all_nodes_that_have_their_vm(command, body, count):
+    """The task of the other node stays where it is: half of its memory is the mean, unless it is alone."""
+    tasks = [a_task("t1", 6000, simulate={"memory": 50})]
+    sim = a_run(a_job(tasks=tasks), nodes=2, until=110)
+    (other,) = (index for index in (0, 1) if node_state(sim, index) == "idle")
+    do(sim, command, poolId="p", node=other, **body)
+    run_to(sim, seconds=150 if command == "rebootNode" else 300)
+    assert newest(sim, "$SampleNodeCount") == count
+    assert newest(sim, "$MemoryBytes") == 0.5 * MEMORY / count
+    assert newest(sim, "$CPUPercent") == 25 / count
+
+
+def test_as_41_an_offline_node_keeps_its_disk():
+    tasks = [a_task("t1", 10, simulate={"writes": {"r.bin": "4 MB"}})]
+    sim = a_run(a_job(tasks=tasks))
+    before = newest(sim, "$DiskBytes")
+    do(sim, "disableNodeScheduling", poolId="p", node=0)
+    run_to(sim, seconds=300)
+    assert newest(sim, "$DiskBytes") == before >= 4 * MB
+
+
+def test_as_41_a_node_downloads_while_its_start_task_prepares():
+    source = {"httpUrl": "https://a/in", "filePath": "in"}
+    start_task = {"commandLine": "s", "waitForSuccess": True, "resourceFiles": [source], "simulate": {"duration": 60}}
+    sim = a_run(pool={"startTask": start_task}, simulate={"storage": {"https://a/in": {"size": "100 MB"}}})
+    assert sum(metrics(sim, "$NetworkInBytes").values()) == 100 * MB
 
 
 def test_as_41_memory_is_what_running_tasks_say_of_the_size():

@@ -200,10 +200,11 @@ def test_acc_8_the_verdict_says_how_many_and_why_not_more(start):
     sim = start(pool=a_pool(nodes=1), account=quotas(dedicatedCores=5))
     run_to(sim, seconds=READY_S)
     pool = sim.world.pools.find("p")
-    assert granted(sim.world, pool, 1, dedicated=True) == Grant(1, (), is_known_at_once=True)
-    count, found, at_once = granted(sim.world, pool, 3, dedicated=True)
-    assert (count, [error.code for error in found], at_once) == (1, ["AccountCoreQuotaReached"], True)
-    assert found[0].wire()["values"] == [{"name": "Reason", "value": "2 of 5 dedicated cores are in use"}]
+    assert granted(sim.world, pool, 1, dedicated=True) == Grant(1)
+    grant = granted(sim.world, pool, 3, dedicated=True)
+    assert (grant.nodes, [error.code for error in grant.errors]) == (1, ["AccountCoreQuotaReached"])
+    assert (grant.tried, grant.late_errors) == (0, ())
+    assert grant.errors[0].wire()["values"] == [{"name": "Reason", "value": "2 of 5 dedicated cores are in use"}]
 
 
 def test_acc_8_a_quota_below_what_is_in_use_grants_nothing(start):

@@ -187,6 +187,30 @@ def test_rsz_16_a_lack_of_capacity_is_reported_after_the_allocation_time(start):
 SUBNET = "/subscriptions/1/resourceGroups/hub/providers/Microsoft.Network/virtualNetworks/corp/subnets/small"
 
 
+def test_rsz_13_a_quota_and_a_lack_of_capacity_are_both_reported(start):
+    """Of nine nodes the quota allows four; of the three that are tried there is one."""
+    timeline = [
+        {"at": 100, "quota": {"dedicatedCores": 8}},
+        {"at": 101, "capacity": {"vmSize": "standard_d2s_v3", "nodes": 1}},
+        {"at": 200, "resizePool": {"poolId": "p", "targetDedicatedNodes": 9}},
+    ]
+    sim = start(pool=a_pool(nodes=1), timeline=timeline)
+    run_to(sim, seconds=200)
+    assert (allocation(sim), pool(sim).gathered_errors[0].code) == ("resizing", "AccountCoreQuotaReached")
+    assert [attempt.nodes for attempt in pool(sim).attempts.values()] == [2]
+    run_to_end(sim)
+    assert (len(here(sim)), errors(sim)) == (2, ["AccountCoreQuotaReached", "AllocationFailed"])
+    assert completions(sim)[-1] == (200 + ALLOCATION_S, "AccountCoreQuotaReached")
+
+
+def test_rsz_13_capacity_that_suffices_for_the_quota_is_no_error(start):
+    account = {"name": "contoso", "location": "westeurope", "quotas": {"dedicatedCores": 4}}
+    capacity = {"at": 0, "capacity": {"vmSize": "standard_d2s_v3", "nodes": 2}}
+    sim = start(pool=a_pool(nodes=5), account=account, timeline=[capacity])
+    run_to_end(sim)
+    assert (len(here(sim)), errors(sim)) == (2, ["AccountCoreQuotaReached"])
+
+
 def test_rsz_16_a_quota_is_checked_with_the_request(start):
     account = {"name": "contoso", "location": "westeurope", "quotas": {"dedicatedCores": 0}}
     sim = start(pool=a_pool(nodes=2), account=account, timeline=[NO_CAPACITY])

@@ -1,6 +1,7 @@
 """Metrics of the use of a pool's nodes: processor, memory, disk and network (AS-41, AS-53).
 
-All are means over the usable nodes. What scenarios do not say of a process counts as nothing, except for the processor.
+All are means over the nodes that have their VM, whatever their state: an offline or unusable node keeps its disk, and
+one that boots downloads. What scenarios do not say of a process counts as nothing, except for the processor.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale.samples import SAMPLE_PERIOD_MS
-from engine.base.node_states import READY
-from engine.base.terms import InstanceState
+from engine.base.node_states import UNBILLED
+from engine.base.terms import InstanceState, NodeState
 from engine.base.units import SECOND_MS
 from engine.specs.simulate import Simulate
+from engine.state.nodes import GONE
 from engine.state.task_records import Load
 from engine.state.traffic import Traffic
 
@@ -26,7 +28,7 @@ _GIB = 1 << 30
 # DECISION: an operation of a disk moves 256 KiB, the unit in which Azure counts them.
 _OPERATION_BYTES = 256 * 1024
 _NONE = Load()
-_READY = frozenset(map(int, READY))
+_WITHOUT_VM = frozenset(map(int, (NodeState.CREATING, *UNBILLED, GONE)))
 
 
 class NodeMetrics(NamedTuple):
@@ -86,7 +88,7 @@ def node_metrics(world: World, pool: Pool, busy_slot_ms: int) -> NodeMetrics:
     """
     wall_clock_s = world.now_ms / SECOND_MS
     state = world.nodes.state
-    here = [node for node in pool.nodes if state[node] in _READY]
+    here = [node for node in pool.nodes if state[node] not in _WITHOUT_VM]
     slots = pool.slots * len(here)
     if not slots:
         return NodeMetrics(wall_clock_s=wall_clock_s)

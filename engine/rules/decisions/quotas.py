@@ -13,6 +13,8 @@ from engine.specs.refusals.pool import pool_refusals
 from engine.state.pool_records import ResizeError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from engine.specs.pool import PoolSpec
     from engine.state.pools import Pool
     from engine.world.world import World
@@ -49,16 +51,20 @@ class Limit(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """The answer to a request for nodes: how many come, why not more, and whether that is known at once (RSZ-16)."""
+    """The answer to a request for nodes: how many come, and why not more (RSZ-16)."""
 
     nodes: int
-    errors: tuple[ResizeError, ...]
-    is_known_at_once: bool
+    errors: tuple[ResizeError, ...] = ()  # known at once
+    tried: int = 0  # nodes that are requested in vain, because the service does not know better
+    late_errors: tuple[ResizeError, ...] = ()  # which that shows after the time of an allocation
 
 
 def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> Grant:
-    """Return how many of the wanted nodes can be had, and why not more (ACC-6, ACC-8, POOL-11, POOL-12, RSZ-12)."""
-    kind = "dedicated" if dedicated else "Spot/low-priority"
+    """Return how many of the wanted nodes can be had, and why not more (ACC-6, ACC-8, POOL-11, POOL-12, RSZ-12).
+
+    What the service knows at once is applied first; the rest is tried, and may fail for another reason. Of the limits
+    that are known at the same time the tightest one is the reason.
+    """
     limits = [
         *_size_limit(pool, dedicated=dedicated),
         *_quota_limits(world, pool, dedicated=dedicated),
@@ -66,13 +72,19 @@ def granted(world: World, pool: Pool, wanted: int, *, dedicated: bool) -> Grant:
         *_network_limits(world, pool, dedicated=dedicated),
         *_capacity_limit(world, pool),
     ]
-    grant = Grant(wanted, (), is_known_at_once=True)
-    for limit in limits:
-        if limit.most < grant.nodes:
-            message = f"Desired number of {kind} nodes could not be allocated"
-            error = ResizeError(limit.code, message, (("Reason", limit.reason),))
-            grant = Grant(max(limit.most, 0), (error,), limit.is_known_at_once)
-    return grant
+    allowed, errors = _tightest(wanted, [limit for limit in limits if limit.is_known_at_once], dedicated=dedicated)
+    there, late = _tightest(allowed, [limit for limit in limits if not limit.is_known_at_once], dedicated=dedicated)
+    return Grant(there, errors, allowed - there, late)
+
+
+def _tightest(wanted: int, limits: Iterable[Limit], *, dedicated: bool) -> tuple[int, tuple[ResizeError, ...]]:
+    """Return how many of the wanted nodes these limits leave, and the error of the limit that leaves fewest."""
+    tightest = min(limits, key=lambda limit: limit.most, default=None)
+    if tightest is None or tightest.most >= wanted:
+        return wanted, ()
+    kind = "dedicated" if dedicated else "Spot/low-priority"
+    message = f"Desired number of {kind} nodes could not be allocated"
+    return max(tightest.most, 0), (ResizeError(tightest.code, message, (("Reason", tightest.reason),)),)
 
 
 def _size_limit(pool: Pool, *, dedicated: bool) -> list[Limit]:

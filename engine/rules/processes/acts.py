@@ -74,7 +74,7 @@ def check_others(world: World, number: int, *, is_settled: bool = False) -> None
     acting = world.acting.get(number)
     if acting is None or not acting.waits or not acting.acts.until_others or acting.tasks_to_come:
         return
-    if acting.waiting and not is_settled:
+    if (acting.waiting and not is_settled) or not world.acting.may_notice(acting.job):
         return
     job = world.jobs.rows[acting.job]
     is_task = acting.process.kind in (ProcessKind.TASK, ProcessKind.COORDINATION)

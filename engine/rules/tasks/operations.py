@@ -297,10 +297,14 @@ def reactivate(world: World, job: Job, task: int) -> None:
 
 
 def delete(world: World, job: Job, task: int) -> None:
-    """Delete a task: a running one is ended first, and its files are deleted despite their retention (TASK-14)."""
+    """Delete a task: a running one is ended first, and its files are deleted despite their retention (TASK-14).
+
+    For processes that wait for the other tasks of the job it is not completed in between (JM-12).
+    """
     tasks = world.tasks
     if tasks.state[task] in (PREPARING, RUNNING):
-        terminate(world, task)
+        with world.acting.keeps_waiting(job.row):
+            terminate(world, task)
     elif tasks.state[task] == ACTIVE:
         world.scheduler.remove_from_queue(task, tasks.profile_of(task))
     world.disks.delete_everywhere(task_directory(job.id, tasks.task_id(task)))

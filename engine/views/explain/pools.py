@@ -168,7 +168,7 @@ def _notes(world: World, pool: Pool, short: dict[bool, int]) -> list[Note]:
         if short[dedicated] <= 0:
             continue
         grant = quotas.granted(world, pool, short[dedicated], dedicated=dedicated)
-        why = "".join(f": {_error_text(error)}" for error in grant.errors)
+        why = "".join(f": {_error_text(error)}" for error in (*grant.errors, *grant.late_errors))
         notes.append(Note(f"{grant.nodes:,} of {some(short[dedicated], f'{kind} node')} available now{why}.", "ACC-8"))
     if short[True] > 0 and pool.scaling is None:
         notes.append(Note("A steady pool does not refill itself: resize it again.", "RSZ-14"))
