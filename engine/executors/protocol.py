@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from engine.base.paths import NodeRoot
     from engine.executors.files import NodeFiles
     from engine.specs.common import CommandLine, ResourceFile
-    from engine.specs.simulate import Distribution, ExitCodes, Simulate, Unread
+    from engine.specs.distributions import Distribution
+    from engine.specs.simulate import ExitCodes, Simulate
     from engine.specs.storage import BlobContent
+    from engine.specs.unread import Unread
 
 
 class Setup(NamedTuple):

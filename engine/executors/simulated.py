@@ -17,7 +17,8 @@ from engine.executors.files import AccessDenied
 from engine.executors.programs import SimulatedOutput
 from engine.executors.protocol import UNKNOWN_MS, ActsText, Executor, Launch, Output, PlainProcess, Plan
 from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
-from engine.specs.simulate import Distribution, Simulate
+from engine.specs.distributions import Distribution
+from engine.specs.simulate import Simulate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from engine.base.terms import NodeState
 from engine.base.units import HOUR_MS, UNLIMITED_FROM_MS
 from engine.events.calendar import Due, DueKind
 from engine.specs import draws
-from engine.specs.simulate import Distribution
+from engine.specs.distributions import Distribution
 from engine.world.facts import EvictionDrawn, FailureDrawn
 
 if TYPE_CHECKING:

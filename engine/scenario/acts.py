@@ -18,7 +18,7 @@ from engine.scenario.tree import Tree, parse
 from engine.scenario.wording import shown
 from engine.specs.commands import COMMANDS, OnJob
 from engine.specs.conditions import OWN_JOB, Condition
-from engine.specs.simulate import OTHERS_COMPLETED, Unread
+from engine.specs.unread import OTHERS_COMPLETED, Unread
 
 Read = TypeVar("Read")
 

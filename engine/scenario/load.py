@@ -47,8 +47,9 @@ from engine.specs.refusals.job import job_refusals, schedule_refusals
 from engine.specs.refusals.parts import Refusal
 from engine.specs.refusals.pool import pool_refusals
 from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes, SimulateSpot
+from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNodes, SimulateSpot
 from engine.specs.storage import SimulateStorage
+from engine.specs.subnets import SimulateNetwork
 
 Model = TypeVar("Model", bound=Spec)
 

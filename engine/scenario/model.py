@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from engine.specs.job import JobSpec
     from engine.specs.pool import PoolSpec
     from engine.specs.schedule import JobScheduleSpec
-    from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNetwork, SimulateNodes
+    from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNodes
     from engine.specs.storage import SimulateStorage
+    from engine.specs.subnets import SimulateNetwork
     from engine.specs.task import TaskSpec
 
 DEFAULT_START = datetime(2026, 1, 5, 8, tzinfo=UTC)

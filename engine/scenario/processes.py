@@ -22,7 +22,7 @@ from engine.scenario.tree import Tree, parse
 from engine.scenario.warnings import Warner
 from engine.specs.commands import COMMANDS, Command
 from engine.specs.conditions import OWN_JOB
-from engine.specs.simulate import OTHERS_COMPLETED, Unread
+from engine.specs.unread import OTHERS_COMPLETED, Unread
 
 # So many tasks of a factory are looked at for what they may make.
 _MOST_TASKS = 1_000

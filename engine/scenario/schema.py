@@ -34,16 +34,11 @@ from engine.specs.commands import COMMANDS, AddTasks, CreateJob, OnJob
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
 from engine.specs.schedule import JobScheduleSpec
-from engine.specs.simulate import (
-    OTHERS_COMPLETED,
-    Simulate,
-    SimulateAutoScale,
-    SimulateNetwork,
-    SimulateNodes,
-    SimulateSpot,
-)
+from engine.specs.simulate import Simulate, SimulateAutoScale, SimulateNodes, SimulateSpot
 from engine.specs.storage import SimulateStorage
+from engine.specs.subnets import SimulateNetwork
 from engine.specs.task import TaskSpec
+from engine.specs.unread import OTHERS_COMPLETED
 
 Schema = dict[str, Any]
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from engine.base.terms import OsFamily
 from engine.base.units import MINUTE_MS, SECOND_MS
-from engine.specs.simulate import Distribution
+from engine.specs.distributions import Distribution
 
 # --- VM sizes -------------------------------------------------------------------------------------------------------
 

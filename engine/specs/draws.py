@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING
 from engine.base.units import UNLIMITED_FROM_MS
 
 if TYPE_CHECKING:
-    from engine.specs.simulate import Distribution, ExitCodes
+    from engine.specs.distributions import Distribution
+    from engine.specs.simulate import ExitCodes
 
 _MANTISSA = 53
 _TINY = 2.0**-_MANTISSA

@@ -1,13 +1,8 @@
-"""The ``simulate`` blocks: simulated behaviour of commands, nodes, storage, network and samples."""
+"""The ``simulate`` of a command line, and those of nodes, Spot nodes and samples."""
 
 from __future__ import annotations
 
-import json
-import sys
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from ipaddress import IPv4Network
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 
 from pydantic import (
     Field,
@@ -18,114 +13,18 @@ from pydantic import (
     ValidationInfo,
     WithJsonSchema,
     field_validator,
-    model_serializer,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from engine.base.shortening import quoted
-from engine.base.units import SECOND_MS, UNLIMITED_FROM_MS, format_duration, parse_duration
-from engine.specs.base import Bool, Int, Number, Size, Spec, Text, parse_size, wire_name
+from engine.base.units import SECOND_MS, format_duration
+from engine.specs.base import Bool, Number, Size, Spec, Text, parse_size, wire_name
+from engine.specs.distributions import Distribution, Time, parse_number, parse_time
+from engine.specs.unread import ActList, Unread, Until
 
 EVICTION_NOTICE_MS = 30 * SECOND_MS  # TIME-12, unless the scenario says otherwise
-
-DistributionKind = Literal["constant", "uniform", "normal", "lognormal", "exponential", "triangular", "choice"]
-
-# The notation of each kind; a time is ISO 8601 text or a number of seconds.
-_FORMS: dict[str, str] = {
-    "constant": "a time",
-    "uniform": "[least, most]",
-    "normal": "[mean, standard deviation]",
-    "lognormal": "[median, sigma]",
-    "exponential": "a mean time",
-    "triangular": "[least, mode, most]",
-    "choice": "a list of times",
-}
-_MOST_SIGMA = 10  # where one time in six exceeds twenty thousand medians
-_COUNTS = {"constant": 1, "uniform": 2, "normal": 2, "lognormal": 2, "exponential": 1, "triangular": 3}
-
-
-def _parse_number(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
-        raise ValueError(f"{what} must be a number, not {quoted(value)}")
-    if value < 0:
-        raise ValueError(f"{what} must not be negative, but is {quoted(value)}")
-    return value
-
-
-def _parse_time(value: object) -> int:
-    ms = parse_duration(value) if isinstance(value, str) else round(_parse_number(value, "a time") * SECOND_MS)
-    if ms is None or ms >= UNLIMITED_FROM_MS:
-        raise ValueError(f"{quoted(value)} has no end")
-    if ms < 0:
-        raise ValueError(f"a time must not be negative, but is {quoted(value)}")
-    return ms
-
-
-def _parse_sigma(value: object) -> float:
-    sigma = float(_parse_number(value, "sigma"))
-    if sigma > _MOST_SIGMA:
-        raise ValueError(f"sigma must be {_MOST_SIGMA} or less, not {quoted(value)}")
-    return sigma
-
-
-def _parse_distribution(kind: str, given: object) -> tuple[float | int, ...]:
-    parts = list(given) if isinstance(given, list | tuple) else [given]
-    if not parts or len(parts) != _COUNTS.get(kind, len(parts)):
-        raise ValueError(f"{kind} must be {_FORMS[kind]}, not {quoted(given)}")
-    if kind == "lognormal":
-        return (_parse_time(parts[0]), _parse_sigma(parts[1]))
-    times = tuple(map(_parse_time, parts))
-    if kind in ("uniform", "triangular") and list(times) != sorted(times):
-        raise ValueError(f"{kind} must be {_FORMS[kind]} in this order, not {quoted(given)}")
-    return times
-
-
-class Distribution(Spec):
-    """A distribution of times. ``values`` are milliseconds, except the sigma of a lognormal.
-
-    constant (time), uniform (least, most), normal (mean, standard deviation), lognormal (median, sigma),
-    exponential (mean), triangular (least, mode, most), choice (times).
-    """
-
-    kind: DistributionKind
-    values: tuple[float | int, ...]
-
-    @classmethod
-    def constant(cls, ms: int) -> Distribution:
-        """Return the distribution that is always ``ms`` milliseconds."""
-        return cls(kind="constant", values=(ms,))
-
-    @model_validator(mode="before")
-    @classmethod
-    def _parse(cls, given: object) -> object:
-        if not isinstance(given, dict):
-            return {"kind": "constant", "values": (_parse_time(given),)}
-        if isinstance(given.get("values"), tuple):  # made in Python; a file has no tuples
-            return given
-        kinds = get_args(DistributionKind)
-        if len(given) != 1 or next(iter(given)) not in kinds:
-            raise ValueError(f"must be a time such as PT30S or one of {', '.join(kinds)}, not {sorted(given)}")
-        ((kind, parts),) = given.items()
-        return {"kind": kind, "values": _parse_distribution(kind, parts)}
-
-    @model_serializer(mode="plain")
-    def _write(self) -> str | dict[str, list[str | float]]:
-        if self.kind == "constant":
-            return format_duration(int(self.values[0]))
-        if self.kind == "lognormal":
-            return {self.kind: [format_duration(int(self.values[0])), self.values[1]]}
-        return {self.kind: [format_duration(int(value)) for value in self.values]}
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        time = {"type": ["string", "number"]}
-        times = {"type": "array", "items": time, "minItems": 1}
-        kinds = {kind: {"anyOf": [time, times], "description": form} for kind, form in _FORMS.items()}
-        mapping = {"type": "object", "properties": kinds, "additionalProperties": False, "maxProperties": 1}
-        return {"anyOf": [time, mapping], "title": cls.__name__}
-
 
 ExitCodes = tuple[tuple[int, float], ...]
 
@@ -147,7 +46,7 @@ def _parse_exit_code(value: object) -> int | ExitCodes | None:
         raise ValueError(
             f"must be an exit code or weights of exit codes such as {{0: 0.97, 1: 0.03}}, not {quoted(value)}"
         )
-    weights = tuple((_parse_code(code), float(_parse_number(weight, "a weight"))) for code, weight in value.items())
+    weights = tuple((_parse_code(code), float(parse_number(weight, "a weight"))) for code, weight in value.items())
     if not any(weight for _, weight in weights):
         raise ValueError("at least one exit code must have a weight above zero")
     return weights
@@ -166,71 +65,6 @@ ExitCode = Annotated[
     ),
 ]
 Percent = Annotated[Number, Field(ge=0, le=100)]
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """A part of a scenario that holds commands or conditions, as JSON text; ``engine.scenario.acts`` reads it.
-
-    Bodies of commands hold ``simulate`` themselves, so their classes cannot be named here.
-    """
-
-    text: str
-
-    @classmethod
-    def of(cls, value: object) -> Unread:
-        """Return the text of JSON data."""
-        return cls(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
-
-    @property
-    def plain(self) -> Any:  # noqa: ANN401 - any JSON
-        """The value as JSON data."""
-        return json.loads(self.text)
-
-    def __bool__(self) -> bool:
-        return self.text != "[]"
-
-
-OTHERS_COMPLETED = "othersCompleted"
-
-
-def _parse_acts(value: object) -> Unread | None:
-    if value is None or isinstance(value, Unread):
-        return value
-    if not isinstance(value, list):
-        raise ValueError("must be a list of commands such as {after: PT10S, addTasks: {tasks: [...]}}")
-    return Unread.of(value)
-
-
-def _parse_until(value: object) -> Unread | None:
-    if value is None or isinstance(value, Unread):
-        return value
-    if isinstance(value, str) and value.lower() == OTHERS_COMPLETED.lower():
-        return Unread.of(OTHERS_COMPLETED)
-    if not isinstance(value, dict):
-        raise ValueError(
-            f"must be {OTHERS_COMPLETED} or a condition such as {{jobId: risk, state: completed}}, "
-            f"not {quoted(value)}; a time is a 'duration'"
-        )
-    return Unread.of(value)
-
-
-def _write_unread(value: Unread | None) -> Any:  # noqa: ANN401 - any JSON
-    return None if value is None else value.plain
-
-
-ActList = Annotated[
-    Unread | None,
-    PlainValidator(_parse_acts),
-    PlainSerializer(_write_unread),
-    WithJsonSchema({"type": "array", "items": {"type": "object"}}),
-]
-Until = Annotated[
-    Unread | None,
-    PlainValidator(_parse_until),
-    PlainSerializer(_write_unread),
-    WithJsonSchema({"type": ["string", "object"]}),
-]
 
 
 class _Rates(Spec):
@@ -323,16 +157,8 @@ class SimulateNodes(Spec):
     failure_rate: Rate = 0
 
 
-Time = Annotated[
-    int,
-    PlainValidator(_parse_time),
-    PlainSerializer(format_duration),
-    WithJsonSchema({"type": ["string", "number"]}),
-]
-
-
 class SimulateSpot(Spec):
-    """How often VMs of Spot nodes are taken back (SPOT-10), and how long before that it is announced (SPOT-7)."""
+    """The rate at which VMs of Spot nodes are taken back (SPOT-10), and how long before it is announced (SPOT-7)."""
 
     eviction_rate: Rate = 0
     notice: Time = EVICTION_NOTICE_MS
@@ -342,7 +168,7 @@ _LATEST_SAMPLE_MS = 60 * SECOND_MS  # AS-54
 
 
 def _parse_delay(value: object) -> int:
-    ms = _parse_time(value)
+    ms = parse_time(value)
     if ms > _LATEST_SAMPLE_MS:
         raise ValueError(f"samples are at most {format_duration(_LATEST_SAMPLE_MS)} late, not {quoted(value)}")
     return ms
@@ -356,65 +182,6 @@ class SimulateAutoScale(Spec):
 
     sample_delay: Delay = 0
     sample_loss_probability: Annotated[Number, Field(ge=0, le=1)] = 0
-
-
-# Addresses of a subnet that Azure reserves.
-_RESERVED_ADDRESSES = 5
-
-
-def _parse_prefix(value: object) -> str:
-    try:
-        return str(IPv4Network(str(value)))
-    except ValueError:
-        raise ValueError(f"{quoted(value)} is not an address range such as 10.1.0.0/24") from None
-
-
-def _parse_blocked(value: object) -> bool | tuple[int, ...]:
-    if isinstance(value, bool):
-        return value
-    ports = tuple(value) if isinstance(value, list | tuple) else ()
-    if ports and all(type(port) is int and 1 <= port <= 65_535 for port in ports):
-        return ports
-    raise ValueError(f"must be true, false or a list of ports such as [29876, 29877], not {quoted(value)}")
-
-
-AddressPrefix = Annotated[str, PlainValidator(_parse_prefix), WithJsonSchema({"type": "string"})]
-_PORTS: dict[str, Any] = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 65_535}, "minItems": 1}
-Blocked = Annotated[
-    bool | tuple[int, ...], PlainValidator(_parse_blocked), WithJsonSchema({"anyOf": [{"type": "boolean"}, _PORTS]})
-]
-
-
-class SimulateNetwork(Spec):
-    """A subnet by id glob: its addresses (NET-3), its closed ports (NET-4), and what Batch needs of it (NET-2).
-
-    ``blocked`` is true for all ports, or lists the closed ones. ``free_addresses`` wins over ``address_prefix``.
-    """
-
-    free_addresses: Annotated[Int, Field(ge=0)] | None = None
-    address_prefix: AddressPrefix | None = None
-    blocked: Blocked = False
-    location: Text | None = None
-    role_assignment: Bool = True
-
-    @property
-    def addresses(self) -> int | None:
-        """The number of nodes that get an address: 2^(32-n) - 5 for a /n subnet (NET-3); None if unknown."""
-        if self.free_addresses is None and self.address_prefix is not None:
-            return max(0, IPv4Network(self.address_prefix).num_addresses - _RESERVED_ADDRESSES)
-        return self.free_addresses
-
-    def blocks(self, port: int) -> bool:
-        """Return whether the port is closed between Batch and the nodes (NET-4)."""
-        return self.blocked if isinstance(self.blocked, bool) else port in self.blocked
-
-
-Networks = tuple[tuple[str, SimulateNetwork], ...]
-
-
-def subnet_settings(networks: Networks, subnet_id: str) -> SimulateNetwork | None:
-    """Return the settings of a subnet by the first glob that matches, without regard to case."""
-    return next((settings for glob, settings in networks if fnmatchcase(subnet_id.lower(), glob.lower())), None)
 
 
 def _when_written(value: Simulate | None, info: SerializationInfo) -> dict[str, Any] | None:

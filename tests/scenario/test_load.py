@@ -14,7 +14,7 @@ from engine.scenario.load import load
 from engine.scenario.model import Options
 from engine.specs.commands import AddTasks, CreateJob, RebootNode
 from engine.specs.conditions import Bounds, ConditionSubject, SubjectKind, Verbatim
-from engine.specs.simulate import Distribution
+from engine.specs.distributions import Distribution
 
 SCENARIO = """\
 scenario: night

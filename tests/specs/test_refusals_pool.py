@@ -16,7 +16,7 @@ from engine.specs.refusals.pool import (
     remove_nodes_refusals,
     resize_refusals,
 )
-from engine.specs.simulate import SimulateNetwork
+from engine.specs.subnets import SimulateNetwork
 
 ACCOUNT = Account.from_wire(
     {

@@ -3,16 +3,10 @@
 import pytest
 from pydantic import ValidationError
 
-from engine.specs.simulate import (
-    DiskRates,
-    Distribution,
-    NetworkRates,
-    Simulate,
-    SimulateNetwork,
-    SimulateNodes,
-    SimulateSpot,
-)
+from engine.specs.distributions import Distribution
+from engine.specs.simulate import DiskRates, NetworkRates, Simulate, SimulateNodes, SimulateSpot
 from engine.specs.storage import SimulateStorage
+from engine.specs.subnets import SimulateNetwork
 
 
 @pytest.mark.parametrize(

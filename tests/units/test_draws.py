@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from engine.base.units import UNLIMITED_FROM_MS
 from engine.specs import draws
-from engine.specs.simulate import Distribution
+from engine.specs.distributions import Distribution
 
 KINDS = {
     "constant": (5_000,),

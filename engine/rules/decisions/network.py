@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from engine.base.terms import OsFamily
 from engine.specs.network import IpAddressProvisioning
 from engine.specs.pool import NodeCommunicationMode
-from engine.specs.simulate import subnet_settings
+from engine.specs.subnets import subnet_settings
 
 if TYPE_CHECKING:
     from engine.specs.pool import PoolSpecification
-    from engine.specs.simulate import SimulateNetwork
+    from engine.specs.subnets import SimulateNetwork
     from engine.state.pools import Pool
     from engine.world.world import World
 

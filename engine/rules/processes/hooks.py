@@ -16,7 +16,7 @@ from engine.state.acting import Process, ProcessKind
 from engine.state.instances import ENDED_WELL, Ending
 
 if TYPE_CHECKING:
-    from engine.specs.simulate import Distribution
+    from engine.specs.distributions import Distribution
     from engine.state.jobs import Job
     from engine.world.world import World
 

@@ -10,7 +10,7 @@ from engine.specs.account import Account
 from engine.specs.network import InboundNatPool, IpAddressProvisioning, PublicIpAddressConfiguration
 from engine.specs.pool import PoolSpecification
 from engine.specs.refusals.parts import Path, Refusal, invalid, missing
-from engine.specs.simulate import Networks, SimulateNetwork, subnet_settings
+from engine.specs.subnets import Networks, SimulateNetwork, subnet_settings
 
 _SUBNET_ID = re.compile(
     r"/subscriptions/(?P<subscription>[^/\s]+)/resourceGroups/[^/\s]+/providers/Microsoft\.(?P<kind>Classic)?Network"

@@ -36,7 +36,7 @@ from engine.specs.refusals.parts import (
     metadata_refusals,
     missing,
 )
-from engine.specs.simulate import Networks
+from engine.specs.subnets import Networks
 
 _LICENSES = ("maya", "vray", "3dsmax", "arnold")
 _START_TASK_MAX = 32_768
