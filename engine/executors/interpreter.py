@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from engine.executors.commands import Call, FunctionReturn, LoopExit, NotSimulated, ScriptExit, ShellProcess
+from engine.executors.commands import OPTIONS, Call, FunctionReturn, LoopExit, NotSimulated, ScriptExit, ShellProcess
 from engine.executors.control_flow import ControlFlow
 from engine.executors.files import AccessDenied
 from engine.executors.programs import SPECIAL, SimulatedOutput, base_name, builtin_of
@@ -27,6 +27,9 @@ from engine.executors.syntax import (
 )
 
 _DECLARING = frozenset({"export", "local", "readonly"})  # their assignments are not split
+_FIRST_LINE = re.compile(
+    r"#![ \t]*/(?:usr/)?bin/(?:env[ \t]+)?(?P<bash>ba|da)?sh(?:[ \t]+-(?P<options>[a-z]+))?[ \t]*\n"
+)
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z_0-9]*=", re.ASCII)
 
 
@@ -95,7 +98,7 @@ class Interpreter(ControlFlow):
             return self._call_function(name, words[1:])
         builtin = builtin_of(self.shell, process.root.os, name)
         if builtin is None:
-            return self._unknown()
+            return self._run_program(name, words[1:])
         streams = process.streams
         stdin, out, err = streams[0], streams[1], streams[2]
         assert isinstance(stdin, Input)
@@ -262,6 +265,16 @@ class Interpreter(ControlFlow):
         assert isinstance(err, Stream)
         given = [f"{name}={self.text(word)}" for name, word in command.assignments] if not words else []
         err.append("+ " + " ".join([*given, *words]) + "\n")
+
+    def _run_program(self, name: str, arguments: list[str]) -> int:
+        """Run a script that is a file on the node, named by its path; any other program is unknown (TASK-4)."""
+        process = self.process
+        text = process.files.read(process.key(name)) if "/" in name and not process.root.is_windows else None
+        first = _FIRST_LINE.match(text or "")
+        if text is None or first is None:
+            return self._unknown()
+        options = {OPTIONS[letter] for letter in first["options"] or "" if letter in OPTIONS}
+        return self.run_child(text, name, arguments, bash=first["bash"] == "ba", options=options)
 
     def _unknown(self) -> int:
         """Behave as ``simulate:`` says (TASK-4)."""

@@ -34,6 +34,7 @@ from engine.executors.syntax import (
     Arithmetic,
     Function,
     Parameter,
+    Piece,
     Script,
     Shell,
     ShellCommand,
@@ -135,7 +136,10 @@ def sleeps_by_chance(command_line: str, os: OsFamily) -> bool:
 
 
 def leaves_nothing(command_line: str, os: OsFamily) -> bool:
-    """Return whether a line is a single unknown program that writes no file and starts in any case."""
+    """Return whether a line is a single unknown program that writes no file and starts in any case.
+
+    A shell may run a script, and so may a program whose name ends in ``.sh``.
+    """
     text = parse(command_line, os).text
     commands = list(all_commands(text.script))
     if text.error is not None or len(commands) > 1 or "nounset" in parse(command_line, os).options:
@@ -143,9 +147,16 @@ def leaves_nothing(command_line: str, os: OsFamily) -> bool:
     return all(
         isinstance(command, ShellCommand)
         and not command.redirects
+        and not _is_script(command)
         and all(_is_plain(word) for word in (*command.words, *(value for _, value in command.assignments)))
         for command in commands
     )
+
+
+def _is_script(command: ShellCommand) -> bool:
+    """Return whether the command may run a script that is a file on the node."""
+    last = command.words[0].parts[-1] if command.words and command.words[0].parts else None
+    return isinstance(last, Piece) and (last.text.endswith(".sh") or base_name(last.text) in _SHELLS)
 
 
 def _is_plain(word: Word) -> bool:

@@ -17,6 +17,7 @@ from engine.executors.programs import SimulatedOutput
 from engine.executors.small_shell import (
     duration_ms,
     is_found,
+    leaves_nothing,
     run,
     sleeps_by_chance,
     syntax_error,
@@ -79,6 +80,51 @@ def cmd(script):
 def test_task_4_nothing_is_expanded_or_redirected_outside_a_shell(linux):
     assert linux.run("echo $GREETING > x && ls %GREETING% * ;").stdout == "$GREETING > x && ls %GREETING% * ;\n"
     assert linux.texts() == {}
+
+
+SCRIPT = '#!/bin/sh\necho "$0 $# $1"; pwd > here; exit 4\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("./run.sh a b", "./run.sh"),
+        ("/bin/sh run.sh a b", "run.sh"),
+        (sh("chmod +x run.sh && ./run.sh a b"), "./run.sh"),
+        (sh("sh $PWD/run.sh a b"), "/mnt/batch/tasks/workitems/risk/job-1/task001/wd/run.sh"),
+        ("/mnt/batch/tasks/workitems/risk/job-1/task001/wd/run.sh a b", None),
+    ],
+)
+def test_task_4_and_node_1_a_script_on_the_node_is_run_by_its_path_or_by_a_shell(linux, line, name):
+    linux.files.write(f"{WD}/run.sh", SCRIPT)
+    assert linux.run(line).stdout == f"{name or line.split()[0]} 2 a\n"
+    assert linux.run(line).exit_code == 4
+    assert linux.files.read(f"{WD}/here") == linux.root.native(WD) + "\n"
+    assert not leaves_nothing(line, LINUX)
+
+
+def test_task_4_the_first_line_of_a_script_names_its_shell_and_its_options(linux):
+    linux.files.write(f"{WD}/run.sh", "#!/usr/bin/env bash\nset -o pipefail; false | true; echo $?\n")
+    assert linux.run("./run.sh").stdout == "1\n"
+    linux.files.write(f"{WD}/run.sh", "#!/bin/sh -e\nfalse\necho never\n")
+    assert linux.run("./run.sh") == (1, "", "", True)
+
+
+@pytest.mark.parametrize("text", ["#!/usr/bin/python3\nprint(1)\n", "\x7fELF", ""])
+def test_task_4_other_files_are_programs_like_any_other(linux, text):
+    linux.files.write(f"{WD}/price.sh", text)
+    assert linux.run("./price.sh", 3, "out") == (3, "out", "", True)
+
+
+NODE_1 = {
+    OsFamily.LINUX: ["/usr/local/bin/price --deal 1", "python3 price.py", "./price", "/bin/bash price.sh"],
+    OsFamily.WINDOWS: ["price.exe /deal 1", "price.cmd", "cmd /c price.bat", "powershell.exe -File price.ps1"],
+}
+
+
+@pytest.mark.parametrize(("os", "line"), [(os, line) for os, lines in NODE_1.items() for line in lines])
+def test_node_1_any_program_of_the_operating_system_can_be_run(os, line):
+    assert Machine(os).run(line, 3, "out", "err") == (3, "out", "err", True)
 
 
 @pytest.mark.parametrize("line", ["price --deal 1 > out.txt", "/bin/sh run.sh", "powershell -c ls > x", "bash"])
