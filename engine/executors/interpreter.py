@@ -267,7 +267,7 @@ class Interpreter(ControlFlow):
         err.append("+ " + " ".join([*given, *words]) + "\n")
 
     def _run_program(self, name: str, arguments: list[str]) -> int:
-        """Run a script that is a file on the node, named by its path; any other program is unknown (TASK-4)."""
+        """Run a script that is a file on the node, named by its path; any other program is unknown (TASK-4, NODE-1)."""
         process = self.process
         text = process.files.read(process.key(name)) if "/" in name and not process.root.is_windows else None
         first = _FIRST_LINE.match(text or "")
