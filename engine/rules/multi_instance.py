@@ -18,6 +18,7 @@ from engine.base.terms import SubtaskState
 from engine.events.calendar import Due, DueKind
 from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules.processes import acts, disk_space, execution, launches, uploads
+from engine.rules.processes.setup import Work
 from engine.state.acting import Process, ProcessKind
 from engine.state.instances import ENDED_WELL, Ending, PrepFlag
 from engine.state.tasks import ACTIVE, NEVER_MS, RUNNING
@@ -89,7 +90,7 @@ def _begin_coordination(world: World, task: int, nodes: tuple[int, ...], subtask
     directory = task_directory(job.id, spec.id)
     common = [(file, directory) for file in settings.common_resource_files]
     launch = launches.coordination_launch(world, task, nodes, subtask, attempt)
-    return acts.start_of(world, execution.begin(world, node, launch, spec, job, task, common))
+    return acts.start_of(world, execution.begin(world, node, launch, Work(spec, job, spec.id, task), common))
 
 
 # -- while it runs ---------------------------------------------------------------------------------------------------
@@ -153,7 +154,7 @@ def _coordination_ending(world: World, task: int, gang: Gang, subtask: int) -> E
     if plan.failure is not None:
         return Ending(None, plan.failure)
     spec, job = world.tasks.spec(task), world.jobs[world.tasks.profile_of(task).job]
-    code = execution.finish(world, node, launch, plan, job, spec.id, spec).exit_code
+    code = execution.finish(world, node, launch, plan, Work(spec, job, spec.id, task)).exit_code
     return Ending(code, FAILURE_EXIT_CODE) if code else ENDED_WELL
 
 

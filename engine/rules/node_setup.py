@@ -16,6 +16,7 @@ from engine.rules.decisions import containers, storage
 from engine.rules.decisions.tasks import start_retry_verdict
 from engine.rules.processes import acts, disk_space, execution, launches
 from engine.rules.processes.deliveries import Delivery, package_failure
+from engine.rules.processes.setup import Work
 from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
 from engine.state.acting import Process, ProcessKind
 from engine.state.node_records import StartTaskRecord
@@ -104,7 +105,8 @@ def _start(world: World, node: int, rule: str, *, retries: int = 0) -> None:
     world.disks.edit(node).delete(working_directory(STARTUP))  # START-9
     spec = world.nodes[node].start_spec
     assert spec is not None
-    start = acts.start_of(world, execution.begin(world, node, launches.start_task_launch(world, node), spec, None))
+    launch = launches.start_task_launch(world, node)
+    start = acts.start_of(world, execution.begin(world, node, launch, Work(spec)))
     last_retry_ms = now_ms if retries else None
     end_ms = None if start.is_open else start.end_ms
     task = StartTaskRecord(True, now_ms, end_ms, retry_count=retries, last_retry_ms=last_retry_ms)
@@ -141,7 +143,7 @@ def start_task_ended(world: World, due: Due) -> None:
     if plan.failure is not None:
         _complete(world, node, task, None, plan.failure, rule="START-4")
         return
-    output = execution.finish(world, node, launch, plan, None, "", spec)
+    output = execution.finish(world, node, launch, plan, Work(spec))
     if start_retry_verdict(spec, task.retry_count, output.exit_code):
         _start(world, node, rule="START-4", retries=task.retry_count + 1)
     elif output.exit_code:

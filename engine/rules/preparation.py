@@ -82,12 +82,9 @@ def wait_over(world: World, over: WaitOver) -> None:
     """End a preparation for which what it waits for has come true (JM-12)."""
     if over.process.kind is not ProcessKind.PREPARATION:
         return
-    row, instances = over.process.row, world.instances
-    job, node = world.jobs[instances.job[row]], instances.node[row]
-    hook = hooks.process_of(world, job, is_release=False)
-    run, started_ms = instances.prep_runs[row], instances.prep_start[row]
-    end_ms = hooks.end_after_wait(world, job, hook, node, run, started_ms)
-    instances.move_prep_end(row, end_ms)
+    row = over.process.row
+    end_ms = hooks.end_after_wait(world, row, is_release=False)
+    world.instances.move_prep_end(row, end_ms)
     world.calendar.at(end_ms, DueKind.PREPARATION_ENDED, row)
 
 

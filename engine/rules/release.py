@@ -125,12 +125,9 @@ def wait_over(world: World, over: WaitOver) -> None:
     """End a release for which what it waits for has come true (JM-12)."""
     if over.process.kind is not ProcessKind.RELEASE:
         return
-    row, instances = over.process.row, world.instances
-    job, node = world.jobs[instances.job[row]], instances.node[row]
-    hook = hooks.process_of(world, job, is_release=True)
-    run, started_ms = instances.release_runs[row], instances.release_start[row]
-    end_ms = hooks.end_after_wait(world, job, hook, node, run, started_ms)
-    instances.move_release_end(row, end_ms)
+    row = over.process.row
+    end_ms = hooks.end_after_wait(world, row, is_release=True)
+    world.instances.move_release_end(row, end_ms)
     world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
 
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.environment import MultiInstanceFacts, NodeFacts, TaskFacts, TaskKind, settings_of, variables
-from engine.base.paths import name_of, task_directory
+from engine.base.paths import task_directory
 from engine.base.terms import OsFamily
 from engine.rules.processes import identities, setup
 from engine.rules.processes.deliveries import packages_of
 from engine.specs.common import CertificateVisibility
-from engine.state.blobs import NO_TASK
 from engine.state.traffic import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.executors.protocol import Launch, Output, Plan
-    from engine.specs.common import CommandLine, ResourceFile
+    from engine.rules.processes.setup import Work
+    from engine.specs.common import ResourceFile
     from engine.state.jobs import Job
     from engine.world.world import World
 
@@ -28,18 +28,11 @@ _INSTANCES = (TaskKind.PRIMARY, TaskKind.SUBTASK)
 
 
 def begin(
-    world: World,
-    node: int,
-    launch: Launch,
-    spec: CommandLine,
-    job: Job | None,
-    task: int = NO_TASK,
-    further: Sequence[tuple[ResourceFile, str]] = (),
+    world: World, node: int, launch: Launch, work: Work, further: Sequence[tuple[ResourceFile, str]] = ()
 ) -> Launch:
     """Make the process's directory with empty output files (FILE-4, RETRY-12), and begin its setup.
 
-    ``job`` and ``task`` are whose process it is: a start task has neither. ``further`` files come before its own, each
-    with the directory that it goes to. Return the launch with its setup:
+    ``further`` files come before its own, each with the directory that it goes to. Return the launch with its setup:
     how long that takes, or why the process never starts.
     """
     files = world.disks.edit(node)
@@ -47,27 +40,30 @@ def begin(
     files.write(f"{launch.directory}/stdout.txt", "")
     files.write(f"{launch.directory}/stderr.txt", "")
     _show_certificates(world, node, launch)
-    launch = launch._replace(setup=setup.set_up(world, node, launch, spec, job, task, further))
+    launch = launch._replace(setup=setup.set_up(world, node, launch, work, further))
     if launch.setup.failure is not None or launch.kind in _INSTANCES or not world.executor.must_rehearse(launch):
         return launch
-    task_id = world.tasks.task_id(task) if task != NO_TASK else name_of(launch.directory)
-    return _rehearsed(world, node, launch, spec, job, task_id)
+    return _rehearsed(world, node, launch, work)
 
 
-def _rehearsed(world: World, node: int, launch: Launch, spec: CommandLine, job: Job | None, task_id: str) -> Launch:
+def _rehearsed(world: World, node: int, launch: Launch, work: Work) -> Launch:
     """Find out how long a script sleeps, by a run on a copy of the node's files, and keep it until the process ends.
 
     The end of a process has to be known at its start, and by its end others may have changed the files (TASK-24).
     """
-    environment = environment_of(world, node, launch, job, task_id, spec)
+    environment = environment_of(world, node, launch, work)
     files = world.disks.edit(node).copy()
-    read_only = identities.read_only_directories(world, node, job, launch.kind, spec.user_identity, launch.directory)
-    with files.guarded(read_only):
+    with files.guarded(_read_only(world, node, launch, work)):
         root = world.root_of(world.pool_of(node))
         slept_ms = world.executor.rehearse(launch, environment, root, files, world.now_ms)
     kept = launch.setup._replace(slept_ms=slept_ms)
     world.nodes.keep_setup(node, launch.directory, kept)
     return launch._replace(setup=kept)
+
+
+def _read_only(world: World, node: int, launch: Launch, work: Work) -> tuple[str, ...]:
+    identity = work.spec.user_identity
+    return identities.read_only_directories(world, node, work.job, launch.kind, identity, launch.directory)
 
 
 def _show_certificates(world: World, node: int, launch: Launch) -> None:
@@ -86,25 +82,16 @@ def _show_certificates(world: World, node: int, launch: Launch) -> None:
             world.disks.edit(node).write(f"{launch.directory}/certs/{name}", "")
 
 
-def finish(
-    world: World,
-    node: int,
-    launch: Launch,
-    plan: Plan,
-    job: Job | None,
-    task_id: str,
-    spec: CommandLine,
-) -> Output:
+def finish(world: World, node: int, launch: Launch, plan: Plan, work: Work) -> Output:
     """Write the files and the output of a process that has ended by itself to the node's disk.
 
     The output of a primary follows that of its coordination command.
     """
-    environment = environment_of(world, node, launch, job, task_id, spec)
+    environment = environment_of(world, node, launch, work)
     files = world.disks.edit(node)
     used_bytes = files.used_bytes
-    read_only = identities.read_only_directories(world, node, job, launch.kind, spec.user_identity, launch.directory)
     root = world.root_of(world.pool_of(node))
-    with files.guarded(read_only):
+    with files.guarded(_read_only(world, node, launch, work)):
         output = world.executor.finish(launch, plan, environment, root, files, world.now_ms)
     put = files.append if launch.kind is TaskKind.PRIMARY else files.write
     put(f"{launch.directory}/stdout.txt", output.stdout)
@@ -113,13 +100,12 @@ def finish(
     return output
 
 
-def environment_of(
-    world: World, node: int, launch: Launch, job: Job | None, task_id: str, spec: CommandLine
-) -> dict[str, str]:
+def environment_of(world: World, node: int, launch: Launch, work: Work) -> dict[str, str]:
     """Return the environment variables of a process (JOB-4, ENV-1, MI-9); all see the pool's packages (APP-6)."""
     record = world.nodes[node]
     pool = world.pool_of(node)
     account = world.account
+    spec, job, task_id, _ = work
     facts = NodeFacts(
         account_name=account.name,
         account_url=f"https://{account.name}.{account.location}.batch.azure.com",

@@ -12,6 +12,7 @@ from engine.executors.protocol import HookProcess, Launch
 from engine.executors.simulated import special_duration
 from engine.rules.processes import acts, execution, setup
 from engine.rules.processes.acts import Start
+from engine.rules.processes.setup import Work
 from engine.state.acting import Process, ProcessKind
 from engine.state.instances import ENDED_WELL, Ending
 
@@ -99,13 +100,18 @@ def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, n
         plan = hook.plain.plan(world.seed, _hook_subject(world, job, hook, node), run)
         return Start(min(now_ms + plan.total_ms, world.latest_ms))
     launch = hook_launch(world, job, hook, node, run)
-    return acts.start_of(world, execution.begin(world, node, launch, hook.spec, job))
+    return acts.start_of(world, execution.begin(world, node, launch, Work(hook.spec, job, hook.task_id)))
 
 
-def end_after_wait(world: World, job: Job, hook: HookProcess, node: int, run: int, started_ms: int) -> int:
-    """Return when the process of a preparation or release task ends for which what it waited for has come true."""
-    plan = world.executor.plan(hook_launch(world, job, hook, node, run))
-    return max(world.now_ms, acts.end_ms(world, started_ms, plan))
+def end_after_wait(world: World, row: int, *, is_release: bool) -> int:
+    """Return when the process of an instance ends, now that what it waited for has come true (JM-12)."""
+    instances = world.instances
+    job, node = world.jobs[instances.job[row]], instances.node[row]
+    runs = instances.release_runs if is_release else instances.prep_runs
+    starts = instances.release_start if is_release else instances.prep_start
+    hook = process_of(world, job, is_release=is_release)
+    plan = world.executor.plan(hook_launch(world, job, hook, node, runs[row]))
+    return max(world.now_ms, acts.end_ms(world, starts[row], plan))
 
 
 def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -> Ending:
@@ -120,7 +126,7 @@ def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -> 
         acts.end(world, process_on(world, job, hook, node))
         code = 0
         if plan.failure is None:
-            code = execution.finish(world, node, launch, plan, job, hook.task_id, hook.spec).exit_code
+            code = execution.finish(world, node, launch, plan, Work(hook.spec, job, hook.task_id)).exit_code
     if plan.failure is not None:
         return Ending(STOPPED_EXIT_CODE if plan.ran else None, plan.failure)
     return Ending(code, FAILURE_EXIT_CODE) if code else ENDED_WELL

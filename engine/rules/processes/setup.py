@@ -6,7 +6,7 @@ decided when the process is to start, and kept with the node until it ends.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.terms import OsFamily
 from engine.executors.protocol import READY
@@ -24,6 +24,18 @@ if TYPE_CHECKING:
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.world.world import World
+
+
+class Work(NamedTuple):
+    """The work of a process: the body with its command line, and the job and task that it belongs to.
+
+    A start task has neither; a preparation or release task has a job and the id of its own.
+    """
+
+    spec: CommandLine
+    job: Job | None = None
+    task_id: str = ""
+    task: int = NO_TASK
 
 
 def may_matter(pool: Pool | None, kind: TaskKind, spec: CommandLine) -> bool:
@@ -46,19 +58,13 @@ def references_of(spec: CommandLine) -> tuple[ApplicationPackageReference, ...]:
 
 
 def set_up(
-    world: World,
-    node: int,
-    launch: Launch,
-    spec: CommandLine,
-    job: Job | None,
-    task: int = NO_TASK,
-    further: Sequence[tuple[ResourceFile, str]] = (),
+    world: World, node: int, launch: Launch, work: Work, further: Sequence[tuple[ResourceFile, str]] = ()
 ) -> Setup:
-    """Begin the setup of a process of a job and task; return how long it takes, or why the process never starts.
+    """Begin the setup of a process; return how long it takes, or why the process never starts.
 
     ``further`` are files beside its own, with the directories that they go to.
     """
-    pool = world.pool_of(node)
+    pool, spec = world.pool_of(node), work.spec
     world.nodes.forget_setup(node, launch.directory)
     if not (further or spec.resource_files or may_matter(pool, launch.kind, spec)):
         return READY
@@ -81,21 +87,21 @@ def set_up(
     for file in launch.resource_files:
         delivery.bring_file(file, f"{launch.directory}/wd")
     if delivery.downloaded_bytes:
-        _count(world, job, task, delivery.downloaded_bytes)
+        _count(world, work, delivery.downloaded_bytes)
     setup = delivery.setup._replace(packages=packages_of(world.account, references_of(spec)))
     if setup != READY:
         world.nodes.keep_setup(node, launch.directory, setup)
     return setup
 
 
-def _count(world: World, job: Job | None, task: int, size: int) -> None:
+def _count(world: World, work: Work, size: int) -> None:
     """Count the bytes that a process downloads; those of start tasks belong to no job (TASK-21)."""
-    if job is None:
+    if work.job is None:
         world.blobs.start_task_downloads(size)
         return
-    world.jobs.edit(job.row).count_bytes(downloaded=size)
-    if task != NO_TASK:
-        world.blobs.download(task, size)
+    world.jobs.edit(work.job.row).count_bytes(downloaded=size)
+    if work.task != NO_TASK:
+        world.blobs.download(work.task, size)
 
 
 def setup_of(world: World, node: int, directory: str) -> Setup:

@@ -10,6 +10,7 @@ from engine.base.paths import working_directory
 from engine.executors.commands import WILDCARD
 from engine.rules.decisions import storage
 from engine.rules.processes import execution
+from engine.rules.processes.setup import Work
 from engine.specs.common import OutputFileUploadCondition as When
 from engine.specs.storage import BlobContent, without_query
 from engine.state.traffic import Traffic
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from engine.executors.files import NodeFiles
     from engine.executors.protocol import Launch, Plan
     from engine.specs.common import OutputFile
-    from engine.specs.task import TaskSpec
-    from engine.state.jobs import Job
     from engine.world.world import World
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))|%(\w+)%", re.ASCII)
@@ -101,26 +100,25 @@ def finish_task(world: World, task: int, node: int, launch: Launch, plan: Plan) 
     """
     spec = world.tasks.spec(task)
     job = world.jobs[world.tasks.profile_of(task).job]
-    code = execution.finish(world, node, launch, plan, job, spec.id, spec).exit_code
-    failure = _upload(world, task, node, launch, job, spec, code)
+    work = Work(spec, job, spec.id, task)
+    code = execution.finish(world, node, launch, plan, work).exit_code
+    due = due_uploads(spec.output_files, code)
+    failure = _upload(world, node, launch, work, due) if due else None
     return plan._replace(exit_code=code, failure=failure if code == 0 else None)
 
 
-def _upload(
-    world: World, task: int, node: int, launch: Launch, job: Job, spec: TaskSpec, exit_code: int
-) -> FailureInfo | None:
-    """Upload the output files of a process that has ended; return the first failure, or None.
+def _upload(world: World, node: int, launch: Launch, work: Work, due: Sequence[OutputFile]) -> FailureInfo | None:
+    """Upload these output files of a process that has ended; return the first failure, or None.
 
     The blobs are in storage with size and text from now on (TASK-18). The outcome is written to ``fileuploadout.txt``
     and ``fileuploaderr.txt``, which are absent where nothing was due.
     DECISION: a container must exist even if no file goes there, and an upload takes no time.
     """
-    due = due_uploads(spec.output_files, exit_code)
-    if not due:
-        return None
+    job = work.job
+    assert job is not None
     variables: Mapping[str, str] = {}
     if any(_VARIABLE.search(file.file_pattern) for file in due):
-        variables = execution.environment_of(world, node, launch, job, spec.id, spec)
+        variables = execution.environment_of(world, node, launch, work)
     root, files = world.root_of(world.pool_of(node)), world.disks.edit(node)
     done: list[str] = []
     failures: list[FailureInfo] = []
@@ -134,7 +132,7 @@ def _upload(
         container = world.blobs.container(url)
         for key, name in found:
             content = BlobContent(files.size(key), files.read(key) if files.has_text(key) else None)
-            world.blobs.upload(world.now_ms, container, name, content, node, task)
+            world.blobs.upload(world.now_ms, container, name, content, node, work.task)
             world.jobs.edit(job.row).count_bytes(uploaded=content.size)
             world.note_traffic(node, Traffic.UPLOAD, content.size, world.now_ms, world.now_ms)
             done.append(f"{key} -> {without_query(url)}/{name}, {content.size} bytes\n")

@@ -14,6 +14,7 @@ from engine.executors.protocol import TIME_LIMIT, Plan
 from engine.rules.decisions.tasks import exit_options, retry_verdict
 from engine.rules.processes import acts, disk_space, execution, launches, plain_outputs, uploads
 from engine.rules.processes.acts import Start
+from engine.rules.processes.setup import Work
 from engine.state.acting import Process, ProcessKind
 from engine.state.columns import PAGE_BITS
 from engine.state.instances import PrepFlag
@@ -91,7 +92,8 @@ def _start(world: World, task: int, node: int, instance: int, rule: str) -> None
 def _begin(world: World, task: int, node: int, profile: TaskProfile) -> Launch:
     """Begin the next attempt of a task's process in its directory; return its launch."""
     launch = launches.task_launch(world, task, node, world.tasks.extra(task).attempts + 1)
-    return execution.begin(world, node, launch, world.tasks.spec(task), world.jobs.rows[profile.job], task)
+    spec = world.tasks.spec(task)
+    return execution.begin(world, node, launch, Work(spec, world.jobs.rows[profile.job], spec.id, task))
 
 
 def limit_changed(world: World, changed: TaskLimitChanged) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.base.terms import SubtaskState, TaskResult, TaskState
 from engine.events.log import LogSubject
 from engine.rules.processes import execution, launches
+from engine.rules.processes.setup import Work
 from engine.state.columns import PAGE_BITS
 from engine.state.tasks import COMPLETED, GONE, NEVER_MS, PREPARING, RUNNING
 from engine.views.log.reader import LogReader, of_kind
@@ -217,7 +218,7 @@ class TaskPage:
             return {}
         job = world.jobs[tasks.profile_of(task).job]
         launch = launches.task_launch(world, task, node, 1)
-        return execution.environment_of(world, node, launch, job, tasks.task_id(task), tasks.spec(task))
+        return execution.environment_of(world, node, launch, Work(tasks.spec(task), job, tasks.task_id(task), task))
 
     def row(self, task: int) -> TaskRow:
         """Return one task's row."""
