@@ -16,7 +16,7 @@ from engine.events.calendar import Due, DueKind
 from engine.events.log import LogSubject
 from engine.rules.decisions import membership, quotas
 from engine.specs.catalogue import JOB_TRANSITION_MS, SPOT_REFILL_INTERVAL_MS
-from engine.state.pool_records import Attempt, ResizeError
+from engine.state.pool_records import FailingRequest, ResizeError
 from engine.world.facts import NodeKept, NodeRemovalRequested, VmAllocated, VmReplaced
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _change_course(world: World, pool: Pool) -> None:
     for dedicated, target in ((True, pool.target_dedicated), (False, pool.target_spot)):
         room = max(0, target - len(membership.members(world, pool, dedicated=dedicated)))
         pool.cancel_requests([number for number, kind in pool.pending.items() if kind is dedicated][room:])
-    pool.assign(attempts={})  # what is still missing is requested again
+    pool.assign(failing_requests={})  # what is still missing is requested again
     _keep_waiting(world, pool)
 
 
@@ -196,7 +196,7 @@ def _request_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) ->
     world.use_capacity(pool, grant.nodes)
     pool.gather(grant.errors)
     if grant.tried:
-        number = pool.try_in_vain(Attempt(dedicated, grant.tried, grant.late_errors))
+        number = pool.add_failing_request(FailingRequest(dedicated, grant.tried, grant.late_errors))
         when_ms = world.now_ms + world.node_ms(pool, "allocation", "in vain", number)
         world.calendar.at(when_ms, DueKind.NODE_ALLOCATED, pool.row, number)
     for _ in range(grant.nodes):
@@ -208,8 +208,8 @@ def _request_nodes(world: World, pool: Pool, wanted: int, *, dedicated: bool) ->
 def node_allocated(world: World, due: Due) -> None:
     """Give the pool a VM that was requested (TIME-2), or report that there is none (RSZ-16)."""
     pool = world.pools[due.key]
-    if due.token in pool.attempts:
-        pool.end_attempt(due.token)
+    if due.token in pool.failing_requests:
+        pool.end_failing_request(due.token)
         _finish_if_done(world, pool)
         return
     if due.token not in pool.pending:
@@ -259,7 +259,7 @@ def resize_timed_out(world: World, due: Due) -> None:
     pool = world.pools[due.key]
     if pool.token != due.token or pool.allocation is not AllocationState.RESIZING or pool.state is not PoolState.ACTIVE:
         return
-    late = {*pool.pending.values(), *(attempt.dedicated for attempt in pool.attempts.values())}
+    late = {*pool.pending.values(), *(request.dedicated for request in pool.failing_requests.values())}
     kept = _call_off(world, pool)
     if kept and not late:
         late = {world.nodes[node].dedicated for node in kept}
@@ -283,7 +283,7 @@ def resize_stopped(world: World, due: Due) -> None:
 def _call_off(world: World, pool: Pool) -> list[int]:
     """Give up what is pending; return the nodes that stay because they only waited for their tasks."""
     pool.cancel_requests(list(pool.pending))
-    pool.assign(wanted=(), attempts={})
+    pool.assign(wanted=(), failing_requests={})
     return _keep_waiting(world, pool)
 
 

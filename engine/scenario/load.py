@@ -139,7 +139,7 @@ class _ScenarioReader:
         if (place := root.get("account")) is not None:
             report_refusals(place, Account, account_refusals(account))
         options = self._body(root, "options", Options)
-        jobs_quota = Quota(account.quotas.active_jobs_and_schedules, "jobs and schedules", _JOB_QUOTA)
+        jobs_quota = QuotaCount(account.quotas.active_jobs_and_schedules, "jobs and schedules", _JOB_QUOTA)
         simulate = self._simulate()
         self._warner = Warner(
             self._start,
@@ -258,7 +258,7 @@ class _ScenarioReader:
             yield place, read_body(place, model, without=others), self._time(place, "at") or 0
 
     def _pools(self, account: Account, options: Options, simulate: WorldSimulation) -> Iterator[PoolEntry]:
-        quota = Quota(account.quotas.pools, "pools", "PoolQuotaReached")
+        quota = QuotaCount(account.quotas.pools, "pools", "PoolQuotaReached")
         for place, spec, at_ms in self._entries("pools", PoolSpec, _ENTRY_KEYS, self._pool_ids):
             self._names.add_pool(place.plain)
             self._warner.pool(place, PoolSpec)
@@ -276,7 +276,7 @@ class _ScenarioReader:
         reference = spec.application_package_references[int(refusal.path[1])]
         return reference.application_id.lower() in changed
 
-    def _jobs(self, quota: Quota) -> Iterator[JobEntry]:
+    def _jobs(self, quota: QuotaCount) -> Iterator[JobEntry]:
         for place, spec, at_ms in self._entries("jobs", JobSpec, _JOB_KEYS, self._job_ids):
             tasks, factory = read_job_tasks(place, spec)
             self._names.add_job(place.plain, factory)
@@ -286,7 +286,7 @@ class _ScenarioReader:
                 quota.take(place, at_ms)
                 yield JobEntry(spec, at_ms, tasks, factory, place.line)
 
-    def _schedules(self, quota: Quota) -> Iterator[JobScheduleEntry]:
+    def _schedules(self, quota: QuotaCount) -> Iterator[JobScheduleEntry]:
         for place, spec, at_ms in self._entries("jobSchedules", JobScheduleSpec, _ENTRY_KEYS, self._job_ids):
             self._names.add_schedule(place.plain)
             self._warner.schedule(place, JobScheduleSpec)
@@ -326,7 +326,7 @@ class _ScenarioReader:
                 (place.get(key) or place).report(reason)
 
 
-class Quota:
+class QuotaCount:
     """A quota that a scenario may exceed at the start (ACC-4)."""
 
     def __init__(self, limit: int, what: str, code: str) -> None:

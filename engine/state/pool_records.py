@@ -1,4 +1,4 @@
-"""Parts of a pool's record: errors of resizes, requests in vain, and the state of autoscale."""
+"""Parts of a pool's record: errors of resizes, requests that will fail, and the state of autoscale."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ResizeError(NamedTuple):
         return body
 
 
-class Attempt(NamedTuple):
+class FailingRequest(NamedTuple):
     """A request for nodes of one kind that will fail: how many, and what the service will report (RSZ-16)."""
 
     dedicated: bool

@@ -10,7 +10,7 @@ from engine.base.lifecycles import ALLOCATION, POOL, rule_of_move
 from engine.base.terms import AllocationState, JobDefaultOrder, JobState, PoolState
 from engine.events.log import LogSubject
 from engine.state.named import Named, NamedRecords
-from engine.state.pool_records import Attempt, ResizeError, Scaling
+from engine.state.pool_records import FailingRequest, ResizeError, Scaling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,8 +55,10 @@ class Pool(Named):
     token: int = 0  # entries of an earlier resize are void
     requested: int = 0  # number of nodes ever requested: keys of the draws
     pending: dict[int, bool] = field(default_factory=dict)  # requested nodes by number: whether dedicated
-    tried: int = 0  # number of requests ever that failed or will fail (RSZ-16)
-    attempts: dict[int, Attempt] = field(default_factory=dict)  # those not answered yet, by number from -1 down
+    requests_failed: int = 0  # number of requests ever that failed or will fail (RSZ-16)
+    failing_requests: dict[int, FailingRequest] = field(
+        default_factory=dict
+    )  # not answered yet, by number from -1 down
     wanted: tuple[tuple[bool, int], ...] = ()  # nodes to request in this instant: whether dedicated, how many
     victims: set[int] = field(default_factory=set)  # nodes that are to leave
     drain_option: str = "invalid"  # EVT-3: the deallocation option, `invalid` for growth (RSZ-15)
@@ -273,16 +275,16 @@ class Pool(Named):
         for number in numbers:
             del self.pending[number]
 
-    def try_in_vain(self, attempt: Attempt) -> int:
+    def add_failing_request(self, request: FailingRequest) -> int:
         """Note a request that will fail, and return its number; numbers of nodes are not used up by it."""
-        self.tried += 1
-        number = -self.tried
-        self.attempts[number] = attempt
+        self.requests_failed += 1
+        number = -self.requests_failed
+        self.failing_requests[number] = request
         return number
 
-    def end_attempt(self, number: int) -> None:
+    def end_failing_request(self, number: int) -> None:
         """Gather the errors of a request that has failed (RSZ-16)."""
-        self.gather(self.attempts.pop(number).errors)
+        self.gather(self.failing_requests.pop(number).errors)
 
     def add_victims(self, nodes: Iterable[int]) -> None:
         """Note that these nodes are to leave."""
@@ -299,7 +301,7 @@ class Pool(Named):
         self.turns = []
         self.next_token()
         self.pending.clear()
-        self.attempts.clear()
+        self.failing_requests.clear()
         self.wanted = ()
         self.upgrade = ()
 
@@ -347,8 +349,8 @@ class Pool(Named):
 
     @property
     def is_growing(self) -> bool:
-        """True if nodes are wanted or requested, also in vain."""
-        return bool(self.wanted or self.pending or self.attempts)
+        """True if nodes are wanted or requested, also by a request that will fail."""
+        return bool(self.wanted or self.pending or self.failing_requests)
 
 
 class PoolTable(NamedRecords[Pool]):

@@ -30,7 +30,7 @@ class Agenda:
         self.job_timeouts: dict[int, int] = {}  # job -> end of its wall clock time (JOB-9)
         self.resize_timeouts: dict[int, int] = {}  # pool -> timeout of its resize (RSZ-3)
         self.allocations: dict[int, dict[int, int]] = defaultdict(dict)  # pool -> arrival of each requested node
-        self.answers: dict[int, dict[int, int]] = defaultdict(dict)  # pool -> answer to each request in vain (RSZ-16)
+        self.answers: dict[int, dict[int, int]] = defaultdict(dict)  # pool -> answer to each failing request (RSZ-16)
         self.release_timeouts: dict[int, int] = {}  # instance -> end of the wait for its unreachable node
         self.tasks_seen: dict[int, int] = {}  # first task of a block -> when the scheduler sees it (TIME-9)
         nodes = world.nodes.records.rows
@@ -48,7 +48,7 @@ class Agenda:
                     self.resize_timeouts[key] = when_ms
                 case DueKind.NODE_ALLOCATED if token in world.pools[key].pending:
                     self.allocations[key][token] = when_ms
-                case DueKind.NODE_ALLOCATED if token in world.pools[key].attempts:
+                case DueKind.NODE_ALLOCATED if token in world.pools[key].failing_requests:
                     self.answers[key][token] = when_ms
                 case DueKind.RELEASE_TIMEOUT if nodes[world.instances.node[key]].lost_ms == token:
                     self.release_timeouts[key] = when_ms

@@ -197,7 +197,7 @@ def test_rsz_13_a_quota_and_a_lack_of_capacity_are_both_reported(start):
     sim = start(pool=a_pool(nodes=1), timeline=timeline)
     run_to(sim, seconds=200)
     assert (allocation(sim), pool(sim).gathered_errors[0].code) == ("resizing", "AccountCoreQuotaReached")
-    assert [attempt.nodes for attempt in pool(sim).attempts.values()] == [2]
+    assert [request.nodes for request in pool(sim).failing_requests.values()] == [2]
     run_to_end(sim)
     assert (len(here(sim)), errors(sim)) == (2, ["AccountCoreQuotaReached", "AllocationFailed"])
     assert completions(sim)[-1] == (200 + ALLOCATION_S, "AccountCoreQuotaReached")
@@ -246,7 +246,7 @@ def test_rsz_16_a_new_target_of_a_formula_is_requested_anew(start):
     sim = start(pool=body, timeline=[NO_CAPACITY], simulate=slow, until="PT9M")
     run_to_end(sim)
     assert (allocation(sim), completions(sim)) == ("resizing", [])
-    assert [attempt.nodes for attempt in pool(sim).attempts.values()] == [3]
+    assert [request.nodes for request in pool(sim).failing_requests.values()] == [3]
 
 
 def test_rsz_16_going_back_changes_nothing(start):

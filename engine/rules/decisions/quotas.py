@@ -55,7 +55,7 @@ class Grant(NamedTuple):
 
     nodes: int
     errors: tuple[ResizeError, ...] = ()  # known at once
-    tried: int = 0  # nodes that are requested in vain, because the service does not know better
+    tried: int = 0  # nodes that are requested although they will not come, which the service does not know yet
     late_errors: tuple[ResizeError, ...] = ()  # which that shows after the time of an allocation
 
 

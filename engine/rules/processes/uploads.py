@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))|%(\w+)%", re.ASCII)
 
 
-class Upload(NamedTuple):
+class MatchingFile(NamedTuple):
     """A file on the node, by its key, and the name of its blob."""
 
     key: str
@@ -43,7 +43,7 @@ def due_uploads(files: Iterable[OutputFile], exit_code: int) -> list[OutputFile]
 
 def uploads_of(
     file: OutputFile, files: NodeFiles, root: NodeRoot, directory: str, variables: Mapping[str, str]
-) -> list[Upload]:
+) -> list[MatchingFile]:
     """Return the files that match a pattern, in order, and their blobs (TASK-8).
 
     The pattern is relative to ``directory``, or absolute; variables are replaced. Without a wildcard ``path`` is the
@@ -57,11 +57,11 @@ def uploads_of(
     path = (file.destination.container.path or "").strip("/")
     if not WILDCARD.search(pattern):
         name = path or pattern.removeprefix(f"{directory}/")
-        return [Upload(pattern, name)] if files.read(pattern) is not None else []
+        return [MatchingFile(pattern, name)] if files.read(pattern) is not None else []
     fixed = _fixed_part(pattern)
     wanted = _parts(pattern, root)
     keys = [key for key in files.walk(fixed) if files.read(key) is not None and _matches(_parts(key, root), wanted)]
-    return [Upload(key, "/".join(part for part in (path, key[len(fixed) :].strip("/")) if part)) for key in keys]
+    return [MatchingFile(key, "/".join(part for part in (path, key[len(fixed) :].strip("/")) if part)) for key in keys]
 
 
 def _parts(path: str, root: NodeRoot) -> list[str]:

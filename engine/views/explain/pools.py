@@ -120,10 +120,10 @@ def _reasons(world: World, agenda: Agenda, pool: Pool, preempted: list[int]) -> 
             reasons.append(Reason(len(times), text, times[0], "RSZ-2", "one"))
             changes.append(Next(f"a {kind} node is allocated", times[0], "RSZ-2"))
     for number, when_ms in agenda.answers.get(pool.row, {}).items():
-        attempt = pool.attempts[number]
-        kind = dict(_KINDS)[attempt.dedicated]
-        text = f"{kind} {plural(attempt.nodes, 'node')} requested, without an answer yet"
-        reasons.append(Reason(attempt.nodes, text, when_ms, "RSZ-16", "one"))
+        request = pool.failing_requests[number]
+        kind = dict(_KINDS)[request.dedicated]
+        text = f"{kind} {plural(request.nodes, 'node')} requested, without an answer yet"
+        reasons.append(Reason(request.nodes, text, when_ms, "RSZ-16", "one"))
         changes.append(Next("Azure answers the request", when_ms, "RSZ-16"))
     if preempted:
         text = f"Spot {plural(len(preempted), 'node')} preempted"
