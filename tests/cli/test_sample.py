@@ -10,6 +10,7 @@ import pytest
 
 from engine import Simulation, load_scenario
 from engine.specs.commands import CreatePool
+from tests.builders import a_job, a_pool, do, events, file, node, run_to, run_to_end, simulation
 from tui.cli.commands import main
 from tui.cli.sample import SCENARIO, JobPrepReleaseSample
 
@@ -140,3 +141,29 @@ def test_sample_3_tasks_that_take_too_long_are_not_waited_for(sample, capsys):
     late = replace(scenario.jobs[0], tasks=(slow,), factory=None)
     JobPrepReleaseSample(simulation, scenario.pools[0].spec, late).main(lambda _: "yes")
     assert "One or more tasks failed to reach the Completed state within the timeout period." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("pool", "prepare", "clean_up"),
+    [
+        (
+            {"vmSize": "small", "cloudServiceConfiguration": {"osFamily": "5"}},
+            r"cmd /c echo %AZ_BATCH_NODE_ID% > %AZ_BATCH_NODE_SHARED_DIR%\shared_file.txt",
+            r"cmd /c del %AZ_BATCH_NODE_SHARED_DIR%\shared_file.txt",
+        ),
+        (
+            {},
+            "/bin/sh -c 'echo $AZ_BATCH_NODE_ID > $AZ_BATCH_NODE_SHARED_DIR/shared_file.txt'",
+            "/bin/sh -c 'rm $AZ_BATCH_NODE_SHARED_DIR/shared_file.txt'",
+        ),
+    ],
+)
+def test_sample_2_the_shorter_snippet_of_the_article(pool, prepare, clean_up):
+    job = a_job(prep={"commandLine": prepare}, release={"commandLine": clean_up})
+    sim = simulation(job, pool=a_pool(**pool))
+    run_to(sim, minutes=3)
+    assert (file(sim, "shared/shared_file.txt") or "").split() == [node(sim).id]
+    do(sim, "terminateJob", jobId="j")
+    run_to_end(sim)
+    assert file(sim, "shared/shared_file.txt") is None
+    assert [event["exitCode"] for event in events(sim, "JobReleaseTaskStateChanged", to="completed")] == [0]
