@@ -32,6 +32,14 @@ _COMMANDS = st.sampled_from(
         {"rebootNode": _NODES},
         {"failNode": _NODES | {"state": "unusable", "for": "PT5M"}},
         {"resizePool": {"poolId": "p0", "targetDedicatedNodes": 3}},
+        {"evictNode": _NODES},
+        {"reimageNode": _NODES},
+        {"quota": {"dedicatedCores": 4}},
+        {"capacity": {"vmSize": "standard_d2s_v3", "nodes": 1}},
+        {"createApplicationPackage": {"applicationId": "new", "version": "1"}},
+        {"updateApplication": {"applicationId": "small", "defaultVersion": "1"}},
+        {"updateJob": {"onAllTasksComplete": "terminatejob"}},
+        {"deleteJob": {}},
         {"createJob": {"id": "made", "poolInfo": {"poolId": "p0"}, "tasks": [{"id": "c9", "commandLine": "work"}]}},
     ]
 )
@@ -75,11 +83,25 @@ def of_job(simulate: Body, job_id: str) -> Body:
         others = until == "othersCompleted"
         found["until"] = _named({"tasks": {"completed": {"atLeast": 1}}} if others else until, job_id)
     if "does" in found:
-        found["does"] = [
-            {name: _named(value, job_id) if name in _OF_JOB else value for name, value in entry.items()}
-            for entry in found["does"]
-        ]
+        found["does"] = [_entry_of_job(entry, job_id) for entry in found["does"]]
+    if "attempts" in found:
+        found["attempts"] = [of_job(other, job_id) for other in found["attempts"]]
+    if "onNode" in found:
+        found["onNode"] = {node: of_job(other, job_id) for node, other in found["onNode"].items()}
     return found
+
+
+def _entry_of_job(entry: Body, job_id: str) -> Body:
+    return {name: _named(value, job_id) if name in _OF_JOB else value for name, value in entry.items()}
+
+
+@st.composite
+def timelines(draw: st.DrawFn) -> list[Body]:
+    """Draw commands of the timeline, at a moment or when something has come true; mostly none."""
+    if not draw(chance(0.25)):
+        return []
+    entries = (_entry_of_job(entry, "j0") for entry in draw(st.lists(_acts(1), max_size=4)))
+    return [entry if "when" in entry else {"at": 60 * entry.pop("after")} | entry for entry in entries]
 
 
 def _named(body: Body, job_id: str) -> Body:
@@ -96,4 +118,5 @@ _OF_JOB = (
     "terminateTask",
     "reactivateTask",
     "deleteTask",
+    "deleteJob",
 )

@@ -7,8 +7,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.properties import needs
-from tests.properties.acts import acting, of_job
+from tests.properties.acts import acting, of_job, timelines
 from tests.properties.needs import Body, chance
+from tests.properties.resources import as_resource
+from tests.properties.scripts import scripted
 
 UNTIL_MS = 10_800_000  # PT3H
 MOST_POOLS, MOST_JOBS, MOST_TASKS = 2, 4, 15
@@ -19,6 +21,7 @@ FORMULAS = st.sampled_from(
         "$TargetDedicatedNodes = avg($PendingTasks.GetSample(TimeInterval_Minute * 7));",
         "$TargetDedicatedNodes = 1 + max(0, $NetworkInBytes.GetSample(6)) / 1000000 + (max(0, $MemoryBytes) > 9);",
         "used = max(0, $DiskBytes) + $DiskWriteOps + $NetworkOutBytes; $TargetDedicatedNodes = used > 0 ? 4 : 2",
+        "$TargetDedicatedNodes = max(0, $CPUPercent) > 30 || $SampleNodeCount < 2 ? 4 : 1;",
         "$TargetDedicatedNodes = time().minute / 10; x = time().minute > 40 ? nowhere : 1;",
     ]
 )
@@ -50,10 +53,11 @@ def scenarios(draw: st.DrawFn) -> Body:
         "until": "PT3H",
         "options": draw(options()),
         "account": needs.ACCOUNT | {"quotas": quotas},
-        "simulate": {"network": draw(networks()), "storage": needs.STORAGE} | draw(rates()),
-        "pools": _numbered("p", drawn_pools),
+        "simulate": {"network": draw(networks()), "storage": needs.STORAGE} | draw(rates()) | draw(sampling()),
+        "pools": [as_resource(pool) if draw(chance(0.15)) else pool for pool in _numbered("p", drawn_pools)],
         "jobs": _numbered("j", drawn_jobs),
         "jobSchedules": _numbered("s", drawn_schedules),
+        "timeline": draw(timelines()),
     }
 
 
@@ -74,7 +78,17 @@ def durations(draw: st.DrawFn) -> Any:
 def outcomes(draw: st.DrawFn, failing: float, exit_code: int = 1) -> Body:
     """Draw a ``simulate`` block of a process of which about the share ``failing`` ends with ``exit_code``."""
     simulate = {"duration": draw(durations()), "exitCode": {"0": round(1 - failing, 2), str(exit_code): failing}}
+    if draw(chance(0.1)):
+        simulate["attempts"] = draw(st.lists(_others(), min_size=1, max_size=2))
+    if draw(chance(0.1)):
+        simulate["onNode"] = {str(draw(st.integers(0, 2))): draw(_others())}
     return draw(acting(simulate | draw(st.sampled_from(_LOADS))))
+
+
+@st.composite
+def _others(draw: st.DrawFn) -> Body:
+    """Draw the other outcome of an attempt or of a node."""
+    return draw(acting({"duration": draw(durations()), "exitCode": draw(st.sampled_from([0, 1, 3]))}))
 
 
 _AGENTS = ("batch.node.ubuntu 22.04", "batch.node.ubuntu 24.04", "batch.node.windows amd64")
@@ -104,10 +118,19 @@ def networks(draw: st.DrawFn) -> Body:
 def options(draw: st.DrawFn) -> Body:
     """Draw what a scenario may decide where the documentation does not, mostly the default."""
     storage = {"strictStorage": draw(chance(0.3))}
-    if not draw(chance(0.3)):
+    if not draw(chance(0.4)):
         return storage
     released = draw(st.sampled_from(["task", "preparation"]))
     return storage | {"releaseAfter": released, "rebootRetriesFailedPreparation": draw(st.booleans())}
+
+
+@st.composite
+def sampling(draw: st.DrawFn) -> Body:
+    """Draw how samples of metrics come, mostly all of them and at once."""
+    if not draw(chance(0.2)):
+        return {}
+    delay, lost = draw(st.sampled_from([0, 10, 60])), draw(st.sampled_from([0, 0.3, 1]))
+    return {"autoScale": {"sampleDelay": delay, "sampleLossProbability": lost}}
 
 
 @st.composite
@@ -146,12 +169,13 @@ def pools(draw: st.DrawFn, *, together: bool) -> Body:
     if draw(chance(0.3)):
         pool["networkConfiguration"] = {"subnetId": draw(subnets)}
     if draw(chance(0.4)):
-        pool["startTask"] = {
+        start = {
             "commandLine": "start",
             "maxTaskRetryCount": draw(st.integers(0, 1)),
             "waitForSuccess": draw(chance(0.7)),
             "simulate": of_job(draw(outcomes(0.2)), "j0"),
         } | draw(needs.files())
+        pool["startTask"] = draw(scripted(start, 0.1))
     return pool
 
 
@@ -164,13 +188,14 @@ def jobs(draw: st.DrawFn, *, crowded: bool) -> Body:
         if draw(chance(0.4)):
             work["outputFiles"] = draw(needs.output_files(path="{0}.txt"))
             work["simulate"] |= {"writes": {"out/r.bin": draw(st.sampled_from(["2 KB", "1 GB"]))}, "stdout": "done"}
-        return job | {"maxParallelTasks": -1, "taskFactory": _sweep(0, draw(st.integers(0, 299)), work)}
+        sweep = _sweep(0, draw(st.integers(0, 299)), draw(scripted(work, 0.15)))
+        return job | {"maxParallelTasks": -1, "taskFactory": sweep}
     drawn_tasks = draw(st.lists(tasks(), max_size=MOST_TASKS - 1))
     job["tasks"] = [_placed(task, number, job["usesTaskDependencies"]) for number, task in enumerate(drawn_tasks)]
     if draw(chance(0.4)):
         slots = draw(st.sampled_from([1, 2]))
         work = {"id": "{0}", "commandLine": "work {0}", "requiredSlots": slots, "simulate": draw(outcomes(0.1))}
-        job["taskFactory"] = _sweep(100, 100 + draw(st.integers(1, 59)), work)
+        job["taskFactory"] = _sweep(100, 100 + draw(st.integers(1, 59)), draw(scripted(work)))
     return job
 
 
@@ -194,18 +219,19 @@ def specifications(draw: st.DrawFn, *, depends: bool = True, has_manager: float 
     if draw(chance(0.2)):
         job["constraints"]["maxWallClockTime"] = f"PT{draw(st.integers(3, 39))}M"
     if draw(chance(0.7)):
-        job["jobPreparationTask"] = {
+        preparation = {
             "commandLine": draw(
                 st.sampled_from(["prep", '/bin/sh -c "echo x > $AZ_BATCH_NODE_SHARED_DIR/x"', FETCHING])
             ),
             "waitForSuccess": draw(chance(0.75)),
             "rerunOnNodeRebootAfterSuccess": draw(chance(0.6)),
             "constraints": {"maxTaskRetryCount": draw(st.integers(0, 1)), "maxWallClockTime": "PT2M"},
-            "simulate": draw(outcomes(0.2)),
+            "simulate": draw(acting(draw(outcomes(0.2)), share=0.1)),
         } | draw(needs.of_command_line())
+        job["jobPreparationTask"] = draw(scripted(preparation, 0.15))
         if draw(chance(0.8)):
             release = {"commandLine": "release", "simulate": draw(outcomes(0.2))}
-            job["jobReleaseTask"] = release | draw(needs.of_command_line())
+            job["jobReleaseTask"] = draw(scripted(release | draw(needs.of_command_line()), 0.15))
     if draw(chance(has_manager)):
         job["jobManagerTask"] = {
             "id": "boss",
@@ -259,6 +285,7 @@ def tasks(draw: st.DrawFn) -> Body:
         "requiredSlots": draw(st.sampled_from([1, 1, 1, 2, 3])),
         "simulate": draw(outcomes(0.2, exit_code=3)) | draw(leavings),
     } | draw(needs.of_task())
+    task = draw(scripted(task))
     if draw(chance(0.2)):
         task["constraints"] = {"maxWallClockTime": f"PT{draw(st.integers(1, 59))}S"}
     if draw(chance(0.25)):
