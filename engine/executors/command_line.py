@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from engine.base.terms import OsFamily
-from engine.executors.cmd_reader import WINDOWS_ARGUMENT, read_cmd_script
+from engine.executors.cmd_reader import WINDOWS_ARGUMENT, percent_expanded, read_cmd_script
 from engine.executors.commands import OPTIONS
 from engine.executors.sh_grammar import ScriptText, read_script
 from engine.executors.syntax import AndOr, Pipeline, Script, Shell, ShellCommand, literal, simple_commands
@@ -48,7 +48,6 @@ _CMD_INVOCATION = re.compile(
     r'\s*"?(?:[^"\s]*[\\/])?cmd(?:\.exe)?"?(?:\s*/[^\s/c][^\s/]*)*\s*/c(?P<script>.*)', re.IGNORECASE | re.DOTALL
 )
 _SH_INVOCATION = re.compile(r"\s*(?:/usr)?(?:/bin/)?(?P<bash>ba|da)?sh\s")
-_PERCENT = re.compile(r"%([^%=\s]+)%")
 
 
 def parse(command_line: str, os: OsFamily, variables: Mapping[str, str] | None = None) -> Program:
@@ -61,7 +60,7 @@ def parse(command_line: str, os: OsFamily, variables: Mapping[str, str] | None =
     invocation = _CMD_INVOCATION.fullmatch(command_line)
     if invocation is None:
         return _without_shell([word.replace('"', "") for word in WINDOWS_ARGUMENT.findall(command_line)])
-    script = read_cmd_script(_percent_expanded(_without_outer_quotes(invocation["script"]), variables or {}))
+    script = read_cmd_script(percent_expanded(_without_outer_quotes(invocation["script"]), variables or {}))
     if script is None:
         return Program(Shell.CMD, ScriptText((), not_readable=_BEYOND_CMD))
     return Program(Shell.CMD, ScriptText(script))
@@ -140,8 +139,3 @@ def _without_outer_quotes(script: str) -> str:
         return stripped
     head, quote, tail = stripped[1:].rpartition('"')
     return head + tail if quote else stripped[1:]
-
-
-def _percent_expanded(script: str, variables: Mapping[str, str]) -> str:
-    folded = {name.upper(): value for name, value in variables.items()}
-    return _PERCENT.sub(lambda found: folded.get(found[1].upper(), found[0]), script)

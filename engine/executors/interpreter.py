@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from engine.executors.cmd_reader import BATCH_FILES, batch_line, batch_lines, read_cmd_script
 from engine.executors.commands import OPTIONS, Call, FunctionReturn, LoopExit, NotSimulated, ScriptExit, ShellProcess
 from engine.executors.control_flow import ControlFlow
 from engine.executors.files import AccessDenied
@@ -269,12 +270,36 @@ class Interpreter(ControlFlow):
     def _run_program(self, name: str, arguments: list[str]) -> int:
         """Run a script that is a file on the node, named by its path; any other program is unknown (TASK-4, NODE-1)."""
         process = self.process
-        text = process.files.read(process.key(name)) if "/" in name and not process.root.is_windows else None
+        if process.root.is_windows:
+            return self._run_batch(name, arguments)
+        text = process.files.read(process.key(name)) if "/" in name else None
         first = _FIRST_LINE.match(text or "")
         if text is None or first is None:
             return self._unknown()
         options = {OPTIONS[letter] for letter in first["options"] or "" if letter in OPTIONS}
         return self.run_child(text, name, arguments, bash=first["bash"] == "ba", options=options)
+
+    def _run_batch(self, name: str, arguments: list[str]) -> int:
+        """Run a batch file of cmd line by line; a file whose text is not known or not readable is a program."""
+        process = self.process.subshell()
+        key = process.key(name)
+        text = process.files.read(key) if name.lower().endswith(BATCH_FILES) else None
+        lines = batch_lines(text) if text else None
+        if lines is None:
+            return self._unknown()
+        process.run.enter()
+        inner = Interpreter(process, Shell.CMD, self.simulated)
+        given = [process.root.native(key), *arguments]
+        process.status = 0
+        for line in lines:
+            process.env["ERRORLEVEL"] = str(process.status)
+            try:
+                inner.run_script(read_cmd_script(batch_line(line, given, process.env)) or ())
+            except ScriptExit as stop:
+                process.status = stop.code
+                break
+        process.run.level -= 1
+        return process.status
 
     def _unknown(self) -> int:
         """Behave as ``simulate:`` says (TASK-4)."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from engine.base.paths import NodeRoot
 from engine.base.terms import OsFamily
 from engine.base.units import SECOND_MS
+from engine.executors.cmd_reader import BATCH_FILES
 from engine.executors.command_line import Program, parse
 from engine.executors.commands import ShellProcess
 from engine.executors.files import NodeFiles
@@ -49,6 +50,7 @@ UNDERSTOOD_MS = 1 * SECOND_MS
 NO_OUTPUT = SimulatedOutput()
 
 _SHELLS = frozenset({"sh", "bash", "dash"})
+_SCRIPTS = (".sh", *BATCH_FILES)
 _LEAVES_EARLY = frozenset({"exit", "set", "exec", "return", "eval", ".", "trap", *_SHELLS})
 
 
@@ -138,7 +140,7 @@ def sleeps_by_chance(command_line: str, os: OsFamily) -> bool:
 def leaves_nothing(command_line: str, os: OsFamily) -> bool:
     """Return whether a line is a single unknown program that writes no file and starts in any case.
 
-    A shell may run a script, and so may a program whose name ends in ``.sh``.
+    A shell may run a script, and so may a program whose name ends as those of scripts do.
     """
     text = parse(command_line, os).text
     commands = list(all_commands(text.script))
@@ -156,7 +158,7 @@ def leaves_nothing(command_line: str, os: OsFamily) -> bool:
 def _is_script(command: ShellCommand) -> bool:
     """Return whether the command may run a script that is a file on the node."""
     last = command.words[0].parts[-1] if command.words and command.words[0].parts else None
-    return isinstance(last, Piece) and (last.text.endswith(".sh") or base_name(last.text) in _SHELLS)
+    return isinstance(last, Piece) and (last.text.lower().endswith(_SCRIPTS) or base_name(last.text) in _SHELLS)
 
 
 def _is_plain(word: Word) -> bool:
