@@ -17,6 +17,7 @@ from tui.viewmodels.text.styled import plain
 ACCOUNT = {
     "name": "contoso",
     "location": "northeurope",
+    "subscriptionId": "desk",
     "storageAccount": "contosodata",
     "quotas": {"dedicatedCores": 8, "dedicatedCoresPerVMSeries": {"DSv3": 4}, "pools": 1},
     "applications": [{"id": "pricer", "versions": ["1", "2"], "defaultVersion": "2", "allowUpdates": False}],
@@ -34,11 +35,12 @@ def a_run(**more):
 
 def test_acc_1_and_acc_3_name_address_and_storage_account():
     lines = shown(a_run())
-    assert lines[:6] == [
+    assert lines[:7] == [
         "Account",
         "Name             contoso",
         "Address          https://contoso.northeurope.batch.azure.com",
         "Location         northeurope",
+        "Subscription     desk",
         "Allocation mode  BatchService (ACC-2)",
         "Storage account  contosodata",
     ]
@@ -48,7 +50,7 @@ def test_acc_1_and_acc_3_name_address_and_storage_account():
 def test_acc_4_each_quota_has_its_use_at_the_moment_that_is_shown():
     sim = a_run()
     run_to(sim, seconds=READY_S)
-    wanted = ["Dedicated cores", "Dedicated cores, DSv3", "Spot cores", "Pools", "Active jobs and schedules"]
+    wanted = ["Dedicated cores", "Dedicated cores, DSv3", "Spot cores", "Pools", "Jobs and schedules"]
     told = [[each for each in shown(sim) if each.startswith(f"{name} ")] for name in wanted]
     values = [each[0].removeprefix(name).strip() for name, each in zip(wanted, told, strict=True)]
     assert values == ["2 of 8 in use", "2 of 4 in use", "0 of 100 in use", "1 of 1 in use", "1 of 300 in use"]

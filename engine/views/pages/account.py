@@ -40,6 +40,7 @@ class AccountPage(NamedTuple):
     name: str
     url: str
     location: str
+    subscription_id: str | None
     mode: PoolAllocationMode
     storage_account: str | None
     quotas: tuple[QuotaUse, ...]
@@ -67,6 +68,7 @@ def account_page(simulation: Simulation) -> AccountPage:
         account.name,
         account_url(world),
         account.location,
+        account.subscription_id,
         account.pool_allocation_mode,
         account.storage_account,
         tuple(_quotas(world)),
@@ -87,4 +89,4 @@ def _quotas(world: World) -> Iterator[QuotaUse]:
     yield QuotaUse("Spot cores", quotas.cores_in_use(world, dedicated=False), limits.low_priority_cores)
     yield QuotaUse("Pools", sum(1 for _ in world.pools.present()), limits.pools)
     used = quotas.active_jobs_and_schedules(world)
-    yield QuotaUse("Active jobs and schedules", used, limits.active_jobs_and_schedules)
+    yield QuotaUse("Jobs and schedules", used, limits.active_jobs_and_schedules)

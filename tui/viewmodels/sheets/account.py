@@ -36,6 +36,7 @@ def _general(page: AccountPage) -> Block:
         row("Name", page.name),
         row("Address", page.url),
         row("Location", page.location),
+        row("Subscription", page.subscription_id or "not given: that of each virtual network (NET-2)"),
         row("Allocation mode", f"{page.mode.value} (ACC-2)"),
         row("Storage account", storage),
         row("Blobs", ":storage lists what is there"),
