@@ -7,7 +7,7 @@ reports it and succeeds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Protocol
@@ -49,6 +49,14 @@ class LoopExit(Exception):
 
 class NotSimulated(Exception):
     """An option that the small shell does not know: the command behaves as an unknown program."""
+
+
+class WrongUsage(Exception):
+    """A call that a program refuses with a message, and an exit code of its own."""
+
+    def __init__(self, text: str, code: int = 1) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class Runner(Protocol):
@@ -210,52 +218,10 @@ class Call:
         self.err.append(text + "\n")
         return code
 
-
-class Options:
-    """The options of a command by letter, and its operands, which may stand between them as GNU programs allow."""
-
-    def __init__(self, call: Call, flags: str, valued: str = "", words: Mapping[str, str] | None = None) -> None:
-        """Read the arguments.
-
-        Args:
-            call: The command.
-            flags: The letters without a value.
-            valued: The letters with a value.
-            words: The letters of long options.
-
-        Raises:
-            NotSimulated: There is an option that is not among them, or one without its value.
-        """
-        self.values: dict[str, str] = {}
-        self.operands: list[str] = []
-        self.all: list[tuple[str, str]] = []
-        rest = iter(call.args)
-        for argument in rest:
-            if argument == "--":
-                self.operands += rest
-            elif argument.startswith("--"):
-                name, _, value = argument[2:].partition("=")
-                self._put((words or {}).get(name, ""), value, flags + valued)
-            elif len(argument) > 1 and argument[0] == "-":
-                for index, letter in enumerate(argument[1:], start=2):
-                    if letter in valued:
-                        text = argument[index:] or next(rest, None)
-                        if text is None:
-                            raise NotSimulated
-                        self._put(letter, text, valued)
-                        break
-                    self._put(letter, "", flags)
-            else:
-                self.operands.append(argument)
-
-    def _put(self, letter: str, value: str, known: str) -> None:
-        if not letter or letter not in known:
-            raise NotSimulated
-        self.values[letter] = value
-        self.all.append((letter, value))
-
-    def __contains__(self, letter: str) -> bool:
-        return letter in self.values
+    def misuse(self, text: str, code: int = 1) -> int:
+        """Write that the command was called wrongly, as GNU programs do, and return the exit code."""
+        self.err.append(f"{self.name}: {text}\nTry '{self.name} --help' for more information.\n")
+        return code
 
 
 Builtin = Callable[[Call], int]

@@ -257,7 +257,7 @@ class Expander(ABC):
                 self._refuse_unset(part.name)
             return self._trimmed(value or "", operator, self.pattern(part.word))
         word = self._chosen_word(part)
-        return (value or "") if word is None else self.text(word)
+        return (self.value(part.name) or "") if word is None else self.text(word)
 
     def _chosen_word(self, part: Parameter) -> Word | None:
         """Return the word that takes the place of the value, or None if the value is used.

@@ -9,7 +9,16 @@ from __future__ import annotations
 import re
 
 from engine.executors.cmd_reader import BATCH_FILES, batch_line, batch_lines, read_cmd_script
-from engine.executors.commands import OPTIONS, Call, FunctionReturn, LoopExit, NotSimulated, ScriptExit, ShellProcess
+from engine.executors.commands import (
+    OPTIONS,
+    Call,
+    FunctionReturn,
+    LoopExit,
+    NotSimulated,
+    ScriptExit,
+    ShellProcess,
+    WrongUsage,
+)
 from engine.executors.control_flow import ControlFlow
 from engine.executors.files import AccessDenied
 from engine.executors.programs import SPECIAL, SimulatedOutput, base_name, builtin_of
@@ -105,10 +114,13 @@ class Interpreter(ControlFlow):
         assert isinstance(stdin, Input)
         assert isinstance(out, Stream)
         assert isinstance(err, Stream)
+        call = Call(process, base_name(name), words[1:], rest, stdin, out, err)
         try:
-            status = builtin(Call(process, base_name(name), words[1:], rest, stdin, out, err))
+            status = builtin(call)
         except NotSimulated:
             status = self._unknown()
+        except WrongUsage as mistake:
+            status = call.misuse(str(mistake), mistake.code)
         out.flush()
         err.flush()
         return status

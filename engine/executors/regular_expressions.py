@@ -7,6 +7,8 @@ those of Python can.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from enum import Enum
 from functools import lru_cache
 
 from engine.executors.patterns import bracket
@@ -17,7 +19,28 @@ _CACHE_LIMIT = 10_000
 _CLASSES = {"w": "[A-Za-z0-9_]", "W": "[^A-Za-z0-9_]", "s": r"\s", "S": r"\S"}
 _REPEATED = re.compile(r"(\d{0,3})(,?)(\d{0,3})")
 
-_BEGIN, _END = "begin", "end"
+# The sides of a place in a line: its begin or end, a sign of a word, and another sign.
+_EDGE, _WORD, _OTHER = 0, 1, 2
+_BEGIN, _END, _NO_WORD_BEFORE, _NO_WORD_AFTER = "^", "$", "(?<!w)", "(?!w)"
+_PLACES: dict[str, Callable[[int, int], bool]] = {
+    _BEGIN: lambda before, _: before == _EDGE,
+    _END: lambda _, after: after == _EDGE,
+    "b": lambda before, after: (before == _WORD) is not (after == _WORD),
+    "B": lambda before, after: (before == _WORD) is (after == _WORD),
+    "<": lambda before, after: before != _WORD and after == _WORD,
+    ">": lambda before, after: before == _WORD and after != _WORD,
+    _NO_WORD_BEFORE: lambda before, _: before != _WORD,
+    _NO_WORD_AFTER: lambda _, after: after != _WORD,
+}
+"""The conditions of places between signs, by the sides of the place."""
+
+
+class Whole(Enum):
+    """The part of a line that has to match: any part, a word that stands alone, or the line."""
+
+    PART = ("", "")
+    WORD = (_NO_WORD_BEFORE, _NO_WORD_AFTER)
+    LINE = (_BEGIN, _END)
 
 
 class NotExpression(Exception):
@@ -30,31 +53,43 @@ Fragment = tuple[int, int]
 class Expression:
     """A compiled regular expression."""
 
-    def __init__(self, source: str, *, extended: bool = False, ignore_case: bool = False, fixed: bool = False) -> None:
-        """Compile an expression; alternatives may stand on lines of their own.
+    def __init__(
+        self,
+        sources: Sequence[str],
+        *,
+        extended: bool = False,
+        ignore_case: bool = False,
+        fixed: bool = False,
+        whole: Whole = Whole.PART,
+    ) -> None:
+        """Compile alternatives.
 
         Raises:
-            NotExpression: It is none.
+            NotExpression: One of them is none.
         """
         self._flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
         self._free: list[list[int]] = []
         self._signs: list[tuple[re.Pattern[str] | str, int] | None] = []
-        self._source = source
+        self._source = ""
         self._at = 0
         self._depth = 0
         self._extended = extended
+        self._sees_words = whole is Whole.WORD
         begin, self._accept = self._new(), self._new()
-        for line in source.split("\n"):
-            self._source, self._at = line, 0
+        after, before = begin, self._accept
+        if whole is not Whole.PART:
+            after, before = self._new(), self._new()
+            self._signs[begin], self._signs[before] = (whole.value[0], after), (whole.value[1], self._accept)
+        for source in sources:
+            self._source, self._at = source, 0
             one = self._literal() if fixed else self._alternatives()
             if self._at < len(self._source):
                 raise NotExpression("Unmatched ) or \\)")
-            self._free[begin].append(one[0])
-            self._free[one[1]].append(self._accept)
-        self._start = begin
+            self._free[after].append(one[0])
+            self._free[one[1]].append(before)
+        self._start = frozenset({begin})
         self._steps: dict[tuple[frozenset[int], str], frozenset[int]] = {}
-        self._first = self._closure({begin}, begins=True)
-        self._later = self._closure({begin}, begins=False)
+        self._closures: dict[tuple[frozenset[int], int, int], frozenset[int]] = {}
 
     @property
     def size(self) -> int:
@@ -65,12 +100,15 @@ class Expression:
 
     def found_in(self, line: str) -> bool:
         """Return whether some part of the line matches."""
-        states = self._first
+        states, before = self._start, _EDGE
         for sign in line:
-            if self._accept in states:
+            after = self._side(sign)
+            closed = self._closed(states, before, after)
+            if self._accept in closed:
                 return True
-            states = self._step(states, sign) | self._later
-        return self._accept in states or self._accepts_at_end(states)
+            states = self._step(closed, sign) | self._start
+            before = after
+        return self._accept in self._closed(states, before, _EDGE)
 
     def spans(self, line: str) -> list[tuple[int, int]]:
         """Return the parts of the line that match, the first ones and the longest, without empty ones."""
@@ -87,17 +125,25 @@ class Expression:
 
     def match_end(self, line: str, at: int) -> int | None:
         """Return the end of the longest match that begins at this place, or None."""
-        states = self._first if at == 0 else self._later
-        end = None
+        states, end = self._start, None
+        before = self._side(line[at - 1]) if at else _EDGE
         for index in range(at, len(line)):
-            if self._accept in states:
+            sign = line[index]
+            after = self._side(sign)
+            closed = self._closed(states, before, after)
+            if self._accept in closed:
                 end = index
-            states = self._step(states, line[index])
+            states = self._step(closed, sign)
             if not states:
                 return end
-        return len(line) if self._accept in states or self._accepts_at_end(states) else end
+            before = after
+        return len(line) if self._accept in self._closed(states, before, _EDGE) else end
+
+    def _side(self, sign: str) -> int:
+        return _WORD if self._sees_words and (sign == "_" or sign.isalnum()) else _OTHER
 
     def _step(self, states: frozenset[int], sign: str) -> frozenset[int]:
+        """Return the states after a sign, before those that are reached without one."""
         key = (states, sign)
         known = self._steps.get(key)
         if known is None:
@@ -106,28 +152,32 @@ class Expression:
                 move = self._signs[state]
                 if move is not None and not isinstance(move[0], str) and move[0].match(sign):
                     after.add(move[1])
-            known = self._closure(after, begins=False)
+            known = frozenset(after)
             if len(self._steps) < _CACHE_LIMIT:
                 self._steps[key] = known
         return known
 
-    def _accepts_at_end(self, states: frozenset[int]) -> bool:
-        return self._accept in self._closure(set(states), begins=False, ends=True)
-
-    def _closure(self, states: set[int], *, begins: bool, ends: bool = False) -> frozenset[int]:
-        found = set(states)
-        pending = list(states)
-        while pending:
-            state = pending.pop()
-            following = list(self._free[state])
-            move = self._signs[state]
-            if move is not None and isinstance(move[0], str) and (begins if move[0] == _BEGIN else ends):
-                following.append(move[1])
-            for other in following:
-                if other not in found:
-                    found.add(other)
-                    pending.append(other)
-        return frozenset(found)
+    def _closed(self, states: frozenset[int], before: int, after: int) -> frozenset[int]:
+        """Return the states with all that are reached without a sign at a place with these sides."""
+        key = (states, before, after)
+        known = self._closures.get(key)
+        if known is None:
+            found = set(states)
+            pending = list(states)
+            while pending:
+                state = pending.pop()
+                following = list(self._free[state])
+                move = self._signs[state]
+                if move is not None and isinstance(move[0], str) and _PLACES[move[0]](before, after):
+                    following.append(move[1])
+                for other in following:
+                    if other not in found:
+                        found.add(other)
+                        pending.append(other)
+            known = frozenset(found)
+            if len(self._closures) < _CACHE_LIMIT:
+                self._closures[key] = known
+        return known
 
     # -- compiling ---------------------------------------------------------------------------------------------------
 
@@ -221,7 +271,10 @@ class Expression:
             raise NotExpression("Trailing backslash")
         sign = self._source[self._at]
         self._at += 1
-        if sign.isdigit() or sign in "bB<>`'":
+        if sign in "bB<>":
+            self._sees_words = True
+            return self._single(sign)
+        if sign.isdigit() or sign in "`'":
             raise NotExpression(f"\\{sign} is not simulated")
         return self._character(_CLASSES.get(sign) or re.escape(sign))
 

@@ -3,93 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from decimal import Decimal
 
-from engine.executors.commands import Builtin, Call, NotSimulated, Options
+from engine.executors.commands import Builtin, Call, NotSimulated
 from engine.executors.grep_command import grep
+from engine.executors.head_and_tail import head, tail
+from engine.executors.options import Options, OptionTable
+from engine.executors.seq_command import seq
 from engine.executors.sort_commands import sort, uniq
 from engine.executors.streams import FileStream
-from engine.executors.text_input import WHOLE, all_text, inputs, lines_of
+from engine.executors.text_input import all_text, inputs, lines_of, with_ends
 
-
-def _part(call: Call, default_sign: str) -> tuple[bool, str, int, Options]:
-    """Return whether bytes count, the sign of the number, the number and the options of ``head`` and ``tail``."""
-    args = call.args
-    if args and (old := re.fullmatch(r"[-+](\d{1,9})", args[0])) and (args[0][0] == "-" or call.name == "tail"):
-        call = Call(call.process, call.name, ["-n", args[0].lstrip("-"), *args[1:]], "", call.stdin, call.out, call.err)
-        del old
-    options = Options(call, "qv", "nc", {"lines": "n", "bytes": "c", "quiet": "q"})
-    given = options.values.get("c", options.values.get("n", "10"))
-    sign = given[:1] if given[:1] in ("+", "-") else default_sign
-    number = given.lstrip("+-")
-    if not WHOLE.fullmatch(number):
-        raise NotSimulated
-    return "c" in options, sign, int(number), options
-
-
-def _of_each(call: Call, options: Options, chosen: Callable[[str], str]) -> int:
-    status, first = 0, True
-    several = (len(options.operands) > 1 and "q" not in options) or "v" in options
-    for path, text in inputs(call, options.operands):
-        if text is None:
-            status = 1
-            continue
-        if several:
-            name = "standard input" if path == "-" else path
-            call.out.append(f"{'' if first else chr(10)}==> {name} <==\n")
-        first = False
-        call.out.append(chosen(text))
-    return status
-
-
-def _head(call: Call) -> int:
-    in_bytes, sign, number, options = _part(call, "+")
-    if not options.operands and not in_bytes and sign == "+":
-        return _first_lines(call, number)
-
-    def chosen(text: str) -> str:
-        parts: str | list[str] = (
-            text if in_bytes else text.splitlines(keepends=True) if "\r" not in text else _kept(text)
-        )
-        return "".join(parts[:-number] if sign == "-" and number else parts if sign == "-" else parts[:number])
-
-    return _of_each(call, options, chosen)
-
-
-def _first_lines(call: Call, number: int) -> int:
-    """Print the first lines of standard input and leave a regular file after them."""
-    for _ in range(number):
-        line = call.stdin.line()
-        if not line:
-            break
-        call.out.append(line)
-        call.process.run.step(len(line) >> 6)
-    if not call.stdin.regular:
-        call.stdin.read()
-    return 0
-
-
-def _kept(text: str) -> list[str]:
-    """Return the lines of a text with their ends, which are line feeds only."""
-    return [line for line in re.split(r"(?<=\n)", text) if line]
-
-
-def _tail(call: Call) -> int:
-    in_bytes, sign, number, options = _part(call, "-")
-
-    def chosen(text: str) -> str:
-        parts: str | list[str] = text if in_bytes else _kept(text)
-        if sign == "+":
-            return "".join(parts[max(number - 1, 0) :])
-        return "".join(parts[-number:] if number else parts[:0])
-
-    return _of_each(call, options, chosen)
+_WC = OptionTable(
+    "lwcmL", "", {"lines": "l", "words": "w", "bytes": "c", "chars": "m", "max-line-length": "L", "files0-from": ""}
+)
 
 
 def _wc(call: Call) -> int:
-    options = Options(call, "lwcm", "", {"lines": "l", "words": "w", "bytes": "c", "chars": "m"})
-    shown = [letter for letter in "lwmc" if letter in options] or ["l", "w", "c"]
+    options = Options(call, _WC)
+    shown = [letter for letter in "lwmcL" if letter in options] or ["l", "w", "c"]
     rows: list[tuple[list[int], str]] = []
     status = 0
     sizes = 0
@@ -101,12 +32,10 @@ def _wc(call: Call) -> int:
         if path != "-" and not text:
             size = call.process.files.size(call.process.key(path))  # of a downloaded file
         sizes += size
-        counts = {"l": text.count("\n"), "w": len(text.split()), "m": len(text), "c": size}
+        counts = {"l": text.count("\n"), "w": len(text.split()), "m": len(text), "c": size, "L": _longest(text)}
         rows.append(([counts[letter] for letter in shown], "" if not options.operands else path))
     if len(options.operands) > 1:
-        rows.append(
-            ([sum(column) for column in zip(*(row for row, _ in rows), strict=True)] or [0] * len(shown), "total")
-        )
+        rows.append(([_total(letter, [row[index] for row, _ in rows]) for index, letter in enumerate(shown)], "total"))
     width = len(str(sizes))
     if (not options.operands and not call.stdin.regular) or "-" in options.operands:
         width = max(width, 7)
@@ -117,19 +46,45 @@ def _wc(call: Call) -> int:
     return status
 
 
+def _total(letter: str, counts: list[int]) -> int:
+    return max(counts, default=0) if letter == "L" else sum(counts)
+
+
+def _longest(text: str) -> int:
+    """Return the width of the longest line, with tabs up to the next eighth column."""
+    return max((len(line.expandtabs(8)) for line in re.split(r"[\n\r\f]", text)), default=0)
+
+
+_CUT = OptionTable(
+    "sn",
+    "dfcb",
+    {
+        "delimiter": "d",
+        "fields": "f",
+        "characters": "c",
+        "bytes": "b",
+        "only-delimited": "s",
+        "complement": "",
+        "output-delimiter": "",
+        "zero-terminated": "z",
+    },
+    others="z",
+)
+
+
 def _cut(call: Call) -> int:
-    options = Options(call, "s", "dfcb", {"delimiter": "d", "fields": "f", "characters": "c", "bytes": "b"})
+    options = Options(call, _CUT)
     listed = options.values.get("f") or options.values.get("c") or options.values.get("b") or ""
     ranges: list[tuple[int, int | None]] = []
     for item in listed.split(","):
         found = re.fullmatch(r"(\d{0,9})(-?)(\d{0,9})", item)
         if found is None or not (found[1] or found[3]):
-            return call.fail("cut: you must specify a list of bytes, characters, or fields")
+            return call.misuse("you must specify a list of bytes, characters, or fields")
         low = int(found[1] or 1)
         ranges.append((low, int(found[3]) if found[3] else None if found[2] else low))
     delimiter = options.values.get("d", "\t")
     if len(delimiter) != 1:
-        return call.fail("cut: the delimiter must be a single character")
+        return call.misuse("the delimiter must be a single character")
     text, status = all_text(call, options.operands)
     for line in lines_of(text):
         if "f" not in options:
@@ -187,14 +142,26 @@ def _set(text: str) -> str:
     return "".join(found)
 
 
+_TR = OptionTable(
+    "dscC", "", {"delete": "d", "squeeze-repeats": "s", "complement": "c", "truncate-set1": "t"}, others="t"
+)
+
+
 def _tr(call: Call) -> int:
-    options = Options(call, "dscC", "", {"delete": "d", "squeeze-repeats": "s", "complement": "c"})
+    options = Options(call, _TR)
+    given = options.operands
+    if not given:
+        return call.misuse("missing operand")
+    if len(given) < 2 and "d" not in options and "s" not in options:
+        return call.misuse(f"missing operand after '{given[0][:80]}'\nTwo strings must be given when translating.")
+    if len(given) > 2:
+        return call.misuse(f"extra operand '{given[2][:80]}'")
     sets = [_set(text) for text in options.operands]
     deletes, squeezes = "d" in options, "s" in options
-    if not sets or len(sets) > 2 or (len(sets) < 2 and not (deletes or squeezes)):
-        return call.fail("tr: missing operand")
     if deletes and len(sets) == 2 and not squeezes:
-        return call.fail("tr: extra operand")
+        return call.misuse(
+            f"extra operand '{given[1][:80]}'\nOnly one string may be given when deleting without squeezing repeats."
+        )
     first = sets[0]
     complement = "c" in options or "C" in options
     ((_, text),) = inputs(call, [])
@@ -223,8 +190,11 @@ def _tr(call: Call) -> int:
     return 0
 
 
+_TEE = OptionTable("aip", "", {"append": "a", "ignore-interrupts": "i", "output-error": ""})
+
+
 def _tee(call: Call) -> int:
-    options = Options(call, "ai", "", {"append": "a"})
+    options = Options(call, _TEE)
     text = call.stdin.read()
     call.out.append(text)
     process, status = call.process, 0
@@ -246,51 +216,30 @@ def _tee(call: Call) -> int:
     return status
 
 
-_NUMBER = re.compile(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})")
-
-
-def _seq(call: Call) -> int:
-    separator, wide = "\n", False
-    args = list(call.args)
-    while args and args[0].startswith("-") and not _NUMBER.fullmatch(args[0]):
-        option = args.pop(0)
-        if option == "-w":
-            wide = True
-        elif option.startswith("-s"):
-            separator = option[2:] or (args.pop(0) if args else "")
-        else:
-            raise NotSimulated
-    if not 1 <= len(args) <= 3 or not all(_NUMBER.fullmatch(argument) for argument in args):
-        return call.fail("seq: a number is missing or invalid")
-    numbers = [Decimal(argument) for argument in args]
-    first = numbers[0] if len(numbers) > 1 else Decimal(1)
-    increment = numbers[1] if len(numbers) == 3 else Decimal(1)
-    last = numbers[-1]
-    if not increment:
-        return call.fail("seq: invalid Zero increment value: '0'")
-    given = args[:-1] if len(args) > 1 else []
-    places = max((len(argument.partition(".")[2]) for argument in given), default=0)
-    count = int((last - first) / increment) + 1 if (last - first) * increment >= 0 else 0
-    call.process.run.step(min(count, 10**9) >> 5)
-    texts = [f"{first + index * increment:.{places}f}" for index in range(count)]
-    if wide and texts:
-        width = max(map(len, texts))
-        texts = [text.zfill(width) for text in texts]
-    if texts:
-        call.out.append(separator.join(texts) + "\n")
-    return 0
+_CAT = OptionTable(
+    "nu",
+    "",
+    {
+        "number": "n",
+        "show-all": "A",
+        "number-nonblank": "b",
+        "squeeze-blank": "s",
+        "show-nonprinting": "v",
+        "show-tabs": "T",
+        "show-ends": "E",
+    },
+    others="AbsvTEet",
+)
 
 
 def _cat(call: Call) -> int:
-    options = Options(call, "nuAbsvTeEt", "", {"number": "n"})
-    if any(letter in options for letter in "AbsvTeEt"):
-        raise NotSimulated
+    options = Options(call, _CAT)
     status, number = 0, 0
     for _, text in inputs(call, options.operands):
         if text is None:
             status = 1
         elif "n" in options:
-            for line in _kept(text):
+            for line in with_ends(text):
                 number += 1
                 call.out.append(f"{number:6d}\t{line}")
         else:
@@ -304,10 +253,10 @@ TEXT_COMMANDS: dict[str, Builtin] = {
     "egrep": grep,
     "fgrep": grep,
     "grep": grep,
-    "head": _head,
-    "seq": _seq,
+    "head": head,
+    "seq": seq,
     "sort": sort,
-    "tail": _tail,
+    "tail": tail,
     "tee": _tee,
     "tr": _tr,
     "uniq": uniq,
