@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.builders import a_job, a_pool, node_rows, simulation
 from tests.tui.test_things import POOL, page
-from tui.viewmodels.events.event_list import what
+from tui.viewmodels.events.event_words import what
 from tui.viewmodels.properties import node as properties
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.text.styled import ItemRef
@@ -47,3 +47,12 @@ def test_node_18_a_fault_by_chance_is_an_event_of_its_node():
     session = Session(sim)
     fault = next(row for row in map(session.events.row, range(session.events.count)) if row.event == "FaultInjected")
     assert (what(fault), fault.pool_id, fault.position, fault.is_failure) == ("failNode by chance", "p", 0, True)
+
+
+def test_spot_10_an_eviction_by_rate_is_announced_in_the_events():
+    pool = a_pool(nodes=0, targetLowPriorityNodes=3)
+    sim = simulation(a_job(tasks=9), pool=pool, simulate={"spot": {"evictionRate": 10}}, until="PT2H")
+    sim.run_until(sim.end_ms)
+    session = Session(sim)
+    said = {what(row) for row in map(session.events.row, range(session.events.count)) if row.event == "FaultInjected"}
+    assert said == {"evictNode by chance, announced"}

@@ -9,9 +9,10 @@ import pytest
 from engine import load_scenario
 from engine.specs import commands as c
 from engine.views.pages.event_folds import EventFolds
-from tests.tui.screen_text import contains, text_of
+from tests.tui.screen_text import after, contains, text_of
 from tests.tui.test_keys import drive
 from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.events.event_words import what
 from tui.viewmodels.text.styled import ItemRef
 
 LATER_S = 330
@@ -27,6 +28,28 @@ def model_at(session, **modes):
 
 def texts(model, key):
     return [span.text for span in model.cells(key)]
+
+
+def test_a_command_that_a_process_gives_is_named_and_is_no_chance(session_at):
+    session = session_at(500, "job-manager-adds-tasks")
+    rows = [row for row in map(session.events.row, range(session.events.count)) if row.task_id == "manager"]
+    said = {row.event: what(row) for row in rows if row.event.startswith("Command")}
+    assert said["CommandAccepted"].startswith("addTasks jobId book tasks [2]")
+    assert said["CommandRefused"].startswith("addTasks TaskExists: ")
+
+
+def test_packages_and_refusals_name_what_they_are_about_first(session_at):
+    session = session_at(1600, "a-new-version-of-the-pricer")
+    rows = list(map(session.events.row, range(session.events.count)))
+    said = [what(row) for row in rows if "Application" in str(row.fields.get("command"))]
+    assert said[:3] == ["pricer 2.0 size 1.0 GB", "pricer defaultVersion 2.0", "pricer 2.0 size 3.0 GB"]
+    refused = next(row for row in rows if row.event == "CommandRefused")
+    assert what(refused).startswith("OperationInvalidForCurrentState: pricer has allowUpdates: false")
+
+
+def test_on_a_narrow_screen_the_reason_of_a_refusal_has_two_lines(dashboard_at):
+    lines = after(dashboard_at(400, "what-a-pool-is-refused-for"), "9", "exclamation_mark", size=(80, 24))
+    assert contains(lines, "InvalidPropertyValue: nodeAgentSKUId is", "image Canonical ubuntu-24_04-lts")
 
 
 def test_like_events_are_one_row_with_a_count_and_failures_stand_alone(session_at):
@@ -148,3 +171,11 @@ def test_a_command_leads_to_what_it_names(dashboard_at):
     drive(app, *("A", "down", "enter", "enter", "X", "enter"), lambda app: seen.append(app.screen.subject))
     assert seen == [ItemRef("job", "risk")]
     assert app.session.job_id == "risk"
+
+
+def test_a_script_of_several_lines_takes_one_line_of_the_footer(dashboard_at):
+    lines = after(dashboard_at(400, "shell-in-preparation"), "6")
+    at = next(number for number, each in enumerate(lines) if "command line  /bin/sh" in each)
+    assert "set -eu data=" in lines[at]
+    assert "wait for success" in lines[at + 1]
+    assert lines[-1].lstrip().startswith("space")

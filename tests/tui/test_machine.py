@@ -6,7 +6,8 @@ from engine.specs.pool import PoolSpec
 from tests.builders import a_pool, refusal, run_to, simulation
 from tui.viewmodels.actions.menu import actions_for
 from tui.viewmodels.actions.trial import refusal_lines
-from tui.viewmodels.events.event_list import EventsModel, what
+from tui.viewmodels.events.event_list import EventsModel
+from tui.viewmodels.events.event_words import what
 from tui.viewmodels.lists.nodes import NodesModel
 from tui.viewmodels.lists.pools import PoolsModel
 from tui.viewmodels.properties.machine import hardware, operating_system

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.viewmodels.events.event_list import what
+from tui.viewmodels.events.event_words import what
 from tui.viewmodels.frame.notices import cause
 from tui.viewmodels.lists.job_schedules import JobSchedulesModel
 from tui.viewmodels.text.styled import ItemRef, plain

@@ -40,11 +40,19 @@ def test_storage_is_a_list_of_blobs_with_their_sizes_and_uploads():
     session = Session(a_run())
     found = blob_list(session)
     assert found.heading == "3 blobs, 2.0 GB; 2.0 GB downloaded, 2 B uploaded"
-    assert shown(blob_line(session, blob) for blob in found.blobs) == [
-        f"     5 B  scenario  {OUT[:-3]}in/a.csv",
-        f"  2.0 GB  scenario  {OUT[:-3]}in/big.bin",
-        f"     2 B  08:02:31  {OUT}/0.txt  task t1 of j",
+    host = "acc.blob.core.windows.net"
+    assert shown(blob_line(session, blob, 100) for blob in found.blobs) == [
+        f"     5 B  scenario  {host}/in/a.csv",
+        f"  2.0 GB  scenario  {host}/in/big.bin",
+        f"     2 B  08:02:31  {host}/out/0.txt  task t1 of j",
     ]
+
+
+def test_in_a_narrow_list_the_end_of_a_url_and_the_task_are_visible():
+    session = Session(a_run())
+    row = plain(blob_line(session, blob_list(session).blobs[-1], 56))
+    assert row == "     2 B  08:02:31  acc/out/0.txt  task t1 of j"
+    assert len(row) <= 56
 
 
 def test_a_blob_has_a_sheet_with_its_text():
@@ -80,7 +88,7 @@ def test_an_upload_is_an_event_of_its_task():
     model.update()
     rows = [model.cells(key) for key in range(session.events.count)]
     [cells] = [row for row in rows if row[1].text == "upload"]
-    assert [span.text for span in cells[2:]] == ["t1", f"2 B to {OUT}/0.txt", "TASK-18"]
+    assert [span.text for span in cells[2:]] == ["t1", "2 B to out/0.txt", "TASK-18"]
 
 
 def test_the_go_line_opens_the_list_and_enter_the_text():

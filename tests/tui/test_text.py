@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -11,6 +12,7 @@ from engine.views.pages.instances import Hook, HookStatus
 from tui.viewmodels.lists.columns import Column, layout
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text import glyphs
+from tui.viewmodels.text.blocks import Block, block_lines, row
 from tui.viewmodels.text.styled import (
     Role,
     Span,
@@ -69,6 +71,7 @@ def test_a_bar_is_as_wide_as_asked_and_hides_nothing():
 def test_long_values_are_wrapped_at_blanks_and_long_words_in_between():
     assert wrapped("one two three", 7) == ["one two", "three"]
     assert wrapped("abcdefgh", 3) == ["abc", "def", "gh"]
+    assert wrapped("ノードノード", 5) == ["ノー", "ドノ", "ード"]
 
 
 @pytest.mark.parametrize(
@@ -131,3 +134,12 @@ def test_an_id_is_cut_in_the_middle():
     assert squeeze("deal-0001234", 9) == "deal…1234"
     assert squeeze("deal-0001234", 2) == "d…"
     assert squeeze("", 0) == ""
+
+
+def test_a_very_long_value_is_wrapped_in_no_time_and_shortened_in_a_block():
+    began = time.perf_counter()
+    assert len(wrapped("x" * 200_000, 40)) == 5_000
+    lines = block_lines([Block("General", (row("Command line", "y" * 200_000),))], 60)
+    assert time.perf_counter() - began < 2
+    assert len(lines) < 60
+    assert any("..." in plain(each) for each in lines)

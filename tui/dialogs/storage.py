@@ -47,8 +47,14 @@ class StorageDialog(Modal[None]):
         self._blobs, heading = blob_list(self._session)
         self.query_one("#storage-heading", Static).update(heading)
         empty = [(-1, line(Span("There is no blob that has been named or uploaded.", Role.DIM)))]
-        lines = [(number, blob_line(self._session, blob)) for number, blob in enumerate(self._blobs)]
-        self.query_one(Choices).show(lines or empty)
+        choices = self.query_one(Choices)
+        cells = max(0, choices.size.width - choices.POINTER_CELLS)
+        lines = [(number, blob_line(self._session, blob, cells)) for number, blob in enumerate(self._blobs)]
+        choices.show(lines or empty)
+
+    def on_resize(self) -> None:
+        """Use the new width."""
+        self.call_after_refresh(self.update)
 
     def on_choices_chosen(self, message: Choices.Chosen) -> None:
         """Show the blob under the cursor."""

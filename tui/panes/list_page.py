@@ -8,7 +8,7 @@ from textual.containers import Horizontal
 
 from tui.panes.view import View
 from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.text.styled import Line, Span, between, cut
+from tui.viewmodels.text.styled import Line, Span, between, cut, width, wrapped
 from tui.widgets.lines import LinesView
 from tui.widgets.page import PageView
 from tui.widgets.redraw import ResizeFilter, set_title
@@ -120,9 +120,13 @@ class ListPage(ResizeFilter, View):
         is_narrow = not details.display
         lines = [] if is_narrow else [cut((*_BLANK, *each), cells) for each in self.model.footer()]
         sentence = () if key is None or not is_narrow else self.model.sentence(key)
-        lines.append(
-            between((*_BLANK, *sentence), self.model.arrangement() if not is_narrow or not sentence else (), cells)
-        )
+        if len(sentence) == 1 and width(sentence) >= cells:  # the end of a text is worth a second line
+            first, *rest = wrapped(sentence[0].text, cells - 1)
+            lines += [(*_BLANK, sentence[0]._replace(text=each)) for each in (first, " ".join(rest)) if each]
+            lines[-1] = cut(lines[-1], cells)
+        else:
+            arrangement = self.model.arrangement() if not is_narrow or not sentence else ()
+            lines.append(between((*_BLANK, *sentence), arrangement, cells))
         footing.styles.height = len(lines)
         footing.show(lines)
 

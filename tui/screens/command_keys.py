@@ -14,7 +14,7 @@ from tui.saving.targets import TargetError
 from tui.screens.time_keys import TimeKeys
 from tui.viewmodels.actions.menu import Action, actions_for
 from tui.viewmodels.actions.trial import refusal_lines
-from tui.viewmodels.events.event_list import what
+from tui.viewmodels.events.event_words import what
 from tui.viewmodels.text.styled import ItemRef
 from tui.widgets.messages import OfferActions, say
 from tui.widgets.node_map import NodeMap

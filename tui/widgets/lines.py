@@ -23,11 +23,17 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import Line
 
 
+# Control characters would move the terminal's cursor: a script of several lines is shown in one.
+_CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), "?") | dict.fromkeys(map(ord, "\n\r\t"), " ")
+
+
 def strip_of(widget: ScrollView, spans: Line, *, is_cursor: bool = False) -> Strip:
     """Draw a line exactly as wide as the widget, with a background throughout and in ASCII if that is chosen."""
     theme = widget.app.theme if widget.app.theme in THEME_NAMES else DARK
     cells = widget.size.width
     read = to_ascii if widget.app.has_class("-ascii") else str
+    if not all(span.text.isprintable() for span in spans):
+        spans = tuple(span._replace(text=span.text.translate(_CONTROLS)) for span in spans)
     segments = [
         Segment(read(span.text), palette.span_style(theme, span, is_cursor=is_cursor)) for span in dim_citations(spans)
     ]

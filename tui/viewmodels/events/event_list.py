@@ -10,6 +10,7 @@ from engine.base.shortening import shortened
 from engine.views.pages.event_folds import EventFolds
 from engine.views.pages.events import EventPage, EventRow
 from engine.views.rest.lookup import event_wire
+from tui.viewmodels.events.event_words import refusal_values, what
 from tui.viewmodels.files.locations import FileLocation, files_of_event
 from tui.viewmodels.lists.columns import Column
 from tui.viewmodels.lists.filters import parse_filter
@@ -265,78 +266,6 @@ class EventsModel(RowsModel):
         return ("There are no events yet.", "Press space to run, or . for one event.")
 
 
-def what(event: EventRow) -> str:
-    """Return the content of an event, without its entity."""
-    fields = event.fields
-    words: list[str] = []
-    said = _said(event)
-    if said is not None:
-        return said
-    if "to" in fields:
-        old, new = fields.get("from"), fields["to"]
-        if new is None:
-            words.append(f"{old} → gone" if old else "gone")
-        else:
-            words.append(f"{old} → {new}" if old else f"{new}")
-    if event.task_id is not None and event.node_id is not None:
-        words.append(f"on n{event.position}")
-    if "exitCode" in fields and (fields["exitCode"] or fields.get("result") == "failure"):
-        words.append(f"exit {fields['exitCode']}")
-    failure = fields.get("failureInfo")
-    if isinstance(failure, dict) and failure.get("code") != "FailureExitCode":
-        words.append(str(failure.get("code")))
-    attempt = fields.get("attempt")
-    if isinstance(attempt, int) and attempt > 1:
-        words.append(f"attempt {attempt:,}")
-    words += _reason(fields)
-    if "targetDedicatedNodes" in fields:
-        words.append(f"{fields.get('currentDedicatedNodes'):,} of {fields['targetDedicatedNodes']:,} dedicated")
-    return " ".join(words)
-
-
-def _reason(fields: dict[str, object]) -> list[str]:
-    """Return the reason of a change, after the occurrence of a job schedule that was missed for it (JS-15)."""
-    missed = [f"occurrence {fields['occurrence']} missed:"] if "occurrence" in fields else []
-    return [*missed, str(fields["reason"])] if fields.get("reason") else missed
-
-
-def _said(event: EventRow) -> str | None:
-    """Return the content of an event that is no change of a state; None of any other."""
-    fields = event.fields
-    match event.event:
-        case "CommandAccepted" | "FaultInjected":
-            return _command(event)
-        case "CommandRefused" | "TaskScheduleFail":
-            return f"{fields.get('code')}: {_refused_property(fields) or fields.get('message', '')}"
-        case "AutoScaleEvaluated":
-            return _evaluation(fields)
-        case "BlobUploaded":
-            return f"{fmt.size(int(str(fields['bytes'])))} to {fields['url']}"
-    return None
-
-
-def _command(event: EventRow) -> str:
-    """Return the arguments of a command or fault; one that comes from a rate is about a node, and has none."""
-    if event.node is not None:
-        return f"{event.fields.get('command')} by chance"
-    body = event.fields.get("body")
-    return " ".join(f"{name} {_short(value)}" for name, value in body.items()) if isinstance(body, dict) else ""
-
-
-def _refused_property(fields: dict[str, object]) -> str:
-    """Return the property that the service did not accept and the reason; empty if a refusal names none."""
-    values = refusal_values(fields)
-    name, reason = values.get("PropertyName"), values.get("Reason")
-    return f"{name} {reason}" if name and reason else ""
-
-
-def refusal_values(fields: dict[str, object]) -> dict[str, str]:
-    """Return the ``values`` of a refusal by their keys (GEN-10)."""
-    values = fields.get("values")
-    pairs = values if isinstance(values, list) else []
-    return {str(pair["key"]): str(pair["value"]) for pair in pairs if isinstance(pair, dict)}
-
-
 def _named(event: EventRow) -> str:
     """Return the item that a command names, as short as possible."""
     body = event.fields.get("body")
@@ -352,21 +281,3 @@ def _named(event: EventRow) -> str:
 
 def _json(value: object) -> object:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
-
-
-def _evaluation(fields: dict[str, object]) -> str:
-    error = fields.get("error")
-    if isinstance(error, dict):
-        said = f"{error['code']}: {error['values'][0]['value']}"
-    else:
-        said = ", ".join(
-            f"{fields[f'current{name}Nodes']} → {fields[f'target{name}Nodes']} {kind}"
-            for kind, name in (("dedicated", "Dedicated"), ("Spot", "LowPriority"))
-        )
-    return f"trial: {said}" if "trial" in fields else said
-
-
-def _short(value: object) -> str:
-    if isinstance(value, dict | list):
-        return "{…}" if isinstance(value, dict) else f"[{len(value)}]"
-    return str(value).lower() if isinstance(value, bool) else shortened(str(value))

@@ -21,7 +21,7 @@ from tui.viewmodels.properties.job import no_limit, yes
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block
 from tui.viewmodels.text.glyphs import HOOK_STATUSES, NODE, hook_glyph
-from tui.viewmodels.text.styled import Line, Role, Span, line
+from tui.viewmodels.text.styled import Line, Role, Span, line, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,7 +151,7 @@ class InstancesModel(RowsModel):
         task = self._page.definition()
         if task is None:
             return ()
-        return (line(Span("command line  ", Role.DIM), Span(task.command_line)), self._settings(task))
+        return (line(Span("command line  ", Role.DIM), Span(one_line(task.command_line))), self._settings(task))
 
     @abstractmethod
     def _settings(self, task: JobPreparationTask | JobReleaseTask) -> Line:

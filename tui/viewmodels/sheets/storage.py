@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.views.pages.storage import bytes_of_run, stored_blobs
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_lines, row
-from tui.viewmodels.text.styled import Line, Role, Span, line
+from tui.viewmodels.text.styled import Line, Role, Span, line, squeeze
 
 if TYPE_CHECKING:
     from engine.views.pages.storage import StoredBlob
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_BLOBS = 2_000  # in the list: the latest uploads
 _SIZE_CELLS = 8
+_LEAST_URL = 20
+_ENDPOINT = ".blob.core.windows.net"
 
 
 class BlobList(NamedTuple):
@@ -39,15 +41,15 @@ def blob_list(session: Session) -> BlobList:
     return BlobList(found, said)
 
 
-def blob_line(session: Session, blob: StoredBlob) -> Line:
-    """Return a row of the list: size, time and task of the upload, URL."""
+def blob_line(session: Session, blob: StoredBlob, cells: int) -> Line:
+    """Return a row of the list in so many cells: size, time of the upload, URL shortened as needed, and task."""
     when = session.clock(blob.when_ms) if blob.when_ms is not None else ""
-    return line(
-        Span(f"{fmt.size(blob.size):>{_SIZE_CELLS}}  "),
-        Span(f"{when or 'scenario':<10}", Role.DIM),
-        Span(blob.url),
-        Span(f"  {_uploader(blob)}" if blob.is_uploaded else "", Role.DERIVED),
-    )
+    size, time = f"{fmt.size(blob.size):>{_SIZE_CELLS}}  ", f"{when or 'scenario':<10}"
+    task = squeeze(f"  {_uploader(blob)}", cells // 3) if blob.is_uploaded else ""
+    room = max(_LEAST_URL, cells - len(size + time + task))
+    url = blob.url.removeprefix("https://")
+    url = squeeze(url if len(url) <= room else url.replace(_ENDPOINT, "", 1), room)
+    return line(Span(size), Span(time, Role.DIM), Span(session.text(url)), Span(session.text(task), Role.DERIVED))
 
 
 def blob_lines(session: Session, blob: StoredBlob, cells: int) -> list[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.base.shortening import shortened
 from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from engine.base.failures import FailureInfo
 
 _MOST_LABEL = 22
+_LONGEST_VALUE = 2_000  # characters; Y copies the whole value
 
 
 class Block(NamedTuple):
@@ -49,7 +51,7 @@ def error_blocks(title: str, errors: Sequence[tuple[str, str, Sequence[tuple[str
 
 
 def block_lines(blocks: Iterable[Block], cells: int) -> list[Line]:
-    """Return the blocks below one another. Long values continue on the next line."""
+    """Return the blocks below one another. Long values continue on the next line, very long ones are shortened."""
     lines: list[Line] = []
     for block in blocks:
         if lines:
@@ -60,7 +62,7 @@ def block_lines(blocks: Iterable[Block], cells: int) -> list[Line]:
         for label, value in block.rows:
             indent = label_cells + 2 if longest else 2
             heading = f"{label} ".ljust(indent)
-            texts = wrapped(value.text, max(8, cells - len(heading)))
+            texts = wrapped(shortened(value.text, _LONGEST_VALUE), max(8, cells - len(heading)))
             lines.append(line(Span(heading, Role.DIM), value._replace(text=texts[0])))
             lines += [line(" " * indent, value._replace(text=rest)) for rest in texts[1:]]
     return lines

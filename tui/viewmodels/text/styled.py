@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -88,6 +88,11 @@ def width(spans: Iterable[Span]) -> int:
     return sum(cell_len(span.text) for span in spans)
 
 
+def one_line(text: str) -> str:
+    """Return the text with single spaces in place of line breaks and indents."""
+    return " ".join(text.split())
+
+
 def clip(text: str, cells: int) -> str:
     """Return the text, cut to ``cells``; an ellipsis shows that something is missing."""
     if cell_len(text) <= cells:
@@ -161,17 +166,24 @@ def wrapped(text: str, cells: int) -> list[str]:
         current = ""
         for word in paragraph.split(" "):
             candidate = f"{current} {word}" if current else word
-            if cell_len(candidate) <= cells:
+            if len(candidate) <= 2 * cells and cell_len(candidate) <= cells:
                 current = candidate
                 continue
             if current:
                 lines.append(current)
-            while cell_len(word) > cells > 0:
-                lines.append(word[:cells])
-                word = word[cells:]  # noqa: PLW2901  # the rest of a word longer than a line
-            current = word
+            *whole, current = _pieces(word, cells)
+            lines += whole
         lines.append(current)
     return lines
+
+
+def _pieces(word: str, cells: int) -> list[str]:
+    """Return a word in pieces of at most ``cells`` cells."""
+    if cells <= 0 or not word:
+        return [word]
+    if not word.isascii():
+        return chop_cells(word, cells)
+    return [word[at : at + cells] for at in range(0, len(word), cells)]
 
 
 def labelled(label: Span, label_cells: int, text: str, cells: int) -> list[Line]:

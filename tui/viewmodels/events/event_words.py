@@ -1,0 +1,121 @@
+"""The content of an event in words, without its entity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.base.shortening import shortened
+from tui.viewmodels.text import format as fmt
+
+if TYPE_CHECKING:
+    from engine.views.pages.events import EventRow
+
+_ANNOUNCEMENT = "SPOT-10"  # of an eviction by chance
+
+
+def what(event: EventRow) -> str:
+    """Return the content of an event, without its entity."""
+    fields = event.fields
+    words: list[str] = []
+    said = _said(event)
+    if said is not None:
+        return said
+    if "to" in fields:
+        old, new = fields.get("from"), fields["to"]
+        if new is None:
+            words.append(f"{old} → gone" if old else "gone")
+        else:
+            words.append(f"{old} → {new}" if old else f"{new}")
+    if event.task_id is not None and event.node_id is not None:
+        words.append(f"on n{event.position}")
+    if "exitCode" in fields and (fields["exitCode"] or fields.get("result") == "failure"):
+        words.append(f"exit {fields['exitCode']}")
+    failure = fields.get("failureInfo")
+    if isinstance(failure, dict) and failure.get("code") != "FailureExitCode":
+        words.append(str(failure.get("code")))
+    attempt = fields.get("attempt")
+    if isinstance(attempt, int) and attempt > 1:
+        words.append(f"attempt {attempt:,}")
+    words += _reason(fields)
+    if "targetDedicatedNodes" in fields:
+        words.append(f"{fields.get('currentDedicatedNodes'):,} of {fields['targetDedicatedNodes']:,} dedicated")
+    return " ".join(words)
+
+
+def _reason(fields: dict[str, object]) -> list[str]:
+    """Return the reason of a change, after the occurrence of a job schedule that was missed for it (JS-15)."""
+    missed = [f"occurrence {fields['occurrence']} missed:"] if "occurrence" in fields else []
+    return [*missed, str(fields["reason"])] if fields.get("reason") else missed
+
+
+def _said(event: EventRow) -> str | None:
+    """Return the content of an event that is no change of a state; None of any other."""
+    fields = event.fields
+    match event.event:
+        case "FaultInjected" if event.node is not None:
+            announced = ", announced" if fields.get("rule") == _ANNOUNCEMENT else ""
+            return f"{fields.get('command')} by chance{announced}"
+        case "CommandAccepted" | "FaultInjected":
+            return f"{_given_by_process(event)}{_arguments(fields.get('body'))}".strip()
+        case "CommandRefused" | "TaskScheduleFail":
+            return f"{_given_by_process(event)}{fields.get('code')}: {_refused(fields) or fields.get('message', '')}"
+        case "AutoScaleEvaluated":
+            return _evaluation(fields)
+        case "BlobUploaded":
+            return f"{fmt.size(int(str(fields['bytes'])))} to {_blob_path(str(fields['url']))}"
+    return None
+
+
+def _given_by_process(event: EventRow) -> str:
+    """Return the name of a command that a process has given (JM-11): the entity of its event is that process."""
+    is_given = event.event.startswith("Command") and (event.task is not None or event.node is not None)
+    return f"{event.fields.get('command')} " if is_given else ""
+
+
+def _arguments(body: object) -> str:
+    """Return the arguments of a command or fault; an application and its version need no names."""
+    if not isinstance(body, dict):
+        return ""
+    if "applicationId" not in body:
+        return " ".join(f"{name} {_short(value)}" for name, value in body.items())
+    size = body.get("size")
+    shown = body | {"size": fmt.size(size)} if isinstance(size, int) else body
+    unnamed = ("applicationId", "version")
+    return " ".join(_short(value) if name in unnamed else f"{name} {_short(value)}" for name, value in shown.items())
+
+
+def _refused(fields: dict[str, object]) -> str:
+    """Return the last part of the property that the service did not accept and the reason; empty without a reason."""
+    values = refusal_values(fields)
+    name = values.get("PropertyName", "").rpartition(".")[2]
+    return f"{name} {values['Reason']}".strip() if "Reason" in values else ""
+
+
+def _blob_path(url: str) -> str:
+    """Return container and name of a blob, without scheme and account."""
+    return url.split("/", 3)[-1]
+
+
+def refusal_values(fields: dict[str, object]) -> dict[str, str]:
+    """Return the ``values`` of a refusal by their keys (GEN-10)."""
+    values = fields.get("values")
+    pairs = values if isinstance(values, list) else []
+    return {str(pair["key"]): str(pair["value"]) for pair in pairs if isinstance(pair, dict)}
+
+
+def _evaluation(fields: dict[str, object]) -> str:
+    error = fields.get("error")
+    if isinstance(error, dict):
+        said = f"{error['code']}: {error['values'][0]['value']}"
+    else:
+        said = ", ".join(
+            f"{fields[f'current{name}Nodes']} → {fields[f'target{name}Nodes']} {kind}"
+            for kind, name in (("dedicated", "Dedicated"), ("Spot", "LowPriority"))
+        )
+    return f"trial: {said}" if "trial" in fields else said
+
+
+def _short(value: object) -> str:
+    if isinstance(value, dict | list):
+        return "{…}" if isinstance(value, dict) else f"[{len(value)}]"
+    return str(value).lower() if isinstance(value, bool) else shortened(str(value))
