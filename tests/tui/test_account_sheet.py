@@ -89,3 +89,23 @@ def test_the_go_line_opens_the_sheet():
 
     asyncio.run(look())
     assert contains(seen[0], "Account", "contoso", "2 of 8 in use")
+
+
+def test_app_8_packages_are_listed_as_they_are_now(session_at):
+    early = sheet(session_at(200, "a-new-version-of-the-pricer"))
+    late = sheet(session_at(1500, "a-new-version-of-the-pricer"))
+    assert "pricer 1.0 (default)" in early
+    assert "Size of 1.0 500 MB" in early
+    assert "pricer 2.0 (default); packages may not be replaced" in late
+    assert "Display name Option pricer" in late
+    assert "Size of 2.0 3.0 GB" in late
+
+
+def test_options_in_force_are_listed_by_their_names(session_at):
+    assert "Options in force strictStorage true" in sheet(session_at(60, "a-forgotten-upload"))
+    assert "releaseAfter preparation" in sheet(session_at(60, "release-after-preparation"))
+    assert "Options in force" not in sheet(session_at(60))
+
+
+def sheet(session):
+    return " ".join(" ".join(plain(each) for each in account_lines(session, 80)).split())

@@ -232,7 +232,7 @@ def test_a_mistake_of_the_engine_in_a_trial_is_told_and_leaves_the_run_as_it_was
     session = session_at(LATER_S)
     before = len(session.simulation.log)
 
-    def breaks(*_):
+    def breaks(*_, **__):
         raise BrokenInvariant("two and two are five")
 
     reboot = action(session, "rebootNode", NODES[0])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.terms import CertificateState
+from engine.specs.account import Package
 from engine.views.pages.account import account_page
+from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_lines, block_of, row
 from tui.viewmodels.text.styled import Role
 
@@ -19,13 +21,17 @@ if TYPE_CHECKING:
 
 
 def account_lines(session: Session, cells: int) -> list[Line]:
-    """Return the account at the moment that is shown: its address, quotas, applications, certificates."""
+    """Return the account at the moment that is shown: its address, quotas, applications, certificates.
+
+    The options of the scenario that differ from their defaults come last.
+    """
     page = account_page(session.simulation)
     blocks = [
         _general(page),
         Block("Quotas", tuple(_quotas(page))),
-        *block_of("Applications", map(_application, page.applications)),
+        *block_of("Applications", (each for application in page.applications for each in _application(application))),
         *block_of("Certificates", (_certificate(*each) for each in page.certificates)),
+        *block_of("Options in force", _options(session)),
     ]
     return block_lines(blocks, cells)
 
@@ -51,11 +57,24 @@ def _quotas(page: AccountPage) -> Iterator[tuple[str, Span]]:
         yield row(name, f"{used:,} of {limit:,} in use", role)
 
 
-def _application(application: Application) -> tuple[str, Span]:
+def _application(application: Application) -> Iterator[tuple[str, Span]]:
+    """Yield an application, and a row for the size of each of its packages that has one."""
     known, default = application.versions, application.default_version
     said = ", ".join(f"{each} (default)" if each == default else each for each in known) or "no version"
     said += "" if application.allow_updates else "; packages may not be replaced"
-    return row("Application", f"{application.id} {said}")
+    yield row("Application", f"{application.id} {said}")
+    if application.display_name:
+        yield row("  Display name", application.display_name)
+    for version in known:
+        if size := Package(application, version).size:
+            yield row(f"  Size of {version}", fmt.size(size))
+
+
+def _options(session: Session) -> Iterator[tuple[str, Span]]:
+    """Yield the options that the scenario sets, by their names there."""
+    changed = session.options.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    for name, value in changed.items():
+        yield row(name, str(value).lower())
 
 
 def _certificate(thumbprint: str, state: CertificateState) -> tuple[str, Span]:
