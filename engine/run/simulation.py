@@ -19,8 +19,8 @@ from engine.run.expectations import Expectations, Outcome, RefusedCommand
 from engine.run.journal import Input, Journal, Origin
 from engine.run.names import RowNames
 from engine.run.observe import observe
+from engine.scenario.acting_processes import processes_wait
 from engine.scenario.expect import matches
-from engine.scenario.processes import processes_wait
 from engine.specs import commands as c
 from engine.world.idle import has_work
 from engine.world.world import World

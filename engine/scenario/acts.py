@@ -28,7 +28,7 @@ _ANY_START = datetime(2000, 1, 1, tzinfo=UTC)  # no time here counts from the st
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class ProcessEnd:
     """The end of a process by ``until``: a condition, or None for the completion of all other tasks of its job."""
 
     condition: Condition | None
@@ -44,7 +44,7 @@ def read_does(place: DocumentPlace, asked: Asked, *, own_job: bool) -> tuple[Tim
     return tuple(entry for entry in read if entry is not None)
 
 
-def read_until(place: DocumentPlace, asked: Asked, *, own_job: bool) -> End | None:
+def read_until(place: DocumentPlace, asked: Asked, *, own_job: bool) -> ProcessEnd | None:
     """Return the end that an ``until`` gives, or None if it has a mistake, which is reported."""
     if isinstance(place.plain, str):
         if place.plain.lower() != OTHERS_COMPLETED.lower():
@@ -55,10 +55,10 @@ def read_until(place: DocumentPlace, asked: Asked, *, own_job: bool) -> End | No
         elif not own_job:
             place.report(f"a start task has no job, so there are no others: {OTHERS_COMPLETED} cannot end it")
         else:
-            return End(None)
+            return ProcessEnd(None)
         return None
     condition = read_condition(place, asked, own_job=own_job)
-    return None if condition is None else End(condition)
+    return None if condition is None else ProcessEnd(condition)
 
 
 def _read_act(place: DocumentPlace, index: int, asked: Asked, *, own_job: bool) -> TimelineEntry | None:
@@ -119,7 +119,7 @@ def does_of(text: Unread) -> tuple[TimelineEntry, ...]:
     return _of("does", text, lambda place: read_does(place, [], own_job=True))
 
 
-def until_of(text: Unread) -> End:
+def until_of(text: Unread) -> ProcessEnd:
     """Return the end of an ``until`` given as data. Raises ScenarioError if it has mistakes."""
     end = _of("until", text, lambda place: read_until(place, [], own_job=True))
     assert end is not None

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 
 from engine.base.terms import Deallocation
+from engine.scenario.body_models import fields_of
 from engine.scenario.document import DocumentPlace
 from engine.scenario.factory import template_strings
-from engine.scenario.shapes import fields_of
 from engine.scenario.spelling import RESOURCE_NAMES, Parts, Style, spelled_value
 from engine.scenario.tree import Tree
 from engine.scenario.wording import one_of, shown

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from engine.base.terms import Plain
+from engine.scenario.body_models import model_at
 from engine.scenario.document import DocumentPlace, Path
-from engine.scenario.shapes import model_at
 from engine.scenario.wording import one_of, shown
 from engine.specs.base import Spec, accepted_names, wire_names
 from engine.specs.refusals.parts import MISSING, Refusal

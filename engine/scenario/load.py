@@ -12,6 +12,7 @@ from typing import TypeVar
 from engine.base import gc_pause
 from engine.base.errors import Position, Problem, ScenarioError, Severity
 from engine.base.units import parse_utc
+from engine.scenario.acting_processes import Processes
 from engine.scenario.bodies import read_body, report_refusals
 from engine.scenario.conditions import Asked, read_condition, read_time
 from engine.scenario.document import Document, DocumentPlace
@@ -31,7 +32,6 @@ from engine.scenario.model import (
 )
 from engine.scenario.names import DeclaredIds, Ids, changed_applications, text_at
 from engine.scenario.pasted import as_created
-from engine.scenario.processes import Processes
 from engine.scenario.sweep import check_keys
 from engine.scenario.tasks import read_job_tasks
 from engine.scenario.timeline import read_timeline

@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import partial
 
 from engine.scenario import arm
+from engine.scenario.body_models import fields_of
 from engine.scenario.document import DocumentPlace, Path
-from engine.scenario.shapes import fields_of
 from engine.scenario.spelling import Parts, Style, spelled
 from engine.scenario.tree import Tree
 from engine.specs.account import Account, Certificate

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from pydantic.fields import FieldInfo
 
 from engine.base.errors import Position
+from engine.scenario.body_models import fields_of, model_of
 from engine.scenario.document import DocumentPlace, Path
-from engine.scenario.shapes import fields_of, model_of
 from engine.scenario.tree import Tree
 from engine.scenario.wording import one_of, shown
 from engine.specs.base import Spec, is_duration, is_secret

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 
 from engine.base.terms import OsFamily, Plain
 from engine.executors.small_shell import syntax_error, unreadable
+from engine.scenario.body_models import fields_of, model_of
 from engine.scenario.document import DocumentPlace, Path, format_path
 from engine.scenario.names import DeclaredIds, text_at
-from engine.scenario.shapes import fields_of, model_of
 from engine.specs import images
 from engine.specs.base import Spec, has_effect
 from engine.specs.catalogue import os_of
@@ -41,7 +41,7 @@ _SHELL = re.compile(r"sh\b|cmd", re.IGNORECASE)
 _WITH_LINES: dict[type[Spec], str] = {CommandLine: "commandLine", MultiInstanceSettings: "coordinationCommandLine"}
 
 
-class _Runs(NamedTuple):
+class _NodeOwner(NamedTuple):
     """The owner of the nodes on which a command line runs: a pool, the pool of a job, or an operating system."""
 
     pool_id: str | None = None
@@ -54,7 +54,7 @@ class _Body:
     """One body while it is searched."""
 
     place: DocumentPlace
-    runs: _Runs
+    runs: _NodeOwner
     without_effect: list[DocumentPlace] = field(default_factory=list)
 
 
@@ -75,16 +75,16 @@ class Warner:
         self._tasks_are_simulated = tasks_are_simulated
         self._has_storage_account = has_storage_account
         self._pools: dict[str, OsFamily] = {}
-        self._jobs: dict[str, _Runs] = {}
+        self._jobs: dict[str, _NodeOwner] = {}
         self._asked: list[DocumentPlace] = []
-        self._lines: list[tuple[DocumentPlace, str, _Runs]] = []
+        self._lines: list[tuple[DocumentPlace, str, _NodeOwner]] = []
 
     def pool(self, place: DocumentPlace, model: type[Spec]) -> None:
         """Search the body that creates a pool."""
         pool_id = text_at(place.plain, "id")
         if pool_id is not None:
             self._pools[pool_id.casefold()] = _os_in(place.plain)
-        self._search(place, model, _Runs())
+        self._search(place, model, _NodeOwner())
 
     def job(self, place: DocumentPlace, model: type[Spec], factory: TaskFactory | None) -> None:
         """Search the body that creates a job, and its tasks."""
@@ -128,7 +128,7 @@ class Warner:
         elif name == "createJobSchedule":
             self.schedule(place, JobScheduleSpec)
         else:
-            runs = _Runs(text_at(place.plain, "poolId"), text_at(place.plain, "jobId") or own_job)
+            runs = _NodeOwner(text_at(place.plain, "poolId"), text_at(place.plain, "jobId") or own_job)
             pool = place.get("poolId")
             if issubclass(model, OnPool) and pool is not None and not is_refused:
                 self._asked.append(pool)
@@ -146,14 +146,14 @@ class Warner:
         for place, text, runs in self._lines:
             _check_line(place, text, self._os(runs) or OsFamily.LINUX)
 
-    def _os(self, runs: _Runs) -> OsFamily | None:
+    def _os(self, runs: _NodeOwner) -> OsFamily | None:
         """Return the operating system of the nodes; None if nothing that has been read yet decides it."""
         if runs.pool_id is None and runs.os is None and runs.job_id is not None:
             job_id = runs.job_id.casefold()
-            runs = self._jobs.get(job_id) or self._jobs.get(job_id.rpartition(":")[0]) or _Runs()
+            runs = self._jobs.get(job_id) or self._jobs.get(job_id.rpartition(":")[0]) or _NodeOwner()
         return runs.os or self._pools.get((runs.pool_id or "").casefold())
 
-    def _search_tasks(self, place: DocumentPlace, runs: _Runs, factory: TaskFactory | None) -> None:
+    def _search_tasks(self, place: DocumentPlace, runs: _NodeOwner, factory: TaskFactory | None) -> None:
         for name in ("tasks", "value"):
             listed = place.get(name)
             for task in listed.entries() if listed is not None else ():
@@ -169,7 +169,7 @@ class Warner:
                 self._visit(task, TaskSpec, body)
             _report_without_effect(body)
 
-    def _search(self, place: DocumentPlace, model: type[Spec], runs: _Runs, line: str | None = None) -> None:
+    def _search(self, place: DocumentPlace, model: type[Spec], runs: _NodeOwner, line: str | None = None) -> None:
         body = _Body(place, runs)
         self._visit(place, model, body, line)
         _report_without_effect(body)
@@ -179,7 +179,7 @@ class Warner:
         if not isinstance(place.tree.value, dict):
             return
         if issubclass(model, PoolSpecification):
-            body = replace(body, runs=_Runs(os=_os_in(place.plain)))
+            body = replace(body, runs=_NodeOwner(os=_os_in(place.plain)))
         self._visit_values(place, model)
         for kind, name in _WITH_LINES.items():
             if issubclass(model, kind):
@@ -220,7 +220,9 @@ class Warner:
             if reason is not None:
                 place.warn(reason)
 
-    def _visit_line(self, place: DocumentPlace, model: type[Spec], name: str, runs: _Runs, line: str | None) -> None:
+    def _visit_line(
+        self, place: DocumentPlace, model: type[Spec], name: str, runs: _NodeOwner, line: str | None
+    ) -> None:
         written = place.get(name)
         simulate = place.get("simulate")
         is_job_task = issubclass(model, TaskSpec | JobManagerTask)
@@ -313,9 +315,9 @@ def _os_in(body: Plain) -> OsFamily:
     return os_of(node_agent_sku_id=agent, cloud_service=cloud_service)
 
 
-def _runs_of(specification: Plain) -> _Runs:
+def _runs_of(specification: Plain) -> _NodeOwner:
     """Return the nodes on which the tasks of a job with this body run."""
     info = specification.get("poolInfo") if isinstance(specification, dict) else None
     automatic = info.get("autoPoolSpecification") if isinstance(info, dict) else None
     pool = automatic.get("pool") if isinstance(automatic, dict) else None
-    return _Runs(text_at(info, "poolId"), os=_os_in(pool) if isinstance(pool, dict) else None)
+    return _NodeOwner(text_at(info, "poolId"), os=_os_in(pool) if isinstance(pool, dict) else None)

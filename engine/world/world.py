@@ -135,6 +135,10 @@ class World:
         """The account with its quotas, applications and active certificates at this moment."""
         return self.account_table.account
 
+    def is_known(self, end_ms: int) -> bool:
+        """Return whether a planned end is known: that of a process that waits for something is not (JM-12)."""
+        return end_ms < self.latest_ms
+
     def node_ms(self, node_pool: Pool, step: str, *key: str | int) -> int:
         """Return how long a step in a node's life takes, drawn for this key (TIME); ``simulate.nodes`` wins."""
         said = getattr(self.scenario.simulate.nodes, step, None)

@@ -10,7 +10,7 @@ from engine.views.lanes.lane import Activity
 from engine.views.lanes.lanes import Lanes
 from engine.views.pages.attention import concerns_of
 from engine.views.pages.instances import Hook, HookStatus, pages_of
-from engine.views.pages.option_words import cure
+from engine.views.pages.option_words import eligible_again
 from engine.views.pages.tasks import TaskPage
 from engine.world.agenda import Agenda
 from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, node_row, run, run_to, simulation
@@ -93,8 +93,8 @@ def test_prep_17_the_timeline_shows_an_ineligible_node_until_it_is_eligible(opti
     assert (lane.at(sim.now_ms).activity is Activity.IDLE) is is_eligible
 
 
-def test_prep_17_lost_contact_cures_nothing():
-    states = set(cure(simulation(**RETRIES).scenario.options).states)
+def test_prep_17_lost_contact_makes_no_node_eligible_again():
+    states = set(eligible_again(simulation(**RETRIES).scenario.options).states)
     assert {NodeState.REBOOTING, NodeState.UNUSABLE, NodeState.REIMAGING, NodeState.UPGRADING_OS} <= states
     assert NodeState.UNKNOWN not in states
 

@@ -102,7 +102,7 @@ class Forecaster:
 
     def _known(self, when_ms: int | None) -> int | None:
         """Return a planned end; None for the end of a process that waits for something (JM-12)."""
-        return None if when_ms is None or when_ms >= self._simulation.world.latest_ms else when_ms
+        return when_ms if when_ms is not None and self._simulation.world.is_known(when_ms) else None
 
     def _release_ms(self, job: Job) -> int:
         """Return the expected duration of the slowest release task to come, drawn as the scenario says."""
@@ -157,7 +157,7 @@ def _starts(shape: Shape) -> bool:
 def planned_task_end_ms(simulation: Simulation, task: int) -> int | None:
     """Return the planned end of a running task, in ms since the start; None while it does not run, or is not known."""
     tasks = simulation.world.tasks
-    is_known = tasks.state_of(task) is TaskState.RUNNING and tasks.ended[task] < simulation.world.latest_ms
+    is_known = tasks.state_of(task) is TaskState.RUNNING and simulation.world.is_known(tasks.ended[task])
     return tasks.ended[task] if is_known else None
 
 
@@ -174,4 +174,4 @@ def planned_end_ms(simulation: Simulation, node: int) -> int | None:
             ends.append(instances.prep_end[row])
         if instances.release_state[row] == InstanceState.RUNNING:
             ends.append(instances.release_end[row])
-    return max((when_ms for when_ms in ends if when_ms < world.latest_ms), default=None)  # the others wait (JM-12)
+    return max(filter(world.is_known, ends), default=None)

@@ -12,7 +12,7 @@ from engine.base.terms import InstanceState, NodeState, SchedulingState
 from engine.rules.decisions import network
 from engine.state.nodes import GONE
 from engine.views.explain.explanation import Next, due, earliest, first_of, name_of, plural, reason, some, task_name
-from engine.views.pages.option_words import cure
+from engine.views.pages.option_words import eligible_again
 from engine.world.agenda import ends_in_order
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def candidates(world: World, agenda: Agenda, pool: Pool, job: Job, profile: Task
     nodes = world.nodes
     states, opens, frees = nodes.state, nodes.open, nodes.free
     preparations = _preparations(world, job)
-    ineligible: _Why = f"ineligible until {cure(world.options).until_any}: preparation failed there", "PREP-9"
+    ineligible: _Why = f"ineligible until {eligible_again(world.options).until_any}: preparation failed there", "PREP-9"
     closed: dict[_Why, list[tuple[int | None, int]]] = {}
     full: list[int] = []
     foreign: list[int] = []

@@ -97,7 +97,7 @@ def answer(
     """Return the answer to a question. Checks and notes that are None are left out."""
     given = tuple(check for check in checks if check is not None)
     said = tuple(note for note in notes if note is not None)
-    if next_change is not None and next_change.when_ms >= world.latest_ms:  # it waits for something itself (JM-12)
+    if next_change is not None and not world.is_known(next_change.when_ms):
         said = (*said, Note(f"When {next_change.text} is not known yet.", next_change.rule))
         next_change = None
     return Explanation(world.scenario.start, question, given, tuple(candidates), next_change, said, nothing)
@@ -116,7 +116,7 @@ def first_of(found: Iterable[tuple[int | None, int]]) -> tuple[int, int] | None:
 def reason(world: World, found: Sequence[tuple[int | None, int]], text: str, rule: str) -> Reason:
     """Return the reason that nodes share; each of them comes with the moment when it changes, where that is known."""
     first = first_of(found)
-    if first is None or first[0] >= world.latest_ms:
+    if first is None or not world.is_known(first[0]):
         return Reason(len(found), text, None, rule)
     return Reason(len(found), text, first[0], rule, name_of(world, first[1]))
 

@@ -13,7 +13,7 @@ from engine.views.explain.candidates import first_end, occupancy, room_ms, state
 from engine.views.explain.explanation import Check, Next, Note, answer, due, earliest, moment, name_of, some
 from engine.views.explain.pools import network_checks
 from engine.views.pages.nodes import BY_CHANCE
-from engine.views.pages.option_words import cure
+from engine.views.pages.option_words import eligible_again
 from engine.views.pages.provisioning import is_behind, packages_and_images
 from engine.world.agenda import Agenda
 
@@ -120,7 +120,7 @@ def _job_check(world: World, job: Job, node: int) -> Check:
     row = world.instances.row(job.row, node)
     counts = f"{job.counts[0]:,} active, {job.busy:,} preparing or running"
     if row >= 0 and world.instances.flags[row] & PrepFlag.INELIGIBLE:
-        until = cure(world.options).until
+        until = eligible_again(world.options).until
         return Check(label, False, f"ineligible until {until}: preparation failed here", "PREP-9")
     if job.state is not JobState.ACTIVE:
         return Check(label, False, "deleted" if job.state is None else job.state.wire, "SCHED-7")

@@ -101,9 +101,9 @@ def meaning_of(shape: Shape) -> Meaning | None:
 class Lane:
     """The stretches of one node in order; it reads on where it stopped when the log has grown."""
 
-    def __init__(self, cured_in: Collection[NodeState] = WIPED_IN) -> None:
-        """Begin with nothing read; in the states ``cured_in`` an ineligible node becomes eligible again (PREP-17)."""
-        self._cured_in = cured_in
+    def __init__(self, eligible_again_in: Collection[NodeState] = WIPED_IN) -> None:
+        """Begin with nothing read; ``eligible_again_in`` are the states that end a node's ineligibility (PREP-17)."""
+        self._eligible_again_in = eligible_again_in
         self.begins = array("q")  # when each stretch began
         self.stretches: list[Stretch] = []
         self.task_begins = array("q")
@@ -162,7 +162,7 @@ class Lane:
         if state not in READY:
             self._preparing.clear()
             self._releasing.clear()
-        if state in self._cured_in:
+        if state in self._eligible_again_in:
             self._ineligible_for.clear()
 
     def _activity(self) -> Activity:

@@ -17,7 +17,7 @@ from engine.views.lanes.lane import Lane, Step, meaning_of
 from engine.views.lanes.totals import LaneTotals
 from engine.views.log.reader import Cuts
 from engine.views.pages.instances import Hook
-from engine.views.pages.option_words import cure
+from engine.views.pages.option_words import eligible_again
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -70,7 +70,7 @@ class Lanes:
     def __init__(self, simulation: Simulation) -> None:
         """Begin with nothing read; ``update`` reads."""
         self._simulation = simulation
-        self._cured_in = cure(simulation.scenario.options).states
+        self._eligible_again_in = eligible_again(simulation.scenario.options).states
         self._meanings: list[Meaning | None] = []  # by shape
         self._kinds = b""
         self._cuts = Cuts(simulation.log)
@@ -203,7 +203,7 @@ class Lanes:
 
     def lane(self, node: int) -> Lane:
         """Return one node's lane, as far as ``update`` allows it to be read: see ``unread_from_ms``."""
-        lane = self._lanes.setdefault(node, Lane(self._cured_in))
+        lane = self._lanes.setdefault(node, Lane(self._eligible_again_in))
         entries = self._entries[node] if node < len(self._entries) else _NO_ENTRIES
         if lane.read == len(entries):
             return lane

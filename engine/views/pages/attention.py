@@ -10,7 +10,7 @@ from engine.state.nodes import GONE
 from engine.state.tasks import ACTIVE
 from engine.views.pages.bulk import places, values
 from engine.views.pages.instances import Hook
-from engine.views.pages.option_words import cure
+from engine.views.pages.option_words import eligible_again
 
 if TYPE_CHECKING:
     from engine import Simulation
@@ -77,7 +77,7 @@ def _job(simulation: Simulation, preparation: InstancePage) -> list[Concern]:
     if job.ineligible and not is_empty:
         present = tuple(node for node, state in zip(pool.nodes, states, strict=True) if state != GONE)
         if all(job.ineligible >> world.nodes[node].position & 1 for node in present):
-            effect = f"tasks stay active: {cure(world.options).remedy} a node or add one (PREP-11)"
+            effect = f"tasks stay active: {eligible_again(world.options).remedy} a node or add one (PREP-11)"
             since_ms = max((failed.end_ms for failed in preparation.failures()), default=job.since_ms)
             return [Concern("job", "preparation failed on every node", effect, since_ms, present)]
     if pool.allocation is not AllocationState.STEADY or any(states.count(state) for state in COMING_UP):
@@ -106,7 +106,7 @@ def _hooks(page: InstancePage, options: Options) -> list[Concern]:
         since[cause] = max(since.get(cause, 0), failed.end_ms)
         is_ineligible = is_ineligible or failed.is_ineligible
     is_over = page.job_state not in (JobState.ACTIVE, JobState.DISABLING, JobState.DISABLED, JobState.ENABLING)
-    helps = cure(options)
+    helps = eligible_again(options)
     ineligible = f"ineligible for this job: {helps.remedy} ({helps.rule})"
     effect = ineligible if is_ineligible else "the job still completes (REL-7)"
     if hook is Hook.PREPARATION and not is_ineligible:

@@ -352,7 +352,7 @@ class InstancePage:
         """
         row, (states, _, ends) = self._row_on(node), self.columns()
         is_running = row >= 0 and states[row] == InstanceState.RUNNING
-        return ends[row] if is_running and ends[row] < self._simulation.world.latest_ms else None
+        return ends[row] if is_running and self._simulation.world.is_known(ends[row]) else None
 
     def position_of(self, node: int) -> int:
         """Return the node's index in its pool, over all nodes that the pool ever had."""

@@ -18,7 +18,7 @@ _STOPPED_IN = tuple(
 )
 
 
-class Cure(NamedTuple):
+class EligibleAgain(NamedTuple):
     """The end of a node's ineligibility after a final failure of preparation (PREP-9, PREP-17)."""
 
     until: str  # after "ineligible until"
@@ -29,11 +29,11 @@ class Cure(NamedTuple):
     states: tuple[NodeState, ...]  # on entering which the node is eligible again
 
 
-_NEW_DISK = Cure("its disk is new", "the disk is new", "until new disk", "reimage", "PREP-9", WIPED_IN)
-_BOOT = Cure("it reboots", "a reboot", "until reboot", "reboot", "PREP-17", (*WIPED_IN, *_STOPPED_IN))
+_NEW_DISK = EligibleAgain("its disk is new", "the disk is new", "until new disk", "reimage", "PREP-9", WIPED_IN)
+_BOOT = EligibleAgain("it reboots", "a reboot", "until reboot", "reboot", "PREP-17", (*WIPED_IN, *_STOPPED_IN))
 
 
-def cure(options: Options) -> Cure:
+def eligible_again(options: Options) -> EligibleAgain:
     """Return what ends the ineligibility of a node, as ``options.rebootRetriesFailedPreparation`` says."""
     return _BOOT if options.reboot_retries_failed_preparation else _NEW_DISK
 

@@ -132,7 +132,7 @@ class TaskPage:
         self._running.update(self.ranges())
         world = self._simulation.world
         ends = map(world.tasks.ended.__getitem__, self._running.newest_first)
-        return max((when_ms for when_ms in ends if when_ms < world.latest_ms), default=None)  # the others wait (JM-12)
+        return max(filter(world.is_known, ends), default=None)
 
     def failed(self) -> Sequence[int]:
         """Return the completed tasks that have failed, as they were added; each call reads only what is new."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from engine.base.terms import NodeState, SchedulingState
 from engine.views.pages.nodes import NodeRow
-from engine.views.pages.option_words import Cure
+from engine.views.pages.option_words import EligibleAgain
 from tui.viewmodels.actions.action import LASTING, ActionType, Better, Field, options, yes_or_no
 
 _REACHABLE = (NodeState.IDLE, NodeState.RUNNING)
@@ -22,7 +22,7 @@ class NodeTarget(NamedTuple):
     prepared_again: Sequence[str]  # jobs whose preparation a reboot repeats (PREP-16)
     ineligible: Sequence[str]
     began: str  # start of the run, as a UTC time
-    cure: Cure  # of an ineligible node
+    eligible_again: EligibleAgain  # of an ineligible node
 
 
 def _reboot(node: NodeTarget) -> Sequence[str]:
@@ -31,8 +31,12 @@ def _reboot(node: NodeTarget) -> Sequence[str]:
     ineligible = ""
     if node.ineligible:
         jobs = ", ".join(node.ineligible)
-        cured = f"eligible again for {jobs} (PREP-17)"
-        ineligible = cured if _cures(node) else f"stays ineligible for {jobs} until {node.cure.until} (PREP-9)"
+        eligible = f"eligible again for {jobs} (PREP-17)"
+        ineligible = (
+            eligible
+            if _reboot_helps(node)
+            else f"stays ineligible for {jobs} until {node.eligible_again.until} (PREP-9)"
+        )
     return (
         "the start task runs again (START-2)" if node.row.start_task is not None else "",
         again,
@@ -41,9 +45,9 @@ def _reboot(node: NodeTarget) -> Sequence[str]:
     )
 
 
-def _cures(node: NodeTarget) -> bool:
+def _reboot_helps(node: NodeTarget) -> bool:
     """Return whether a reboot makes an ineligible node eligible again (PREP-17)."""
-    return node.cure.rule == "PREP-17"
+    return node.eligible_again.rule == "PREP-17"
 
 
 def _reimage(node: NodeTarget) -> Sequence[str]:
@@ -66,8 +70,10 @@ def _restarts(node: NodeTarget, prepare: Sequence[str], ineligible: str) -> dict
 
 
 def _reimage_instead(node: NodeTarget) -> Better | None:
-    if node.ineligible and not _cures(node):
-        return Better("reimageNode", f"preparation failed: the node is ineligible until {node.cure.until} (PREP-9)")
+    if node.ineligible and not _reboot_helps(node):
+        return Better(
+            "reimageNode", f"preparation failed: the node is ineligible until {node.eligible_again.until} (PREP-9)"
+        )
     if any(code == "DiskFull" for code, _, _ in node.row.errors):
         return Better("reimageNode", "the disk is full; a reimage clears the files, a reboot keeps them (NODE-15)")
     return None
@@ -91,7 +97,7 @@ NODE: tuple[ActionType[NodeTarget], ...] = (
         "rebootNode",
         options("nodeRebootOption", keeps_data=True, verb="reboot"),
         counts=lambda node: _restarts(
-            node, node.prepared_again, "eligible again" if _cures(node) else "stays ineligible for a job"
+            node, node.prepared_again, "eligible again" if _reboot_helps(node) else "stays ineligible for a job"
         ),
         effects=_reboot,
         better=_reimage_instead,

@@ -9,7 +9,7 @@ from engine.base.units import format_utc
 from engine.views.pages.account import core_quotas
 from engine.views.pages.autoscale import scale_page
 from engine.views.pages.instances import HookStatus
-from engine.views.pages.option_words import cure
+from engine.views.pages.option_words import eligible_again
 from tui.viewmodels.actions.on_jobs import JOB, JOB_SCHEDULE, TASK
 from tui.viewmodels.actions.on_nodes import NODE, NodeTarget
 from tui.viewmodels.actions.on_pools import POOL, PoolTarget
@@ -80,7 +80,7 @@ def _node_case(session: Session, node: int) -> ActionTarget | None:
             again += [job.job_id] if prep is not None and prep.rerun_on_node_reboot_after_success else []
         ineligible += [job.job_id] if on_node.is_ineligible else []
     body = {"poolId": row.pool_id, "node": row.position}
-    cured = cure(session.options)
+    ends = eligible_again(session.options)
     began = format_utc(session.simulation.scenario.start, 0)
-    target = NodeTarget(row, prepared, again, ineligible, began, cured)
+    target = NodeTarget(row, prepared, again, ineligible, began, ends)
     return ActionTarget(f"n{row.position}", body, target, row.position)

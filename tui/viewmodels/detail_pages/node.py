@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from engine.views.log.node_history import NodeHistory
 from engine.views.pages.instances import HookStatus
-from engine.views.pages.option_words import cure
+from engine.views.pages.option_words import eligible_again
 from engine.views.pages.tasks import TaskPage
 from engine.views.rest.lookup import node_settings
 from tui.viewmodels.detail_pages.layout import columns, state_history, tabular
@@ -38,7 +38,7 @@ class NodeDetailModel(DetailModel):
         super().__init__(session, subject)
         self.help_text = (
             "A node, in tabs. Jobs on this node shows preparation, tasks started and release of each job. "
-            f"An ineligible node gets no task of the job until {cure(session.options).until}.\n"
+            f"An ineligible node gets no task of the job until {eligible_again(session.options).until}.\n"
             "History shows the node's states over time."
         )
 
@@ -116,7 +116,7 @@ class NodeDetailModel(DetailModel):
         return tabular(("Job", "Preparation", "Tasks started", "Release", "Ineligible"), rows, cells)
 
     def _job_row(self, job_id: str, job: JobOnNode | None, started: int) -> Sequence[Span]:
-        glyphs, cured = self.session.glyphs, cure(self.session.options)
+        glyphs, again = self.session.glyphs, eligible_again(self.session.options)
         prep = PREPARATION[job.prep if job else HookStatus.NOT_NEEDED]
         release = RELEASE[job.release if job else HookStatus.NOT_NEEDED]
         return (
@@ -124,7 +124,7 @@ class NodeDetailModel(DetailModel):
             Span(f"{glyphs.of(prep)} {prep.name}", prep.role),
             Span(f"{started:,}"),
             Span(f"{glyphs.of(release)} {release.name}", release.role),
-            Span(cured.short, Role.FAILED) if job and job.is_ineligible else Span("no"),
+            Span(again.short, Role.FAILED) if job and job.is_ineligible else Span("no"),
         )
 
     def _recent_tasks(self, cells: int) -> Sequence[Line]:

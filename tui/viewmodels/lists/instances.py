@@ -10,7 +10,7 @@ from engine.specs.job import JobPreparationTask, JobReleaseTask
 from engine.views.estimates.durations import Durations
 from engine.views.log.node_history import NodeHistory, trigger_of
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
-from engine.views.pages.option_words import cure, is_released_after_preparation, released_where
+from engine.views.pages.option_words import eligible_again, is_released_after_preparation, released_where
 from engine.views.rest.lookup import hook_wire
 from engine.views.rest.node_files import hook_outputs
 from tui.viewmodels.files.locations import FileLocation, output_at
@@ -172,7 +172,7 @@ class InstancesModel(RowsModel):
         if record.retry_count:
             words.append(f"{record.retry_count + 1:,} attempts")
         if record.is_ineligible:
-            words.append(f"ineligible for this job until {cure(self.session.options).until}")
+            words.append(f"ineligible for this job until {eligible_again(self.session.options).until}")
         if record.gone_ms is not None:
             words.append(f"left the pool at {self.session.clock(record.gone_ms)}")
         return line(Span(", ".join(words), Role.DERIVED))
@@ -226,11 +226,11 @@ class PreparationModel(InstancesModel):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._triggers: tuple[object, dict[int, int | None]] = (None, {})
-        cured = cure(session.options)
+        again = eligible_again(session.options)
         self.help_text = (
             "One row for each node that prepared, even if it has left.\n"
             "A node prepares before its first task of the job. If preparation fails, the node becomes ineligible: "
-            f"it gets no task of this job until {cured.until} ({cured.rule}). Other jobs still use it.\n"
+            f"it gets no task of this job until {again.until} ({again.rule}). Other jobs still use it.\n"
             "Duration, Runs, Triggered by and Ineligible are derived. A bar is full at the 95th percentile."
         )
 
@@ -243,7 +243,7 @@ class PreparationModel(InstancesModel):
         return (
             Span(session.clock(record.last_retry_ms)),
             Span(session.tasks(session.job_id).id_of(task) if task is not None else "", Role.DERIVED),
-            Span(cure(session.options).short if record.is_ineligible else "", Role.FAILED),
+            Span(eligible_again(session.options).short if record.is_ineligible else "", Role.FAILED),
         )
 
     def _trigger(self, node: int) -> int | None:

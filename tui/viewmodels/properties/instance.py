@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.base.terms import SchedulingState, TaskResult
 from engine.views.log.node_history import InstanceRun, NodeHistory
 from engine.views.pages.instances import Hook, HookStatus, InstancePage, InstanceRow
-from engine.views.pages.option_words import cure
+from engine.views.pages.option_words import eligible_again
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_of, failure_rows, row
 from tui.viewmodels.text.glyphs import NODE, hook_glyph
@@ -70,8 +70,8 @@ def effect(session: Session, record: InstanceRow, history: NodeHistory, job_id: 
     if record.gone_ms is not None:
         said.append(Span("The record is kept, the files are deleted.", Role.DERIVED))
     elif record.is_ineligible:
-        cured = cure(session.options)
-        text = f"{glyphs.bad} ineligible for this job until {cured.until} ({cured.rule})"
+        again = eligible_again(session.options)
+        text = f"{glyphs.bad} ineligible for this job until {again.until} ({again.rule})"
         said.append(Span(text, Role.FAILED))
         said.append(Span(f"{glyphs.good} still eligible for other jobs", Role.OK))
         tasks = session.tasks(job_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.views.pages.option_words import cure, is_released_after_preparation, released_where
+from engine.views.pages.option_words import eligible_again, is_released_after_preparation, released_where
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, row
 from tui.viewmodels.text.glyphs import glyph_of_job
@@ -68,7 +68,7 @@ def hooks(job: JobRow, options: Options) -> list[Block]:
             row("Wait for success", yes(prep.wait_for_success)),
             row("Rerun on node reboot", yes(prep.rerun_on_node_reboot_after_success)),
             row("Max retry count", no_limit(prep.constraints.max_task_retry_count)),
-            row("After a final failure", f"ineligible until {cure(options).until}", Role.DERIVED),
+            row("After a final failure", f"ineligible until {eligible_again(options).until}", Role.DERIVED),
         )
         found.append(Block("Job preparation task", rows))
     if release is not None:

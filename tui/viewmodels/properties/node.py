@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.views.pages.option_words import cure
+from engine.views.pages.option_words import eligible_again
 from tui.viewmodels.properties.machine import hardware
 from tui.viewmodels.text.blocks import Block, block_of, failure_rows, row
 from tui.viewmodels.text.glyphs import NODE, PREPARATION, RELEASE
@@ -76,7 +76,7 @@ def jobs(session: Session, on_node: Sequence[JobOnNode]) -> list[Block]:
         said = f"{session.glyphs.of(PREPARATION[job.prep])} {PREPARATION[job.prep].name}"
         if job.has_released:
             said += f", {session.glyphs.of(RELEASE[job.release])} {RELEASE[job.release].name}"
-        until = cure(session.options).until
+        until = eligible_again(session.options).until
         said += f", ineligible until {until}" if job.is_ineligible else ""
         rows.append((job.job_id, Span(said, PREPARATION[job.prep].role)))
     return block_of("Jobs on this node", rows)

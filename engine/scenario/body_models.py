@@ -1,4 +1,4 @@
-"""The shape of a body: the model of each value in it, found by its name on the wire."""
+"""The models of the values in a body, found by their names on the wire."""
 
 from __future__ import annotations
 
