@@ -16,7 +16,7 @@ from engine.scenario.files import bundled
 from engine.scenario.load import load
 from engine.scenario.model import Scenario
 from engine.scenario.schema import schema
-from engine.specs.commands import CreateJob, CreatePool
+from engine.specs.commands import CreateJob, CreatePool, OnApplication
 from engine.specs.pool import PoolSpec
 from engine.views.results import document
 
@@ -554,10 +554,14 @@ def without(body: dict[str, Any], *names: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", bundled())
 def test_gen_20_every_bundled_pool_is_the_same_as_a_resource(name):
     own = load(name)
-    account = own.account.written()
+    given = [entry for entry in own.timeline if isinstance(entry.command, OnApplication)]
+    parts = {
+        "account": own.account.written(),
+        "timeline": [{"at": entry.at_ms / 1000, entry.command.NAME: entry.command.wire()} for entry in given],
+    }
     for entry in own.pools:
         body = entry.spec.written()
-        again = scenario(account=account, pools=[resource_of(body)]).pools[0].spec
+        again = scenario(pools=[resource_of(body) | {"at": entry.at_ms / 1000}], **parts).pools[0].spec
         assert without(again.wire(), "targetDedicatedNodes") == without(entry.spec.wire(), "targetDedicatedNodes")
         assert (again.target_dedicated_nodes or 0) == (entry.spec.target_dedicated_nodes or 0)
 
