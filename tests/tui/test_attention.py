@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine import Simulation, load_scenario
-from tests.builders import READY_S, a_job, a_line, a_pool, a_task, run_to, simulation
+from tests.builders import READY_S, a_job, a_line, a_pool, a_task, do, run_to, simulation
+from tests.rules.schedules import a_schedule
 from tests.tui.screen_text import contains, text_of
 from tests.tui.test_keys import drive
 from tui.app.dashboard import Dashboard
@@ -154,3 +155,24 @@ def broken_many():
     sim = simulation(a_job(tasks=40), pool=a_pool(nodes=4, startTask=a_line(5, 1, waitForSuccess=True)))
     run_to(sim, seconds=READY_S + 20)
     return sim
+
+
+def test_jm_3_a_recurring_schedule_without_a_job_manager_task_needs_attention():
+    schedules = [
+        a_schedule("bare", recurrenceInterval="PT1H"),
+        a_schedule("once"),
+        a_schedule("managed", recurrenceInterval="PT1H"),
+    ]
+    for schedule in schedules[:2]:
+        del schedule["jobSpecification"]["jobManagerTask"]
+    sim = simulation(jobSchedules=schedules)
+    run_to(sim, minutes=1)
+    model = AttentionModel(Session(sim))
+    model.update()
+    shown = [(concern.text, concern.effect) for concern in model.concerns]
+    assert shown == [
+        ("job schedule bare: its jobs have no job manager task", "others must add their tasks and end them (JM-3)")
+    ]
+    do(sim, "terminateJobSchedule", jobScheduleId="bare")
+    model.update()
+    assert not model.concerns

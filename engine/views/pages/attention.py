@@ -144,13 +144,22 @@ def _pool(pool: Pool, *, is_focus: bool) -> list[Concern]:
 
 
 def _schedule(schedule: JobSchedule) -> list[Concern]:
-    """Return the trouble of an active job schedule of which occurrences made no job (JS-15)."""
-    if schedule.state is not JobScheduleState.ACTIVE or schedule.missed_ms is None:
+    """Return the troubles of an active job schedule: no job manager task (JM-3), occurrences without a job (JS-15)."""
+    if schedule.state is not JobScheduleState.ACTIVE:
         return []
+    found = []
+    if schedule.spec.job_specification.job_manager_task is None and schedule.spec.schedule.recurrence_interval:
+        text = f"job schedule {schedule.id}: its jobs have no job manager task"
+        effect = "others must add their tasks and end them (JM-3)"
+        found.append(Concern("job schedule", text, effect, schedule.created_ms, schedule_id=schedule.id))
+    return found if schedule.missed_ms is None else [*found, _missed(schedule, schedule.missed_ms)]
+
+
+def _missed(schedule: JobSchedule, when_ms: int) -> Concern:
     missed = f"{schedule.missed:,} occurrence{'' if schedule.missed == 1 else 's'} missed"
     text = f"job schedule {schedule.id}: {missed}"
     effect = "no job was created for them: w explains (JS-15)"
-    return [Concern("job schedule", text, effect, schedule.missed_ms, schedule_id=schedule.id)]
+    return Concern("job schedule", text, effect, when_ms, schedule_id=schedule.id)
 
 
 def _tasks(simulation: Simulation, page: TaskPage) -> list[Concern]:
