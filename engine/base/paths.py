@@ -20,6 +20,9 @@ VOLATILE = "volatile"
 WORKITEMS = "workitems"
 TOP_DIRECTORIES = (APPLICATIONS, MOUNTS, SHARED, STARTUP, VOLATILE, WORKITEMS)
 
+WILDCARD = re.compile(r"[*?\[]")
+"""A sign by which a path means several files."""
+
 _SCHEDULED_JOB = re.compile(r"(?P<schedule>.+):(?P<run>job-\d+)")
 _DRIVE = re.compile(r"[a-zA-Z]:")
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engine.base.environment import InstalledPackage
+    from engine.base.node_files import NodeFiles
     from engine.base.paths import NodeRoot
-    from engine.executors.files import NodeFiles
     from engine.specs.common import CommandLine, ResourceFile
     from engine.specs.distributions import Distribution
     from engine.specs.simulate import ExitCodes, Simulate

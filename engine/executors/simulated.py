@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.environment import TaskKind
 from engine.base.failures import FailureInfo, failure
+from engine.base.node_files import AccessDenied
 from engine.base.paths import working_directory
 from engine.base.terms import OsFamily
-from engine.executors import small_shell
-from engine.executors.files import AccessDenied
-from engine.executors.programs import SimulatedOutput
 from engine.executors.protocol import UNKNOWN_MS, ActsText, Executor, Launch, Output, PlainProcess, Plan
+from engine.executors.shell import small_shell
+from engine.executors.shell.programs.catalogue import SimulatedOutput
 from engine.specs.catalogue import PREP_RELEASE_DURATION_MS, PROCESS_START_MS, TASK_DURATION_MS
 from engine.specs.distributions import Distribution
 from engine.specs.simulate import Simulate
@@ -23,8 +23,8 @@ from engine.specs.simulate import Simulate
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from engine.base.node_files import NodeFiles
     from engine.base.paths import NodeRoot
-    from engine.executors.files import NodeFiles
 
 _JOB_TASKS = (TaskKind.TASK, TaskKind.MANAGER, TaskKind.PRIMARY)
 _NOTHING = Simulate()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from engine.base.terms import OsFamily, Plain
-from engine.executors.small_shell import syntax_error, unreadable
+from engine.executors.shell.small_shell import syntax_error, unreadable
 from engine.scenario.body_models import fields_of, model_of
 from engine.scenario.document import DocumentPlace, Path, format_path
 from engine.scenario.names import DeclaredIds, text_at

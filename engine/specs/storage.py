@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from engine.base.paths import WILDCARD
 from engine.base.shortening import quoted
 from engine.base.units import SECOND_MS, format_duration, format_utc, parse_duration, parse_utc
 from engine.specs.base import Bool, Size, Spec, Text
@@ -29,7 +30,6 @@ from engine.specs.base import Bool, Size, Spec, Text
 _SECONDS = re.compile(r"\+?\d{1,12}(?:\.\d{1,12})?", re.ASCII)
 # A query in a pattern; a question mark before anything else stands for one character.
 _QUERY = re.compile(r"\?[\w-]+=.*|\?\*$", re.ASCII | re.DOTALL)
-_WILDCARD = re.compile(r"[*?\[]")
 _MOST_KNOWN = 4096  # URLs whose entries are kept
 _LONGEST_MS = 100 * 366 * 86_400_000
 
@@ -285,7 +285,7 @@ def _entry(glob: str, settings: SimulateStorage, start: datetime) -> _Entry:
     if separator:
         glob = f"{scheme.lower()}://{host.lower()}{slash}{path}"
     bare = _QUERY.sub("", glob).rstrip("/") or glob
-    exact = None if _WILDCARD.search(bare) else parts_of(bare)
+    exact = None if WILDCARD.search(bare) else parts_of(bare)
     container = "/".join(bare.split("/")[:4]) if separator and not settings.missing else bare
     return _Entry(glob, bare, settings, until_ms, exact, container)
 

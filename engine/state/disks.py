@@ -6,7 +6,7 @@ from array import array
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.executors.files import NodeFiles
+from engine.base.node_files import NodeFiles
 from engine.state.plain_outputs import directory_of, write
 
 if TYPE_CHECKING:

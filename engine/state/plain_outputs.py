@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from engine.executors.files import NodeFiles
+    from engine.base.node_files import NodeFiles
     from engine.executors.protocol import PlainOutputs
     from engine.specs.storage import BlobContent
     from engine.state.tasks import TaskTable

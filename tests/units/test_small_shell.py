@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.base.environment import NodeFacts, TaskFacts, TaskKind, variables
+from engine.base.node_files import NodeFiles
 from engine.base.paths import NodeRoot, task_directory, working_directory
 from engine.base.terms import OsFamily
-from engine.executors.command_line import parse
-from engine.executors.files import NodeFiles
-from engine.executors.programs import SimulatedOutput
-from engine.executors.small_shell import (
+from engine.executors.shell.language.command_line import parse
+from engine.executors.shell.programs.catalogue import SimulatedOutput
+from engine.executors.shell.small_shell import (
     duration_ms,
     is_found,
     leaves_nothing,

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.base.environment import RESERVED_DISK_BYTES
-from engine.base.paths import job_directory, working_directory
-from engine.executors.commands import WILDCARD
-from engine.executors.files import NodeFiles
+from engine.base.node_files import NodeFiles
+from engine.base.paths import WILDCARD, job_directory, working_directory
 from engine.executors.protocol import LeftFile, PlainOutputs, PlainUpload, Plan
 from engine.rules.processes import disk_space, uploads
 from engine.specs.storage import BlobContent, without_query

@@ -6,8 +6,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.base.paths import working_directory
-from engine.executors.commands import WILDCARD
+from engine.base.paths import WILDCARD, working_directory
 from engine.rules.decisions import storage
 from engine.rules.processes import execution
 from engine.rules.processes.setup import Work
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from engine.base.failures import FailureInfo
+    from engine.base.node_files import NodeFiles
     from engine.base.paths import NodeRoot
-    from engine.executors.files import NodeFiles
     from engine.executors.protocol import Launch, Plan
     from engine.specs.common import OutputFile
     from engine.world.world import World

@@ -1,0 +1,1 @@
+"""Running of syntax trees: commands, control flow, expansion of words, redirections."""

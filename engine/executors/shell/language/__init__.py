@@ -1,0 +1,1 @@
+"""The languages of the small shell: reading of scripts into syntax trees, patterns and arithmetic."""

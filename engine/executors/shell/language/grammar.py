@@ -1,0 +1,209 @@
+"""The grammar of scripts of the POSIX shell, and the errors for a text that does not follow it (TASK-22)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from lark import Lark, Token, Transformer, UnexpectedInput, UnexpectedToken
+from lark.lexer import Lexer as LarkLexer
+
+from engine.executors.shell.language.lexer import Lexer
+from engine.executors.shell.language.syntax import (
+    AndOr,
+    Case,
+    Command,
+    For,
+    Function,
+    Group,
+    If,
+    Loop,
+    Pipeline,
+    Redirect,
+    Script,
+)
+from engine.executors.shell.language.words import NotReadable, ShellSyntaxError
+
+_GRAMMAR = r"""
+script: lists?
+lists: and_or (SEPARATOR and_or)* SEPARATOR?
+and_or: pipeline ((AND | OR) pipeline)*
+pipeline: BANG? command (PIPE command)*
+?command: COMMAND                                                       -> simple
+        | compound REDIRECT*                                            -> redirected
+        | FUNCTION command                                              -> function
+?compound: LPAR lists RPAR                                               -> subshell
+         | LBRACE lists RBRACE                                           -> group
+         | IF lists THEN lists (ELIF lists THEN lists)* (ELSE lists)? FI     -> if_clause
+         | WHILE lists DO lists DONE                                      -> while_loop
+         | UNTIL lists DO lists DONE                                      -> until_loop
+         | FOR DO lists DONE                                             -> for_loop
+         | CASE (item DSEMI)* item? ESAC                                -> case_clause
+item: PATTERNS lists?
+
+%declare SEPARATOR AND OR PIPE DSEMI BANG COMMAND REDIRECT FUNCTION LPAR RPAR LBRACE RBRACE
+%declare IF THEN ELIF ELSE FI WHILE UNTIL DO DONE FOR CASE ESAC PATTERNS
+"""
+
+_EXPECTED = {"THEN": "then", "FI": "fi", "DO": "do", "DONE": "done", "ESAC": "esac", "RPAR": ")", "RBRACE": "}"}
+
+
+class _Tokens(LarkLexer):
+    """Tokens that have been made already."""
+
+    def __init__(self, _: object) -> None:
+        """Need nothing of the grammar's terminals."""
+
+    def lex(self, data: list[Token]) -> Iterator[Token]:  # type: ignore[override]  # lark wraps such a lexer
+        return iter(data)
+
+
+def _list(children: list[Any]) -> Script:
+    chains: list[AndOr] = []
+    for child in children:
+        if isinstance(child, AndOr):
+            chains.append(child)
+        elif child.value == "&":
+            chains[-1] = replace(chains[-1], background=True)
+    return tuple(chains)
+
+
+class _Builder(Transformer[Token, Any]):
+    """The syntax tree of a script, from the inside out."""
+
+    def script(self, children: list[Any]) -> Script:
+        return children[0] if children else ()
+
+    def lists(self, children: list[Any]) -> Script:
+        return _list(children)
+
+    def and_or(self, children: list[Any]) -> AndOr:
+        operators = ["&&", *(token.value for token in children[1::2])]
+        return AndOr(tuple(zip(operators, children[::2], strict=True)))
+
+    def pipeline(self, children: list[Any]) -> Pipeline:
+        negated = isinstance(children[0], Token)
+        return Pipeline(tuple(each for each in children if not isinstance(each, Token)), negated)
+
+    def simple(self, children: list[Any]) -> Command:
+        command: Command = children[0].value
+        return command
+
+    def redirected(self, children: list[Any]) -> Command:
+        command: Group | If | Loop | For | Case = children[0]
+        redirects: tuple[Redirect, ...] = tuple(token.value for token in children[1:])
+        return replace(command, redirects=redirects) if redirects else command
+
+    def function(self, children: list[Any]) -> Function:
+        return Function(children[0].value, children[1])
+
+    def subshell(self, children: list[Any]) -> Group:
+        return Group(children[1], subshell=True)
+
+    def group(self, children: list[Any]) -> Group:
+        return Group(children[1])
+
+    def if_clause(self, children: list[Any]) -> If:
+        bodies = [child for child in children if not isinstance(child, Token)]
+        pairs = len(bodies) // 2
+        branches = tuple((bodies[2 * index], bodies[2 * index + 1]) for index in range(pairs))
+        return If(branches, bodies[-1] if len(bodies) % 2 else ())
+
+    def while_loop(self, children: list[Any]) -> Loop:
+        return Loop(children[1], children[3])
+
+    def until_loop(self, children: list[Any]) -> Loop:
+        return Loop(children[1], children[3], ends_when=True)
+
+    def for_loop(self, children: list[Any]) -> For:
+        name, words = children[0].value
+        return For(name, words, children[2])
+
+    def case_clause(self, children: list[Any]) -> Case:
+        return Case(children[0].value, tuple(child for child in children if not isinstance(child, Token)))
+
+    def item(self, children: list[Any]) -> tuple[Any, Script]:
+        return children[0].value, children[1] if len(children) > 1 else ()
+
+
+_PARSER = Lark(_GRAMMAR, start="script", parser="lalr", lexer=_Tokens, transformer=_Builder(), maybe_placeholders=False)
+
+
+class ScriptText(NamedTuple):
+    """A script as it was read.
+
+    ``error`` is a syntax error, before which the lines in ``script`` run, as a shell reads line by line;
+    ``not_readable`` is a construct that the small shell does not know, with its place.
+    """
+
+    script: Script
+    error: str | None = None
+    not_readable: str | None = None
+
+
+def read_script(text: str, *, bash: bool = False, depth: int = 0) -> ScriptText:
+    """Read a script; never raise."""
+    lexer = Lexer(text, _build, depth=depth, bash=bash)
+    tokens = lexer.tokens
+    try:
+        lexer.read()
+        return ScriptText(_build(tokens))
+    except NotReadable as found:
+        return ScriptText((), not_readable=f"{_place(text, found.at)}: {found.reason}")
+    except ShellSyntaxError as found:
+        error, count = found, len(tokens)
+        for index, token in enumerate(tokens):
+            if (token.start_pos or 0) >= error.at:
+                count = index
+                break
+    whole = max((number for number in lexer.lines if number <= count), default=0)
+    return ScriptText(_up_to(tokens[:whole]), f"{_line(text, error.at)}: Syntax error: {error.reason}")
+
+
+def _up_to(tokens: list[Token]) -> Script:
+    try:
+        return _build(tokens)
+    except ShellSyntaxError:  # an earlier line is wrong as well
+        return ()
+
+
+def _build(tokens: list[Token]) -> Script:
+    if len(tokens) == 1 and tokens[0].type == "COMMAND":  # most scripts, for which the parser would take long
+        return (AndOr((("&&", Pipeline((tokens[0].value,))),)),)
+    try:
+        return _PARSER.parse(tokens)  # type: ignore[return-value]  # the builder makes a script of it
+    except UnexpectedInput as error:
+        raise _syntax_error(error) from None
+
+
+def _syntax_error(error: UnexpectedInput) -> ShellSyntaxError:
+    if not isinstance(error, UnexpectedToken) or error.token.type == "$END":
+        at = sys.maxsize
+        seen = "end of file"
+    else:
+        token = error.token
+        at = token.start_pos or 0
+        seen = _written(token)
+    accepts = error.accepts or set() if isinstance(error, UnexpectedToken) else set()
+    expected = [word for kind, word in _EXPECTED.items() if kind in accepts]
+    ending = f' (expecting "{expected[0]}")' if len(expected) == 1 else ""
+    return ShellSyntaxError(f"{seen} unexpected{ending}", at)
+
+
+def _written(token: Token) -> str:
+    value: object = token.value
+    if token.type in ("FOR", "CASE"):
+        return f'"{token.type.lower()}"'
+    if not isinstance(value, str):
+        return {"REDIRECT": "redirection"}.get(token.type, "word")
+    return "newline" if value == "\n" else f'"{value}"'
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _place(text: str, at: int) -> str:
+    return f"line {_line(text, at)}, column {at - (text.rfind(chr(10), 0, at) + 1) + 1}"

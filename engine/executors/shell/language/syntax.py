@@ -1,0 +1,281 @@
+"""The syntax tree of scripts: words made of parts, simple and compound commands, and lists of them.
+
+The readers of both shells build it, and ``interpreter`` runs it. A script of cmd and a line without a shell consist of
+simple commands with literal words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+SHELL_OPTIONS = {
+    "a": "allexport", "C": "noclobber", "e": "errexit", "f": "noglob", "u": "nounset", "v": "verbose", "x": "xtrace",
+}  # fmt: skip
+"""The options of a shell by their letters."""
+
+
+class Shell(Enum):
+    """The shell that interprets a command line."""
+
+    NONE = "none"
+    SH = "sh"
+    CMD = "cmd"
+
+
+class Quoting(Enum):
+    """The treatment of a piece of text: wildcards count in bare text, and nothing counts in literal text."""
+
+    BARE = "bare"
+    LITERAL = "literal"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text of a word with its quoting, without the quotes."""
+
+    text: str
+    quoting: Quoting = Quoting.LITERAL
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """``$name`` or ``${name...}``. The operator is one of POSIX, or ``length`` for ``${#name}``."""
+
+    name: str
+    quoted: bool = False
+    operator: str = ""
+    word: Word | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Substitution:
+    """``$(...)`` or backquotes."""
+
+    script: Script
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """``$((...))``; the expression is expanded before it is read."""
+
+    expression: Word
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tilde:
+    """An unquoted ``~`` at the start of a word, for the home directory."""
+
+
+Part: TypeAlias = Piece | Parameter | Substitution | Arithmetic | Tilde
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word; ``constant`` is its text if nothing in it is expanded, not even a wildcard."""
+
+    parts: tuple[Part, ...]
+    constant: str | None = None
+
+    @property
+    def written(self) -> str:
+        """The text without its expansions."""
+        return "".join(part.text for part in self.parts if isinstance(part, Piece))
+
+
+def literal(text: str) -> Word:
+    """Return a word in which nothing is expanded."""
+    return Word((Piece(text),), text)
+
+
+class HereDocument:
+    """The text of a here document, which is known after its line has been read."""
+
+    __slots__ = ("word",)
+
+    def __init__(self) -> None:
+        self.word = Word(())
+
+
+NOWHERE = Word(())
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """A redirection of ``handle`` to a file, to the stream of ``same_as`` (-1 closes it), or from a here document."""
+
+    handle: int
+    target: Word = NOWHERE
+    append: bool = False
+    same_as: int | None = None
+    here: HereDocument | None = None
+    reads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShellCommand:
+    """A simple command. ``rest`` is the text after the name as written, which ``echo`` of cmd prints."""
+
+    words: tuple[Word, ...]
+    redirects: tuple[Redirect, ...] = ()
+    assignments: tuple[tuple[str, Word], ...] = ()
+    rest: str = ""
+
+    @property
+    def name(self) -> str | None:
+        """The name of the command: "" without words, None if it is known only when it runs."""
+        return self.words[0].constant if self.words else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """``{ ...; }``, or ``( ... )`` in a subshell."""
+
+    body: Script
+    subshell: bool = False
+    redirects: tuple[Redirect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """``if``: pairs of condition and body, and the body of ``else``."""
+
+    branches: tuple[tuple[Script, Script], ...]
+    otherwise: Script = ()
+    redirects: tuple[Redirect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """``while``, or ``until`` if ``ends_when`` is True."""
+
+    condition: Script
+    body: Script
+    ends_when: bool = False
+    redirects: tuple[Redirect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """``for name in words``; without words the positional parameters."""
+
+    name: str
+    words: tuple[Word, ...] | None
+    body: Script
+    redirects: tuple[Redirect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """``case word in``: pairs of patterns and body."""
+
+    word: Word
+    items: tuple[tuple[tuple[Word, ...], Script], ...]
+    redirects: tuple[Redirect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """The definition of a function."""
+
+    name: str
+    body: Command
+
+
+Command: TypeAlias = ShellCommand | Group | If | Loop | For | Case | Function
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Commands joined by ``|``."""
+
+    commands: tuple[Command, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AndOr:
+    """Pipelines joined by ``&&`` and ``||``, the first with ``&&``; ``background`` if ``&`` follows."""
+
+    parts: tuple[tuple[str, Pipeline], ...]
+    background: bool = False
+
+
+Script: TypeAlias = tuple[AndOr, ...]
+
+
+def simple_commands(script: Script) -> Iterator[ShellCommand]:
+    """Yield every simple command of a script in order, those of functions and substitutions too."""
+    for command in all_commands(script):
+        if isinstance(command, ShellCommand):
+            yield command
+
+
+def all_commands(script: Script) -> Iterator[Command]:
+    """Yield every command of a script in order, the inner ones after the one that they belong to."""
+    for chain in script:
+        for _, pipeline in chain.parts:
+            for command in pipeline.commands:
+                yield from _with_inner(command)
+
+
+def _with_inner(command: Command) -> Iterator[Command]:
+    yield command
+    for script in _scripts_of(command):
+        yield from all_commands(script)
+    if isinstance(command, Function):
+        yield from _with_inner(command.body)
+
+
+def _scripts_of(command: Command) -> Iterator[Script]:
+    """Yield the scripts directly inside a command."""
+    for word in _words_of(command):
+        yield from _substitutions(word)
+    match command:
+        case Group():
+            yield command.body
+        case If():
+            for condition, body in command.branches:
+                yield condition
+                yield body
+            yield command.otherwise
+        case Loop():
+            yield command.condition
+            yield command.body
+        case For():
+            yield command.body
+        case Case():
+            for _, body in command.items:
+                yield body
+
+
+def _words_of(command: Command) -> Iterator[Word]:
+    match command:
+        case ShellCommand():
+            yield from command.words
+            for _, word in command.assignments:
+                yield word
+        case For():
+            yield from command.words or ()
+        case Case():
+            yield command.word
+            for patterns, _ in command.items:
+                yield from patterns
+    if not isinstance(command, Function):
+        for redirect in command.redirects:
+            yield redirect.target if redirect.here is None else redirect.here.word
+
+
+def _substitutions(word: Word) -> Iterator[Script]:
+    for part in word.parts:
+        match part:
+            case Substitution():
+                yield part.script
+            case Arithmetic():
+                yield from _substitutions(part.expression)
+            case Parameter(word=Word() as inner):
+                yield from _substitutions(inner)

@@ -1,0 +1,277 @@
+"""The interface of the small shell's commands: functions of a ``Call`` that return an exit code.
+
+Their messages and exit codes are the real ones where they are visible: ``rm`` of a missing file fails, while ``del``
+reports it and succeeds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Protocol
+
+from engine.base.paths import WILDCARD, NodeRoot, is_managed, name_of, parent
+from engine.executors.shell.programs.streams import Input, Run, Stream
+
+if TYPE_CHECKING:
+    from engine.base.node_files import NodeFiles
+    from engine.executors.shell.language.syntax import Command
+
+
+class ScriptExit(Exception):
+    """The end of the script, or of its subshell, with this exit code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class FunctionReturn(ScriptExit):
+    """The end of a function, or of the script outside any function."""
+
+
+class LoopExit(Exception):
+    """``break`` or ``continue`` of so many loops."""
+
+    def __init__(self, levels: int, *, goes_on: bool) -> None:
+        super().__init__(levels)
+        self.levels = levels
+        self.goes_on = goes_on
+
+
+class NotSimulated(Exception):
+    """An option that the small shell does not know: the command behaves as an unknown program."""
+
+
+class WrongUsage(Exception):
+    """A call that a program refuses with a message, and an exit code of its own."""
+
+    def __init__(self, text: str, code: int = 1) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Runner(Protocol):
+    """An interpreter, for the commands that run others."""
+
+    def run_text(self, text: str) -> int:
+        """Run a script in this shell and return its status."""
+        ...
+
+    def run_words(self, words: list[str], rest: str = "", *, functions: bool = True) -> int:
+        """Run a command with these words and return its status."""
+        ...
+
+    def run_child(self, text: str, name: str, arguments: list[str], *, bash: bool, options: set[str]) -> int:
+        """Run a script in a new shell, which sees exported variables only, and return its status."""
+        ...
+
+    def is_known(self, name: str) -> str:
+        """Return ``function`` or ``builtin``, or "" for another program."""
+        ...
+
+
+@dataclass(slots=True)
+class ShellProcess:
+    """The state of a shell between commands; a subshell has a copy, and shares files and ``run``."""
+
+    files: NodeFiles
+    root: NodeRoot
+    env: dict[str, str]  # all variables
+    cwd: str
+    run: Run
+    streams: dict[int, Stream | Input]
+    exported: set[str] = field(default_factory=set)
+    read_only: set[str] = field(default_factory=set)
+    functions: dict[str, Command] = field(default_factory=dict)
+    active: tuple[str, ...] = ()  # the functions that are running
+    name: str = "/bin/sh"
+    arguments: list[str] = field(default_factory=list)
+    options: set[str] = field(default_factory=set)
+    traps: dict[str, str] = field(default_factory=dict)
+    locals: list[dict[str, str | None]] = field(default_factory=list)
+    bash: bool = False
+    plain_echo: bool = False  # `echo` replaces escapes and has no option but -n, as that of dash
+    status: int = 0
+    loops: int = 0
+    runner: Runner | None = None
+
+    def subshell(self) -> ShellProcess:
+        """Return a copy whose changes of variables, options and directory are not seen here."""
+        return ShellProcess(
+            self.files,
+            self.root,
+            self.env.copy(),
+            self.cwd,
+            self.run,
+            self.streams,
+            self.exported.copy(),
+            self.read_only.copy(),
+            self.functions.copy(),
+            self.active,
+            self.name,
+            self.arguments,
+            self.options.copy(),
+            {},
+            [],
+            self.bash,
+            self.plain_echo,
+            self.status,
+            0,
+        )
+
+    @property
+    def after_unknown(self) -> bool:
+        """True once an unknown program has run.
+
+        Nobody knows what it has written, so from then on a missing file or directory is assumed to exist.
+        """
+        return self.run.after_unknown
+
+    def key(self, path: str) -> str:
+        """Return the key of a path of the process."""
+        return self.root.key(path, self.cwd)
+
+    def matches(self, path: str) -> list[str]:
+        """Return the existing paths that match a wildcard pattern of cmd, sorted and in the form of the pattern."""
+        separator = "\\" if self.root.is_windows else "/"
+        first, *parts = path.replace("/", separator).split(separator)
+        found = self._named("", first)
+        for part in parts:
+            found = [inner for outer in found for inner in self._named(outer + separator, part)]
+        return [match for match in found if self.files.exists(self.key(match))]
+
+    def _named(self, directory: str, pattern: str) -> list[str]:
+        """Return the paths in a directory whose names match."""
+        if not WILDCARD.search(pattern):
+            return [directory + pattern]
+        names = self.files.listdir(self.key(directory))
+        hidden = pattern.startswith(".")
+        return [directory + name for name in names if fnmatchcase(name, pattern) and name.startswith(".") <= hidden]
+
+    def holds(self, key: str) -> bool:
+        """Return whether a file can be created: its directory exists, or lies outside the root."""
+        return self.files.is_dir(parent(key)) or not is_managed(key)
+
+    def make_directory(self, key: str) -> bool:
+        """Create a directory and its parents; return False if a file is in the way."""
+        above = key
+        while not self.files.exists(above) and above != parent(above):
+            above = parent(above)
+        if self.files.read(above) is not None:
+            return False
+        self.files.mkdir(key)
+        return True
+
+    def read(self, path: str) -> str | None:
+        """Return the text of a file, or None if it is missing."""
+        if path in ("/dev/null", "/dev/stdin"):
+            return ""
+        key = self.key(path)
+        text = self.files.read(key)
+        if text:
+            self.run.step(len(text) >> 7)
+        return "" if text is None and self.run.after_unknown and not self.files.is_dir(key) else text
+
+    def enter(self, path: str) -> bool:
+        """Change to a directory; return False if there is none."""
+        key = self.key(path)
+        if (self.run.after_unknown or not is_managed(key)) and not self.files.exists(key):
+            self.make_directory(key)
+        if not self.files.is_dir(key):
+            return False
+        self.cwd = key
+        if self.root.is_windows:
+            self.env["CD"] = self.root.native(key)
+        else:
+            self.env["OLDPWD"] = self.env.get("PWD", "")
+            self.env["PWD"] = self.root.native(key)
+        return True
+
+
+@dataclass(slots=True)
+class Call:
+    """A command of a script with its arguments and streams; ``rest`` is the unexpanded text after its name in cmd."""
+
+    process: ShellProcess
+    name: str
+    args: list[str]
+    rest: str
+    stdin: Input
+    out: Stream
+    err: Stream
+
+    def say(self, text: str) -> None:
+        """Write a line to standard output."""
+        self.out.append(text + "\n")
+
+    def fail(self, text: str, code: int = 1) -> int:
+        """Write a line to standard error and return the exit code."""
+        self.err.append(text + "\n")
+        return code
+
+    def misuse(self, text: str, code: int = 1) -> int:
+        """Write that the command was called wrongly, as GNU programs do, and return the exit code."""
+        self.err.append(f"{self.name}: {text}\nTry '{self.name} --help' for more information.\n")
+        return code
+
+
+Builtin = Callable[[Call], int]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
+
+
+def succeed(_: Call) -> int:
+    """Do nothing."""
+    return 0
+
+
+def shell_error(call: Call, text: str) -> ScriptExit:
+    """Return the end of the script that a mistake in one of the special commands is."""
+    call.fail(f"sh: 1: {call.name}: {text}")
+    return ScriptExit(2)
+
+
+def check_name(call: Call, name: str) -> None:
+    """End the script if a variable cannot have this name, or is read-only."""
+    if not _NAME.fullmatch(name):
+        raise shell_error(call, f"{name[:80]}: bad variable name")
+    if name in call.process.read_only:
+        raise shell_error(call, f"{name}: is read only")
+
+
+def copy_into(call: Call, source: str, target: str, *, move: bool = False) -> bool:
+    """Copy a file or tree to a key, or into it if it is a directory; return False if there is no source."""
+    process = call.process
+    files, key = process.files, process.key(source)
+    text = process.read(source)
+    if text is None and not files.is_dir(key):
+        return False
+    if files.is_dir(target):
+        target = f"{target}/{name_of(key)}" if target else name_of(key)
+    if target == key or not key or target.startswith(f"{key}/"):
+        return True
+    if text is None:
+        _copy_tree(process, key, target)
+    elif not files.is_dir(target):
+        if files.exists(key):
+            files.copy_file(key, target)
+        else:
+            files.write(target, text)
+    if move:
+        files.delete(key)
+    return True
+
+
+def _copy_tree(process: ShellProcess, source: str, target: str) -> None:
+    files, pending = process.files, [(source, target)]
+    while pending:
+        source, target = pending.pop()
+        text = files.read(source)
+        if text is None and process.make_directory(target):
+            pending += [(f"{source}/{name}", f"{target}/{name}") for name in files.listdir(source)]
+        elif text is not None and not files.is_dir(target):
+            files.copy_file(source, target)
+        process.run.step()

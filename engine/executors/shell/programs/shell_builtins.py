@@ -1,0 +1,260 @@
+"""The commands that are part of the Linux shell itself."""
+
+from __future__ import annotations
+
+import re
+
+from engine.executors.shell.language.syntax import SHELL_OPTIONS
+from engine.executors.shell.programs.call import (
+    Builtin,
+    Call,
+    FunctionReturn,
+    LoopExit,
+    ScriptExit,
+    check_name,
+    shell_error,
+    succeed,
+)
+from engine.executors.shell.programs.read_command import read
+
+_NUMBER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
+
+
+def _exit(call: Call) -> int:
+    if not call.args:
+        raise ScriptExit(call.process.status)
+    raise ScriptExit(_status(call))
+
+
+def _status(call: Call) -> int:
+    if not _NUMBER.fullmatch(call.args[0]) or (call.args[0][0] == "-" and not call.process.bash):
+        raise shell_error(call, f"Illegal number: {call.args[0][:80]}")
+    return int(call.args[0]) & 0xFF
+
+
+def _return(call: Call) -> int:
+    raise FunctionReturn(_status(call) if call.args else call.process.status)
+
+
+def _leave_loop(call: Call) -> int:
+    levels = call.args[0] if call.args else "1"
+    if not levels.isdecimal() or int(levels[:9]) < 1:
+        raise shell_error(call, f"Illegal number: {levels[:80]}")
+    if not call.process.loops:
+        return 0
+    raise LoopExit(min(int(levels[:9]), call.process.loops), goes_on=call.name == "continue")
+
+
+def _export(call: Call) -> int:
+    process = call.process
+    for argument in call.args:
+        if argument == "-p":
+            for name in sorted(process.exported & process.env.keys()):
+                call.say(f"export {name}='{process.env[name]}'")
+            continue
+        name, assigned, value = argument.partition("=")
+        check_name(call, name)
+        if assigned:
+            process.env[name] = value
+        process.exported.add(name)
+    return 0
+
+
+def _readonly(call: Call) -> int:
+    for argument in call.args:
+        name, assigned, value = argument.partition("=")
+        check_name(call, name)
+        if assigned:
+            call.process.env[name] = value
+        call.process.read_only.add(name)
+    return 0
+
+
+def _local(call: Call) -> int:
+    process = call.process
+    if not process.locals:
+        raise shell_error(call, "not in a function")
+    for argument in call.args:
+        name, assigned, value = argument.partition("=")
+        check_name(call, name)
+        process.locals[-1].setdefault(name, process.env.get(name))
+        if assigned:
+            process.env[name] = value
+    return 0
+
+
+def _unset(call: Call) -> int:
+    functions = "-f" in call.args
+    for name in call.args:
+        if name in ("-f", "-v"):
+            continue
+        if functions:
+            call.process.functions.pop(name, None)
+            continue
+        check_name(call, name)
+        call.process.env.pop(name, None)
+        call.process.exported.discard(name)
+    return 0
+
+
+def _set(call: Call) -> int:
+    process = call.process
+    args = list(call.args)
+    if not args:
+        for name in sorted(process.env):
+            quoted = process.env[name].replace("'", "'\"'\"'")
+            call.say(f"{name}='{quoted}'")
+    while args and args[0][:1] in ("-", "+") and len(args[0]) > 1:
+        word = args.pop(0)
+        if word == "--":
+            process.arguments = args
+            return 0
+        for letter in word[1:]:
+            if letter == "o":
+                if not args:
+                    return 0
+                option = args.pop(0)
+            else:
+                option = SHELL_OPTIONS.get(letter, "")
+            known = option in SHELL_OPTIONS.values() or (option == "pipefail" and process.bash)
+            if not known and letter not in "bhmnI" and option not in ("monitor", "vi", "emacs", "ignoreeof", "notify"):
+                raise shell_error(call, f"Illegal option {word[0]}{letter if letter != 'o' else f'o {option[:80]}'}")
+            if word[0] == "-":
+                process.options.add(option)
+            else:
+                process.options.discard(option)
+    if args:
+        process.arguments = args
+    return 0
+
+
+def _shift(call: Call) -> int:
+    count = call.args[0] if call.args else "1"
+    if not count.isdecimal():
+        raise shell_error(call, f"Illegal number: {count[:80]}")
+    if int(count[:9]) > len(call.process.arguments):
+        if call.process.bash:
+            return 1
+        raise shell_error(call, "can't shift that many")
+    call.process.arguments = call.process.arguments[int(count[:9]) :]
+    return 0
+
+
+def _eval(call: Call) -> int:
+    assert call.process.runner is not None
+    return call.process.runner.run_text(" ".join(call.args))
+
+
+def _dot(call: Call) -> int:
+    """Run the script in a file here. A file that a program may have written is empty."""
+    process = call.process
+    if not call.args:
+        raise shell_error(call, "filename argument required") if process.bash else ScriptExit(0)
+    text = process.read(call.args[0])
+    if text is None and process.bash:
+        return call.fail(f"sh: {call.args[0][:80]}: No such file or directory")
+    if text is None:
+        raise shell_error(call, f"cannot open {call.args[0][:80]}: No such file")
+    assert process.runner is not None
+    try:
+        return process.runner.run_text(text)
+    except FunctionReturn as returned:
+        return returned.code
+
+
+def _exec(call: Call) -> int:
+    if not call.args:
+        return 0
+    assert call.process.runner is not None
+    call.process.traps.clear()
+    raise ScriptExit(call.process.runner.run_words(call.args, functions=False))
+
+
+def _trap(call: Call) -> int:
+    """Keep the action for the end of the shell; signals do not come here."""
+    args = call.args[1:] if call.args[:1] == ["--"] else call.args
+    if len(args) < 2:
+        for name, action in call.process.traps.items():
+            call.say(f"trap -- '{action}' {name}")
+        return 0
+    action, *names = args
+    if "EXIT" in names or "0" in names:
+        if action == "-":
+            call.process.traps.pop("EXIT", None)
+        else:
+            call.process.traps["EXIT"] = action
+    return 0
+
+
+def _command(call: Call) -> int:
+    args = list(call.args)
+    runner = call.process.runner
+    assert runner is not None
+    if args[:1] in (["-v"], ["-V"]):
+        for name in args[1:]:
+            kind = runner.is_known(name) if name not in LINUX_KEYWORDS else "keyword"
+            inner = name in SHELL_BUILTINS or kind in ("function", "keyword") or name in _BOTH
+            call.say(name if inner or "/" in name else f"/usr/bin/{name}")
+        return int(len(args) < 2)
+    if args[:1] in (["-p"], ["--"]):
+        args = args[1:]
+    return runner.run_words(args, functions=False) if args else 0
+
+
+def _type(call: Call) -> int:
+    for name in call.args:
+        inner = name in SHELL_BUILTINS or name in _BOTH
+        call.say(f"{name} is a shell builtin" if inner else f"{name} is /usr/bin/{name}")
+    return 0
+
+
+def _wait(call: Call) -> int:
+    """Let the time pass until what runs in the background has ended."""
+    run = call.process.run
+    run.clock_ms = max(run.clock_ms, run.ends_ms)
+    return 0
+
+
+def _umask(call: Call) -> int:
+    if not call.args:
+        call.say("0022")
+    return 0
+
+
+def _ulimit(call: Call) -> int:
+    if len(call.args) < 2:
+        call.say("unlimited")
+    return 0
+
+
+LINUX_KEYWORDS = frozenset(
+    {"if", "then", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "{", "}"}
+)
+_BOTH = frozenset({"[", "cd", "echo", "false", "printf", "pwd", "test", "true"})
+
+SHELL_BUILTINS: dict[str, Builtin] = {
+    ".": _dot,
+    ":": succeed,
+    "break": _leave_loop,
+    "command": _command,
+    "continue": _leave_loop,
+    "eval": _eval,
+    "exec": _exec,
+    "exit": _exit,
+    "export": _export,
+    "hash": succeed,
+    "local": _local,
+    "read": read,
+    "readonly": _readonly,
+    "return": _return,
+    "set": _set,
+    "shift": _shift,
+    "times": succeed,
+    "trap": _trap,
+    "type": _type,
+    "ulimit": _ulimit,
+    "umask": _umask,
+    "unset": _unset,
+    "wait": _wait,
+}

@@ -1,0 +1,195 @@
+"""The keys of ``sort``: the part of a line that one compares, and the value that its order is by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from engine.executors.shell.programs.call import NotSimulated, WrongUsage
+from engine.executors.shell.programs.options import Options
+
+ORDERS = "bdfghiMnRrV"
+"""The letters of orders, which a key may have too."""
+
+_KEY = re.compile(
+    rf"(\d{{1,9}})(?:\.(\d{{1,9}}))?([{ORDERS}]*)(?:,(\d{{1,9}})(?:\.(\d{{1,9}}))?([{ORDERS}]*))?", re.ASCII
+)
+_NUMBER = re.compile(r"[ \t]*(-?)(\d*(?:\.\d*)?)([KkMGTPEZY]?)", re.ASCII)
+_REAL = re.compile(r"\s*([-+]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][-+]?\d{1,3})?)", re.ASCII)
+_MONTH = re.compile(r"[ \t]*([A-Za-z]{3})")
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_SUFFIX = re.compile(r"(?:\.[A-Za-z~][A-Za-z0-9~]*)*\Z")
+_VERSION_PART = re.compile(r"(\D*)(\d*)", re.ASCII)
+_BLANKS = re.compile(r"[ \t]*")
+_FIELD = re.compile(r"[ \t]*[^ \t]*")
+
+
+def _decimal(text: str) -> Decimal:
+    return Decimal(text) if text.strip(".") else Decimal(0)
+
+
+def _numeric(text: str) -> Decimal:
+    found = _NUMBER.match(text)
+    assert found is not None
+    value = _decimal(found[2])
+    return -value if found[1] else value
+
+
+def _human(text: str) -> tuple[int, Decimal]:
+    found = _NUMBER.match(text)
+    assert found is not None
+    value = _decimal(found[2])
+    size = "KMGTPEZY".find(found[3].upper()) + 1 if found[3] and value else 0
+    return (-size, -value) if found[1] else (size, value)
+
+
+def _general(text: str) -> tuple[int, float]:
+    found = _REAL.match(text)
+    return (1, float(found[1])) if found else (0, 0.0)
+
+
+def _month(text: str) -> int:
+    found = _MONTH.match(text)
+    name = found[1].upper() if found else ""
+    return _MONTHS.index(name) + 1 if name in _MONTHS else 0
+
+
+def _version_parts(text: str) -> list[tuple[int, ...] | int]:
+    parts: list[tuple[int, ...] | int] = []
+    for found in _VERSION_PART.finditer(text):
+        signs = (-1 if sign == "~" else ord(sign) if sign.isalpha() else ord(sign) + 256 for sign in found[1])
+        parts += [(*signs, 0), int(found[2][:300] or 0)]
+    return parts
+
+
+def _version(text: str) -> tuple[bool, list[tuple[int, ...] | int], list[tuple[int, ...] | int]]:
+    suffix = _SUFFIX.search(text)
+    assert suffix is not None
+    return bool(text), _version_parts(text[: suffix.start()] or text), _version_parts(text)
+
+
+def _plain(text: str) -> str:
+    return text
+
+
+_VALUES: dict[str, Callable[[str], Any]] = {
+    "n": _numeric, "h": _human, "g": _general, "M": _month, "V": _version,
+}  # fmt: skip
+
+
+class SortKey(NamedTuple):
+    """A key: from a place in one field to a place in another, or the whole line if the first field is 0."""
+
+    first: int
+    first_sign: int
+    last: int
+    last_sign: int  # 0 for the end of the field
+    letters: str
+    skips_before_last: bool  # blanks of the last field do not count
+    separator: str
+
+    @property
+    def is_reversed(self) -> bool:
+        """True if greater values come first."""
+        return "r" in self.letters
+
+    def value(self, line: str) -> Any:  # noqa: ANN401 (a string, a number or a tuple)
+        """Return the value of a line, which is of one kind for all lines."""
+        text = self._part(line) if self.first else line
+        letters = self.letters
+        if "b" in letters and not self.first:
+            text = text.lstrip(" \t")
+        if "d" in letters:
+            text = "".join(sign for sign in text if (sign.isascii() and sign.isalnum()) or sign in " \t")
+        elif "i" in letters:
+            text = "".join(sign for sign in text if " " <= sign <= "~")
+        if "f" in letters:
+            text = text.upper()
+        return next((_VALUES[letter] for letter in letters if letter in _VALUES), _plain)(text)
+
+    def _part(self, line: str) -> str:
+        begin = self._field_begin(line, self.first)
+        if "b" in self.letters:
+            begin = _after_blanks(line, begin)
+        begin = min(begin + self.first_sign - 1, len(line))
+        if not self.last:
+            return line[begin:]
+        if not self.last_sign:
+            return line[begin : self._field_end(line, self.last)]
+        end = self._field_begin(line, self.last)
+        if self.skips_before_last:
+            end = _after_blanks(line, end)
+        return line[begin : end + self.last_sign]
+
+    def _field_begin(self, line: str, number: int) -> int:
+        at = 0
+        for _ in range(number - 1):
+            at = self._end_of_one(line, at)
+            if at >= len(line):
+                return len(line)
+            at += bool(self.separator)
+        return at
+
+    def _field_end(self, line: str, number: int) -> int:
+        return self._end_of_one(line, self._field_begin(line, number))
+
+    def _end_of_one(self, line: str, at: int) -> int:
+        if self.separator:
+            end = line.find(self.separator, at)
+            return len(line) if end < 0 else end
+        found = _FIELD.match(line, at)
+        assert found is not None
+        return found.end()
+
+
+def _after_blanks(line: str, at: int) -> int:
+    found = _BLANKS.match(line, at)
+    assert found is not None
+    return found.end()
+
+
+def sort_keys(options: Options) -> list[SortKey]:
+    """Return the keys that the options of ``sort`` name.
+
+    Raises:
+        WrongUsage: A key or the separator is none, or orders exclude each other.
+        NotSimulated: A key is by chance.
+    """
+    separator = options.values.get("t", "")
+    separator = "\0" if separator == "\\0" else separator
+    if len(separator) > 1 or ("t" in options and not separator):
+        raise WrongUsage(f"multi-character tab '{separator[:80]}'" if separator else "empty tab", 2)
+    letters = _compatible("".join(letter for letter in ORDERS if letter in options))
+    keys = [_key(text, letters, separator) for letter, text in options.all if letter == "k"]
+    return keys or [SortKey(0, 1, 0, 0, letters, False, separator)]
+
+
+def _key(text: str, letters: str, separator: str) -> SortKey:
+    found = _KEY.fullmatch(text)
+    if found is None:
+        number = re.match(r"\d+", text)
+        if number is None:
+            raise WrongUsage(f"invalid number at field start: invalid count at start of '{text[:80]}'", 2)
+        raise WrongUsage(f"stray character in field spec: invalid field specification '{text[:80]}'", 2)
+    first, first_sign, last = int(found[1]), int(found[2] or 1), int(found[4] or 0)
+    if not first or (found[4] and not last):
+        raise WrongUsage(f"field number is zero: invalid field specification '{text[:80]}'", 2)
+    if not first_sign:
+        raise WrongUsage(f"character offset is zero: invalid field specification '{text[:80]}'", 2)
+    own = found[3] + (found[6] or "")
+    given = _compatible(own) or letters
+    skips_first = "b" in found[3] if own else "b" in letters
+    given = given.replace("b", "") + ("b" if skips_first else "")
+    skips_last = "b" in (found[6] or "") if own else "b" in letters
+    return SortKey(first, first_sign, last, int(found[5] or 0), given, skips_last, separator)
+
+
+def _compatible(letters: str) -> str:
+    if "R" in letters:
+        raise NotSimulated
+    exclusive = [letter for letter in "dghiMnV" if letter in letters]
+    if len(exclusive) > 1 and set(exclusive) != {"d", "i"}:
+        raise WrongUsage(f"options '-{''.join(exclusive)}' are incompatible", 2)
+    return letters
