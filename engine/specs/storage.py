@@ -139,8 +139,6 @@ class SimulateStorage(Spec):
             raise ValueError("the size of a container is that of its blobs: leave out size")
         if self.blobs is not None and self.missing:
             raise ValueError("a container that is missing has no blobs: leave out either")
-        if self.missing and (self.text is not None or self.size is not None):
-            raise ValueError("what is missing has neither size nor text: leave out either")
         return self
 
 
