@@ -22,7 +22,7 @@ def test_jm_11_a_task_says_what_it_does_and_waits_for():
     assert task_acts(sim, task_row(sim, "boss")) == [
         "Adds 2 tasks after PT10S",
         "Gives updateJob after PT15M",
-        "Gives terminateJob on job k when its job has tasks.failed at least 2, after PT5S",
+        "Gives terminateJob on job k PT5S after its job has at least 2 failed tasks",
         "Runs until all other tasks of its job are completed",
     ]
     assert task_acts(sim, task_row(sim, "t1", "k")) == []
@@ -35,7 +35,7 @@ def test_jm_12_why_a_task_runs_that_waits():
         "✓ node  n0 since 08:00:50 [SCHED-9]",
         "✗ end   waits until all other tasks of its job are completed: 1 of 2 [JM-12]",
         "Gives updateJob after PT15M. [JM-11]",
-        "Gives terminateJob on job k when its job has tasks.failed at least 2, after PT5S. [JM-11]",
+        "Gives terminateJob on job k PT5S after its job has at least 2 failed tasks. [JM-11]",
         "When it ends is not known yet. [TASK-7]",
     ]
 

@@ -1,5 +1,6 @@
 """Explanations of job schedules: no job now, the next job, the end."""
 
+from engine import Simulation, load_scenario
 from tests.builders import a_job, a_line, do, run, run_to, run_to_end, simulation
 from tests.views.explaining import why_job_says, why_schedule_says
 
@@ -17,7 +18,7 @@ def test_js_2_before_the_first():
     assert why_schedule_says(sim) == [
         "Why does job schedule s create no job now?",
         "✗ an occurrence is due  the next one at 09:00:00 [JS-4]",
-        "✓ no active job         the one before has ended [JS-3]",
+        "✓ no active job         it has created none yet [JS-3]",
         "✓ quota                 1 of 300 active jobs and schedules [ACC-9]",
         "No job is created after 12:00:00. [JS-5]",
         "Next: the next job is due at 09:00:00 [JS-13]",
@@ -58,8 +59,9 @@ def test_acc_9_short_of_quota():
     assert why_schedule_says(sim) == [
         "Why does job schedule s create no job now?",
         "✓ an occurrence is due  since 08:00:00 [JS-3]",
-        "✓ no active job         the one before has ended [JS-3]",
+        "✓ no active job         it has created none yet [JS-3]",
         "✗ quota                 2 of 2 active jobs and schedules [ACC-9]",
+        "It is created soon after a job or schedule has ended, or the quota is raised. [ACC-9]",
     ]
 
 
@@ -129,4 +131,16 @@ def test_js_4_and_5_completed():
     assert told == [
         "It was for one job, and that has ended. [JS-4]",
         "No job is created after 09:30:00, and none is left. [JS-5]",
+    ]
+
+
+def test_acc_9_an_occurrence_that_is_due_waits_for_the_quota():
+    sim = Simulation(load_scenario("a-quota-is-raised"))
+    run_to(sim, minutes=10)
+    assert why_schedule_says(sim, "hourly") == [
+        "Why does job schedule hourly create no job now?",
+        "✓ an occurrence is due  since 08:05:00, until 08:35:00 [JS-3]",
+        "✓ no active job         it has created none yet [JS-3]",
+        "✗ quota                 2 of 2 active jobs and schedules [ACC-9]",
+        "It is created soon after a job or schedule has ended, or the quota is raised. [ACC-9]",
     ]

@@ -1,8 +1,24 @@
 """Explanations of tasks that wait, prepare, run or have ended."""
 
+import pytest
+
+from engine import Simulation, load_scenario
 from engine.rules.decisions.placement import choose_node
 from engine.views.explain.tasks import why_task
-from tests.builders import a_job, a_line, a_pool, a_task, do, node, run, run_to, simulation, some_tasks, task_row
+from tests.builders import (
+    a_job,
+    a_line,
+    a_pool,
+    a_task,
+    do,
+    node,
+    run,
+    run_to,
+    run_to_end,
+    simulation,
+    some_tasks,
+    task_row,
+)
 from tests.views.explaining import why_task_says
 
 
@@ -210,3 +226,40 @@ def test_a_task_that_runs_again():
     ]
     do(sim, "deleteTask", jobId="j", taskId="t1")
     assert why_task(sim.world, 0, sim.now_ms).lines() == ["Where is task t1?", "It has been deleted. [TASK-14]"]
+
+
+def says_why(name, task_id):
+    sim = Simulation(load_scenario(name))
+    sim.run_until(sim.end_ms)
+    tasks = range(sim.world.tasks.length)
+    return why_task(sim.world, next(at for at in tasks if sim.world.tasks.task_id(at) == task_id), sim.now_ms).lines()
+
+
+@pytest.mark.parametrize(
+    ("name", "task_id", "cause"),
+    [
+        ("stages-hand-over-blobs", "archive", "access to {}/archive expired at 08:01:30. [TASK-20]"),
+        (
+            "a-forgotten-upload",
+            "reads-forgets",
+            "{}/work/forgets/result.csv was neither named by the scenario nor uploaded (strictStorage). [TASK-19]",
+        ),
+        (
+            "a-forgotten-upload",
+            "elsewhere",
+            "{}/wrok is no container that the scenario names (strictStorage). [TASK-19]",
+        ),
+        ("a-new-version-of-the-pricer", "late", "pricer has no version '1.0'; it has 2.0. [RETRY-1]"),
+    ],
+)
+def test_task_19_and_task_20_the_cause_names_the_url_and_what_is_wrong_with_it(name, task_id, cause):
+    wanted = f"Cause: {cause.format('https://contoso.blob.core.windows.net')}"
+    assert wanted in says_why(name, task_id)
+
+
+def test_task_6_a_blob_that_the_scenario_calls_missing():
+    url = "https://acc.blob.core.windows.net/in/a.csv"
+    task = a_task(resourceFiles=[{"httpUrl": f"{url}?sig=x", "filePath": "data.csv"}])
+    sim = simulation(a_job(tasks=[task]), simulate={"storage": {url: {"missing": True}}})
+    run_to_end(sim)
+    assert f"Cause: {url} is missing, as the scenario says. [TASK-6]" in why_task_says(sim)

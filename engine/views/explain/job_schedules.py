@@ -37,21 +37,28 @@ def why_schedule(world: World, schedule: JobSchedule, now_ms: int) -> Explanatio
 
 def _active(world: World, schedule: JobSchedule, now_ms: int) -> Explanation:
     job = active_job(world, schedule)
-    changes = [_next_run(world, schedule, now_ms), None if job is None else why_job(world, job).next_change]
+    is_free = job is None or job.state is None
+    has_room = quotas.has_unit(world)
+    timing = job_schedules.timing_of(world, schedule)
+    is_short = is_free and not has_room and occurrences.due_occurrence(timing, schedule.turn, now_ms) is not None
+    changes = [
+        None if is_short else _next_run(world, schedule, now_ms),
+        None if job is None else why_job(world, job).next_change,
+    ]
     if job is None or job.state is None:
-        before = "the one before has ended"
+        before = "the one before has ended" if schedule.jobs_made else "it has created none yet"
     else:
         before = f"{job.id} has been {job.state.wire} since {moment(world, job.since_ms)}"
     # A schedule short of the quota tries each minute once there may be room (ACC-9).
     used, limit = quotas.active_jobs_and_schedules(world), world.account.quotas.active_jobs_and_schedules
     checks = (
         _due(world, schedule, now_ms),
-        Check("no active job", job is None or job.state is None, before, "JS-3"),
-        Check("quota", quotas.has_unit(world), f"{used:,} of {limit:,} active jobs and schedules", "ACC-9"),
+        Check("no active job", is_free, before, "JS-3"),
+        Check("quota", has_room, f"{used:,} of {limit:,} active jobs and schedules", "ACC-9"),
     )
-    last_ms = job_schedules.timing_of(world, schedule).last_ms
-    last = None if last_ms is None else Note(f"No job is created after {moment(world, last_ms)}.", "JS-5")
-    notes = (_missed(world, schedule, now_ms), _unattended(schedule), last)
+    last = None if timing.last_ms is None else Note(f"No job is created after {moment(world, timing.last_ms)}.", "JS-5")
+    room = Note("It is created soon after a job or schedule has ended, or the quota is raised.", "ACC-9")
+    notes = (room if is_short else None, _missed(world, schedule, now_ms), _unattended(schedule), last)
     question = f"Why does job schedule {schedule.id} create no job now?"
     return answer(world, question, checks, (), earliest(changes), notes)
 

@@ -11,6 +11,7 @@ from engine.rules.processes.setup import setup_of
 from engine.state.instances import PrepFlag
 from engine.views.explain.candidates import room_ms, state_passes_ms
 from engine.views.explain.explanation import Check, Next, Note, answer, due, moment, name_of, some
+from engine.views.explain.failures import cause_notes
 from engine.views.log.reader import matching
 from engine.views.pages.provisioning import ready_ms
 from engine.world.agenda import Agenda
@@ -140,6 +141,7 @@ def _state_notes(
     if flags & PrepFlag.INELIGIBLE:
         most = prep.constraints.max_task_retry_count
         return [
+            *([] if view.failure is None else cause_notes(world, view.failure, prep)),
             Note(f"{view.retry_count} of {most} retries were used; then the failure is final.", "PREP-12"),
             *_INELIGIBLE[world.options.reboot_retries_failed_preparation],
         ]

@@ -25,6 +25,7 @@ from engine.views.explain.explanation import (
     some,
     task_name,
 )
+from engine.views.explain.failures import cause_notes
 from engine.views.pages.acts import act_words, end_words
 from engine.views.pages.provisioning import ready_ms
 from engine.world.agenda import Agenda, acts_due
@@ -317,9 +318,7 @@ def _completed(world: World, task: int) -> Explanation:
     if failed and extra.failure is not None:
         rule = _RULES.get(extra.failure.code, "RETRY-1")
         notes.append(Note(f"{extra.failure.code}: {extra.failure.message}", rule))
-        details = ", ".join(value for _, value in extra.failure.details)
-        if details:
-            notes.append(Note(f"Cause: {details}.", "RETRY-1"))
+        notes += cause_notes(world, extra.failure, tasks.spec(task))
         if extra.failure.code == "FailureExitCode":
             most = world.jobs[profile.job].max_retries if profile.max_retries is None else profile.max_retries
             checks.append(Check("retries left", False, f"{extra.retry_count:,} of {most:,} used", "RETRY-3"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from engine import Simulation
     from engine.specs.conditions import Condition, ConditionSubject, Wanted
     from engine.state.acting import Act, Acts
+
+_CAPITAL = re.compile("[A-Z]")
 
 
 def task_acts(simulation: Simulation, task: int) -> list[str]:
@@ -40,8 +43,8 @@ def act_words(act: Act) -> str:
     after = f"after {format_duration(act.after_ms)}"
     if act.when is None:
         return f"{what} {after if act.after_ms else 'at its start'}"
-    later = f", {after}" if act.after_ms else ""
-    return f"{what} when {condition_words(act.when)}{later}"
+    later = f"{format_duration(act.after_ms)} after " if act.after_ms else "when "
+    return f"{what} {later}{condition_words(act.when)}"
 
 
 def end_words(acts: Acts) -> str:
@@ -50,7 +53,7 @@ def end_words(acts: Acts) -> str:
 
 
 def condition_words(condition: Condition) -> str:
-    """Return a condition: ``its job has tasks.completed 5``."""
+    """Return a condition: ``its job has at least 5 completed tasks``."""
     return f"{_subject(condition.subject)} has {', '.join(_wanted(condition.wanted))}"
 
 
@@ -72,14 +75,17 @@ def _subject(subject: ConditionSubject) -> str:
 
 
 def _wanted(wanted: Mapping[str, Wanted], above: str = "") -> Iterator[str]:
+    """Yield what is wanted of each property: numbers before what they count, other values after their names."""
     for name, value in wanted.items():
-        path = f"{above}{name}"
         if isinstance(value, Mapping):
-            yield from _wanted(value, f"{path}.")
-        elif isinstance(value, Bounds):
+            yield from _wanted(value, _CAPITAL.sub(lambda letter: f" {letter[0].lower()}", name))
+            continue
+        if isinstance(value, Bounds):
             low = [] if value.at_least is None else [f"at least {value.at_least:g}"]
             high = [] if value.at_most is None else [f"at most {value.at_most:g}"]
-            yield f"{path} {' and '.join(low + high)}"
+            shown = " and ".join(low + high)
+        elif isinstance(value, Verbatim):
+            shown = value.text
         else:
-            shown = value.text if isinstance(value, Verbatim) else "absent" if value is None else value
-            yield f"{path} {shown}"
+            shown = "absent" if value is None else str(value)
+        yield f"{shown} {name} {above}" if above else f"{name} {shown}"
