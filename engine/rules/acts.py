@@ -15,12 +15,12 @@ from engine.events.log import LogSubject
 from engine.rules import commands
 from engine.rules.commands import Extras, Giver
 from engine.rules.processes import acts
-from engine.specs.commands import OnJob
+from engine.specs.command import OnJob
 from engine.specs.conditions import OWN_JOB
 from engine.state.acting import NO_JOB, Acting, ProcessKind
 
 if TYPE_CHECKING:
-    from engine.specs.commands import Command
+    from engine.specs.command import Command
     from engine.specs.conditions import ConditionSubject, Wanted
     from engine.world.facts import TaskStopped
     from engine.world.world import World

@@ -26,6 +26,7 @@ from engine.rules import (
 from engine.rules.decisions.jobs import check
 from engine.rules.tasks import operations
 from engine.specs import commands as c
+from engine.specs.command import Command, OnApplication, OnJob, OnJobSchedule, OnNode, OnPool, OnTask
 from engine.specs.refusals.account import certificate_refusals, package_refusals
 from engine.specs.refusals.job import (
     add_tasks_refusals,
@@ -74,7 +75,7 @@ class Giver(NamedTuple):
 NOBODY = Giver()
 
 
-def give(world: World, command: c.Command, extras: Extras = NOTHING, giver: Giver = NOBODY) -> BatchError | None:
+def give(world: World, command: Command, extras: Extras = NOTHING, giver: Giver = NOBODY) -> BatchError | None:
     """Carry a command or fault out and log it; return why the service has refused it, or None.
 
     What is refused as a whole leaves only its refusal in the log; addTasks may have added some tasks (TASK-3).
@@ -100,23 +101,23 @@ def give(world: World, command: c.Command, extras: Extras = NOTHING, giver: Give
     return None
 
 
-def execute(world: World, command: c.Command, extras: Extras = NOTHING) -> None:
+def execute(world: World, command: Command, extras: Extras = NOTHING) -> None:
     """Carry a command out. Raises BatchError when the service refuses it; then nothing has changed."""
     match command:
-        case c.OnNode(node_id=node_id, node=index):
+        case OnNode(node_id=node_id, node=index):
             name = index if node_id is None else node_id
             assert name is not None
             _on_node(world, node_of(world, pools.find(world, command.pool_id), name), command)
-        case c.OnPool():
+        case OnPool():
             _on_pool(world, pools.find(world, command.pool_id), command)
-        case c.OnTask():
+        case OnTask():
             job = jobs.find(world, command.job_id)
             _on_task(world, job, operations.find(world, job, command.task_id), command)
-        case c.OnJob():
+        case OnJob():
             _on_job(world, jobs.find(world, command.job_id), command, extras)
-        case c.OnApplication():
+        case OnApplication():
             _on_application(world, command)
-        case c.OnJobSchedule():
+        case OnJobSchedule():
             _on_schedule(world, job_schedules.find(world, command.job_schedule_id), command)
         case _:
             _on_account(world, command, extras)
@@ -144,7 +145,7 @@ def node_of(world: World, pool: Pool, name: str | int) -> int:
     return found
 
 
-def _on_account(world: World, command: c.Command, extras: Extras) -> None:
+def _on_account(world: World, command: Command, extras: Extras) -> None:
     """Carry out a command that names no pool, job or job schedule which exists."""
     match command:
         case c.CreatePool():
@@ -176,7 +177,7 @@ def _on_account(world: World, command: c.Command, extras: Extras) -> None:
             world.add_outage(command.for_ms)
 
 
-def _on_application(world: World, command: c.OnApplication) -> None:
+def _on_application(world: World, command: OnApplication) -> None:
     match command:
         case c.CreateApplicationPackage():
             _refuse(package_refusals(command, world.account), command)
@@ -190,7 +191,7 @@ def _on_application(world: World, command: c.OnApplication) -> None:
             account.update_application(world, application, command)
 
 
-def _on_pool(world: World, pool: Pool, command: c.OnPool) -> None:
+def _on_pool(world: World, pool: Pool, command: OnPool) -> None:
     match command:
         case c.DeletePool():
             pools.delete(world, pool)
@@ -220,7 +221,7 @@ def _on_pool(world: World, pool: Pool, command: c.OnPool) -> None:
             resizing.remove_nodes(world, pool, victims, command.resize_timeout, command.node_deallocation_option)
 
 
-def _on_node(world: World, node: int, command: c.OnNode) -> None:
+def _on_node(world: World, node: int, command: OnNode) -> None:
     match command:
         case c.RebootNode():
             node_operations.operate(world, node, Operation.REBOOT, command.node_reboot_option)
@@ -249,7 +250,7 @@ def _on_node(world: World, node: int, command: c.OnNode) -> None:
             faults.evict_node(world, node)
 
 
-def _on_job(world: World, job: Job, command: c.OnJob, extras: Extras) -> None:
+def _on_job(world: World, job: Job, command: OnJob, extras: Extras) -> None:
     match command:
         case c.UpdateJob():
             _refuse(job_update_refusals(command, job.spec), command)
@@ -294,7 +295,7 @@ class PartlyRefused(BatchError):
         self.values = first.values
 
 
-def _on_task(world: World, job: Job, task: int, command: c.OnTask) -> None:
+def _on_task(world: World, job: Job, task: int, command: OnTask) -> None:
     match command:
         case c.UpdateTask():
             _refuse(task_constraints_refusals(command.constraints), command)
@@ -307,7 +308,7 @@ def _on_task(world: World, job: Job, task: int, command: c.OnTask) -> None:
             operations.delete(world, job, task)
 
 
-def _on_schedule(world: World, schedule: JobSchedule, command: c.OnJobSchedule) -> None:
+def _on_schedule(world: World, schedule: JobSchedule, command: OnJobSchedule) -> None:
     match command:
         case c.UpdateJobSchedule():
             _refuse(schedule_update_refusals(command), command)

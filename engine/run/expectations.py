@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from engine.base.errors import BatchError
     from engine.base.terms import Plain
     from engine.scenario.model import Expectation
-    from engine.specs.commands import Command
+    from engine.specs.command import Command
     from engine.world.world import World
 
 

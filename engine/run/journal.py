@@ -15,7 +15,7 @@ from engine.rules.commands import NOTHING, Extras
 from engine.specs.commands import FAULTS
 
 if TYPE_CHECKING:
-    from engine.specs.commands import Command
+    from engine.specs.command import Command
 
 
 class Origin(Enum):

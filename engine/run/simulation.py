@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from engine.events.log import EventLog
     from engine.scenario.model import Scenario, TimelineEntry
-    from engine.specs.commands import Command
+    from engine.specs.command import Command
 
 # The end of a run without `until`.
 LONGEST_RUN_MS = 7 * DAY_MS

@@ -20,7 +20,8 @@ from engine.scenario.pasted import command_as_created
 from engine.scenario.sweep import read_factory
 from engine.scenario.tree import Tree, parse
 from engine.scenario.warnings import Warner
-from engine.specs.commands import COMMANDS, Command
+from engine.specs.command import Command
+from engine.specs.commands import COMMANDS
 from engine.specs.conditions import OWN_JOB
 from engine.specs.unread import OTHERS_COMPLETED, Unread
 

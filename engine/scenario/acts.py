@@ -16,7 +16,8 @@ from engine.scenario.pasted import command_as_created
 from engine.scenario.timeline import Given, read_command, read_given
 from engine.scenario.tree import Tree, parse
 from engine.scenario.wording import shown
-from engine.specs.commands import COMMANDS, OnJob
+from engine.specs.command import OnJob
+from engine.specs.commands import COMMANDS
 from engine.specs.conditions import OWN_JOB, Condition
 from engine.specs.unread import OTHERS_COMPLETED, Unread
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engine.base.terms import Plain
     from engine.scenario.factory import TaskFactory
     from engine.specs.account import Account
-    from engine.specs.commands import Command
+    from engine.specs.command import Command
     from engine.specs.conditions import Condition
     from engine.specs.job import JobSpec
     from engine.specs.pool import PoolSpec

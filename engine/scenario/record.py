@@ -10,7 +10,7 @@ from engine.base.terms import Plain
 from engine.base.units import format_duration
 from engine.scenario.model import Scenario
 from engine.scenario.tree import Tree, parse
-from engine.specs.commands import Command
+from engine.specs.command import Command
 
 # Text that needs no quotes in YAML, wherever it stands.
 _BARE = re.compile(r"(?!(?:null|true|false)\Z)[A-Za-z_][\w./-]*", re.ASCII | re.IGNORECASE)

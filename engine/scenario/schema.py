@@ -30,7 +30,8 @@ from engine.scenario.model import Options
 from engine.scenario.spelling import RESOURCE_NAMES
 from engine.specs.account import Account
 from engine.specs.base import Spec, accepted_names, wire_names
-from engine.specs.commands import COMMANDS, AddTasks, CreateJob, OnJob
+from engine.specs.command import OnJob
+from engine.specs.commands import COMMANDS, AddTasks, CreateJob
 from engine.specs.job import JobSpec
 from engine.specs.pool import PoolSpec
 from engine.specs.schedule import JobScheduleSpec

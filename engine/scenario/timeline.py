@@ -16,7 +16,8 @@ from engine.scenario.pasted import command_as_created
 from engine.scenario.sweep import read_factory
 from engine.scenario.tree import Tree
 from engine.scenario.wording import one_of, shown
-from engine.specs.commands import COMMANDS, AddTasks, Command, CreateJob
+from engine.specs.command import Command
+from engine.specs.commands import COMMANDS, AddTasks, CreateJob
 from engine.specs.conditions import Condition
 from engine.specs.task import TaskSpec
 

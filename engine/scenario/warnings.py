@@ -21,7 +21,8 @@ from engine.scenario.names import DeclaredIds, text_at
 from engine.specs import images
 from engine.specs.base import Spec, has_effect
 from engine.specs.catalogue import os_of
-from engine.specs.commands import COMMANDS, AddTasks, CreateJob, OnJob, OnPool
+from engine.specs.command import OnJob, OnPool
+from engine.specs.commands import COMMANDS, AddTasks, CreateJob
 from engine.specs.common import CommandLine, ResourceFile
 from engine.specs.job import JobManagerTask, JobSpec, PoolInfo
 from engine.specs.machine import ImageReference

@@ -5,100 +5,38 @@ The path parameters of an operation stand beside its body. ``wire()`` returns th
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
     AliasChoices,
     Field,
-    PlainValidator,
-    WithJsonSchema,
     field_validator,
-    model_validator,
 )
 
 from engine.base.shortening import quoted
 from engine.base.terms import Deallocation, DisableTasks, WireOption
 from engine.base.units import MINUTE_MS
 from engine.specs.account import Certificate, Count, Quotas
-from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Size, Spec, Text, UtcTime
+from engine.specs.base import Bool, FiniteDuration, Int, OptionalDuration, Secret, Size, Text, UtcTime
+from engine.specs.command import (
+    REGISTERED,
+    Command,
+    NodeName,
+    OnApplication,
+    OnCertificate,
+    OnJob,
+    OnJobSchedule,
+    OnNode,
+    OnPool,
+    OnTask,
+)
 from engine.specs.common import IdentityReference
 from engine.specs.guest_os import family_of
 from engine.specs.job import JobSpec, JobUpdate
 from engine.specs.pool import PoolReplacement, PoolSpec, PoolUpdate
 from engine.specs.schedule import JobScheduleSpec, JobScheduleUpdate
 from engine.specs.task import TaskConstraints, TaskSpec
-
-COMMANDS: dict[str, type[Command]] = {}
-"""Every command by its name on the wire."""
-
-
-class Command(Spec):
-    """Base of the commands: ``NAME`` is the name on the wire, ``RULE`` the rule that the log entry cites."""
-
-    NAME: ClassVar[str]
-    RULE: ClassVar[str | None] = None
-
-    def __init_subclass__(cls, *, abstract: bool = False) -> None:
-        """Add the class to ``COMMANDS`` unless it is only a base of commands."""
-        super().__init_subclass__()
-        if not abstract:
-            cls.NAME = cls.__name__[0].lower() + cls.__name__[1:]
-            COMMANDS[cls.NAME] = cls
-
-    def wire(self) -> dict[str, Any]:
-        """Return what was given under its wire names; ``from_wire`` makes an equal command of it."""
-        return self.written()
-
-
-class OnPool(Command, abstract=True):
-    """A command on a pool."""
-
-    pool_id: Text
-
-
-class OnNode(OnPool, abstract=True):
-    """A command on a node, named by its id or its index in the pool."""
-
-    node_id: Text | None = None
-    node: Annotated[Int, Field(ge=0)] | None = None
-
-    @model_validator(mode="after")
-    def _names_one_node(self) -> Self:
-        if (self.node_id is None) == (self.node is None):
-            raise ValueError("must name one node, by nodeId or by its index, node")
-        return self
-
-
-class OnJob(Command, abstract=True):
-    """A command on a job."""
-
-    job_id: Text
-
-
-class OnTask(OnJob, abstract=True):
-    """A command on a task."""
-
-    task_id: Text
-
-
-class OnJobSchedule(Command, abstract=True):
-    """A command on a job schedule."""
-
-    job_schedule_id: Text
-
-
-def _parse_node_name(value: object) -> str | int:
-    if isinstance(value, str) or (type(value) is int and value >= 0):
-        return value
-    raise ValueError(f"{quoted(value)} is neither the id of a node nor the index of one")
-
-
-NodeName = Annotated[
-    str | int,
-    PlainValidator(_parse_node_name),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]}),
-]
 
 
 def _keeps_no_data(option: Deallocation) -> Deallocation:
@@ -366,13 +304,6 @@ class AddCertificate(Certificate, Command):
         return Certificate.from_wire(self.wire())
 
 
-class OnCertificate(Command, abstract=True):
-    """A command on a certificate."""
-
-    thumbprint: Text
-    thumbprint_algorithm: Text = "sha1"
-
-
 class DeleteCertificate(OnCertificate):
     """Delete a certificate (CERT-4)."""
 
@@ -382,12 +313,6 @@ class CancelCertificateDeletion(OnCertificate):
 
 
 # --- applications
-
-
-class OnApplication(Command, abstract=True):
-    """A command on an application: an operation of the management service."""
-
-    application_id: Text
 
 
 class CreateApplicationPackage(OnApplication):
@@ -502,3 +427,6 @@ class StorageOutage(Command):
 
 # The commands that are not operations of the service.
 FAULTS = (FailNode, EvictNode, Capacity, Quota, GuestOSRelease, StorageOutage)
+
+COMMANDS = REGISTERED
+"""Every command by its name on the wire."""

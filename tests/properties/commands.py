@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from engine.specs.commands import COMMANDS, Command
+from engine.specs.command import Command
+from engine.specs.commands import COMMANDS
 from tests.properties import needs
 from tests.properties.needs import Body, chance
 from tests.properties.scenarios import (

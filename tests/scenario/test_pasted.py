@@ -16,7 +16,8 @@ from engine.scenario.files import bundled
 from engine.scenario.load import load
 from engine.scenario.model import Scenario
 from engine.scenario.schema import schema
-from engine.specs.commands import CreateJob, CreatePool, OnApplication
+from engine.specs.command import OnApplication
+from engine.specs.commands import CreateJob, CreatePool
 from engine.specs.pool import PoolSpec
 from engine.views.results import document
 

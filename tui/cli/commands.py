@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from engine.base.shortening import quoted, with_short_words
+from engine.base.shortening import with_short_words
+from tui.cli.arguments import WRONG, contents, load, parse_moment, parse_speed, print_warnings
 from tui.settings.options import THEME_NAMES
 
 if TYPE_CHECKING:
@@ -30,9 +31,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from engine.base.errors import Problem
-    from engine.scenario.model import Scenario
 
-DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, INTERRUPTED = 0, 1, 130
 SAMPLE = "job-prep-release-sample"
 _NO_CURSOR = ("dumb", "unknown")  # values of TERM that cannot show a dashboard
 
@@ -138,9 +138,9 @@ def run(
 
     if events == STDOUT and output == "json":
         raise click.UsageError("--events - and --output json both write to stdout; give --events a file.")
-    loaded = _load(scenario, strict=strict, quiet=quiet)
+    loaded = load(scenario, strict=strict, quiet=quiet)
     if until is not None:
-        loaded = replace(loaded, until_ms=_time(until, loaded))
+        loaded = replace(loaded, until_ms=parse_moment(until, loaded))
     with ExitStack() as stack:
         lines = None if events is None else stack.enter_context(lines_target(events))
         tree = None if files is None else stack.enter_context(TreeTarget(files))
@@ -203,9 +203,9 @@ def open_dashboard(
         raise click.UsageError(
             "this terminal (TERM) cannot move its cursor; `batchdeck run` replays without a dashboard."
         )
-    loaded = _load(scenario, quiet=True)
-    pace = None if speed is None else _speed(speed)
-    at_ms = 0 if at is None else _time(at, loaded, "--at")
+    loaded = load(scenario, quiet=True)
+    pace = None if speed is None else parse_speed(speed)
+    at_ms = 0 if at is None else parse_moment(at, loaded, "--at")
     from engine import Simulation
     from tui.app.dashboard import show_dashboard
 
@@ -243,9 +243,9 @@ def check(scenarios: tuple[str, ...], quiet: bool, strict: bool) -> int:
         else:
             warnings = loaded.warnings
             if not quiet:
-                click.echo(f"{name}: ok, {_contents(loaded)}")
+                click.echo(f"{name}: ok, {contents(loaded)}")
         if not quiet:
-            _print_warnings(warnings)
+            print_warnings(warnings)
     return status
 
 
@@ -360,69 +360,6 @@ def autoscale(formula: str, samples: str | None, at: str | None) -> int:
         return FAILED
     click.echo(text)
     return DONE
-
-
-def _load(name: str, *, strict: bool = False, quiet: bool = False) -> Scenario:
-    """Load a scenario and print its warnings, unless ``quiet``; exit with status 2 if it is not valid."""
-    from engine import ScenarioError, load_scenario
-
-    try:
-        loaded = load_scenario(name, strict=strict)
-    except ScenarioError as error:
-        everything = error.problems if quiet else [*error.problems, *error.warnings]
-        for problem in sorted(everything, key=lambda problem: (problem.line, problem.column)):
-            click.echo(str(problem), err=True)
-        raise click.exceptions.Exit(WRONG) from None
-    if not quiet:
-        _print_warnings(loaded.warnings)
-    return loaded
-
-
-def _print_warnings(warnings: Sequence[Problem]) -> None:
-    for warning in warnings:
-        click.echo(str(warning), err=True)
-
-
-def _speed(text: str) -> float:
-    """Parse simulated seconds per real second; 0 is as fast as possible."""
-    if text.lower() == "max":
-        return 0
-    try:
-        speed = float(text.lower().removeprefix("x"))
-    except ValueError:
-        speed = 0
-    if not 0 < speed < float("inf"):
-        raise click.BadParameter(
-            f"{quoted(text)} is not a speed: must be a number above 0, or max.", param_hint="--speed"
-        )
-    return speed
-
-
-def _time(text: str, scenario: Scenario, option: str = "--until") -> int:
-    from engine.scenario.times import parse_time
-
-    try:
-        return parse_time(text, scenario.start)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint=option) from None
-
-
-def _contents(scenario: Scenario) -> str:
-    tasks = sum(len(job.tasks) + (job.factory.count if job.factory else 0) for job in scenario.jobs)
-    counts = (
-        (len(scenario.pools), "pool"),
-        (len(scenario.jobs), "job"),
-        (tasks, "task"),
-        (len(scenario.job_schedules), "job schedule"),
-        (len(scenario.timeline), "timeline entry"),
-        (len(scenario.expect), "expectation"),
-    )
-    return ", ".join(_counted(count, noun) for count, noun in counts if count)
-
-
-def _counted(count: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

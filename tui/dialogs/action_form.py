@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widgets import Input
 
-from engine.specs.commands import Command
+from engine.specs.command import Command
 from tui.dialogs.modal import Frame, Modal
 from tui.viewmodels.actions.action import LASTING
 from tui.viewmodels.actions.consequences import effect_lines, problem_lines, trial_result_lines

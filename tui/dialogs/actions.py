@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 
-from engine.specs.commands import Command
+from engine.specs.command import Command
 from tui.dialogs.action_form import ActionForm
 from tui.dialogs.modal import Modal
 from tui.viewmodels.actions.consequences import PAST, effect_lines

@@ -9,7 +9,8 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import TextArea
 
-from engine.specs.commands import Command, EnablePoolAutoScale, EvaluatePoolAutoScale
+from engine.specs.command import Command
+from engine.specs.commands import EnablePoolAutoScale, EvaluatePoolAutoScale
 from engine.views.pages.autoscale import scale_page
 from tui.dialogs.modal import Modal
 from tui.dialogs.sheet import Sheet

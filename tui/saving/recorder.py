@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine import Simulation
-    from engine.specs.commands import Command
+    from engine.specs.command import Command
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 

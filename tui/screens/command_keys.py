@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from textual import events
 
     from engine import BatchError
-    from engine.specs.commands import Command
+    from engine.specs.command import Command
 
 _MOST_MARKED = 10_000
 _RIGHT_BUTTON = 3

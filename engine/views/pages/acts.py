@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.base.units import format_duration
 from engine.rules.processes import launches
-from engine.specs.commands import OnJob
+from engine.specs.command import OnJob
 from engine.specs.conditions import OWN_JOB, Bounds, SubjectKind, Verbatim
 
 if TYPE_CHECKING:

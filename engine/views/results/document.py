@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine.run.simulation import Simulation
-    from engine.specs.commands import Command
+    from engine.specs.command import Command
     from engine.state.jobs import Job
     from engine.state.pools import Pool
     from engine.world.world import World

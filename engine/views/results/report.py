@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from engine.run.expectations import Outcome
     from engine.run.simulation import Simulation
-    from engine.specs.commands import Command
+    from engine.specs.command import Command
     from engine.state.job_schedules import JobSchedule
     from engine.state.jobs import Job
     from engine.state.pools import Pool

@@ -11,7 +11,7 @@ from tui.viewmodels.text.styled import Line, Role, Span, line, wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.specs.commands import Command
+    from engine.specs.command import Command
     from tui.viewmodels.actions.menu import Action
     from tui.viewmodels.actions.trial import TrialResult
     from tui.viewmodels.session.session import Session

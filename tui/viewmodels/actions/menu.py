@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from engine.specs.commands import Command
+    from engine.specs.command import Command
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef, Kind
 

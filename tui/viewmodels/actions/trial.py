@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine import BatchError, Simulation
-    from engine.specs.commands import Command
+    from engine.specs.command import Command
     from tui.viewmodels.session.session import Session
 
 # The length of a trial in log entries. It runs at most three times, in a quarter of a second altogether.

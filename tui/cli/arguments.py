@@ -1,0 +1,83 @@
+"""Arguments of commands: scenarios with their mistakes and warnings, moments and speeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from engine.base.shortening import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.base.errors import Problem
+    from engine.scenario.model import Scenario
+
+WRONG = 2  # the exit status of a run that was not begun
+
+
+def load(name: str, *, strict: bool = False, quiet: bool = False) -> Scenario:
+    """Load a scenario and print its warnings, unless ``quiet``; exit with status 2 if it is not valid."""
+    from engine import ScenarioError, load_scenario
+
+    try:
+        loaded = load_scenario(name, strict=strict)
+    except ScenarioError as error:
+        everything = error.problems if quiet else [*error.problems, *error.warnings]
+        for problem in sorted(everything, key=lambda problem: (problem.line, problem.column)):
+            click.echo(str(problem), err=True)
+        raise click.exceptions.Exit(WRONG) from None
+    if not quiet:
+        print_warnings(loaded.warnings)
+    return loaded
+
+
+def print_warnings(warnings: Sequence[Problem]) -> None:
+    """Print the warnings about a scenario to stderr."""
+    for warning in warnings:
+        click.echo(str(warning), err=True)
+
+
+def parse_speed(text: str) -> float:
+    """Parse simulated seconds per real second; 0 is as fast as possible."""
+    if text.lower() == "max":
+        return 0
+    try:
+        speed = float(text.lower().removeprefix("x"))
+    except ValueError:
+        speed = 0
+    if not 0 < speed < float("inf"):
+        raise click.BadParameter(
+            f"{quoted(text)} is not a speed: must be a number above 0, or max.", param_hint="--speed"
+        )
+    return speed
+
+
+def parse_moment(text: str, scenario: Scenario, option: str = "--until") -> int:
+    """Parse a time of a scenario, in ms from its start; a mistake names the option."""
+    from engine.scenario.times import parse_time
+
+    try:
+        return parse_time(text, scenario.start)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=option) from None
+
+
+def contents(scenario: Scenario) -> str:
+    """Return the numbers of what a scenario has: ``1 pool, 60 tasks``."""
+    tasks = sum(len(job.tasks) + (job.factory.count if job.factory else 0) for job in scenario.jobs)
+    counts = (
+        (len(scenario.pools), "pool"),
+        (len(scenario.jobs), "job"),
+        (tasks, "task"),
+        (len(scenario.job_schedules), "job schedule"),
+        (len(scenario.timeline), "timeline entry"),
+        (len(scenario.expect), "expectation"),
+    )
+    return ", ".join(_counted(count, noun) for count, noun in counts if count)
+
+
+def _counted(count: int, noun: str) -> str:
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
