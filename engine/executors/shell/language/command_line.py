@@ -108,8 +108,10 @@ def _without_shell(argv: list[str]) -> Program:
 
 
 _QUOTES = re.compile(r"""['"\\]""")
+# Repetitions are possessive (`++`): a line with an open quote would be tried in every way of dividing it.
 _ARGUMENT = re.compile(
-    r"""[ \t\r\n]*((?:[^ \t\r\n'"\\]+|'[^']*'|"(?:[^"\\]|\\.)*"|\\.)+)(?=[ \t\r\n]|\Z)|[ \t\r\n]+\Z""", re.DOTALL
+    r"""[ \t\r\n]*+((?:[^ \t\r\n'"\\]++|'[^']*+'|"(?:[^"\\]|\\.)*+"|\\.)++)(?=[ \t\r\n]|\Z)|[ \t\r\n]+\Z""",
+    re.DOTALL,
 )
 _ARGUMENT_PIECE = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)""", re.DOTALL)
 
