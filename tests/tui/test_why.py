@@ -95,7 +95,7 @@ def test_what_is_to_come_is_said_with_how_long_it_takes(dashboard_at):
 def test_a_mistake_of_the_engine_on_the_way_is_told(session_at, monkeypatch):
     session = session_at(52)
 
-    def breaks(*_):
+    def breaks(*_, **__):
         raise BrokenInvariant("two and two are five")
 
     monkeypatch.setattr(session.simulation.world.calendar, "advance", breaks)
