@@ -59,6 +59,7 @@ def test_a_blob_has_a_sheet_with_its_text():
     session = Session(a_run())
     named, sized, uploaded = blob_list(session).blobs
     assert shown(blob_lines(session, named, 100))[-3:] == ["Text", "1,2", "3"]
+    assert shown(blob_lines(session, named, 2))[-3:] == ["1,", "2", "3"]
     assert shown(blob_lines(session, sized, 100))[-1] == "Only the size is known."
     assert "By        task t1 of j" in shown(blob_lines(session, uploaded, 100))
 

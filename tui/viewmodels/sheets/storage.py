@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from engine.views.pages.storage import bytes_of_run, stored_blobs
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_lines, row
-from tui.viewmodels.text.styled import Line, Role, Span, line, squeeze
+from tui.viewmodels.text.styled import Line, Role, Span, line, squeeze, wrapped
 
 if TYPE_CHECKING:
     from engine.views.pages.storage import StoredBlob
@@ -62,7 +62,8 @@ def blob_lines(session: Session, blob: StoredBlob, cells: int) -> list[Line]:
     lines = [*block_lines([Block("Blob", tuple(rows))], cells), (), line(Span("Text", Role.STRONG))]
     if blob.text is None:
         return [*lines, line(Span("Only the size is known.", Role.DIM))]
-    return [*lines, *(line(Span(each)) for each in blob.text.splitlines() or ["(empty)"])]
+    texts = (piece for each in blob.text.splitlines() or ["(empty)"] for piece in wrapped(each, cells))
+    return [*lines, *(line(Span(each)) for each in texts)]
 
 
 def _uploader(blob: StoredBlob) -> str:
