@@ -47,7 +47,7 @@ def test_packages_and_refusals_name_what_they_are_about_first(session_at):
     assert what(refused).startswith("OperationInvalidForCurrentState: pricer has allowUpdates: false")
 
 
-def test_on_a_narrow_screen_the_reason_of_a_refusal_has_two_lines(dashboard_at):
+def test_on_a_narrow_screen_the_reason_of_a_refusal_is_whole(dashboard_at):
     lines = after(dashboard_at(400, "what-a-pool-is-refused-for"), "9", "exclamation_mark", size=(80, 24))
     assert contains(lines, "InvalidPropertyValue: nodeAgentSKUId is", "image Canonical ubuntu-24_04-lts")
 

@@ -15,6 +15,7 @@ from tui.widgets.redraw import ResizeFilter, set_title
 from tui.widgets.table import Table
 
 _BLANK: Line = (Span(" "),)
+_MOST_LINES = 3  # of a sentence below the list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,10 +121,10 @@ class ListPage(ResizeFilter, View):
         is_narrow = not details.display
         lines = [] if is_narrow else [cut((*_BLANK, *each), cells) for each in self.model.footer()]
         sentence = () if key is None or not is_narrow else self.model.sentence(key)
-        if len(sentence) == 1 and width(sentence) >= cells:  # the end of a text is worth a second line
-            first, *rest = wrapped(sentence[0].text, cells - 1)
-            lines += [(*_BLANK, sentence[0]._replace(text=each)) for each in (first, " ".join(rest)) if each]
-            lines[-1] = cut(lines[-1], cells)
+        if len(sentence) == 1 and width(sentence) >= cells:  # the end of a text is worth more lines
+            texts = wrapped(sentence[0].text, cells - 1)
+            kept = [*texts[: _MOST_LINES - 1], " ".join(texts[_MOST_LINES - 1 :])]
+            lines += [cut((*_BLANK, sentence[0]._replace(text=each)), cells) for each in kept if each]
         else:
             arrangement = self.model.arrangement() if not is_narrow or not sentence else ()
             lines.append(between((*_BLANK, *sentence), arrangement, cells))
