@@ -551,16 +551,24 @@ def test_task_23_a_stated_exit_code_wins_over_the_bounds(linux):
 @pytest.mark.parametrize(
     "script",
     [
-        *("(" * 5_000, "$(" * 5_000, "`" * 5_001, "{ " * 5_000, "${x:-" * 5_000, "$((" * 5_000, '"$(' * 5_000),
+        *("(" * 5_000, "$(" * 5_000, "{ " * 5_000, "${x:-" * 5_000, "$((" * 5_000, '"$(' * 5_000),
         "if true; then " * 5_000,
         "echo $(" * 5_000 + ")" * 5_000,
         "(" * 5_000 + "echo a" + ")" * 5_000,
-        "f() " * 5_000,
         "case x in x) " * 3_000,
     ],
     ids=lambda script: script[:20],
 )
-def test_task_25_deeply_nested_scripts_are_refused_with_a_sentence(linux, script):
+def test_task_23_a_script_that_is_nested_too_deeply_ends_with_exit_code_1(linux, script):
+    line = f"/bin/sh -c {shlex.quote(script)}"
+    result = linux.run(line)
+    assert result == (1, "", "sh: stopped at more than 40 levels of a script inside each other\n", True)
+    assert unreadable(line, LINUX) is None
+    assert syntax_error(line, LINUX) is None
+
+
+@pytest.mark.parametrize("script", ["f() " * 5_000, "`" * 5_001], ids=lambda script: script[:20])
+def test_task_25_what_has_no_end_is_refused_with_a_sentence(linux, script):
     line = f"/bin/sh -c {shlex.quote(script)}"
     result = linux.run(line)
     assert result.exit_code == 2

@@ -43,7 +43,7 @@ from engine.executors.shell.programs.catalogue import (
     builtin_of,
 )
 from engine.executors.shell.programs.program_commands import slept_ms
-from engine.executors.shell.programs.streams import BoundReached, Input, Run, Stream
+from engine.executors.shell.programs.streams import PROCESS_ID, BoundReached, Input, Run, Stream
 
 UNDERSTOOD_MS = 1 * SECOND_MS
 
@@ -234,10 +234,13 @@ def _process(
     process = ShellProcess(files, root, variables, cwd, state, {}, bash=program.bash)
     if program.shell is Shell.SH:
         variables["PWD"] = root.native(cwd)
+        process.exported = set(variables)
+        variables["PPID"], variables["OPTIND"] = str(PROCESS_ID - 1), "1"
         process.plain_echo = not program.bash
         process.name, *process.arguments = program.arguments
         process.options = set(program.options)
-    process.exported = set(variables)
+    else:
+        process.exported = set(variables)
     return process
 
 

@@ -19,7 +19,7 @@ from engine.executors.shell.language.syntax import (
     Script,
 )
 from engine.executors.shell.programs.call import LoopExit, ScriptExit, ShellProcess
-from engine.executors.shell.programs.streams import Input, Stream
+from engine.executors.shell.programs.streams import Input, Job, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +45,8 @@ class ControlFlow(Redirector, ABC):
     def run_script(self, script: Script) -> None:
         """Run the lists of a script."""
         for chain in script:
+            if "noexec" in self.process.options:
+                return
             if chain.background:
                 self._run_aside(chain)
             else:
@@ -54,9 +56,8 @@ class ControlFlow(Redirector, ABC):
         """Run what stands before ``&`` in a subshell; its sleeping goes on beside what follows."""
         run = self.process.run
         begin_ms = run.clock_ms
-        run.background = True
-        self.subshell((AndOr(chain.parts),), {**self.process.streams, 0: Input()})
-        run.ends_ms = max(run.ends_ms, run.clock_ms)
+        status = self.subshell((AndOr(chain.parts),), {**self.process.streams, 0: Input()})
+        run.jobs.append(Job(run.clock_ms, status))
         run.clock_ms = begin_ms
         self.process.status = 0
 

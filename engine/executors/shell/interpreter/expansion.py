@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from engine.executors.shell.interpreter import wildcards
 from engine.executors.shell.language import patterns
-from engine.executors.shell.language.arithmetic import ArithmeticMistake, evaluate
+from engine.executors.shell.language.arithmetic import ArithmeticMistake, IllegalNumber, evaluate
 from engine.executors.shell.language.syntax import (
     SHELL_OPTIONS,
     Arithmetic,
@@ -22,9 +22,7 @@ from engine.executors.shell.language.syntax import (
     Word,
 )
 from engine.executors.shell.programs.call import ScriptExit, ShellProcess
-
-PROCESS_ID = 4242
-"""The value of ``$$``: decided here, equal for all processes."""
+from engine.executors.shell.programs.streams import FIRST_JOB, PROCESS_ID
 
 _BLANKS = re.compile(r"[ \t\n]+")
 _TO_SPLIT = re.compile(r"[ \t\n*?\[\\]")
@@ -219,7 +217,8 @@ class Expander(ABC):
         try:
             return str(evaluate(text, process.env, bash=process.bash))
         except ArithmeticMistake as mistake:
-            self.complain(f"arithmetic expression: {mistake}")
+            is_value = isinstance(mistake, IllegalNumber)
+            self.complain(str(mistake) if is_value else f'arithmetic expression: {mistake}: "{text[:80]}"')
             raise ScriptExit(1 if process.bash else 2) from None
 
     def value(self, name: str) -> str | None:
@@ -248,7 +247,7 @@ class Expander(ABC):
                 return str(PROCESS_ID)
             case "-":
                 return "".join(letter for letter, option in SHELL_OPTIONS.items() if option in process.options)
-        return str(PROCESS_ID + 1) if process.run.background else ""
+        return str(FIRST_JOB + len(process.run.jobs) - 1) if process.run.jobs else ""
 
     def _parameter(self, part: Parameter) -> str:
         value = self.value(part.name)
@@ -291,7 +290,8 @@ class Expander(ABC):
             self.assign(part.name, text)
             return None
         if kind == "?":
-            self.complain(f"{part.name}: {self.text(part.word) or 'parameter not set'}")
+            usual = "parameter not set or null" if operator[0] == ":" else "parameter not set"
+            self.complain(f"{part.name}: {self.text(part.word) or usual}")
             raise ScriptExit(127 if self.process.bash else 2)
         return part.word
 

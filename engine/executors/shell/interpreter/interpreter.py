@@ -24,6 +24,7 @@ from engine.executors.shell.language.syntax import (
     ShellCommand,
     Word,
 )
+from engine.executors.shell.language.words import NESTING_LIMIT
 from engine.executors.shell.programs.call import (
     Call,
     FunctionReturn,
@@ -62,6 +63,7 @@ class Interpreter(ControlFlow):
     def run_all(self, text: ScriptText) -> int:
         """Run a whole script and the trap of its end; return its status."""
         process = self.process
+        self._check_depth(text)
         try:
             self.run_script(text.script)
             status = process.status
@@ -80,7 +82,11 @@ class Interpreter(ControlFlow):
                 self.run_text(action)
             except ScriptExit as stop:
                 status = stop.code
-        return status
+        return status & 0xFF if self.shell is Shell.SH else status
+
+    def _check_depth(self, text: ScriptText) -> None:
+        if text.too_deep:
+            raise BoundReached(f"stopped at more than {NESTING_LIMIT} levels of a script inside each other")
 
     def run_text(self, text: str) -> int:
         """Run a script in this shell and return its status."""
@@ -88,10 +94,12 @@ class Interpreter(ControlFlow):
         run.step(len(text) >> 4)
         run.enter()
         found = read_script(text, bash=self.process.bash, depth=run.level)
+        self._check_depth(found)
         try:
             if found.not_readable is not None:
                 return self._unknown()
-            self.process.status = 0
+            if not found.script:
+                self.process.status = 0
             self.run_script(found.script)
             if found.error is not None:
                 self.complain(found.error, line=False)
@@ -155,7 +163,7 @@ class Interpreter(ControlFlow):
         """Write a message of the shell to standard error."""
         err = self.process.streams[2]
         assert isinstance(err, Stream)
-        err.append(f"sh: {'1: ' if line else ''}{text}\n")
+        err.append(f"{self.process.place if line else f'{self.process.name}: '}{text}\n")
         err.flush()
 
     def subshell(self, script: Script, streams: dict[int, Stream | Input]) -> int:
@@ -205,6 +213,7 @@ class Interpreter(ControlFlow):
 
     def _run_simple(self, command: ShellCommand) -> int:
         process = self.process
+        process.line = command.line
         self.substituted = None
         words: list[str] = []
         for word in command.words:
@@ -329,15 +338,16 @@ class Interpreter(ControlFlow):
         if name in process.active:
             raise BoundReached(f"{name}: a function that calls itself is not simulated")
         process.run.enter()
-        before = process.arguments, process.active, process.loops
+        before = process.arguments, process.active, process.loops, process.option_index, process.option_at
         process.arguments, process.active, process.loops = arguments, (*process.active, name), 0
+        process.option_index, process.option_at = 1, 0
         process.locals.append({})
         try:
             status = self.run_command(process.functions[name])
         except FunctionReturn as returned:
             status = returned.code
         finally:
-            process.arguments, process.active, process.loops = before
+            process.arguments, process.active, process.loops, process.option_index, process.option_at = before
             for variable, value in process.locals.pop().items():
                 if value is None:
                     process.env.pop(variable, None)

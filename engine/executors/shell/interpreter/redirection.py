@@ -53,8 +53,7 @@ class Redirector(Expander, ABC):
         if redirect.same_as is not None:
             same = streams.get(redirect.same_as)
             if same is None and redirect.same_as >= 0:
-                self.complain(f"{redirect.same_as}: Bad file descriptor")
-                raise RedirectFailed
+                raise self._failed(f"{redirect.same_as}: Bad file descriptor", streams)
             return same or (NullStream(process.run) if redirect.handle else Input())
         if redirect.here is not None:
             return Input(self.text(redirect.here.word))
@@ -64,26 +63,29 @@ class Redirector(Expander, ABC):
         if redirect.reads:
             text = process.read(path)
             if text is None:
-                raise self._cannot_open(path)
+                raise self._failed(f"cannot open {path}: No such file", streams)
             return Input(text, regular=True)
         if path in ("/dev/stdout", "/dev/stderr"):
             return streams[1 if path.endswith("out") else 2]
         key = process.key(path)
-        if not path or process.files.is_dir(key) or not process.holds(key):
-            raise self._cannot_open(path)
+        if process.files.is_dir(key):
+            raise self._failed(f"cannot create {path}: Is a directory", streams)
+        if not path or not process.holds(key):
+            raise self._failed(f"cannot create {path}: Directory nonexistent", streams)
         if redirect.append:
             process.files.append(key, "")
         else:
             process.files.write(key, "")
         return FileStream(process.run, process.files, key)
 
-    def _cannot_open(self, path: str) -> RedirectFailed:
-        if self.process.root.is_windows:
-            err = self.process.streams[2]
-            assert isinstance(err, Stream)
-            err.append("The system cannot find the path specified.\n")
-        else:
-            self.complain(f"cannot open {path}: No such file")
+    def _failed(self, text: str, streams: dict[int, Stream | Input]) -> RedirectFailed:
+        """Report a redirection that fails where standard error has been redirected to before it."""
+        process = self.process
+        err = streams[2]
+        if isinstance(err, Stream):
+            windows = process.root.is_windows
+            err.append("The system cannot find the path specified.\n" if windows else f"{process.place}{text}\n")
+            err.flush()
         return RedirectFailed()
 
     def redirect_status(self) -> int:

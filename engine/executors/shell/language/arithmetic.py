@@ -24,6 +24,10 @@ class ArithmeticMistake(Exception):
     """An expression without a value; the text says why."""
 
 
+class IllegalNumber(ArithmeticMistake):
+    """A variable in an expression whose value is no number."""
+
+
 def _divided(left: int, right: int) -> int:
     if right == 0:
         raise ArithmeticMistake("division by zero")
@@ -83,13 +87,12 @@ class _Evaluation:
         for found in _TOKEN.finditer(text):
             kind = found.lastgroup or ""
             if kind == "bad":
-                raise ArithmeticMistake(f'unexpected "{found["bad"]}" in "{text[:80]}"')
+                raise ArithmeticMistake("expecting EOF")
             token = found[kind]
             if token in ("++", "--") and not bash:
                 self.tokens += [("sign", token[0]), ("sign", token[0])]
             else:
                 self.tokens.append((kind, token))
-        self.text = text
         self.at = 0
         self.variables = variables
         self.bash = bash
@@ -108,8 +111,7 @@ class _Evaluation:
         return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
 
     def _unexpected(self) -> ArithmeticMistake:
-        seen = self._peek()
-        return ArithmeticMistake(f'{f"unexpected {seen!r}" if seen else "expecting primary"} in "{self.text[:80]}"')
+        return ArithmeticMistake("expecting EOF" if self._peek() else "expecting primary")
 
     def _take(self, sign: str) -> None:
         if self._peek() != sign:
@@ -188,7 +190,7 @@ class _Evaluation:
             self.at += 1
             value = number(token)
             if value is None:
-                raise ArithmeticMistake(f"Illegal number: {token[:80]}")
+                raise ArithmeticMistake("expecting EOF")
             return value
         if kind == "name":
             self.at += 1
@@ -212,7 +214,7 @@ class _Evaluation:
         if value is None and self.bash:
             return 0
         if value is None:
-            raise ArithmeticMistake(f"Illegal number: {text[:80]}")
+            raise IllegalNumber(f"Illegal number: {text[:80]}")
         return value
 
     def _assign(self, name: str, value: int) -> int:

@@ -24,7 +24,7 @@ from engine.executors.shell.language.syntax import (
     Redirect,
     Script,
 )
-from engine.executors.shell.language.words import NotReadable, ShellSyntaxError
+from engine.executors.shell.language.words import NestedTooDeep, NotReadable, ShellSyntaxError
 
 _GRAMMAR = r"""
 script: lists?
@@ -135,12 +135,14 @@ class ScriptText(NamedTuple):
     """A script as it was read.
 
     ``error`` is a syntax error, before which the lines in ``script`` run, as a shell reads line by line;
-    ``not_readable`` is a construct that the small shell does not know, with its place.
+    ``not_readable`` is a construct that the small shell does not know, with its place. A script that is ``too_deep``
+    exceeds a bound of the small shell (TASK-23).
     """
 
     script: Script
     error: str | None = None
     not_readable: str | None = None
+    too_deep: bool = False
 
 
 def read_script(text: str, *, bash: bool = False, depth: int = 0) -> ScriptText:
@@ -152,6 +154,8 @@ def read_script(text: str, *, bash: bool = False, depth: int = 0) -> ScriptText:
         return ScriptText(_build(tokens))
     except NotReadable as found:
         return ScriptText((), not_readable=f"{_place(text, found.at)}: {found.reason}")
+    except NestedTooDeep:
+        return ScriptText((), too_deep=True)
     except ShellSyntaxError as found:
         error, count = found, len(tokens)
         for index, token in enumerate(tokens):

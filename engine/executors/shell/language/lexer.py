@@ -23,7 +23,13 @@ from engine.executors.shell.language.syntax import (
     Word,
     literal,
 )
-from engine.executors.shell.language.words import NESTING_LIMIT, NotReadable, ShellSyntaxError, WordReader
+from engine.executors.shell.language.words import (
+    NESTING_LIMIT,
+    NestedTooDeep,
+    NotReadable,
+    ShellSyntaxError,
+    WordReader,
+)
 
 _SKIPPED = re.compile(r"(?:[ \t]|\\\n)+")
 _COMMENT = re.compile(r"#[^\n]*")
@@ -77,6 +83,7 @@ class Lexer(WordReader):
         self._begins = True  # a command may begin here
         self._compound = False  # a compound command has just ended
         self._here: list[tuple[HereDocument, str, bool, bool]] = []
+        self._counted = 0, 1  # a place, and the number of its line
 
     def inner_script(self, text: str, at: int, *, closes: bool) -> tuple[Script, int]:
         """Read a script inside this one; return it, and the place after the parenthesis that ``closes`` it."""
@@ -157,7 +164,7 @@ class Lexer(WordReader):
         if kind in _OPENING:
             self._open.append(kind)
             if self.depth + len(self._open) > NESTING_LIMIT:
-                raise ShellSyntaxError(f"the script is nested more than {NESTING_LIMIT} levels deep", at)
+                raise NestedTooDeep
         elif self._compound and self._open:
             self._open.pop()
 
@@ -222,7 +229,13 @@ class Lexer(WordReader):
                 words.append(word)
         if words and words[0].constant in _COMMANDS_OF_BASH:
             raise NotReadable(f"the command {words[0].constant}", begin)
-        return ShellCommand(tuple(words), tuple(redirects), tuple(assignments))
+        return ShellCommand(tuple(words), tuple(redirects), tuple(assignments), line=self._line_of(begin))
+
+    def _line_of(self, at: int) -> int:
+        """Return the number of the line of a place, which is not before the last one asked for."""
+        counted, line = self._counted
+        self._counted = at, line + self.text.count("\n", counted, at)
+        return self._counted[1]
 
     def _head_of_for(self) -> tuple[str, tuple[Word, ...] | None]:
         self._skip_lines()
@@ -255,11 +268,12 @@ class Lexer(WordReader):
 
     def _head_of_case(self) -> Word:
         self._skip_blanks()
-        word = self.word()
+        word = self.word() if self.peek() != "#" else None
         self._skip_lines()
         found = _RESERVED.match(self.text, self.at)
         if word is None or found is None or found[0] != "in":
-            raise ShellSyntaxError(f'{self._seen()} unexpected (expecting "in")', self.at)
+            expected = "word" if word is None else '"in"'
+            raise ShellSyntaxError(f"{self._seen()} unexpected (expecting {expected})", self.at)
         self.at = found.end()
         return word
 
@@ -361,7 +375,7 @@ class Lexer(WordReader):
                 line = line.lstrip("\t") if strips else line
                 if line == delimiter:
                     break
-                lines.append(line + "\n")
+                lines.append(line + self.text[end : end + 1])
             text = "".join(lines)
             here.word = literal(text) if quoted else self._expanded_document(text)
 

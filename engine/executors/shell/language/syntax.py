@@ -12,7 +12,8 @@ from enum import Enum
 from typing import TypeAlias
 
 SHELL_OPTIONS = {
-    "a": "allexport", "C": "noclobber", "e": "errexit", "f": "noglob", "u": "nounset", "v": "verbose", "x": "xtrace",
+    "a": "allexport", "C": "noclobber", "e": "errexit", "f": "noglob", "n": "noexec", "u": "nounset", "v": "verbose",
+    "x": "xtrace",
 }  # fmt: skip
 """The options of a shell by their letters."""
 
@@ -118,12 +119,16 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """A simple command. ``rest`` is the text after the name as written, which ``echo`` of cmd prints."""
+    """A simple command in a line of its script.
+
+    ``rest`` is the text after the name as written, which ``echo`` of cmd prints.
+    """
 
     words: tuple[Word, ...]
     redirects: tuple[Redirect, ...] = ()
     assignments: tuple[tuple[str, Word], ...] = ()
     rest: str = ""
+    line: int = 1
 
     @property
     def name(self) -> str | None:

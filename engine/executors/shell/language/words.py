@@ -30,6 +30,10 @@ class ShellSyntaxError(Exception):
         self.at = at
 
 
+class NestedTooDeep(Exception):
+    """A script with more levels inside each other than the small shell reads."""
+
+
 class NotReadable(Exception):
     """A construct that the small shell does not know; ``at`` is its place in the text."""
 
@@ -76,15 +80,15 @@ class WordReader(ABC):
         """Return the next characters."""
         return self.text[self.at : self.at + length]
 
-    def deeper(self, at: int) -> None:
+    def deeper(self) -> None:
         """Count one level more.
 
         Raises:
-            ShellSyntaxError: There are too many.
+            NestedTooDeep: There are too many.
         """
         self.depth += 1
         if self.depth > NESTING_LIMIT:
-            raise ShellSyntaxError(f"the script is nested more than {NESTING_LIMIT} levels deep", at)
+            raise NestedTooDeep
 
     def word(self, *, follows_equals: bool = False) -> Word | None:
         """Read a word; return None if there is none here."""
@@ -190,7 +194,7 @@ class WordReader(ABC):
     def _expansion(self, *, quoted: bool) -> Part:
         """Read what begins with a dollar sign or a backquote."""
         at = self.at
-        self.deeper(at)
+        self.deeper()
         if self.text[at] == "`":
             part: Part = self._backquoted(quoted=quoted)
         elif self.text.startswith("$((", at):

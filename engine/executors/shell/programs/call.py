@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Protocol
 
-from engine.base.paths import WILDCARD, NodeRoot, is_managed, name_of, parent
+from engine.base.paths import APPLICATIONS, WILDCARD, NodeRoot, is_managed, name_of, parent
 from engine.executors.shell.programs.streams import Input, Run, Stream
 
 if TYPE_CHECKING:
@@ -96,6 +96,10 @@ class ShellProcess:
     plain_echo: bool = False  # `echo` replaces escapes and has no option but -n, as that of dash
     status: int = 0
     loops: int = 0
+    line: int = 1  # of the command that runs
+    option_index: int = 1  # of the word that getopts looks at, and the place in it
+    option_at: int = 0
+    option_shown: str = "1"  # the value of OPTIND that getopts has set
     runner: Runner | None = None
 
     def subshell(self) -> ShellProcess:
@@ -120,7 +124,23 @@ class ShellProcess:
             self.plain_echo,
             self.status,
             0,
+            self.line,
+            self.option_index,
+            self.option_at,
+            self.option_shown,
         )
+
+    @property
+    def in_script(self) -> bool:
+        """True if a shell runs the commands, and not the node itself."""
+        return self.bash or self.plain_echo
+
+    @property
+    def place(self) -> str:
+        """The shell and the line, with which the shell's messages begin; "" without a shell."""
+        if not self.in_script:
+            return ""
+        return f"{self.name}: {'line ' if self.bash else ''}{self.line}: "
 
     @property
     def after_unknown(self) -> bool:
@@ -154,6 +174,10 @@ class ShellProcess:
     def holds(self, key: str) -> bool:
         """Return whether a file can be created: its directory exists, or lies outside the root."""
         return self.files.is_dir(parent(key)) or not is_managed(key)
+
+    def must_know(self, key: str) -> bool:
+        """Return whether a file would be known if there were one; of packages, and outside the root, nobody knows."""
+        return is_managed(key) and not key.startswith(f"{APPLICATIONS}/") and not self.run.after_unknown
 
     def make_directory(self, key: str) -> bool:
         """Create a directory and its parents; return False if a file is in the way."""
@@ -212,6 +236,11 @@ class Call:
         self.err.append(text + "\n")
         return code
 
+    def complain(self, text: str, code: int = 1) -> int:
+        """Write a message of a command that is part of the shell and return the exit code."""
+        self.err.append(f"{self.process.place}{self.name}: {text}\n")
+        return code
+
     def misuse(self, text: str, code: int = 1) -> int:
         """Write that the command was called wrongly, as GNU programs do, and return the exit code."""
         self.err.append(f"{self.name}: {text}\nTry '{self.name} --help' for more information.\n")
@@ -230,7 +259,7 @@ def succeed(_: Call) -> int:
 
 def shell_error(call: Call, text: str) -> ScriptExit:
     """Return the end of the script that a mistake in one of the special commands is."""
-    call.fail(f"sh: 1: {call.name}: {text}")
+    call.complain(text)
     return ScriptExit(2)
 
 

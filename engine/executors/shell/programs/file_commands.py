@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from engine.executors.shell.programs.call import Builtin, Call, NotSimulated, copy_into
@@ -44,7 +45,9 @@ def _cd(call: Call) -> int:
         call.say(path)
     if process.enter(path or "."):
         return 0
-    return call.fail(f"sh: 1: cd: can't cd to {path}", 1 if process.bash else 2)
+    if process.bash:
+        return call.complain(f"{path}: No such file or directory")
+    return call.complain(f"can't cd to {path}", 2)
 
 
 def _cp(call: Call) -> int:
@@ -108,6 +111,26 @@ def _touch(call: Call, _: set[str], path: str) -> int:
     return 0
 
 
+_MODE = re.compile(r"[0-7]{1,5}|[ugoa]*(?:[-+=][rwxXstugo]*)+(?:,[ugoa]*(?:[-+=][rwxXstugo]*)+)*")
+
+
+def _chmod(call: Call) -> int:
+    """Check that the files exist: modes are not simulated (decided here), so all files can be executed."""
+    given = [argument for argument in call.args if not re.fullmatch(r"-[Rcfv]+|--[a-z]+", argument)]
+    if not given:
+        return call.misuse("missing operand")
+    if not _MODE.fullmatch(given[0]):
+        return call.misuse(f"invalid mode: '{given[0][:80]}'")
+    if len(given) < 2:
+        return call.misuse(f"missing operand after '{given[0]}'")
+    process, code = call.process, 0
+    for path in given[1:]:
+        key = process.key(path)
+        if not process.files.exists(key) and process.must_know(key):
+            code = call.fail(f"chmod: cannot access '{path}': No such file or directory")
+    return code
+
+
 def _ls(call: Call) -> int:
     """List names, one in a line, files before directories."""
     letters, paths = _options(call.args)
@@ -149,6 +172,7 @@ def _pwd(call: Call) -> int:
 
 FILE_COMMANDS: dict[str, Builtin] = {
     "cd": _cd,
+    "chmod": _chmod,
     "cp": _cp,
     "ls": _ls,
     "mkdir": _mkdir,

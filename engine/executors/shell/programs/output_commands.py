@@ -68,7 +68,7 @@ def printf(call: Call) -> int:
     """Print the arguments by a format, which is used again while there are arguments left."""
     args = call.args[1:] if call.args[:1] == ["--"] else call.args
     if not args:
-        return call.fail("printf: usage: printf format [arg ...]", 2)
+        return call.complain("usage: printf format [arg ...]", 2)
     printer = _Printer(call, args[0], args[1:])
     return printer.run()
 
@@ -144,7 +144,7 @@ class _Printer:
             sign, digits = "+" if "+" in flags else "", 6 if precision is None else precision
             text = f"{self._real(self._next()):{sign}.{digits}{kind}}"
         else:
-            self.call.fail(f"printf: %{kind}: invalid directive")
+            self.call.complain(f"%{kind}: invalid directive")
             self.status = 2
             return True
         self.call.out.append(_padded(text, flags, width))
@@ -167,19 +167,19 @@ class _Printer:
             return ord(text[1]) if len(text) > 1 else 0
         value = number(text)
         if value is None:
-            self._expected(text)
             found = _INTEGER.match(text)
+            self._expected(text, begins=found is not None)
             value = (number(found[0]) if found else None) or 0
         return value
 
     def _real(self, text: str | None) -> float:
         found = _REAL.match(text or "")
         if text and (found is None or found.end() != len(text)):
-            self._expected(text)
+            self._expected(text, begins=found is not None)
         return float(found[0]) if found else 0.0
 
-    def _expected(self, text: str) -> None:
-        self.call.fail(f"printf: {text}: expected numeric value")
+    def _expected(self, text: str, *, begins: bool) -> None:
+        self.call.complain(f"{text}: {'not completely converted' if begins else 'expected numeric value'}")
         self.status = 1
 
 

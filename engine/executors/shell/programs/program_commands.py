@@ -7,6 +7,7 @@ import re
 from engine.executors.shell.programs.call import Builtin, Call, NotSimulated
 from engine.executors.shell.programs.date_command import date
 from engine.executors.shell.programs.env_commands import env, printenv
+from engine.executors.shell.programs.expr_command import expr
 from engine.executors.shell.programs.name_commands import basename, dirname
 from engine.executors.shell.programs.options import Options, OptionTable
 
@@ -77,7 +78,12 @@ def _shell(call: Call) -> int:
         name, arguments = (args[1], args[2:]) if len(args) > 1 else (call.name, [])
         return process.runner.run_child(args[0], name, arguments, bash=bash, options=options)
     if args:
-        text = process.files.read(process.key(args[0]))
+        key = process.key(args[0])
+        text = process.files.read(key)
+        if text is None and process.in_script and process.must_know(key):
+            if bash:
+                return call.fail(f"bash: {args[0]}: No such file or directory", 127)
+            return call.fail(f"{call.name}: 0: cannot open {args[0]}: No such file", 2)
         if not text:
             raise NotSimulated
         return process.runner.run_child(text, args[0], args[1:], bash=bash, options=options)
@@ -107,6 +113,7 @@ PROGRAM_COMMANDS: dict[str, Builtin] = {
     "date": date,
     "dirname": dirname,
     "env": env,
+    "expr": expr,
     "false": _exit_of_false,
     "hostname": _hostname,
     "printenv": printenv,

@@ -24,11 +24,11 @@ def read(call: Call) -> int:
         else:
             raise NotSimulated
     if not args and not call.process.bash:
-        return call.fail("sh: 1: read: arg count", 2)
+        return call.complain("arg count", 2)
     names = args or ["REPLY"]
     for name in names:
         if not _NAME.fullmatch(name):
-            return call.fail(f"sh: 1: read: {name[:80]}: bad variable name", 2)
+            return call.complain(f"{name[:80]}: bad variable name", 2)
         check_name(call, name)
     line = call.stdin.line()
     while not raw and re.search(r"(?<!\\)(?:\\\\)*\\\n\Z", line):

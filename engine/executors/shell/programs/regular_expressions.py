@@ -7,7 +7,7 @@ those of Python can.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 
@@ -125,19 +125,24 @@ class Expression:
 
     def match_end(self, line: str, at: int) -> int | None:
         """Return the end of the longest match that begins at this place, or None."""
-        states, end = self._start, None
+        return max(self.ends(line, at), default=None)
+
+    def ends(self, line: str, at: int) -> Iterator[int]:
+        """Yield the ends of all matches that begin at this place, in order."""
+        states = self._start
         before = self._side(line[at - 1]) if at else _EDGE
         for index in range(at, len(line)):
             sign = line[index]
             after = self._side(sign)
             closed = self._closed(states, before, after)
             if self._accept in closed:
-                end = index
+                yield index
             states = self._step(closed, sign)
             if not states:
-                return end
+                return
             before = after
-        return len(line) if self._accept in self._closed(states, before, _EDGE) else end
+        if self._accept in self._closed(states, before, _EDGE):
+            yield len(line)
 
     def _side(self, sign: str) -> int:
         return _WORD if self._sees_words and (sign == "_" or sign.isalnum()) else _OTHER

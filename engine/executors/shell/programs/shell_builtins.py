@@ -15,6 +15,7 @@ from engine.executors.shell.programs.call import (
     shell_error,
     succeed,
 )
+from engine.executors.shell.programs.getopts_command import getopts
 from engine.executors.shell.programs.read_command import read
 
 _NUMBER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
@@ -24,13 +25,13 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 def _exit(call: Call) -> int:
     if not call.args:
         raise ScriptExit(call.process.status)
-    raise ScriptExit(_status(call))
+    raise ScriptExit(_status(call) & 0xFF)
 
 
 def _status(call: Call) -> int:
     if not _NUMBER.fullmatch(call.args[0]) or (call.args[0][0] == "-" and not call.process.bash):
         raise shell_error(call, f"Illegal number: {call.args[0][:80]}")
-    return int(call.args[0]) & 0xFF
+    return int(call.args[0]) & (0xFF if call.process.bash else 0xFFFFFFFF)
 
 
 def _return(call: Call) -> int:
@@ -153,9 +154,11 @@ def _dot(call: Call) -> int:
         raise shell_error(call, "filename argument required") if process.bash else ScriptExit(0)
     text = process.read(call.args[0])
     if text is None and process.bash:
-        return call.fail(f"sh: {call.args[0][:80]}: No such file or directory")
+        call.err.append(f"{process.place}{call.args[0][:80]}: No such file or directory\n")
+        return 1
     if text is None:
-        raise shell_error(call, f"cannot open {call.args[0][:80]}: No such file")
+        found = "/" in call.args[0]
+        raise shell_error(call, f"cannot open {call.args[0]}: No such file" if found else f"{call.args[0]}: not found")
     assert process.runner is not None
     try:
         return process.runner.run_text(text)
@@ -210,10 +213,17 @@ def _type(call: Call) -> int:
 
 
 def _wait(call: Call) -> int:
-    """Let the time pass until what runs in the background has ended."""
-    run = call.process.run
-    run.clock_ms = max(run.clock_ms, run.ends_ms)
-    return 0
+    """Let the time pass until what runs in the background has ended; return the status of the last one named."""
+    run, status = call.process.run, 0
+    if not call.args:
+        run.clock_ms = max([run.clock_ms, *(job.ends_ms for job in run.jobs)])
+    for argument in call.args:
+        if not argument.isdecimal():
+            raise shell_error(call, f"Illegal number: {argument[:80]}")
+        job = run.job(argument)
+        status = job.status if job else 127
+        run.clock_ms = max(run.clock_ms, job.ends_ms if job else 0)
+    return status
 
 
 def _umask(call: Call) -> int:
@@ -243,6 +253,7 @@ SHELL_BUILTINS: dict[str, Builtin] = {
     "exec": _exec,
     "exit": _exit,
     "export": _export,
+    "getopts": getopts,
     "hash": succeed,
     "local": _local,
     "read": read,

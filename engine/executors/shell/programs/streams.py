@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from engine.base.node_files import NodeFiles
@@ -11,6 +11,10 @@ STEP_LIMIT = 100_000
 """The most steps of a run: commands, rounds of loops, and the work on long texts."""
 OUTPUT_LIMIT = 1_000_000
 """The most characters that all commands of a run write together, and the longest word."""
+PROCESS_ID = 4242
+"""The value of ``$$``: decided here, equal for all processes."""
+FIRST_JOB = PROCESS_ID + 1
+"""The process id of the first list of commands that is started with ``&``; the next ones follow."""
 LEVEL_LIMIT = 32
 """The most compound commands, functions and substitutions inside each other while a script runs."""
 
@@ -19,14 +23,20 @@ class BoundReached(Exception):
     """The end of a run that has exceeded its bounds; the text says which."""
 
 
+class Job(NamedTuple):
+    """A list of commands that was started with ``&``."""
+
+    ends_ms: int
+    status: int
+
+
 class Run:
     """The state that all shells of one command line share: the bounds and the simulated clock."""
 
     __slots__ = (
         "after_unknown",
-        "background",
         "clock_ms",
-        "ends_ms",
+        "jobs",
         "level",
         "start_ms",
         "steps_left",
@@ -36,17 +46,21 @@ class Run:
     def __init__(self, start_ms: int = 0) -> None:
         self.start_ms = start_ms
         self.clock_ms = start_ms  # Unix time in ms
-        self.ends_ms = start_ms  # of what runs in the background
+        self.jobs: list[Job] = []
         self.steps_left = STEP_LIMIT
         self.written_left = OUTPUT_LIMIT
         self.level = 0
         self.after_unknown = False
-        self.background = False  # something has been started with `&`
 
     @property
     def slept_ms(self) -> int:
         """The time that the run has slept."""
         return self.clock_ms - self.start_ms
+
+    def job(self, number: str) -> Job | None:
+        """Return the job with this process id."""
+        index = int(number[:9]) - FIRST_JOB
+        return self.jobs[index] if 0 <= index < len(self.jobs) else None
 
     def step(self, count: int = 1) -> None:
         """Count steps.

@@ -30,8 +30,19 @@ class _Mistake(Exception):
     """An expression without a value; the text says why."""
 
 
+_SYSTEM_DIRECTORIES = frozenset(
+    {"/", "/bin", "/dev", "/etc", "/home", "/lib", "/mnt", "/opt", "/proc", "/tmp", "/usr", "/usr/bin", "/var"}
+)
+_DEVICES = frozenset({"/dev/full", "/dev/null", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"})
+
+
+def _of_system(path: str) -> bool:
+    """Return whether a directory is one that every machine has."""
+    return (path.rstrip("/") or path[:1]) in _SYSTEM_DIRECTORIES
+
+
 def _exists(process: ShellProcess, path: str) -> bool:
-    return bool(path) and (path == "/dev/null" or process.files.exists(process.key(path)))
+    return bool(path) and (path in _DEVICES or _of_system(path) or process.files.exists(process.key(path)))
 
 
 def _is_file(process: ShellProcess, path: str) -> bool:
@@ -39,7 +50,7 @@ def _is_file(process: ShellProcess, path: str) -> bool:
 
 
 def _is_directory(process: ShellProcess, path: str) -> bool:
-    return bool(path) and process.files.is_dir(process.key(path))
+    return bool(path) and (_of_system(path) or process.files.is_dir(process.key(path)))
 
 
 def _is_executable(process: ShellProcess, path: str) -> bool:
@@ -59,13 +70,14 @@ _UNARY: dict[str, Callable[[ShellProcess, str], bool]] = {
     "-n": lambda _, text: bool(text),
     "-z": lambda _, text: not text,
     "-d": _is_directory,
+    "-c": lambda _, path: path in _DEVICES,
     "-e": _exists,
     "-f": _is_file,
     "-r": _exists,
     "-w": _exists,
     "-x": _is_executable,
     "-s": _has_size,
-    **dict.fromkeys(("-b", "-c", "-g", "-h", "-k", "-L", "-p", "-S", "-t", "-u"), _never),
+    **dict.fromkeys(("-b", "-g", "-h", "-k", "-L", "-p", "-S", "-t", "-u"), _never),
     "-O": _exists,
     "-G": _exists,
 }
@@ -75,12 +87,12 @@ def test(call: Call) -> int:
     """Evaluate an expression: 0 if it is true, 1 if not, 2 if it has no value."""
     words = list(call.args)
     if call.name == "[" and (not words or words.pop() != "]"):
-        return call.fail("[: missing ]", 2)
+        return call.complain("missing ]", 2)
     try:
         expression = _Expression(call.process, words)
         return int(not expression.value())
     except _Mistake as mistake:
-        return call.fail(f"{call.name}: {mistake}", 2)
+        return call.complain(str(mistake), 2)
 
 
 class _Expression:
@@ -99,7 +111,7 @@ class _Expression:
             return known
         value = self._either()
         if self.at < len(self.words):
-            raise _Mistake(f"{self.words[self.at]}: unexpected operator")
+            raise _Mistake(f"{self.words[self.at - 1]}: unexpected operator")
         return value
 
     def _of_few(self, words: list[str]) -> bool | None:
@@ -114,8 +126,7 @@ class _Expression:
             case [left, sign, right] if self._is_binary(sign):
                 return self._compared(left, sign, right)
             case ["!", *rest] if len(rest) in (2, 3):
-                inner = self._of_few(rest)
-                return None if inner is None else not inner
+                return not _Expression(self.process, rest).value()
             case ["(", word, ")"]:
                 return bool(word)
             case ["(", first, second, ")"]:
@@ -168,7 +179,7 @@ class _Expression:
     def _primary(self) -> bool:
         words, at = self.words, self.at
         if at >= len(words):
-            raise _Mistake("argument expected")
+            raise _Mistake(f"{words[-1]}: argument expected" if words else "argument expected")
         word = words[at]
         if at + 2 < len(words) and self._is_binary(words[at + 1]):
             self.at += 3
@@ -184,6 +195,8 @@ class _Expression:
             self.at += 1
             self.depth -= 1
             return value
+        if at + 2 == len(words) and self._is_binary(words[at + 1]) and word not in _UNARY:
+            raise _Mistake(f"{words[at + 1]}: argument expected")
         if word in _UNARY and at + 1 < len(words):
             self.at += 2
             return _UNARY[word](self.process, words[at + 1])
