@@ -34,5 +34,5 @@ def quoted(value: object, longest: int = LONGEST) -> str:
 
 
 def with_short_words(message: str) -> str:
-    """Return somebody else's message with its long words cut; the directories of a path are words of their own."""
+    """Return a message of another library with its long words cut; the directories of a path are words of their own."""
     return _LONG_WORD.sub(lambda word: shortened(word[0]), message)

@@ -52,7 +52,7 @@ class DueKind(IntEnum):
 
 
 CHANCE = frozenset({DueKind.FAILURE, DueKind.EVICTION_NOTICE})  # NODE-18, SPOT-10
-# What can go on for ever, and keeps no run alive.
+# Kinds of entries of which there may always be another one; they keep no run alive.
 ENDLESS = CHANCE | {DueKind.OCCURRENCE_LOST}
 
 

@@ -81,7 +81,7 @@ class Simulation:
     @property
     def finished(self) -> bool:
         """True if nothing more can happen, or the end of the run is reached."""
-        return self.now_ms >= self.end_ms or self.world.calendar.peek_ms() is None or self._rests
+        return self.now_ms >= self.end_ms or self.world.calendar.peek_ms() is None or self._only_endless_is_left
 
     def run_until(self, until_ms: int) -> None:
         """Process everything up to and including ``until_ms``, at most to the end of the run."""
@@ -107,7 +107,7 @@ class Simulation:
         if calendar.advance(until_ms, max_events, before_endless=True):
             return True
         next_ms = calendar.peek_ms()
-        if next_ms is None or next_ms > until_ms or self._rests:
+        if next_ms is None or next_ms > until_ms or self._only_endless_is_left:
             return False
         calendar.step()
         while not calendar.instant_is_over():
@@ -119,7 +119,7 @@ class Simulation:
         calendar = self.world.calendar
         for _ in range(max_events):
             when_ms = calendar.peek_ms()
-            if when_ms is None or when_ms > until_ms or self._rests:
+            if when_ms is None or when_ms > until_ms or self._only_endless_is_left:
                 return False
             calendar.step()
             if calendar.instant_is_over():
@@ -129,14 +129,14 @@ class Simulation:
     def step(self) -> bool:
         """Process the next calendar entry; return whether there was one before the end of the run."""
         when_ms = self.world.calendar.peek_ms()
-        if when_ms is None or when_ms > self.end_ms or self._rests:
+        if when_ms is None or when_ms > self.end_ms or self._only_endless_is_left:
             return False
         self.advance(when_ms, 1)
         self.now_ms = when_ms
         return True
 
     @property
-    def _rests(self) -> bool:
+    def _only_endless_is_left(self) -> bool:
         """True if only what is endless could go on, in a run that ends by itself (NODE-18, SPOT-10, JS-15)."""
         calendar = self.world.calendar
         if not self._ends_by_itself or not calendar.instant_is_over():

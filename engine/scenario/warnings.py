@@ -1,6 +1,6 @@
-"""Warnings: what a scenario may say although its author has probably meant something else.
+"""Warnings: things that a scenario may say, but that its author has probably not meant.
 
-They are collected while the bodies are read, and completed at the end, when all that the scenario creates is known.
+They are collected while the bodies are read, and completed at the end, when everything that it creates is known.
 """
 
 from __future__ import annotations

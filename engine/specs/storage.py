@@ -1,4 +1,4 @@
-"""What a scenario says of storage: ``simulate.storage``, and the URLs by which it is asked (TASK-18 to TASK-20)."""
+"""Storage as a scenario describes it: the entries of ``simulate.storage``, found by URLs (TASK-18 to TASK-20)."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Disks:
         self._edited: set[int] = set()
         self._packed: dict[int, array[int]] = {}
         self._saved_packed: dict[int, array[int]] = {}
-        # Bytes of which it is sure that they are free, by node, as long as only plain tasks leave files there.
+        # A lower bound of the free bytes by node, kept as long as only plain tasks leave files there.
         self._room: dict[int, int] = {}
 
     def __getitem__(self, node: int) -> NodeFiles:
@@ -73,7 +73,7 @@ class Disks:
         return files
 
     def room(self, node: int, task: int, outputs: PlainOutputs) -> int | None:
-        """Return how many bytes are surely free, so that a plain task's files may be packed.
+        """Return a lower bound of the free bytes, so that a plain task's files may be packed.
 
         None if that is not known (``set_room`` says it), or if the task has a directory on the disk already.
         """

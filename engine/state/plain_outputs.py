@@ -1,6 +1,6 @@
-"""What a plain task has left and uploaded, worked out from the task when somebody asks for it.
+"""Files and uploads of plain tasks, worked out from the task when they are asked for.
 
-A large run has a million of them, and most of their files and blobs are never looked at.
+A large run has a million such tasks, and most of their files and blobs are never read.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class GangAssigned(NamedTuple):
 
 
 class WaitOver(NamedTuple):
-    """What a running process waits for has come true: it ends, at the earliest when it is set up (JM-12)."""
+    """A running process has got what it waited for: it ends, at the earliest when it is set up (JM-12)."""
 
     process: Process
 

@@ -43,7 +43,7 @@ from engine.executors.shell.programs.catalogue import (
     builtin_of,
 )
 from engine.executors.shell.programs.program_commands import slept_ms
-from engine.executors.shell.programs.streams import PROCESS_ID, BoundReached, Input, Run, Stream
+from engine.executors.shell.programs.streams import PROCESS_ID, BoundReached, InputStream, Run, Stream
 
 UNDERSTOOD_MS = 1 * SECOND_MS
 
@@ -216,7 +216,7 @@ def run(
     state = Run(start_ms)
     out, err = Stream(state), Stream(state)
     process = _process(program, root, env, files, cwd, state)
-    process.streams = {0: Input(), 1: out, 2: err}
+    process.streams = {0: InputStream(), 1: out, 2: err}
     try:
         exit_code = Interpreter(process, program.shell, simulated).run_all(program.text)
         message = ""

@@ -103,7 +103,7 @@ def add_factory(world: World, job: Job, factory: TaskSource) -> list[BatchError]
 
 
 def _refused_ordinals(world: World, job: Job, factory: TaskSource) -> set[int]:
-    """Return the tasks of a factory whose ids are taken; mostly the ids of two blocks differ in how they begin."""
+    """Return the tasks of a factory whose ids are taken. Blocks whose ids begin otherwise are skipped."""
     special = (job.spec.job_preparation_task, job.spec.job_release_task)
     found = {factory.ordinal_of(task.id) for task in special if task is not None}
     state, prefix = world.tasks.state, factory.id_prefix

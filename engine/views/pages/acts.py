@@ -1,4 +1,4 @@
-"""What processes do while they run and what they wait for, in words (JM-11, JM-12)."""
+"""The commands that processes give and the ends that they wait for, in words (JM-11, JM-12)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CAPITAL = re.compile("[A-Z]")
 
 
 def task_acts(simulation: Simulation, task: int) -> list[str]:
-    """Return what a task's process does and waits for, in the present attempt or the first one; mostly nothing."""
+    """Return the commands and the end of a task's process, in the present or first attempt; [] for most tasks."""
     world = simulation.world
     tasks, node = world.tasks, max(0, world.tasks.node[task])
     if node >= world.nodes.length or tasks.profile_of(task).process is not None or tasks.state_of(task) is None:

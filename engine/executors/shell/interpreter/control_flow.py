@@ -19,7 +19,7 @@ from engine.executors.shell.language.syntax import (
     Script,
 )
 from engine.executors.shell.programs.call import LoopExit, ScriptExit, ShellProcess
-from engine.executors.shell.programs.streams import Input, Job, Stream
+from engine.executors.shell.programs.streams import InputStream, Job, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ class ControlFlow(Redirector, ABC):
         """Run a command and return its status."""
 
     @abstractmethod
-    def subshell(self, script: Script, streams: dict[int, Stream | Input]) -> int:
+    def subshell(self, script: Script, streams: dict[int, Stream | InputStream]) -> int:
         """Run a script in a subshell with these streams and return its status."""
 
     # -- lists -------------------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ class ControlFlow(Redirector, ABC):
         """Run what stands before ``&`` in a subshell; its sleeping goes on beside what follows."""
         run = self.process.run
         begin_ms = run.clock_ms
-        status = self.subshell((AndOr(chain.parts),), {**self.process.streams, 0: Input()})
+        status = self.subshell((AndOr(chain.parts),), {**self.process.streams, 0: InputStream()})
         run.jobs.append(Job(run.clock_ms, status))
         run.clock_ms = begin_ms
         self.process.status = 0
@@ -93,7 +93,7 @@ class ControlFlow(Redirector, ABC):
             status = self.subshell((chain,), {**process.streams, 0: stdin, 1: out})
             latest_ms = max(latest_ms, process.run.clock_ms)
             failed = status or failed
-            stdin = Input(out.text) if isinstance(out, Stream) else Input()
+            stdin = InputStream(out.text) if isinstance(out, Stream) else InputStream()
         process.run.clock_ms = latest_ms
         return failed if "pipefail" in process.options else status
 

@@ -35,7 +35,7 @@ from engine.executors.shell.programs.call import (
     WrongUsage,
 )
 from engine.executors.shell.programs.catalogue import SPECIAL, SimulatedOutput, base_name, builtin_of
-from engine.executors.shell.programs.streams import BoundReached, Input, Stream
+from engine.executors.shell.programs.streams import BoundReached, InputStream, Stream
 
 _DECLARING = frozenset({"export", "local", "readonly"})  # their assignments are not split
 _FIRST_LINE = re.compile(
@@ -119,7 +119,7 @@ class Interpreter(ControlFlow):
             return self._run_program(name, words[1:])
         streams = process.streams
         stdin, out, err = streams[0], streams[1], streams[2]
-        assert isinstance(stdin, Input)
+        assert isinstance(stdin, InputStream)
         assert isinstance(out, Stream)
         assert isinstance(err, Stream)
         call = Call(process, base_name(name), words[1:], rest, stdin, out, err)
@@ -166,7 +166,7 @@ class Interpreter(ControlFlow):
         err.append(f"{self.process.place if line else f'{self.process.name}: '}{text}\n")
         err.flush()
 
-    def subshell(self, script: Script, streams: dict[int, Stream | Input]) -> int:
+    def subshell(self, script: Script, streams: dict[int, Stream | InputStream]) -> int:
         """Run a script in a subshell with these streams and return its status."""
         process = self.process.subshell()
         process.streams = streams

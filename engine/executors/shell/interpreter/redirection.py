@@ -6,7 +6,7 @@ from abc import ABC
 from typing import TYPE_CHECKING
 
 from engine.executors.shell.interpreter.expansion import Expander
-from engine.executors.shell.programs.streams import FileStream, Input, NullStream, Stream
+from engine.executors.shell.programs.streams import FileStream, InputStream, NullStream, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ class Redirector(Expander, ABC):
                 if isinstance(stream, FileStream):
                     stream.flush()
 
-    def opened(self, redirects: tuple[Redirect, ...]) -> dict[int, Stream | Input]:
+    def opened(self, redirects: tuple[Redirect, ...]) -> dict[int, Stream | InputStream]:
         """Return the streams of the process with these redirections."""
         process = self.process
         process.run.step(2)
@@ -44,27 +44,27 @@ class Redirector(Expander, ABC):
         for redirect in redirects:
             streams[redirect.handle] = self._stream(redirect, streams)
         for handle in (0, 1, 2):  # a stream of the wrong direction is as good as a closed one
-            if isinstance(streams[handle], Input) is not (handle == 0):
-                streams[handle] = NullStream(process.run) if handle else Input()
+            if isinstance(streams[handle], InputStream) is not (handle == 0):
+                streams[handle] = NullStream(process.run) if handle else InputStream()
         return streams
 
-    def _stream(self, redirect: Redirect, streams: dict[int, Stream | Input]) -> Stream | Input:
+    def _stream(self, redirect: Redirect, streams: dict[int, Stream | InputStream]) -> Stream | InputStream:
         process = self.process
         if redirect.same_as is not None:
             same = streams.get(redirect.same_as)
             if same is None and redirect.same_as >= 0:
                 raise self._failed(f"{redirect.same_as}: Bad file descriptor", streams)
-            return same or (NullStream(process.run) if redirect.handle else Input())
+            return same or (NullStream(process.run) if redirect.handle else InputStream())
         if redirect.here is not None:
-            return Input(self.text(redirect.here.word))
+            return InputStream(self.text(redirect.here.word))
         path = self.text(redirect.target)
         if path.lower() in _NULL_DEVICES:
-            return Input() if redirect.reads else NullStream(process.run)
+            return InputStream() if redirect.reads else NullStream(process.run)
         if redirect.reads:
             text = process.read(path)
             if text is None:
                 raise self._failed(f"cannot open {path}: No such file", streams)
-            return Input(text, regular=True)
+            return InputStream(text, regular=True)
         if path in ("/dev/stdout", "/dev/stderr"):
             return streams[1 if path.endswith("out") else 2]
         key = process.key(path)
@@ -78,7 +78,7 @@ class Redirector(Expander, ABC):
             process.files.write(key, "")
         return FileStream(process.run, process.files, key)
 
-    def _failed(self, text: str, streams: dict[int, Stream | Input]) -> RedirectFailed:
+    def _failed(self, text: str, streams: dict[int, Stream | InputStream]) -> RedirectFailed:
         """Report a redirection that fails where standard error has been redirected to before it."""
         process = self.process
         err = streams[2]

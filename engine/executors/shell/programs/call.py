@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Protocol
 
 from engine.base.paths import APPLICATIONS, WILDCARD, NodeRoot, is_managed, name_of, parent
-from engine.executors.shell.programs.streams import Input, Run, Stream
+from engine.executors.shell.programs.streams import InputStream, Run, Stream
 
 if TYPE_CHECKING:
     from engine.base.node_files import NodeFiles
@@ -82,7 +82,7 @@ class ShellProcess:
     env: dict[str, str]  # all variables
     cwd: str
     run: Run
-    streams: dict[int, Stream | Input]
+    streams: dict[int, Stream | InputStream]
     exported: set[str] = field(default_factory=set)
     read_only: set[str] = field(default_factory=set)
     functions: dict[str, Command] = field(default_factory=dict)
@@ -146,7 +146,7 @@ class ShellProcess:
     def after_unknown(self) -> bool:
         """True once an unknown program has run.
 
-        Nobody knows what it has written, so from then on a missing file or directory is assumed to exist.
+        The files that it has written are not known, so from then on a missing file or directory is assumed to exist.
         """
         return self.run.after_unknown
 
@@ -223,7 +223,7 @@ class Call:
     name: str
     args: list[str]
     rest: str
-    stdin: Input
+    stdin: InputStream
     out: Stream
     err: Stream
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from engine.executors.shell.programs.call import Call, WrongUsage
 from engine.executors.shell.programs.moments import FIRST, MONTHS, WEEKDAYS, NotMoment, read_moment
-from engine.executors.shell.programs.options import Options, OptionTable
+from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 
 _OPTIONS = OptionTable(
     "uR",
@@ -32,7 +32,7 @@ _FIELD = re.compile(r"%(?P<flags>[-_0^#+]*)(?P<width>\d{0,3})(?P<colons>:{0,3})[
 
 def date(call: Call) -> int:
     """Print a moment."""
-    options = Options(call, _OPTIONS)
+    options = ProgramOptions(call, _OPTIONS)
     forms = [operand[1:] for operand in options.operands if operand.startswith("+")]
     forms += _forms_of_options(options)
     if len(options.operands) > 1:
@@ -58,7 +58,7 @@ def date(call: Call) -> int:
     return status
 
 
-def _forms_of_options(options: Options) -> list[str]:
+def _forms_of_options(options: ProgramOptions) -> list[str]:
     """Return the formats that ``-I``, ``-R`` and ``--rfc-3339`` stand for."""
     forms = []
     for letter, value in options.all:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from engine.executors.shell.programs.call import Call
-from engine.executors.shell.programs.options import Options, OptionTable
+from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 
 _ENV = OptionTable(
     "i0v",
@@ -22,7 +22,7 @@ _ASSIGNMENT = re.compile(r"([^=]+)=(.*)", re.DOTALL)
 def env(call: Call) -> int:
     """Print the exported variables, or run a command with some more of them."""
     process = call.process
-    options = Options(call, _ENV)
+    options = ProgramOptions(call, _ENV)
     args = options.operands
     empties = "i" in options
     if args[:1] == ["-"]:
@@ -53,7 +53,7 @@ def env(call: Call) -> int:
 def printenv(call: Call) -> int:
     """Print the values of exported variables: 1 if one is not set."""
     process = call.process
-    options = Options(call, _PRINTENV)
+    options = ProgramOptions(call, _PRINTENV)
     exported = {name: text for name, text in process.env.items() if name in process.exported}
     if not options.operands:
         _show(call, exported, options)
@@ -64,10 +64,10 @@ def printenv(call: Call) -> int:
     return int(any(name not in exported for name in options.operands))
 
 
-def _show(call: Call, variables: dict[str, str], options: Options) -> None:
+def _show(call: Call, variables: dict[str, str], options: ProgramOptions) -> None:
     for name, text in variables.items():
         call.out.append(f"{name}={text}{_end(options)}")
 
 
-def _end(options: Options) -> str:
+def _end(options: ProgramOptions) -> str:
     return "\0" if "0" in options else "\n"

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from engine.base.paths import name_of
 from engine.executors.shell.programs.call import Call
-from engine.executors.shell.programs.options import Options, OptionTable
+from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 from engine.executors.shell.programs.regular_expressions import Expression, NotExpression, Whole
 from engine.executors.shell.programs.text_input import WHOLE, inputs, lines_of
 
@@ -34,7 +34,7 @@ _USAGE = f"{_OPTIONS.synopsis}\nTry 'grep --help' for more information."
 
 def grep(call: Call) -> int:
     """Print the lines that match: 0 if there is one, 1 if not, 2 after a mistake."""
-    options = Options(call, _OPTIONS)
+    options = ProgramOptions(call, _OPTIONS)
     operands = options.operands
     sources: list[str] = []
     for letter, value in options.all:
@@ -66,7 +66,7 @@ def grep(call: Call) -> int:
     return search.run(paths) if paths or not deep else 1
 
 
-def _expression(call: Call, options: Options, sources: list[str]) -> Expression:
+def _expression(call: Call, options: ProgramOptions, sources: list[str]) -> Expression:
     kind = options.last_of("EFG") or {"egrep": "E", "fgrep": "F"}.get(call.name, "G")
     return Expression(
         sources,
@@ -77,7 +77,7 @@ def _expression(call: Call, options: Options, sources: list[str]) -> Expression:
     )
 
 
-def _files_below(call: Call, options: Options, paths: list[str]) -> list[str]:
+def _files_below(call: Call, options: ProgramOptions, paths: list[str]) -> list[str]:
     """Return the files in directories, and the other operands as they are; without operands those that are here."""
     found: list[str] = []
     process = call.process
@@ -101,7 +101,7 @@ def _files_below(call: Call, options: Options, paths: list[str]) -> list[str]:
 class _Search:
     """A search through texts, one after the other."""
 
-    def __init__(self, call: Call, options: Options, expression: Expression) -> None:
+    def __init__(self, call: Call, options: ProgramOptions, expression: Expression) -> None:
         self.call = call
         self.options = options
         self.expression = expression

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from engine.executors.shell.programs.call import Call, WrongUsage
-from engine.executors.shell.programs.options import Options, OptionTable
+from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 from engine.executors.shell.programs.text_input import inputs, with_ends
 
 _WORDS = {"lines": "n", "bytes": "c", "quiet": "q", "silent": "q", "verbose": "v", "zero-terminated": "z"}
@@ -30,7 +30,7 @@ class _Part(NamedTuple):
     end: str  # of a line
 
 
-def _part(options: Options, usual_sign: str) -> _Part:
+def _part(options: ProgramOptions, usual_sign: str) -> _Part:
     """Return the part that the options name.
 
     Raises:
@@ -57,7 +57,7 @@ def _modern(call: Call) -> Call:
 
 def head(call: Call) -> int:
     """Print the first part of each text."""
-    options = Options(_modern(call), _HEAD)
+    options = ProgramOptions(_modern(call), _HEAD)
     try:
         part = _part(options, "+")
     except WrongUsage as mistake:
@@ -69,7 +69,7 @@ def head(call: Call) -> int:
 
 def tail(call: Call) -> int:
     """Print the last part of each text."""
-    options = Options(_modern(call), _TAIL)
+    options = ProgramOptions(_modern(call), _TAIL)
     try:
         part = _part(options, "-")
     except WrongUsage as mistake:
@@ -92,7 +92,7 @@ def _from_end(parts: Sequence[str] | bytes, part: _Part) -> Sequence[str] | byte
 _Chooser = Callable[[Sequence[str] | bytes, _Part], Sequence[str] | bytes]
 
 
-def _of_each(call: Call, options: Options, part: _Part, choose: _Chooser) -> int:
+def _of_each(call: Call, options: ProgramOptions, part: _Part, choose: _Chooser) -> int:
     status, first = 0, True
     several = options.last_of("qv") == "v" or (len(options.operands) > 1 and "q" not in options)
     for path, text in inputs(call, options.operands):

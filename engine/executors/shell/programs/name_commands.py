@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.executors.shell.programs.call import Call
-from engine.executors.shell.programs.options import Options, OptionTable
+from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 
 _BASENAME = OptionTable("az", "s", {"multiple": "a", "suffix": "s", "zero": "z"}, stops=True)
 _DIRNAME = OptionTable("z", "", {"zero": "z"})
@@ -11,7 +11,7 @@ _DIRNAME = OptionTable("z", "", {"zero": "z"})
 
 def basename(call: Call) -> int:
     """Print the last part of paths, without a suffix."""
-    options = Options(call, _BASENAME)
+    options = ProgramOptions(call, _BASENAME)
     names, suffix = options.operands, options.values.get("s", "")
     if not names:
         return call.misuse("missing operand")
@@ -27,7 +27,7 @@ def basename(call: Call) -> int:
 
 def dirname(call: Call) -> int:
     """Print paths without their last part."""
-    options = Options(call, _DIRNAME)
+    options = ProgramOptions(call, _DIRNAME)
     if not options.operands:
         return call.misuse("missing operand")
     for path in options.operands:
@@ -36,5 +36,5 @@ def dirname(call: Call) -> int:
     return 0
 
 
-def _end(options: Options) -> str:
+def _end(options: ProgramOptions) -> str:
     return "\0" if "z" in options else "\n"

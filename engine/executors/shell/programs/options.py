@@ -31,7 +31,7 @@ class OptionTable(NamedTuple):
         return WrongUsage(f"{text}\n{self.synopsis}" if self.synopsis else text, self.usage)
 
 
-class Options:
+class ProgramOptions:
     """The options of a command by letter, and its operands, which may stand between them."""
 
     def __init__(self, call: Call, table: OptionTable) -> None:

@@ -9,7 +9,7 @@ from engine.executors.shell.programs.date_command import date
 from engine.executors.shell.programs.env_commands import env, printenv
 from engine.executors.shell.programs.expr_command import expr
 from engine.executors.shell.programs.name_commands import basename, dirname
-from engine.executors.shell.programs.options import Options, OptionTable
+from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 
 _SLEEP = re.compile(r"(?P<number>\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?P<unit>[smhd]?)", re.ASCII)
 _SLEEP_OPTIONS = OptionTable()
@@ -32,7 +32,7 @@ def slept_ms(arguments: list[str]) -> int | None:
 
 def sleep(call: Call) -> int:
     """Let the simulated time of the process pass."""
-    times = Options(call, _SLEEP_OPTIONS).operands
+    times = ProgramOptions(call, _SLEEP_OPTIONS).operands
     if not times:
         return call.misuse("missing operand")
     total = slept_ms(times)
@@ -96,7 +96,7 @@ _UNAME = OptionTable("snmo", others="arvpi")
 
 
 def _uname(call: Call) -> int:
-    options = Options(call, _UNAME)
+    options = ProgramOptions(call, _UNAME)
     known = {"s": "Linux", "n": call.process.env.get("AZ_BATCH_NODE_ID", "localhost"), "m": "x86_64", "o": "GNU/Linux"}
     call.say(" ".join(known[letter] for letter in "snmo" if letter in options) or "Linux")
     return 0

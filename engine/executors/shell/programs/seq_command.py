@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 
 from engine.executors.shell.programs.call import Call
-from engine.executors.shell.programs.options import Options, OptionTable
+from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 
 _OPTIONS = OptionTable("w", "sf", {"separator": "s", "equal-width": "w", "format": "f"}, stops=True)
 _NUMBER = re.compile(r"[-+]?(?:\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})(?:[eE][-+]?\d{1,2})?", re.ASCII)
@@ -15,7 +15,7 @@ _FIELD = re.compile(r"%(?:%|(?P<flags>[-+ #0']*)(?P<width>\d{0,4})(?:\.(?P<place
 
 def seq(call: Call) -> int:
     """Print the numbers from the first to the last."""
-    options = Options(_with_operands(call), _OPTIONS)
+    options = ProgramOptions(_with_operands(call), _OPTIONS)
     given = options.operands
     if not given:
         return call.misuse("missing operand")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cmp_to_key
 
 from engine.executors.shell.programs.call import Call, WrongUsage
-from engine.executors.shell.programs.options import Options, OptionTable
+from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 from engine.executors.shell.programs.sort_keys import ORDERS, sort_keys
 from engine.executors.shell.programs.text_input import WHOLE, all_text, inputs, lines_of
 
@@ -35,7 +35,7 @@ _SORTS = {
 class _Order:
     """The order of lines by their keys, and then as a whole unless ``sort`` is stable."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ProgramOptions) -> None:
         self.keys = sort_keys(options)
         self.by_keys_only = "s" in options or "u" in options
         self.reverse = "r" in options
@@ -65,7 +65,7 @@ class _Order:
 
 def sort(call: Call) -> int:
     """Print the lines in order."""
-    options = Options(call, _SORT)
+    options = ProgramOptions(call, _SORT)
     if "5" in options:
         names = [name for name in _SORTS if name.startswith(options.values["5"])]
         if len(names) != 1:
@@ -139,7 +139,7 @@ _SKIPPED_FIELD = re.compile(r"[ \t]*[^ \t]*")
 
 def uniq(call: Call) -> int:
     """Print each of several equal lines in a row once."""
-    options = Options(call, _UNIQ)
+    options = ProgramOptions(call, _UNIQ)
     if len(options.operands) > 2:
         return call.misuse(f"extra operand '{options.operands[2][:80]}'")
     for letter, what in (("f", "fields to skip"), ("s", "bytes to skip"), ("w", "bytes to compare")):
@@ -157,7 +157,7 @@ def uniq(call: Call) -> int:
     return _write(call, options.operands[1] if len(options.operands) > 1 else "", "".join(parts))
 
 
-def _groups(lines: list[str], options: Options) -> Iterator[tuple[str, int]]:
+def _groups(lines: list[str], options: ProgramOptions) -> Iterator[tuple[str, int]]:
     """Yield the first of equal lines in a row, with their number."""
     fields, signs = int(options.values.get("f", "0")), int(options.values.get("s", "0"))
     most = int(options.values["w"]) if "w" in options else None

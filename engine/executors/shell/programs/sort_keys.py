@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from engine.executors.shell.programs.call import NotSimulated, WrongUsage
-from engine.executors.shell.programs.options import Options
+from engine.executors.shell.programs.options import ProgramOptions
 
 ORDERS = "bdfghiMnRrV"
 """The letters of orders, which a key may have too."""
@@ -150,7 +150,7 @@ def _after_blanks(line: str, at: int) -> int:
     return found.end()
 
 
-def sort_keys(options: Options) -> list[SortKey]:
+def sort_keys(options: ProgramOptions) -> list[SortKey]:
     """Return the keys that the options of ``sort`` name.
 
     Raises:

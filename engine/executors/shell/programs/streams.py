@@ -156,7 +156,7 @@ class FileStream(Stream):
             self.files.append(self.key, text)
 
 
-class Input:
+class InputStream:
     """Text that commands read, from where the last one has stopped."""
 
     __slots__ = ("at", "regular", "text")

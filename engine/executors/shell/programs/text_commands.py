@@ -7,7 +7,7 @@ import re
 from engine.executors.shell.programs.call import Builtin, Call, NotSimulated
 from engine.executors.shell.programs.grep_command import grep
 from engine.executors.shell.programs.head_and_tail import head, tail
-from engine.executors.shell.programs.options import Options, OptionTable
+from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 from engine.executors.shell.programs.seq_command import seq
 from engine.executors.shell.programs.sort_commands import sort, uniq
 from engine.executors.shell.programs.streams import FileStream
@@ -19,7 +19,7 @@ _WC = OptionTable(
 
 
 def _wc(call: Call) -> int:
-    options = Options(call, _WC)
+    options = ProgramOptions(call, _WC)
     shown = [letter for letter in "lwmcL" if letter in options] or ["l", "w", "c"]
     rows: list[tuple[list[int], str]] = []
     status = 0
@@ -73,7 +73,7 @@ _CUT = OptionTable(
 
 
 def _cut(call: Call) -> int:
-    options = Options(call, _CUT)
+    options = ProgramOptions(call, _CUT)
     listed = options.values.get("f") or options.values.get("c") or options.values.get("b") or ""
     ranges: list[tuple[int, int | None]] = []
     for item in listed.split(","):
@@ -148,7 +148,7 @@ _TR = OptionTable(
 
 
 def _tr(call: Call) -> int:
-    options = Options(call, _TR)
+    options = ProgramOptions(call, _TR)
     given = options.operands
     if not given:
         return call.misuse("missing operand")
@@ -194,7 +194,7 @@ _TEE = OptionTable("aip", "", {"append": "a", "ignore-interrupts": "i", "output-
 
 
 def _tee(call: Call) -> int:
-    options = Options(call, _TEE)
+    options = ProgramOptions(call, _TEE)
     text = call.stdin.read()
     call.out.append(text)
     process, status = call.process, 0
@@ -233,7 +233,7 @@ _CAT = OptionTable(
 
 
 def _cat(call: Call) -> int:
-    options = Options(call, _CAT)
+    options = ProgramOptions(call, _CAT)
     status, number = 0, 0
     for _, text in inputs(call, options.operands):
         if text is None:
