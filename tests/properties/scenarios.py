@@ -285,7 +285,7 @@ def tasks(draw: st.DrawFn) -> Body:
         "requiredSlots": draw(st.sampled_from([1, 1, 1, 2, 3])),
         "simulate": draw(outcomes(0.2, exit_code=3)) | draw(leavings),
     } | draw(needs.of_task())
-    task = draw(scripted(task))
+    task = draw(scripted(task, endless=0.03))
     if draw(chance(0.2)):
         task["constraints"] = {"maxWallClockTime": f"PT{draw(st.integers(1, 59))}S"}
     if draw(chance(0.25)):

@@ -31,10 +31,9 @@ _SIMPLE = st.sampled_from(
 _AROUND = st.sampled_from(
     [
         "for i in 1 2 3; do {}; done",
-        "i=0; while [ $i -lt 4 ]; do i=$((i+1)); {}; done",
+        "k=0; while [ $k -lt 4 ]; do k=$((k+1)); {}; done",
         "if [ -f log.txt ]; then {}; else sleep 2; fi",
         "case $AZ_BATCH_TASK_ID in [0-4]) {};; *) sleep 9;; esac",
-        "while true; do sleep 600; {}; done",
         "({})",
         "set -e; {}",
         "{} | wc -c",
@@ -44,17 +43,22 @@ _AROUND = st.sampled_from(
 
 
 @st.composite
-def scripts(draw: st.DrawFn) -> str:
-    """Draw a command line: a few commands, maybe inside loops and conditions."""
+def scripts(draw: st.DrawFn, *, endless: float = 0) -> str:
+    """Draw a command line: a few commands, maybe inside loops and conditions.
+
+    The share ``endless`` runs until a bound, which takes long enough to be rare.
+    """
     parts = draw(st.lists(_SIMPLE, min_size=1, max_size=3))
     line = draw(st.sampled_from(["; ", " && ", " || "])).join(parts)
     for around in draw(st.lists(_AROUND, max_size=2)):
         line = around.replace("{}", line)
+    if draw(chance(endless)):
+        line = f"while true; do sleep 600; {line}; done"
     return f'/bin/sh -c "{line}"'
 
 
 @st.composite
-def scripted(draw: st.DrawFn, body: Body, share: float = 0.25) -> Body:
+def scripted(draw: st.DrawFn, body: Body, share: float = 0.25, endless: float = 0) -> Body:
     """Draw a script as the command line of a process, in about this share of all, mostly with its own end."""
     if not draw(chance(share)):
         return body
@@ -62,4 +66,4 @@ def scripted(draw: st.DrawFn, body: Body, share: float = 0.25) -> Body:
     if draw(chance(0.7)):
         simulate.pop("duration", None)
         simulate.pop("exitCode", None)
-    return body | {"commandLine": draw(scripts()), "simulate": simulate}
+    return body | {"commandLine": draw(scripts(endless=endless)), "simulate": simulate}
