@@ -6,7 +6,7 @@ any task, in many steps. A property test runs both and compares logs and files.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from engine.base.environment import RESERVED_DISK_BYTES
 from engine.base.node_files import NodeFiles
@@ -43,9 +43,10 @@ def outputs_of(world: World, pool: Pool, job: Job, spec: TaskSpec, launch: Launc
     left = {key: _left(files, directory, key) for key in files.all_files()}
     if not all(key.startswith(f"{directory}/") for key in left):
         return None
+    example = _Example(files, root, directory, left)
     done: list[PlainUpload] = []
     for file in uploads.due_uploads(spec.output_files, 0):
-        found = _uploads_of(world, spec, file, files, root, directory, left)
+        found = _uploads_of(world, spec, file, example)
         if not found:
             return None
         done += found
@@ -56,21 +57,23 @@ def outputs_of(world: World, pool: Pool, job: Job, spec: TaskSpec, launch: Launc
     return PlainOutputs(f"{job_directory(job.id)}/", tuple(left.values()), tuple(done), uploaded, most)
 
 
+class _Example(NamedTuple):
+    """The files that one plain task leaves, and its directory."""
+
+    files: NodeFiles
+    root: NodeRoot
+    directory: str
+    left: Mapping[str, LeftFile]
+
+
 def _left(files: NodeFiles, directory: str, key: str) -> LeftFile:
     text = files.read(key) if files.has_text(key) else None
     return LeftFile(key.removeprefix(f"{directory}/"), BlobContent(files.size(key), text))
 
 
-def _uploads_of(
-    world: World,
-    spec: TaskSpec,
-    file: OutputFile,
-    files: NodeFiles,
-    root: NodeRoot,
-    directory: str,
-    left: Mapping[str, LeftFile],
-) -> list[PlainUpload]:
+def _uploads_of(world: World, spec: TaskSpec, file: OutputFile, example: _Example) -> list[PlainUpload]:
     """Return the uploads of an output file; none if they are not the same for all such tasks."""
+    files, root, directory, left = example
     container = file.destination.container
     url, has_path = container.container_url, bool((container.path or "").strip("/"))
     wanted = root.key(file.file_pattern, working_directory(directory))
