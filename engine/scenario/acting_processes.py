@@ -19,7 +19,7 @@ from engine.scenario.names import DeclaredIds, text_at
 from engine.scenario.pasted import command_as_created
 from engine.scenario.sweep import read_factory
 from engine.scenario.tree import Tree, parse
-from engine.scenario.warnings import Warner
+from engine.scenario.warnings import WarningCollector
 from engine.specs.command import Command
 from engine.specs.commands import COMMANDS
 from engine.specs.conditions import OWN_JOB
@@ -47,7 +47,7 @@ class Processes:
 
     names: DeclaredIds
     asked: Asked
-    warner: Warner | None = None
+    collector: WarningCollector | None = None
     acts: dict[str, tuple[TimelineEntry, ...]] = field(default_factory=dict)  # what was read, by its text
     waits: bool = False  # some process waits for a condition
 
@@ -130,8 +130,8 @@ class Processes:
         for index, entry in enumerate(map(command_as_created, does.entries())):
             for name, body in entry.items():
                 plain = body.plain
-                if self.warner is not None:
-                    self.warner.command(name, body, factories.get(index), own_job=owner.declared if owner else None)
+                if self.collector is not None:
+                    self.collector.command(name, body, factories.get(index), own_job=owner.declared if owner else None)
                 if isinstance(plain, dict) and "jobId" not in plain and owner is not None:
                     plain = plain | {"jobId": owner.declared}
                     if name == "addTasks" and not owner.declared:

@@ -36,7 +36,7 @@ from engine.scenario.sweep import check_keys
 from engine.scenario.tasks import read_job_tasks
 from engine.scenario.timeline import read_timeline
 from engine.scenario.tree import ReadingStopped, parse
-from engine.scenario.warnings import Warner
+from engine.scenario.warnings import WarningCollector
 from engine.scenario.wording import shown
 from engine.specs.account import Account
 from engine.specs.base import Spec
@@ -129,7 +129,7 @@ class _ScenarioReader:
         self._pool_ids = Ids()
         self._job_ids = Ids()
         self._asked: Asked = []
-        self._warner = Warner(self._start)
+        self._collector = WarningCollector(self._start)
 
     def read(self) -> Scenario | None:
         """Return the scenario; it must not be used if problems were reported."""
@@ -141,7 +141,7 @@ class _ScenarioReader:
         options = self._body(root, "options", Options)
         jobs_quota = QuotaCount(account.quotas.active_jobs_and_schedules, "jobs and schedules", _JOB_QUOTA)
         simulate = self._simulate()
-        self._warner = Warner(
+        self._collector = WarningCollector(
             self._start,
             tasks_are_simulated=bool(simulate.tasks.model_fields_set),
             has_storage_account=account.storage_account is not None,
@@ -150,7 +150,7 @@ class _ScenarioReader:
         jobs = tuple(self._jobs(jobs_quota))
         schedules = tuple(self._schedules(jobs_quota))
         timeline = tuple(self._timeline())
-        processes = Processes(self._names, self._asked, self._warner)
+        processes = Processes(self._names, self._asked, self._collector)
         if len(_ACTS.findall(self._source.text)) > (root.get("until") is not None):
             processes.read(root)
         expect = tuple(self._expect())
@@ -173,7 +173,7 @@ class _ScenarioReader:
             acts_wait=processes.waits,
         )
         self._check_asked()
-        self._warner.finish(self._names)
+        self._collector.finish(self._names)
         return scenario
 
     # --- the run as a whole
@@ -261,7 +261,7 @@ class _ScenarioReader:
         quota = QuotaCount(account.quotas.pools, "pools", "PoolQuotaReached")
         for place, spec, at_ms in self._entries("pools", PoolSpec, _ENTRY_KEYS, self._pool_ids):
             self._names.add_pool(place.plain)
-            self._warner.pool(place, PoolSpec)
+            self._collector.pool(place, PoolSpec)
             if spec is not None:
                 refusals = pool_refusals(spec, account, pool_setting(options, simulate))
                 report_refusals(place, PoolSpec, (one for one in refusals if not self._may_pass(spec, one, at_ms)))
@@ -280,7 +280,7 @@ class _ScenarioReader:
         for place, spec, at_ms in self._entries("jobs", JobSpec, _JOB_KEYS, self._job_ids):
             tasks, factory = read_job_tasks(place, spec)
             self._names.add_job(place.plain, factory)
-            self._warner.job(place, JobSpec, factory)
+            self._collector.job(place, JobSpec, factory)
             if spec is not None:
                 report_refusals(place, JobSpec, job_refusals(spec))
                 quota.take(place, at_ms)
@@ -289,7 +289,7 @@ class _ScenarioReader:
     def _schedules(self, quota: QuotaCount) -> Iterator[JobScheduleEntry]:
         for place, spec, at_ms in self._entries("jobSchedules", JobScheduleSpec, _ENTRY_KEYS, self._job_ids):
             self._names.add_schedule(place.plain)
-            self._warner.schedule(place, JobScheduleSpec)
+            self._collector.schedule(place, JobScheduleSpec)
             if spec is not None:
                 report_refusals(place, JobScheduleSpec, schedule_refusals(spec))
                 quota.take(place, at_ms)
@@ -303,7 +303,7 @@ class _ScenarioReader:
             factory = entry.factory if entry is not None else None
             for name, body in place.items():
                 self._names.add_command(name, body.plain, factory)
-                self._warner.command(name, body, factory, is_refused=place.get("refused") is not None)
+                self._collector.command(name, body, factory, is_refused=place.get("refused") is not None)
             if entry is not None:
                 yield entry
 

@@ -59,7 +59,7 @@ class _Body:
     without_effect: list[DocumentPlace] = field(default_factory=list)
 
 
-class Warner:
+class WarningCollector:
     """A collector of the warnings about one document."""
 
     def __init__(
