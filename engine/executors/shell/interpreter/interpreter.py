@@ -88,8 +88,8 @@ class Interpreter(ControlFlow):
         if text.too_deep:
             raise BoundReached(f"stopped at more than {NESTING_LIMIT} levels of a script inside each other")
 
-    def run_text(self, text: str) -> int:
-        """Run a script in this shell and return its status."""
+    def run_text(self, text: str, caller: str = "") -> int:
+        """Run a script in this shell and return its status; a syntax error names the caller."""
         run = self.process.run
         run.step(len(text) >> 4)
         run.enter()
@@ -102,7 +102,8 @@ class Interpreter(ControlFlow):
                 self.process.status = 0
             self.run_script(found.script)
             if found.error is not None:
-                self.complain(found.error, line=False)
+                line, _, mistake = found.error.partition(": ")
+                self.complain(f"{line}: {caller}{mistake}", line=False)
                 raise ScriptExit(2)
             return self.process.status
         finally:

@@ -56,8 +56,8 @@ class WrongUsage(Exception):
 class Runner(Protocol):
     """An interpreter, for the commands that run others."""
 
-    def run_text(self, text: str) -> int:
-        """Run a script in this shell and return its status."""
+    def run_text(self, text: str, caller: str = "") -> int:
+        """Run a script in this shell and return its status; a syntax error names the caller."""
         ...
 
     def run_words(self, words: list[str], rest: str = "", *, functions: bool = True) -> int:

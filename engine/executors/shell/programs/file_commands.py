@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from engine.executors.shell.programs.call import Builtin, Call, NotSimulated, copy_into
-
-
-def _options(args: Sequence[str]) -> tuple[set[str], list[str]]:
-    """Return the letters of the options (of a long one the first letter) and the operands."""
-    letters: set[str] = set()
-    for index, argument in enumerate(args):
-        if argument == "--":
-            return letters, [*(other for other in args[:index] if not _is_option(other)), *args[index + 1 :]]
-        if _is_option(argument):
-            letters.update(argument[2:3] if argument.startswith("--") else argument[1:])
-    return letters, [argument for argument in args if not _is_option(argument)]
+from engine.executors.shell.programs.call import Builtin, Call, copy_into
+from engine.executors.shell.programs.options import OptionTable, ProgramOptions
 
 
-def _is_option(argument: str) -> bool:
-    return len(argument) > 1 and argument.startswith("-")
-
-
-def _for_each(one: Callable[[Call, set[str], str], int], default: Sequence[str] = ()) -> Builtin:
+def _for_each(
+    table: OptionTable, one: Callable[[Call, ProgramOptions, str], int], lacks: str = "missing operand"
+) -> Builtin:
     """Return a command that runs ``one`` for each operand; the exit code is that of the last operand that failed."""
 
     def run(call: Call) -> int:
-        letters, paths = _options(call.args)
+        options = ProgramOptions(call, table)
+        if not options.operands and "f" not in options:
+            return call.misuse(lacks)
         code = 0
-        for path in paths or default:
-            code = one(call, letters, path) or code
+        for path in options.operands:
+            code = one(call, options, path) or code
         return code
 
     return run
@@ -50,11 +40,26 @@ def _cd(call: Call) -> int:
     return call.complain(f"can't cd to {path}", 2)
 
 
+_CP = OptionTable(
+    "rRapfvLHPdnTxu",
+    "t",
+    {
+        "recursive": "r", "archive": "a", "force": "f", "verbose": "v", "dereference": "L", "no-dereference": "P",
+        "no-clobber": "n", "target-directory": "t", "preserve": "6", "update": "6", "no-target-directory": "T",
+        "one-file-system": "x", "interactive": "i", "backup": "b", "link": "l", "symbolic-link": "s",
+    },
+    optional="6",
+    others="bilsSZ",
+)  # fmt: skip
+
+
 def _cp(call: Call) -> int:
-    letters, paths = _options(call.args)
-    files = call.process.files
+    options = ProgramOptions(call, _CP)
+    files, paths = call.process.files, options.operands
+    if "t" in options:
+        paths = [*paths, options.values["t"]]
     if len(paths) < 2:
-        return call.fail(f"{call.name}: missing file operand")
+        return call.misuse(f"missing destination file operand after '{paths[0]}'" if paths else "missing file operand")
     *sources, target = paths
     key, code = call.process.key(target), 0
     if len(sources) > 1 and not files.is_dir(key):
@@ -62,37 +67,55 @@ def _cp(call: Call) -> int:
     if not call.process.holds(key):
         return call.fail(f"{call.name}: cannot create '{target}': No such file or directory")
     for source in sources:
-        if call.name == "cp" and not letters & {"r", "R", "a"} and files.is_dir(call.process.key(source)):
+        if call.name == "cp" and not {"r", "R", "a"} & options.values.keys() and files.is_dir(call.process.key(source)):
             code = call.fail(f"cp: -r not specified; omitting directory '{source}'")
         elif not copy_into(call, source, key, move=call.name == "mv"):
             code = call.fail(f"{call.name}: cannot stat '{source}': No such file or directory")
     return code
 
 
-def _rm(call: Call, letters: set[str], path: str) -> int:
+_RM = OptionTable(
+    "rRfvd",
+    words={"recursive": "r", "force": "f", "verbose": "v", "dir": "d", "interactive": "i", "one-file-system": "v"},
+    others="iI",
+)
+
+
+def _rm(call: Call, options: ProgramOptions, path: str) -> int:
     files, key = call.process.files, call.process.key(path)
-    if files.is_dir(key) and not letters & {"r", "R"}:
+    if files.is_dir(key) and "d" in options and not files.listdir(key):
+        files.delete(key)
+        return 0
+    if files.is_dir(key) and not {"r", "R"} & options.values.keys():
         return call.fail(f"rm: cannot remove '{path}': Is a directory")
-    if not files.delete(key) and "f" not in letters and not call.process.after_unknown:
+    if not files.delete(key) and "f" not in options and not call.process.after_unknown:
         return call.fail(f"rm: cannot remove '{path}': No such file or directory")
     return 0
 
 
+_MKDIR = OptionTable("pv", "m", {"parents": "p", "verbose": "v", "mode": "m"}, others="Z")
+
+
 def _mkdir(call: Call) -> int:
-    letters, paths = _options(call.args)
+    options = ProgramOptions(call, _MKDIR)
     files, code = call.process.files, 0
-    for path in paths[1:] if "m" in letters else paths:
+    if not options.operands:
+        return call.misuse("missing operand")
+    for path in options.operands:
         key = call.process.key(path)
-        if "p" not in letters and files.exists(key):
+        if "p" not in options and files.exists(key):
             code = call.fail(f"mkdir: cannot create directory '{path}': File exists")
-        elif "p" not in letters and not call.process.holds(key):
+        elif "p" not in options and not call.process.holds(key):
             code = call.fail(f"mkdir: cannot create directory '{path}': No such file or directory")
         elif not call.process.make_directory(key):
             code = call.fail(f"mkdir: cannot create directory '{path}': Not a directory")
     return code
 
 
-def _rmdir(call: Call, _: set[str], path: str) -> int:
+_RMDIR = OptionTable("v", words={"parents": "p", "verbose": "v"}, others="p")
+
+
+def _rmdir(call: Call, _: ProgramOptions, path: str) -> int:
     files, key = call.process.files, call.process.key(path)
     if not files.is_dir(key):
         return call.fail(f"rmdir: failed to remove '{path}': No such file or directory")
@@ -102,8 +125,13 @@ def _rmdir(call: Call, _: set[str], path: str) -> int:
     return 0
 
 
-def _touch(call: Call, _: set[str], path: str) -> int:
+_TOUCH = OptionTable("acmf", "drt", {"no-create": "c", "date": "d", "reference": "r"}, others="h")
+
+
+def _touch(call: Call, options: ProgramOptions, path: str) -> int:
     files, key = call.process.files, call.process.key(path)
+    if "c" in options:
+        return 0
     if not call.process.holds(key):
         return call.fail(f"touch: cannot touch '{path}': No such file or directory")
     if not files.is_dir(key):
@@ -131,38 +159,52 @@ def _chmod(call: Call) -> int:
     return code
 
 
+_LS = OptionTable(
+    "1aAdpFrR",
+    words={"all": "a", "almost-all": "A", "directory": "d", "classify": "F", "reverse": "r", "recursive": "R"},
+    others="bBcCDfgGhHikIlLmnNoqQsStTuUvwxXZ",
+    usage=2,
+)
+
+
 def _ls(call: Call) -> int:
-    """List names, one in a line, files before directories."""
-    letters, paths = _options(call.args)
-    if letters - set("1aAdpFr"):
-        raise NotSimulated
+    """List names, one in a line, files before directories; with ``-R`` those in directories too."""
+    options = ProgramOptions(call, _LS)
     files, code = call.process.files, 0
     plain: list[str] = []
     directories: list[str] = []
-    for path in paths or ["."]:
+    for path in options.operands or ["."]:
         key = call.process.key(path)
         if not files.exists(key):
             code = call.fail(f"ls: cannot access '{path}': No such file or directory", 2)
-        elif files.is_dir(key) and "d" not in letters:
+        elif files.is_dir(key) and "d" not in options:
             directories.append(path)
         else:
             plain.append(path)
-    _show(call, letters, "", sorted(plain))
-    for index, path in enumerate(sorted(directories)):
-        if len(plain) + len(directories) > 1 or code:
-            call.say(f"{chr(10) if index or plain else ''}{path}:")
+    _show(call, options, "", sorted(plain))
+    headed = "R" in options or len(plain) + len(directories) > 1 or code
+    pending = sorted(directories, reverse="r" not in options)  # the next one stands at the end
+    first = not plain
+    while pending:
+        path = pending.pop()
+        if headed:
+            call.say(f"{'' if first else chr(10)}{path}:")
+        first = False
         names = files.listdir(call.process.key(path))
         call.process.run.step(4 + (len(names) >> 2))
-        hidden = [".", ".."] if "a" in letters else []
-        shown = [name for name in names if not name.startswith(".") or letters & {"a", "A"}]
-        _show(call, letters, f"{path}/", [*hidden, *shown])
+        shown = [name for name in names if not name.startswith(".") or {"a", "A"} & options.values.keys()]
+        _show(call, options, f"{path}/", [".", "..", *shown] if options.last_of("aA") == "a" else shown)
+        if "R" in options:
+            inner = [f"{path.rstrip('/')}/{name}" for name in shown]
+            inner = [each for each in inner if files.is_dir(call.process.key(each))]
+            pending += inner if "r" in options else reversed(inner)
     return code
 
 
-def _show(call: Call, letters: set[str], directory: str, names: list[str]) -> None:
-    for name in reversed(names) if "r" in letters else names:
-        is_directory = letters & {"p", "F"} and call.process.files.is_dir(call.process.key(directory + name))
-        call.say(name + "/" if is_directory else name)
+def _show(call: Call, options: ProgramOptions, directory: str, names: list[str]) -> None:
+    for name in reversed(names) if "r" in options else names:
+        marked = {"p", "F"} & options.values.keys() and call.process.files.is_dir(call.process.key(directory + name))
+        call.say(name + "/" if marked else name)
 
 
 def _pwd(call: Call) -> int:
@@ -178,7 +220,7 @@ FILE_COMMANDS: dict[str, Builtin] = {
     "mkdir": _mkdir,
     "mv": _cp,
     "pwd": _pwd,
-    "rm": _for_each(_rm),
-    "rmdir": _for_each(_rmdir),
-    "touch": _for_each(_touch),
+    "rm": _for_each(_RM, _rm),
+    "rmdir": _for_each(_RMDIR, _rmdir),
+    "touch": _for_each(_TOUCH, _touch, "missing file operand"),
 }

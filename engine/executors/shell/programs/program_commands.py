@@ -63,11 +63,12 @@ def _which(call: Call) -> int:
 def _shell(call: Call) -> int:
     """Run a script in a new shell: from ``-c``, from a file whose text is known, or from standard input."""
     process, args = call.process, list(call.args)
-    bash, options, script = call.name == "bash", set[str](), False
+    bash, options, script, reads = call.name == "bash", set[str](), False, False
     while args and len(args[0]) > 1 and args[0][0] == "-":
         letters = args.pop(0)[1:]
-        if not set(letters) <= set("ceuxfl"):
+        if not set(letters) <= set("ceuxfls"):
             raise NotSimulated
+        reads |= "s" in letters
         names = {"e": "errexit", "u": "nounset", "x": "xtrace", "f": "noglob"}
         options |= {names[letter] for letter in letters if letter in names}
         script |= "c" in letters
@@ -77,7 +78,7 @@ def _shell(call: Call) -> int:
             return call.fail(f"{call.name}: 0: -c requires an argument", 2)
         name, arguments = (args[1], args[2:]) if len(args) > 1 else (call.name, [])
         return process.runner.run_child(args[0], name, arguments, bash=bash, options=options)
-    if args:
+    if args and not reads:
         key = process.key(args[0])
         text = process.files.read(key)
         if text is None and process.in_script and process.must_know(key):
@@ -89,7 +90,7 @@ def _shell(call: Call) -> int:
         return process.runner.run_child(text, args[0], args[1:], bash=bash, options=options)
     if not call.stdin.text:
         raise NotSimulated
-    return process.runner.run_child(call.stdin.read(), call.name, [], bash=bash, options=options)
+    return process.runner.run_child(call.stdin.read(), call.name, args, bash=bash, options=options)
 
 
 _UNAME = OptionTable("snmo", others="arvpi")

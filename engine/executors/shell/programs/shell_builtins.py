@@ -144,7 +144,7 @@ def _shift(call: Call) -> int:
 
 def _eval(call: Call) -> int:
     assert call.process.runner is not None
-    return call.process.runner.run_text(" ".join(call.args))
+    return call.process.runner.run_text(" ".join(call.args), "eval: ")
 
 
 def _dot(call: Call) -> int:

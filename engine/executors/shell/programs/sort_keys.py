@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, NamedTuple
+from zlib import crc32
 
-from engine.executors.shell.programs.call import NotSimulated, WrongUsage
+from engine.executors.shell.programs.call import WrongUsage
 from engine.executors.shell.programs.options import ProgramOptions
 
 ORDERS = "bdfghiMnRrV"
@@ -70,12 +71,17 @@ def _version(text: str) -> tuple[bool, list[tuple[int, ...] | int], list[tuple[i
     return bool(text), _version_parts(text[: suffix.start()] or text), _version_parts(text)
 
 
+def _mixed(text: str) -> int:
+    """Return a number by which lines stand in no order: always the same one, since runs are repeatable."""
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
 def _plain(text: str) -> str:
     return text
 
 
 _VALUES: dict[str, Callable[[str], Any]] = {
-    "n": _numeric, "h": _human, "g": _general, "M": _month, "V": _version,
+    "n": _numeric, "h": _human, "g": _general, "M": _month, "V": _version, "R": _mixed,
 }  # fmt: skip
 
 
@@ -155,7 +161,6 @@ def sort_keys(options: ProgramOptions) -> list[SortKey]:
 
     Raises:
         WrongUsage: A key or the separator is none, or orders exclude each other.
-        NotSimulated: A key is by chance.
     """
     separator = options.values.get("t", "")
     separator = "\0" if separator == "\\0" else separator
@@ -187,9 +192,7 @@ def _key(text: str, letters: str, separator: str) -> SortKey:
 
 
 def _compatible(letters: str) -> str:
-    if "R" in letters:
-        raise NotSimulated
-    exclusive = [letter for letter in "dghiMnV" if letter in letters]
+    exclusive = [letter for letter in "dghiMnRV" if letter in letters]
     if len(exclusive) > 1 and set(exclusive) != {"d", "i"}:
         raise WrongUsage(f"options '-{''.join(exclusive)}' are incompatible", 2)
     return letters
