@@ -117,8 +117,12 @@ def _definitions() -> dict[str, Schema]:
     }
     for command in (CreateJob, AddTasks):
         models[command.__name__]["properties"]["taskFactory"] = _FACTORY
+    for name in {"tasks", "value"} & models["AddTasks"]["properties"].keys():
+        models["AddTasks"]["properties"][name] = _list(_TASK, "Tasks, as they are sent or returned.")
+    automatic = models["AutoPoolSpecification"]["properties"]
+    automatic["pool"] = _either({"$ref": "#/$defs/poolResource"}, automatic["pool"])
     at = {"$ref": "#/$defs/time", "description": "When it is added; without it, at the start."}
-    tasks = _list(_ref(TaskSpec), "Tasks, added with the job.")
+    tasks = _list(_TASK, "Tasks, added with the job.")
     return {
         "time": {
             "description": "A duration from the start (PT5M), plain seconds (300), or a UTC time.",
@@ -132,6 +136,8 @@ def _definitions() -> dict[str, Schema]:
         "poolResource": _pool_resource(models, {}),
         "jobEntry": _pasted(models, JobSpec, {"at": at, "tasks": tasks, "taskFactory": _FACTORY}),
         "jobScheduleEntry": _pasted(models, JobScheduleSpec, {"at": at}),
+        "task": _pasted(models, TaskSpec, {}),
+        **{name: _pasted(models, COMMANDS[command], {}) for command, name in _CREATED.items()},
         "condition": _condition({}),
         "expectation": _condition({"at": {"$ref": "#/$defs/time"}, "within": {"$ref": "#/$defs/time"}}),
         "timelineEntry": _timeline_entry(),
@@ -143,7 +149,9 @@ def _definitions() -> dict[str, Schema]:
 def _pasted(models: Mapping[str, Schema], model: type[Spec], others: Mapping[str, Schema]) -> Schema:
     """Return the schema of a body that the service may have returned."""
     left_out: Schema = {"deprecated": True, "description": "Written by the service only; left out."}
-    return _with(models[model.__name__], dict.fromkeys(model.SERVICE_NAMES, left_out) | dict(others))
+    names = (*_ODATA, *model.SERVICE_NAMES)
+    definition = _with(models[model.__name__], dict.fromkeys(names, left_out) | dict(others))
+    return definition | {"patternProperties": {r"^@?odata\.": left_out}}
 
 
 def _either(resource: Schema, body: Schema) -> Schema:
@@ -180,6 +188,10 @@ def _pool_resource(models: Mapping[str, Schema], others: Mapping[str, Schema]) -
 
 
 _FACTORY: Schema = {"$ref": "#/$defs/taskFactory"}
+_TASK: Schema = {"$ref": "#/$defs/task"}
+# Commands whose bodies may be those that the service has returned, and the names of their definitions.
+_CREATED = {"createPool": "returnedPool", "createJob": "returnedJob", "createJobSchedule": "returnedJobSchedule"}
+_ODATA = ("odata.metadata", "odata.etag", "@odata.context", "@odata.etag")
 
 
 def _timeline_entry() -> Schema:
@@ -215,6 +227,7 @@ _ONE_COMMAND: Schema = {"oneOf": [{"required": [name]} for name in COMMANDS]}
 
 def _commands() -> dict[str, Schema]:
     commands = {name: _ref(model) for name, model in COMMANDS.items()}
+    commands |= {command: {"$ref": f"#/$defs/{name}"} for command, name in _CREATED.items()}
     return commands | {"createPool": _either({"$ref": "#/$defs/poolResource"}, commands["createPool"])}
 
 

@@ -87,6 +87,30 @@ def test_bundled_scenarios_are_valid(name):
     assert not list(wrong(root.plain, SCHEMA))
 
 
+RETURNED = {"odata.metadata": "m", "url": "u", "eTag": "e", "state": "active", "stateTransitionTime": "t"}
+IN_ARM = {"vmSize": "standard_d2s_v3", "scaleSettings": {"fixedScale": {"targetDedicatedNodes": 1}}}
+
+
+@pytest.mark.parametrize("command", [None, "createJob", "addTasks", "createJobSchedule"])
+def test_it_accepts_what_the_service_returns_wherever_it_may_stand(command):
+    task = RETURNED | {"id": "t", "commandLine": "x", "executionInfo": {}, "nodeInfo": {}}
+    job = RETURNED | {"id": "j", "poolInfo": {"autoPoolSpecification": AUTO_POOL}}
+    schedule = {"schedule": {}, "jobSpecification": {"poolInfo": {"autoPoolSpecification": AUTO_POOL}}}
+    bodies = {
+        "createJob": job | {"id": "k"},
+        "addTasks": {"jobId": "j", "value": [task | {"id": "u"}]},
+        "createJobSchedule": RETURNED | {"id": "s"} | schedule,
+    }
+    scenario = {"scenario": "s", "jobs": [job | {"tasks": [task], "at": 5}]}
+    if command is not None:
+        scenario["timeline"] = [{"at": 60, command: bodies[command]}]
+    assert load("s.yaml", text=json.dumps(scenario)).warnings
+    assert not list(wrong(scenario, SCHEMA))
+
+
+AUTO_POOL = {"poolLifetimeOption": "job", "pool": {"properties": IN_ARM}}
+
+
 def test_it_is_json_and_every_reference_leads_somewhere():
     text = json.dumps(SCHEMA)
     used = {part.split('"')[0] for part in text.split('"#/$defs/')[1:]}
