@@ -76,7 +76,7 @@ class Redirector(Expander, ABC):
             process.files.append(key, "")
         else:
             process.files.write(key, "")
-        return FileStream(process.run, process.files, key)
+        return FileStream(process.run, process.files, key, appends=redirect.append)
 
     def _failed(self, text: str, streams: dict[int, Stream | InputStream]) -> RedirectFailed:
         """Report a redirection that fails where standard error has been redirected to before it."""

@@ -115,7 +115,7 @@ class _Evaluation:
 
     def _take(self, sign: str) -> None:
         if self._peek() != sign:
-            raise self._unexpected()
+            raise ArithmeticMistake(f"expecting '{sign}'")
         self.at += 1
 
     def _choice(self) -> int:
@@ -203,7 +203,9 @@ class _Evaluation:
             self.at += 2
             name = self.tokens[self.at - 1][1] if self.at <= len(self.tokens) else ""
             return self._assign(name, self._variable(name) + (1 if token == "++" else -1))
-        self._take("(")
+        if token != "(":
+            raise ArithmeticMistake("expecting primary")
+        self.at += 1
         value = self._choice()
         self._take(")")
         return value
@@ -211,7 +213,7 @@ class _Evaluation:
     def _variable(self, name: str) -> int:
         text = self.variables.get(name, "").strip()
         value = number(text) if text else 0
-        if value is None and self.bash:
+        if value is None and (self.bash or self.skipping):
             return 0
         if value is None:
             raise IllegalNumber(f"Illegal number: {text[:80]}")

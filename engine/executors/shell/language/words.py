@@ -180,7 +180,7 @@ class WordReader(ABC):
             else:
                 parts += self._special(sign)
         if end:
-            missing = {'"': "Unterminated quoted string", "}": 'Missing "}"', ")": 'Missing "))"'}
+            missing = {'"': "Unterminated quoted string", "}": 'Missing "}"', ")": "Missing '))'"}
             raise ShellSyntaxError(missing[end], begin)
         return parts
 
@@ -201,7 +201,7 @@ class WordReader(ABC):
             self.at += 3
             expression = Word(tuple(self.parts_until(")")))
             if self.peek() != ")":
-                raise ShellSyntaxError('Missing "))"', at)
+                raise ShellSyntaxError("Missing '))'", at)
             self.at += 1
             part = Arithmetic(expression, quoted)
         elif self.text.startswith("$(", at):

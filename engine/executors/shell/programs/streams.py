@@ -138,22 +138,32 @@ class NullStream(Stream):
 
 
 class FileStream(Stream):
-    """A stream into a file of the node."""
+    """A stream into a file of the node: to its end, or from its begin, over what others write there."""
 
-    __slots__ = ("files", "key")
+    __slots__ = ("appends", "at", "files", "key")
 
-    def __init__(self, run: Run, files: NodeFiles, key: str) -> None:
+    def __init__(self, run: Run, files: NodeFiles, key: str, *, appends: bool = False) -> None:
         super().__init__(run)
         self.files = files
         self.key = key
+        self.appends = appends
+        self.at = 0  # in characters
 
     def flush(self) -> None:
-        """Append to the file what has been written since the last time."""
-        if self.parts:
-            text = "".join(self.parts)
-            self.parts.clear()
-            self.run.step(self.files.size(self.key) >> 14)
+        """Write to the file what has been written to the stream since the last time."""
+        if not self.parts:
+            return
+        text = "".join(self.parts)
+        self.parts.clear()
+        self.run.step(self.files.size(self.key) >> 14)
+        present = self.files.read(self.key)
+        if present is None:  # the file has been deleted: what is written goes nowhere
+            return
+        if self.appends or len(present) == self.at:
             self.files.append(self.key, text)
+        else:
+            self.files.write(self.key, present[: self.at].ljust(self.at, "\0") + text + present[self.at + len(text) :])
+        self.at += len(text)
 
 
 class InputStream:

@@ -210,7 +210,7 @@ def _tee(call: Call) -> int:
             continue
         if "a" not in options:
             process.files.write(key, "")
-        stream = FileStream(process.run, process.files, key)
+        stream = FileStream(process.run, process.files, key, appends=True)
         stream.append(text)
         stream.flush()
     return status
@@ -235,9 +235,11 @@ _CAT = OptionTable(
 def _cat(call: Call) -> int:
     options = ProgramOptions(call, _CAT)
     status, number = 0, 0
-    for _, text in inputs(call, options.operands):
+    for path, text in inputs(call, options.operands):
         if text is None:
             status = 1
+        elif text and isinstance(call.out, FileStream) and call.process.key(path) == call.out.key and path != "-":
+            status = call.fail(f"cat: {path}: input file is output file")
         elif "n" in options:
             for line in with_ends(text):
                 number += 1
