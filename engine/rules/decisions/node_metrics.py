@@ -1,7 +1,8 @@
 """Metrics of the use of a pool's nodes: processor, memory, disk and network (AS-41, AS-53).
 
-All are means over the nodes that have their VM, whatever their state: an offline or unusable node keeps its disk, and
-one that boots downloads. What scenarios do not say of a process counts as nothing, except for the processor.
+The use of the processor is that of the usable nodes. The others are means over the nodes that have their VM, whatever
+their state: an offline or unusable node keeps its disk, and one that boots downloads. What scenarios do not say of a
+process counts as nothing, except for the processor.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from engine.autoscale.samples import SAMPLE_PERIOD_MS
-from engine.base.node_states import UNBILLED
+from engine.base.node_states import READY, UNBILLED
 from engine.base.terms import InstanceState, NodeState
 from engine.base.units import SECOND_MS
 from engine.specs.simulate import Simulate
@@ -28,6 +29,7 @@ _GIB = 1 << 30
 # DECISION: an operation of a disk moves 256 KiB, the unit in which Azure counts them.
 _OPERATION_BYTES = 256 * 1024
 _NONE = Load()
+_READY = frozenset(map(int, READY))
 _WITHOUT_VM = frozenset(map(int, (NodeState.CREATING, *UNBILLED, GONE)))
 
 
@@ -89,9 +91,9 @@ def node_metrics(world: World, pool: Pool, busy_slot_ms: int) -> NodeMetrics:
     wall_clock_s = world.now_ms / SECOND_MS
     state = world.nodes.state
     here = [node for node in pool.nodes if state[node] not in _WITHOUT_VM]
-    slots = pool.slots * len(here)
-    if not slots:
+    if not here:
         return NodeMetrics(wall_clock_s=wall_clock_s)
+    slots_ms = pool.slots * sum(state[node] in _READY for node in here) * SAMPLE_PERIOD_MS
     load = _load(world, pool, here)
     moved = _moved(world, here)
     busy_slot_s, count = busy_slot_ms / SECOND_MS, len(here)
@@ -102,7 +104,7 @@ def node_metrics(world: World, pool: Pool, busy_slot_ms: int) -> NodeMetrics:
     received = moved[Traffic.DOWNLOAD] + load.tasks.network_in * busy_slot_s + load.others.network_in
     sent = moved[Traffic.UPLOAD] + load.tasks.network_out * busy_slot_s + load.others.network_out
     return NodeMetrics(
-        cpu_percent=min(100.0, 100 * busy_slot_ms / (slots * SAMPLE_PERIOD_MS) * load.cpu),
+        cpu_percent=min(100.0, 100 * busy_slot_ms / slots_ms * load.cpu) if slots_ms else 0.0,
         node_count=count,
         wall_clock_s=wall_clock_s,
         memory=load.memory_percent / 100 * pool.size.memory_gib * _GIB / count,
