@@ -51,9 +51,8 @@ class DueKind(IntEnum):
     PASS = 29
 
 
-CHANCE = frozenset({DueKind.FAILURE, DueKind.EVICTION_NOTICE})  # NODE-18, SPOT-10
-# Kinds of entries of which there may always be another one; they keep no run alive.
-ENDLESS = CHANCE | {DueKind.OCCURRENCE_LOST}
+# Kinds of entries of which there may always be another one; they keep no run alive (NODE-18, SPOT-10, JS-15).
+ENDLESS = frozenset({DueKind.FAILURE, DueKind.EVICTION_NOTICE, DueKind.OCCURRENCE_LOST})
 
 
 class Due:

@@ -89,7 +89,7 @@ class SimulatedExecutor(Executor):
         result = small_shell.run(launch.command_line, root, environment, files, directory, simulated, began_ms)
         for path, size in simulate.writes.items():
             with suppress(AccessDenied):  # a program that may not write there is silent about it
-                files.put(root.key(path, working_directory(launch.directory)), size)
+                files.put(root.key(path, directory), size)
         understood = line_facts(launch.command_line, launch.os).understood_ms is not None
         stdout = simulate.stdout if understood and simulate.stdout is not None else result.stdout
         stderr = simulate.stderr if understood and simulate.stderr is not None else result.stderr

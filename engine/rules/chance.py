@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from engine.world.facts import NodeAdded, VmReplaced
     from engine.world.world import World
 
-_UNCOUNTED = (None, NodeState.UNUSABLE, NodeState.PREEMPTED)
-
 
 # -- decisions -------------------------------------------------------------------------------------------------------
 
@@ -33,13 +31,13 @@ def may_fail(state: NodeState | None) -> bool:
 
     DECISION: a moment within a reboot, a reimage, an upgrade or a deallocation passes by.
     """
-    return state not in _UNCOUNTED and (state, NodeState.UNUSABLE) in NODE
+    return (state, NodeState.UNUSABLE) in NODE
 
 
 def may_be_evicted(state: NodeState | None, record: Node) -> bool:
     """Return whether an eviction by chance can be announced now (SPOT-10)."""
     is_announced = record.dedicated or record.evicted_ms is not None
-    return state not in _UNCOUNTED and not is_announced and (state, NodeState.PREEMPTED) in NODE
+    return state is not NodeState.UNUSABLE and not is_announced and (state, NodeState.PREEMPTED) in NODE
 
 
 # -- failures --------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from engine.events.calendar import Due, DueKind
 from engine.rules.decisions import containers, storage
 from engine.rules.decisions.tasks import start_retry_verdict
 from engine.rules.processes import acts, disk_space, execution, launches
-from engine.rules.processes.deliveries import Delivery, package_failure
+from engine.rules.processes.deliveries import Delivery
 from engine.rules.processes.setup import Work
 from engine.specs.machine import AzureBlobFileSystemConfiguration, AzureFileShareConfiguration
 from engine.state.acting import Process, ProcessKind
@@ -40,11 +40,7 @@ def node_booted(world: World, booted: NodeBooted) -> None:
     if disk_space.is_full(world, node):
         delivery.refuse(failure("DiskFull"))
     for reference in pool.spec.application_package_references:
-        package = world.account.package_verdict(reference)
-        if isinstance(package, str):  # deleted since the pool was created or changed (APP-9)
-            delivery.refuse(package_failure(reference.application_id, reference.version, package))
-        else:
-            delivery.bring_package(package)
+        delivery.bring_reference(reference)
     configuration = containers.configuration_of(pool.spec)
     for name in configuration.container_image_names if configuration is not None else ():
         image = containers.full_name(name)

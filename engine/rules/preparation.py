@@ -80,12 +80,8 @@ def _start(world: World, job: Job, node: int, row: int, rule: str, *, retry: boo
 
 def wait_over(world: World, over: WaitOver) -> None:
     """End a preparation for which what it waits for has come true (JM-12)."""
-    if over.process.kind is not ProcessKind.PREPARATION:
-        return
-    row = over.process.row
-    end_ms = hooks.end_after_wait(world, row, is_release=False)
-    world.instances.move_prep_end(row, end_ms)
-    world.calendar.at(end_ms, DueKind.PREPARATION_ENDED, row)
+    if over.process.kind is ProcessKind.PREPARATION:
+        hooks.end_after_wait(world, over.process.row, is_release=False)
 
 
 # -- the end of an instance ------------------------------------------------------------------------------------------

@@ -123,12 +123,8 @@ def _start(world: World, job: Job, node: int, row: int, rule: str) -> None:
 
 def wait_over(world: World, over: WaitOver) -> None:
     """End a release for which what it waits for has come true (JM-12)."""
-    if over.process.kind is not ProcessKind.RELEASE:
-        return
-    row = over.process.row
-    end_ms = hooks.end_after_wait(world, row, is_release=True)
-    world.instances.move_release_end(row, end_ms)
-    world.calendar.at(end_ms, DueKind.RELEASE_ENDED, row)
+    if over.process.kind is ProcessKind.RELEASE:
+        hooks.end_after_wait(world, over.process.row, is_release=True)
 
 
 def release_ended(world: World, due: Due) -> None:

@@ -1,4 +1,4 @@
-"""What every command has: its name on the wire, and the thing that it is about."""
+"""Base classes of the commands: the name on the wire, and the pool, node, job or task that a command is about."""
 
 from __future__ import annotations
 

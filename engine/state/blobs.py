@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from engine.state.tasks import TaskTable
 
 NO_TASK = -1
-NO_JOB = -1
 _ABSENT = _GIVEN = -1
 
 

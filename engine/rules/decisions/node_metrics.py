@@ -192,9 +192,11 @@ def _other_processes(world: World, pool: Pool, here: Sequence[int]) -> Iterator[
         )
         for spec, states, starts in hooks:
             said = load_of(spec.simulate) if spec is not None else None
-            for row in instances.rows_of_job(job.row) if said is not None else ():
+            if said is None:
+                continue
+            for row in instances.rows_of_job(job.row):
                 node = instances.node[row]
-                if said is not None and states[row] == InstanceState.RUNNING and node in counted:
+                if states[row] == InstanceState.RUNNING and node in counted:
                     yield node, said, min(longest_s, (world.now_ms - starts[row]) / SECOND_MS)
     if pool.spec.start_task is None:
         return

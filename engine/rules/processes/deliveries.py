@@ -44,7 +44,15 @@ class Delivery:
         """Fail the delivery, unless ``why`` is None."""
         self._failure = self._failure or why
 
-    def bring_package(self, package: Package) -> None:
+    def bring_reference(self, reference: ApplicationPackageReference) -> None:
+        """Bring the package that a reference means; fail if there is none, or none any more (APP-3, APP-9)."""
+        package = self._world.account.package_verdict(reference)
+        if isinstance(package, str):
+            self.refuse(package_failure(reference.application_id, reference.version, package))
+        else:
+            self._bring_package(package)
+
+    def _bring_package(self, package: Package) -> None:
         """Bring an application package into a directory that all tasks on the node share (APP-2, APP-4, APP-7)."""
         directory = package_directory(package.application.id, package.version)
         revision = self._world.account_table.revision(package)

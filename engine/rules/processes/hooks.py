@@ -8,6 +8,7 @@ from engine.base.environment import TaskKind
 from engine.base.failures import FAILURE_EXIT_CODE, STOPPED_EXIT_CODE
 from engine.base.paths import task_directory
 from engine.base.terms import OsFamily
+from engine.events.calendar import DueKind
 from engine.executors.protocol import HookProcess, Launch
 from engine.executors.simulated import special_duration
 from engine.rules.processes import acts, execution, setup
@@ -103,15 +104,21 @@ def start_hook(world: World, job: Job, hook: HookProcess, node: int, run: int, n
     return acts.start_of(world, execution.begin(world, node, launch, Work(hook.spec, job, hook.task_id)))
 
 
-def end_after_wait(world: World, row: int, *, is_release: bool) -> int:
-    """Return when the process of an instance ends, now that what it waited for has come true (JM-12)."""
+def end_after_wait(world: World, row: int, *, is_release: bool) -> None:
+    """Enter the end of an instance's process, now that what it waited for has come true (JM-12)."""
     instances = world.instances
     job, node = world.jobs[instances.job[row]], instances.node[row]
-    runs = instances.release_runs if is_release else instances.prep_runs
-    starts = instances.release_start if is_release else instances.prep_start
+    if is_release:
+        runs, starts = instances.release_runs, instances.release_start
+        move_end, kind = instances.move_release_end, DueKind.RELEASE_ENDED
+    else:
+        runs, starts = instances.prep_runs, instances.prep_start
+        move_end, kind = instances.move_prep_end, DueKind.PREPARATION_ENDED
     hook = process_of(world, job, is_release=is_release)
     plan = world.executor.plan(hook_launch(world, job, hook, node, runs[row]))
-    return max(world.now_ms, acts.end_ms(world, starts[row], plan))
+    end_ms = max(world.now_ms, acts.end_ms(world, starts[row], plan))
+    move_end(row, end_ms)
+    world.calendar.at(end_ms, kind, row)
 
 
 def end_hook(world: World, job: Job, hook: HookProcess, node: int, run: int) -> Ending:

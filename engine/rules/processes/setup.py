@@ -72,13 +72,11 @@ def set_up(
     delivery.refuse(identities.user_verdict(pool.spec, spec.user_identity))
     delivery.refuse(containers.settings_verdict(pool.spec, launch.kind, spec.container_settings))
     for reference in references_of(spec):
-        package = world.account.package_verdict(reference)
-        if world.options.classic_packages and pool.os is OsFamily.LINUX:
-            package = "Linux nodes have no application packages"  # APP-5
-        if isinstance(package, str):
-            delivery.refuse(package_failure(reference.application_id, reference.version, package))
+        if world.options.classic_packages and pool.os is OsFamily.LINUX:  # APP-5
+            why = "Linux nodes have no application packages"
+            delivery.refuse(package_failure(reference.application_id, reference.version, why))
         else:
-            delivery.bring_package(package)
+            delivery.bring_reference(reference)
     if spec.container_settings is not None:
         image = containers.full_name(spec.container_settings.image_name)
         delivery.bring_image(image, containers.registry_of(image, spec.container_settings))
