@@ -142,9 +142,9 @@ def leaves_nothing(command_line: str, os: OsFamily) -> bool:
 
     A shell may run a script, and so may a program whose name ends as those of scripts do.
     """
-    text = parse(command_line, os).text
-    commands = list(all_commands(text.script))
-    if text.error is not None or len(commands) > 1 or "nounset" in parse(command_line, os).options:
+    program = parse(command_line, os)
+    commands = list(all_commands(program.text.script))
+    if program.text.error is not None or len(commands) > 1 or "nounset" in program.options:
         return False
     return all(
         isinstance(command, ShellCommand)

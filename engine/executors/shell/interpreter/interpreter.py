@@ -148,12 +148,6 @@ class Interpreter(ControlFlow):
         process.run.level -= 1
         return status
 
-    def is_known(self, name: str) -> str:
-        """Return ``function`` or ``builtin``, or "" for another program."""
-        if name in self.process.functions:
-            return "function"
-        return "builtin" if builtin_of(self.shell, self.process.root.os, name) else ""
-
     def substitute(self, script: Script) -> str:
         """Run the script in a subshell and return its output without the last ends of lines."""
         out = Stream(self.process.run)

@@ -68,10 +68,6 @@ class Runner(Protocol):
         """Run a script in a new shell, which sees exported variables only, and return its status."""
         ...
 
-    def is_known(self, name: str) -> str:
-        """Return ``function`` or ``builtin``, or "" for another program."""
-        ...
-
 
 @dataclass(slots=True)
 class ShellProcess:

@@ -96,20 +96,15 @@ def _rm(call: Call, options: ProgramOptions, path: str) -> int:
 _MKDIR = OptionTable("pv", "m", {"parents": "p", "verbose": "v", "mode": "m"}, others="Z")
 
 
-def _mkdir(call: Call) -> int:
-    options = ProgramOptions(call, _MKDIR)
-    files, code = call.process.files, 0
-    if not options.operands:
-        return call.misuse("missing operand")
-    for path in options.operands:
-        key = call.process.key(path)
-        if "p" not in options and files.exists(key):
-            code = call.fail(f"mkdir: cannot create directory '{path}': File exists")
-        elif "p" not in options and not call.process.holds(key):
-            code = call.fail(f"mkdir: cannot create directory '{path}': No such file or directory")
-        elif not call.process.make_directory(key):
-            code = call.fail(f"mkdir: cannot create directory '{path}': Not a directory")
-    return code
+def _mkdir(call: Call, options: ProgramOptions, path: str) -> int:
+    process, key = call.process, call.process.key(path)
+    if "p" not in options and process.files.exists(key):
+        return call.fail(f"mkdir: cannot create directory '{path}': File exists")
+    if "p" not in options and not process.holds(key):
+        return call.fail(f"mkdir: cannot create directory '{path}': No such file or directory")
+    if not process.make_directory(key):
+        return call.fail(f"mkdir: cannot create directory '{path}': Not a directory")
+    return 0
 
 
 _RMDIR = OptionTable("v", words={"parents": "p", "verbose": "v"}, others="p")
@@ -217,7 +212,7 @@ FILE_COMMANDS: dict[str, Builtin] = {
     "chmod": _chmod,
     "cp": _cp,
     "ls": _ls,
-    "mkdir": _mkdir,
+    "mkdir": _for_each(_MKDIR, _mkdir),
     "mv": _cp,
     "pwd": _pwd,
     "rm": _for_each(_RM, _rm),

@@ -113,7 +113,6 @@ class _Search:
         self.after = int(options.values.get("A", around))
         self.separates = bool({"A", "B", "C"} & options.values.keys()) or bool(digits)
         self.end = "\0" if "z" in options else "\n"
-        self.shows_lines = not {"q", "l", "L", "c"} & options.values.keys()
         self.has_shown = False  # some line of this or an earlier text
 
     def run(self, paths: list[str]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from engine.executors.shell.programs.call import Call, WrongUsage
 from engine.executors.shell.programs.options import OptionTable, ProgramOptions
@@ -17,8 +17,6 @@ _TAIL = OptionTable("qvz", "nc", _WORDS | _FOLLOWING, others="fFs")
 _NUMBER = re.compile(r"([-+]?)(\d{1,15})(?:([bkKMG])(i?B)?)?", re.ASCII)
 _OLD_FORM = re.compile(r"([-+])(\d{1,9})")
 _FACTORS = {"b": 512, "k": 1024, "K": 1024, "M": 1024**2, "G": 1024**3}
-
-_Parts = TypeVar("_Parts", bytes, list[str])
 
 
 class _Part(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from engine.executors.shell.language.syntax import SHELL_OPTIONS
 from engine.executors.shell.programs.call import Builtin, Call, NotSimulated
 from engine.executors.shell.programs.date_command import date
 from engine.executors.shell.programs.env_commands import env, printenv
@@ -54,7 +55,6 @@ def _hostname(call: Call) -> int:
 
 def _which(call: Call) -> int:
     """Print the path of programs: every program exists."""
-    assert call.process.runner is not None
     for name in call.args:
         call.say(name if "/" in name else f"/usr/bin/{name}")
     return int(not call.args)
@@ -69,8 +69,7 @@ def _shell(call: Call) -> int:
         if not set(letters) <= set("ceuxfls"):
             raise NotSimulated
         reads |= "s" in letters
-        names = {"e": "errexit", "u": "nounset", "x": "xtrace", "f": "noglob"}
-        options |= {names[letter] for letter in letters if letter in names}
+        options |= {SHELL_OPTIONS[letter] for letter in letters if letter in SHELL_OPTIONS}
         script |= "c" in letters
     assert process.runner is not None
     if script:

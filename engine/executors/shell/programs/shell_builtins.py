@@ -19,7 +19,6 @@ from engine.executors.shell.programs.getopts_command import getopts
 from engine.executors.shell.programs.read_command import read
 
 _NUMBER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
-_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 
 
 def _exit(call: Call) -> int:
@@ -196,8 +195,7 @@ def _command(call: Call) -> int:
     assert runner is not None
     if args[:1] in (["-v"], ["-V"]):
         for name in args[1:]:
-            kind = runner.is_known(name) if name not in LINUX_KEYWORDS else "keyword"
-            inner = name in SHELL_BUILTINS or kind in ("function", "keyword") or name in _BOTH
+            inner = any(name in known for known in (SHELL_BUILTINS, _BOTH, LINUX_KEYWORDS, call.process.functions))
             call.say(name if inner or "/" in name else f"/usr/bin/{name}")
         return int(len(args) < 2)
     if args[:1] in (["-p"], ["--"]):
