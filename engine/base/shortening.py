@@ -7,6 +7,7 @@ their ends tell them apart. Logs, states and saved scenarios hold values whole.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 LONGEST = 80
 """The most characters of a value in a message or table, the dots and quotes included (GEN-19)."""
@@ -31,6 +32,11 @@ def quoted(value: object, longest: int = LONGEST) -> str:
     if isinstance(value, str) and len(value) > 2 * longest:
         value = shortened(value, 2 * longest)  # the representation of a long text takes a while
     return shortened(repr(value), longest)
+
+
+def first_of(texts: Sequence[str]) -> str:
+    """Return the first twelve texts, shortened, for a message."""
+    return ", ".join(map(shortened, texts[:12])) + (", ..." if len(texts) > 12 else "")
 
 
 def with_short_words(message: str) -> str:

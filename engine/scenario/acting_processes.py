@@ -23,7 +23,7 @@ from engine.scenario.warnings import WarningCollector
 from engine.specs.command import Command
 from engine.specs.commands import COMMANDS
 from engine.specs.conditions import OWN_JOB
-from engine.specs.unread import OTHERS_COMPLETED, Unread
+from engine.specs.unread import Unread, is_others_completed
 
 # So many tasks of a factory are looked at for what they may make.
 _MOST_TASKS = 1_000
@@ -112,7 +112,7 @@ class Processes:
             self._declare(does, found, owner)
             for entry in does.entries():
                 self.read_command(entry, owner)
-        if until is not None and (isinstance(until.plain, dict) or _is_the_word(until.plain)):
+        if until is not None and (isinstance(until.plain, dict) or is_others_completed(until.plain)):
             read_until(until, asked, own_job=owner is not None)
         self.waits |= bool(asked)
         for inner, subject in asked:
@@ -169,11 +169,6 @@ def _owner(job_id: str | None) -> Owner:
 def _under(schedule_id: str | None) -> Owner:
     """Return the job of a process in a job schedule's jobs, whose ids follow from the schedule's (JS-11)."""
     return _UNKNOWN if schedule_id is None else Owner(f"{schedule_id}:job-1", schedule_id)
-
-
-def _is_the_word(until: Plain) -> bool:
-    """Return whether an ``until`` is the word for the completion of all others; the model reports any other word."""
-    return isinstance(until, str) and until.lower() == OTHERS_COMPLETED.lower()
 
 
 def _acts(value: Plain) -> bool:

@@ -19,7 +19,7 @@ from engine.scenario.wording import shown
 from engine.specs.command import OnJob
 from engine.specs.commands import COMMANDS
 from engine.specs.conditions import OWN_JOB, Condition
-from engine.specs.unread import OTHERS_COMPLETED, Unread
+from engine.specs.unread import OTHERS_COMPLETED, Unread, is_others_completed
 
 Read = TypeVar("Read")
 
@@ -48,7 +48,7 @@ def read_does(place: DocumentPlace, asked: Asked, *, own_job: bool) -> tuple[Tim
 def read_until(place: DocumentPlace, asked: Asked, *, own_job: bool) -> ProcessEnd | None:
     """Return the end that an ``until`` gives, or None if it has a mistake, which is reported."""
     if isinstance(place.plain, str):
-        if place.plain.lower() != OTHERS_COMPLETED.lower():
+        if not is_others_completed(place.plain):
             place.report(
                 f"{shown(place.plain)} is no condition: can be {OTHERS_COMPLETED}, or a mapping such as "
                 "{jobId: risk, state: completed}; a time is a 'duration'"

@@ -14,7 +14,7 @@ from engine.scenario.document import DocumentPlace
 from engine.scenario.factory import template_strings
 from engine.scenario.spelling import RESOURCE_NAMES, Parts, Style, spelled_value
 from engine.scenario.tree import Tree
-from engine.scenario.wording import one_of, shown
+from engine.scenario.wording import does_not_exist, one_of, shown
 from engine.specs.pool import PoolSpec, PoolSpecification
 
 _TYPE = "Microsoft.Batch/batchAccounts/pools"
@@ -107,8 +107,7 @@ class _Reader:
         if kind is not None and name not in (_TYPE.lower(), "pools"):
             kind.report(f"{shown(kind.plain)} is no pool: only resources of the type {_TYPE} can stand here")
             return False
-        if not isinstance(self._place.tree.value, dict):
-            self._place.report(f"must be a mapping, not {shown(self._place.plain)}")
+        if not self._is_mapping(self._place):
             return False
         before = len(self._outer.document.problems)
         for path, text in template_strings(self._place.plain):
@@ -142,7 +141,7 @@ class _Reader:
                 inner.report(f"{shown(name)} belongs in 'properties' of a resource", key=True)
             else:
                 words = (*_IDENTIFYING, "properties", "identity", *ENVELOPE, *self._others)
-                inner.report(f"{shown(name)} does not exist here" + one_of(name, words), key=True)
+                inner.report(does_not_exist(name, words), key=True)
 
     def read_properties(self, place: DocumentPlace) -> None:
         """Read the properties of the pool."""
@@ -170,7 +169,7 @@ class _Reader:
                 self._parts.put(name, inner, spelled_value(inner, self._fields[name], self._style))
             else:
                 words = (*_OWN, *(word for word in self._fields if loose or (word not in MOVED and word != "id")))
-                inner.report(f"{shown(name)} does not exist here" + one_of(name, words), key=True)
+                inner.report(does_not_exist(name, words), key=True)
                 place.document.misspelt.add(place.path)
 
     def finish(self) -> DocumentPlace:
@@ -217,7 +216,7 @@ class _Reader:
         """Read the parts of a section, each of which the data plane has at the top of a pool."""
         for name, inner in place.items() if self._is_mapping(place) else ():
             if name not in names:
-                inner.report(f"{shown(name)} does not exist here" + one_of(name, names), key=True)
+                inner.report(does_not_exist(name, names), key=True)
             elif inner.tree.value is not None and name in self._fields:
                 self._parts.put(name, inner, spelled_value(inner, self._fields[name], self._style))
             elif inner.tree.value is not None and str(inner.plain).lower() not in _DEALLOCATIONS:
@@ -227,7 +226,7 @@ class _Reader:
         fixed, auto = place.get("fixedScale"), place.get("autoScale")
         for name, inner in place.items() if self._is_mapping(place) else ():
             if name not in ("fixedScale", "autoScale"):
-                inner.report(f"{shown(name)} does not exist here" + one_of(name, ("fixedScale", "autoScale")), key=True)
+                inner.report(does_not_exist(name, ("fixedScale", "autoScale")), key=True)
         if fixed is not None and auto is not None:
             auto.report("a pool has 'fixedScale' or 'autoScale', not both", key=True)
         elif fixed is not None:
@@ -236,7 +235,7 @@ class _Reader:
             self._parts.put("enableAutoScale", auto, Tree(auto.tree.position, True))
             for name, inner in auto.items():
                 if name not in AUTO_SCALE:
-                    inner.report(f"{shown(name)} does not exist here" + one_of(name, AUTO_SCALE), key=True)
+                    inner.report(does_not_exist(name, AUTO_SCALE), key=True)
                 elif inner.tree.value is not None:
                     field = self._fields[AUTO_SCALE[name]]
                     self._parts.put(AUTO_SCALE[name], inner, spelled_value(inner, field, self._style))
@@ -248,9 +247,7 @@ class _Reader:
         value = place.plain
         enabled = _COMMUNICATION.get(value.lower()) if isinstance(value, str) else None
         if enabled is None:
-            words = ("Enabled", "Disabled")
-            hint = one_of(value if isinstance(value, str) else "", words)
-            place.report(f"{shown(value)} does not exist here{hint}")
+            place.report(does_not_exist(value, ("Enabled", "Disabled")))
         else:
             self._parts.put("enableInterNodeCommunication", place, Tree(place.tree.position, enabled))
 
@@ -271,7 +268,7 @@ class _Reader:
         parts.expect(own, (*place.path, "id"))
         for key, inner in place.items():
             if key not in words:
-                inner.report(f"{shown(key)} does not exist here" + one_of(key, words), key=True)
+                inner.report(does_not_exist(key, words), key=True)
             elif inner.tree.value is not None and key != "id":
                 parts.put(key, inner)
             elif inner.tree.value is not None:

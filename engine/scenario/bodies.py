@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from engine.base.terms import Plain
 from engine.scenario.body_models import model_at
 from engine.scenario.document import DocumentPlace, Path
-from engine.scenario.wording import one_of, shown
+from engine.scenario.wording import does_not_exist, shown
 from engine.specs.base import Spec, accepted_names, wire_names
 from engine.specs.refusals.parts import MISSING, Refusal
 
@@ -124,7 +124,7 @@ def _report_unknown(place: DocumentPlace, name: str, model: type[Spec] | None, o
     if name in names:
         place.report(f"{shown(name)} is another name of a property that is already given here", key=True)
     else:
-        place.report(f"{shown(name)} does not exist here" + one_of(name, names), key=True)
+        place.report(does_not_exist(name, names), key=True)
 
 
 def _message(error: ErrorDetails) -> str:
@@ -133,7 +133,7 @@ def _message(error: ErrorDetails) -> str:
         return str(context["error"])
     if kind in ("enum", "literal_error"):
         words = _EXPECTED.findall(str(context["expected"]))
-        return f"{shown(given)} does not exist here" + one_of(given if isinstance(given, str) else "", words)
+        return does_not_exist(given, words)
     if kind in ("greater_than_equal", "less_than_equal"):
         limit = context["ge"] if kind == "greater_than_equal" else context["le"]
         limit = int(limit) if limit == int(limit) else limit

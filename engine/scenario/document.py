@@ -94,10 +94,9 @@ class DocumentPlace:
         path = self._path_of(below[0]) + below[1:] if below else self.path
         self.document.report(message, position, path)
 
-    def warn(self, message: str, *, key: bool = False) -> None:
-        """Record a warning about this value, or about its key."""
-        position = self.key_position if key and self.key_position else self.tree.position
-        self.document.warn(message, position, self.path)
+    def warn(self, message: str) -> None:
+        """Record a warning about this value."""
+        self.document.warn(message, self.tree.position, self.path)
 
     def report_missing(self, name: str) -> None:
         """Report a missing required key of this mapping."""

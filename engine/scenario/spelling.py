@@ -13,7 +13,7 @@ from engine.base.errors import Position
 from engine.scenario.body_models import fields_of, model_of
 from engine.scenario.document import DocumentPlace, Path
 from engine.scenario.tree import Tree
-from engine.scenario.wording import one_of, shown
+from engine.scenario.wording import does_not_exist, shown
 from engine.specs.base import Spec, is_duration, is_secret
 
 # Properties that the resource manager calls otherwise.
@@ -87,7 +87,7 @@ def spelled(place: DocumentPlace, model: type[Spec], style: Style) -> Tree:
             parts.put(known, inner, spelled_value(inner, fields[known], style))
         elif style.is_resource and name not in getattr(model, "OLDER_NAMES", ()):
             words = [RESOURCE_NAMES.get(other, other) for other in fields]
-            inner.report(f"{shown(name)} does not exist here" + one_of(name, words), key=True)
+            inner.report(does_not_exist(name, words), key=True)
             place.document.misspelt.add(place.path)
         else:
             parts.put(name, inner)

@@ -11,7 +11,7 @@ from engine.scenario.bodies import read_body, read_value
 from engine.scenario.document import Document, DocumentPlace
 from engine.scenario.factory import TaskFactory, parse_pattern, template_strings
 from engine.scenario.tree import parse
-from engine.scenario.wording import one_of, shown
+from engine.scenario.wording import does_not_exist, one_of, shown
 from engine.specs.task import TaskSpec
 
 TASK_LIMIT = 10_000_000
@@ -74,7 +74,7 @@ def check_keys(place: DocumentPlace, known: tuple[str, ...], *, only_mapping: bo
         return False
     for name, inner in place.items() if not only_mapping else ():
         if name not in known:
-            inner.report(f"{shown(name)} does not exist here" + one_of(name, known), key=True)
+            inner.report(does_not_exist(name, known), key=True)
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from engine.base.shortening import quoted, shortened
+from engine.base.shortening import first_of, quoted
 
 _LONGEST = 100  # the cost is the product of the lengths, and names are shorter than this
 
@@ -16,8 +16,6 @@ def shown(value: object) -> str:
         return "a mapping"
     if isinstance(value, list | tuple):
         return "a list"
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
     return quoted(value)
 
 
@@ -41,5 +39,9 @@ def one_of(word: str, names: Iterable[str]) -> str:
     listed = list(names)
     if nearest(word, listed) or not listed:
         return did_you_mean(word, listed)
-    some = ", ".join(map(shortened, listed[:12])) + (", ..." if len(listed) > 12 else "")
-    return f": can be {some}"
+    return f": can be {first_of(listed)}"
+
+
+def does_not_exist(word: object, names: Iterable[str]) -> str:
+    """Return the message about a word that is none of ``names``."""
+    return f"{shown(word)} does not exist here" + one_of(word if isinstance(word, str) else "", names)

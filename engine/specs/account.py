@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from engine.base.shortening import quoted, shortened
+from engine.base.shortening import first_of, quoted, shortened
 from engine.base.terms import WireOption
 from engine.specs.base import Bool, Identified, Int, Secret, Size, Spec, Text
 from engine.specs.common import ApplicationPackageReference
@@ -70,7 +70,7 @@ class Application(Identified):
     def _is_a_version(cls, version: str | None, info: ValidationInfo) -> str | None:
         versions = info.data.get("versions")
         if version is not None and versions is not None and version not in versions:
-            raise ValueError(f"{quoted(version)} is none of the versions {_listed(versions) or '(there are none)'}")
+            raise ValueError(f"{quoted(version)} is none of the versions {first_of(versions) or '(there are none)'}")
         return version
 
     @field_validator("sizes")
@@ -174,11 +174,6 @@ class Account(Spec):
         if version is None and application.default_version is None:
             return f"{shortened(application.id)} has no default version, so one has to be named"
         if version is not None and version not in application.versions:
-            known = _listed(application.versions) or "none"
+            known = first_of(application.versions) or "none"
             return f"{shortened(application.id)} has no version {quoted(version)}; it has {known}"
         return Package(application, version or application.default_version or "")
-
-
-def _listed(versions: tuple[str, ...]) -> str:
-    """Return the first versions of an application, for a message."""
-    return ", ".join(map(shortened, versions[:12])) + (", ..." if len(versions) > 12 else "")

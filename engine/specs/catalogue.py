@@ -254,7 +254,7 @@ def os_of(*, node_agent_sku_id: str | None = None, cloud_service: bool = False) 
 def _seconds(mean: int, jitter: int = 0) -> Distribution:
     """Return a uniform distribution over mean ± jitter, in seconds."""
     if not jitter:
-        return Distribution(kind="constant", values=(mean * SECOND_MS,))
+        return Distribution.constant(mean * SECOND_MS)
     return Distribution(kind="uniform", values=((mean - jitter) * SECOND_MS, (mean + jitter) * SECOND_MS))
 
 

@@ -17,9 +17,6 @@ class GuestOSFamily(NamedTuple):
     server: str
     dot_net: str
 
-    def __str__(self) -> str:
-        return f"Windows Server {self.server}, .NET Framework {self.dot_net}"
-
 
 FAMILIES: dict[str, GuestOSFamily] = {
     "2": GuestOSFamily("2008 R2 SP1", "3.5 and 4.5.2"),

@@ -37,6 +37,11 @@ class Unread:
 OTHERS_COMPLETED = "othersCompleted"
 
 
+def is_others_completed(until: object) -> bool:
+    """Return whether an ``until`` is the word for the completion of all others, in any case."""
+    return isinstance(until, str) and until.lower() == OTHERS_COMPLETED.lower()
+
+
 def _parse_acts(value: object) -> Unread | None:
     if value is None or isinstance(value, Unread):
         return value
@@ -48,7 +53,7 @@ def _parse_acts(value: object) -> Unread | None:
 def _parse_until(value: object) -> Unread | None:
     if value is None or isinstance(value, Unread):
         return value
-    if isinstance(value, str) and value.lower() == OTHERS_COMPLETED.lower():
+    if is_others_completed(value):
         return Unread.of(OTHERS_COMPLETED)
     if not isinstance(value, dict):
         raise ValueError(
