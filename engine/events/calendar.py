@@ -51,7 +51,7 @@ class DueKind(IntEnum):
     PASS = 29
 
 
-# Kinds of entries of which there may always be another one; they keep no run alive (NODE-18, SPOT-10, JS-15).
+# Kinds of entries of which there may always be another one; they keep no run alive (NODE-18, SPOT-10).
 ENDLESS = frozenset({DueKind.FAILURE, DueKind.EVICTION_NOTICE, DueKind.OCCURRENCE_LOST})
 
 
