@@ -14,9 +14,9 @@ from tui.viewmodels.lists.jobs import JobsModel
 from tui.viewmodels.lists.tasks import TasksModel
 from tui.viewmodels.session.session import Session
 from tui.viewmodels.sheets import storage
-from tui.viewmodels.sheets.storage import blob_line, blob_lines, blob_list
+from tui.viewmodels.sheets.storage import blob_lines, storage_lines
 from tui.viewmodels.text.blocks import block_lines
-from tui.viewmodels.text.styled import plain
+from tui.viewmodels.text.styled import ItemRef, plain
 
 OUT = "https://acc.blob.core.windows.net/out"
 NAMED = {f"{OUT[:-3]}in": {"blobs": {"a.csv": {"text": "1,2\n3"}, "big.bin": "2 GB"}}}
@@ -36,28 +36,36 @@ def shown(lines):
     return [plain(each).rstrip() for each in lines]
 
 
-def test_storage_is_a_list_of_blobs_with_their_sizes_and_uploads():
-    session = Session(a_run())
-    found = blob_list(session)
-    assert found.heading == "3 blobs, 2.0 GB; 2.0 GB downloaded, 2 B uploaded"
-    host = "acc.blob.core.windows.net"
-    assert shown(blob_line(session, blob, 100) for blob in found.blobs) == [
-        f"     5 B  scenario  {host}/in/a.csv",
-        f"  2.0 GB  scenario  {host}/in/big.bin",
-        f"     2 B  08:02:31  {host}/out/0.txt  task t1 of j",
+def test_storage_lists_containers_with_their_blobs_their_sizes_and_uploads():
+    assert shown(storage_lines(Session(a_run()), 100)) == [
+        "3 blobs, 2.0 GB; 2.0 GB downloaded, 2 B uploaded",
+        "",
+        "acc.blob.core.windows.net/in  2 blobs, 2.0 GB",
+        "     5 B  scenario  a.csv",
+        "  2.0 GB  scenario  big.bin",
+        "",
+        "acc.blob.core.windows.net/out  1 blob, 2 B",
+        "     2 B  08:02:31  0.txt  task t1 of j",
     ]
 
 
-def test_in_a_narrow_list_the_end_of_a_url_and_the_task_are_visible():
+def test_in_a_narrow_list_the_ends_of_names_are_visible():
+    rows = shown(storage_lines(Session(a_run()), 36))
+    assert rows[-1] == "     2 B  08:02:31  0.txt  task t1 of j"[:35] + "…"
+    assert rows[-2].startswith("acc.blob.")
+    assert rows[-2].endswith("/out  1 blob, 2 B")
+
+
+def test_a_blob_leads_to_its_text_and_to_the_task_that_wrote_it():
     session = Session(a_run())
-    row = plain(blob_line(session, blob_list(session).blobs[-1], 56))
-    assert row == "     2 B  08:02:31  acc/out/0.txt  task t1 of j"
-    assert len(row) <= 56
+    leads = [span.leads_to for spans in storage_lines(session, 100) for span in spans if span.leads_to is not None]
+    urls = [blob.url for blob in session.blobs()]
+    assert leads == [*(f"blob({url!r})" for url in urls), ItemRef("task", task_row(session.simulation))]
 
 
 def test_a_blob_has_a_sheet_with_its_text():
     session = Session(a_run())
-    named, sized, uploaded = blob_list(session).blobs
+    named, sized, uploaded = session.blobs()
     assert shown(blob_lines(session, named, 100))[-3:] == ["Text", "1,2", "3"]
     assert shown(blob_lines(session, named, 2))[-3:] == ["1,", "2", "3"]
     assert shown(blob_lines(session, sized, 100))[-1] == "Only the size is known."
@@ -66,9 +74,9 @@ def test_a_blob_has_a_sheet_with_its_text():
 
 def test_of_very_many_blobs_the_latest_are_listed(monkeypatch):
     monkeypatch.setattr(storage, "MOST_BLOBS", 2)
-    found = blob_list(Session(a_run(3)))
-    assert [blob.place.name for blob in found.blobs] == ["1.txt", "2.txt"]
-    assert found.heading.endswith("; the latest 2 are listed")
+    said = shown(storage_lines(Session(a_run(3)), 100))
+    assert said[0].endswith("; the latest 2 are listed")
+    assert [row.split()[3] for row in said[3:]] == ["1.txt", "2.txt"]
 
 
 def test_jobs_and_tasks_show_their_bytes():

@@ -386,7 +386,7 @@ def test_details_of_a_preparation_open_where_they_are_not_beside_the_list(dashbo
 
 def test_every_kind_has_a_blade_with_tabs_of_its_own(session_at):
     kinds = {thing.kind for thing in DETAIL_MODELS}
-    assert kinds == {"node", "pool", "job", "task"}
+    assert kinds == {"account", "node", "pool", "job", "task"}
     for subject in SUBJECTS:
         tabs = the(session_at(LATER_S), subject).tabs
         assert tabs[0] == "Overview"
@@ -401,3 +401,13 @@ def test_every_page_is_drawn_in_ascii(dashboard_at, view):
     drive(app, view, "enter", *keys, size=(80, 24))
     assert "".join(seen).isascii()
     assert not any("?" in each for each in seen if "? help" not in each)
+
+
+def test_the_output_of_a_task_is_followed_on_its_page(session_at):
+    session = session_at(600, "job-prep-release-sample")
+    task = session.tasks(session.job_id).ranges()[0][0]
+    said = " ".join(page(session, ItemRef("task", task), "Output"))
+    assert "Attempt 1 on" in said
+    assert "stdout.txt" in said
+    early = session_at(1, "job-prep-release-sample")
+    assert "has not started on a node yet" in " ".join(page(early, ItemRef("task", task), "Output"))

@@ -273,7 +273,11 @@ class Dashboard(App[None]):
         yield SystemCommand(
             "Warnings", "what the scenario says that is probably not meant", self.main_screen.show_warnings
         )
-        yield SystemCommand("Storage", "the blobs named and uploaded, with their texts", self.main_screen.show_storage)
+        yield SystemCommand(
+            "Storage",
+            "the blobs named and uploaded, with their texts",
+            partial(self.main_screen.show_account, "Storage"),
+        )
         yield SystemCommand("Rules on the screen", "what they say, and where that comes from", self.action_rules)
         yield SystemCommand("Settings", "each value, where it comes from, and another one", self.action_settings)
         yield SystemCommand("Quit", "leave the dashboard", self.action_quit)

@@ -12,8 +12,8 @@ from engine.base.shortening import quoted
 from engine.scenario.wording import did_you_mean
 from tui.dialogs.rules import RuleSheet
 from tui.dialogs.sheet import Sheet
-from tui.dialogs.storage import StorageDialog
 from tui.screens.navigation_keys import NavigationKeys
+from tui.viewmodels.detail_pages.account import ACCOUNT_ITEM, AccountDetailModel
 from tui.viewmodels.frame.go_line import (
     ACCOUNT,
     STORAGE,
@@ -27,7 +27,7 @@ from tui.viewmodels.frame.go_line import (
 )
 from tui.viewmodels.lists.filters import column_of, field_name
 from tui.viewmodels.session.items import focus_on
-from tui.viewmodels.sheets.account import account_lines
+from tui.viewmodels.sheets.storage import blob_lines
 from tui.viewmodels.sheets.warnings import warning_lines
 from tui.widgets.messages import say
 from tui.widgets.prompt import Prompt
@@ -68,7 +68,7 @@ class GoLineKeys(NavigationKeys):
         elif text.lower() == ACCOUNT:
             self.show_account()
         elif text.lower() == STORAGE:
-            self.show_storage()
+            self.show_account("Storage")
         elif verb == "rule":
             self._show_rule(rest)
         elif text:
@@ -114,17 +114,19 @@ class GoLineKeys(NavigationKeys):
             focus_on(self.session, subject)
         self.show_view(found.view, found.key)
 
-    def show_account(self) -> None:
-        """Show the account at this moment: its quotas, applications and certificates."""
-        self.app.push_screen(Sheet("Account", partial(account_lines, self.session)))
+    def show_account(self, tab: str = "Overview") -> None:
+        """Open the page of the account at one of its tabs."""
+        self.open_subject(ACCOUNT_ITEM, AccountDetailModel.TABS.index(tab))
 
     def show_warnings(self) -> None:
         """Show the warnings about the scenario."""
         self.app.push_screen(Sheet("Warnings", partial(warning_lines, self.session.simulation.scenario)))
 
-    def show_storage(self) -> None:
-        """List the blobs in storage."""
-        self.app.push_screen(StorageDialog(self.session, pointer=self.session.glyphs.cursor))
+    def action_blob(self, url: str) -> None:
+        """Show everything about the blob with this URL, and its text."""
+        blob = next((each for each in self.session.blobs() if each.url == url), None)
+        if blob is not None:
+            self.app.push_screen(Sheet(blob.place.name or "Blob", partial(blob_lines, self.session, blob)))
 
     def _show_rule(self, name: str) -> None:
         """Show a rule, or all rules of a chapter."""

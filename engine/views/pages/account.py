@@ -1,15 +1,16 @@
-"""The account at a moment: its quotas and what is used of them, applications and certificates (ACC-1, ACC-4)."""
+"""The account at a moment: its quotas and their use, packages and certificates with their users (ACC-1, ACC-4)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from engine.rules.certificates import use_of
 from engine.rules.decisions import quotas
 from engine.specs.account import series_key
 from engine.views.rest.common import account_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from engine import Simulation
     from engine.base.terms import CertificateState
@@ -34,8 +35,19 @@ class QuotaUse(NamedTuple):
     limit: int
 
 
+class CertificateRow(NamedTuple):
+    """A certificate that has not been deleted, and the ids of the pools that refer to it and of the nodes with it."""
+
+    thumbprint: str
+    form: str  # the extension of its file
+    state: CertificateState
+    since_ms: int
+    pools: tuple[str, ...]
+    nodes: tuple[str, ...]
+
+
 class AccountPage(NamedTuple):
-    """The account; ``certificates`` are thumbprints and states of those that have not been deleted."""
+    """The account. ``package_users`` has the ids of the pools that refer to an application, by its id in lower case."""
 
     name: str
     url: str
@@ -45,7 +57,8 @@ class AccountPage(NamedTuple):
     storage_account: str | None
     quotas: tuple[QuotaUse, ...]
     applications: tuple[Application, ...]
-    certificates: tuple[tuple[str, CertificateState], ...]
+    package_users: Mapping[str, tuple[str, ...]]
+    certificates: tuple[CertificateRow, ...]
 
 
 def core_quotas(simulation: Simulation) -> CoreQuotas:
@@ -73,8 +86,26 @@ def account_page(simulation: Simulation) -> AccountPage:
         account.storage_account,
         tuple(_quotas(world)),
         account.applications,
-        tuple((one.spec.thumbprint, one.state) for one in world.certificates.present() if one.state is not None),
+        _package_users(world),
+        tuple(_certificates(world)),
     )
+
+
+def _package_users(world: World) -> dict[str, tuple[str, ...]]:
+    users: dict[str, tuple[str, ...]] = {}
+    for pool in world.pools.present():
+        for reference in pool.spec.application_package_references:
+            key = reference.application_id.lower()
+            users[key] = (*users.get(key, ()), pool.id)
+    return users
+
+
+def _certificates(world: World) -> Iterator[CertificateRow]:
+    for one in world.certificates.present():
+        use = use_of(world, one.spec.thumbprint)
+        pools, nodes = ((), ()) if use is None else use
+        assert one.state is not None
+        yield CertificateRow(one.spec.thumbprint, one.spec.form, one.state, one.since_ms, pools, nodes)
 
 
 def _quotas(world: World) -> Iterator[QuotaUse]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.views.log.node_history import NodeHistory
 from engine.views.log.transitions import last_transitions
+from engine.views.rest.account import account_body
 from engine.views.rest.job_schedules import schedule_body
 from engine.views.rest.jobs import job_body
 from engine.views.rest.nodes import node_body
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from engine import Simulation
 
 Body = dict[str, Any]
+
+
+def account_wire(simulation: Simulation) -> Body:
+    """Return the account with its quotas, applications and certificates."""
+    return account_body(simulation.world)
 
 
 def pool_wire(simulation: Simulation, pool_id: str) -> Body | None:

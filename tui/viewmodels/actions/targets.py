@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tui.viewmodels.text.styled import ItemRef, Kind
 
 ACTION_TYPES: dict[Kind, tuple[ActionType[Any], ...]] = {
+    "account": (),
     "node": NODE,
     "task": TASK,
     "job": JOB,
@@ -40,6 +41,8 @@ class ActionTarget(NamedTuple):
 def target_of(session: Session, item: ItemRef) -> ActionTarget | None:
     """Return the target for an item, or None if it no longer exists."""
     match item.kind:
+        case "account":
+            return ActionTarget(str(item.key), {}, item)
         case "node":
             return _node_case(session, int(item.key))
         case "task":

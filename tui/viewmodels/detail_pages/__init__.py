@@ -1,9 +1,10 @@
-"""The detail pages of a node, pool, job or task, with a tab for each part."""
+"""The detail pages of the account, a node, pool, job or task, with a tab for each part."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui.viewmodels.detail_pages.account import AccountDetailModel
 from tui.viewmodels.detail_pages.job import JobDetailModel
 from tui.viewmodels.detail_pages.node import NodeDetailModel
 from tui.viewmodels.detail_pages.pool import PoolDetailModel
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
     from tui.viewmodels.session.session import Session
     from tui.viewmodels.text.styled import ItemRef
 
-DETAIL_MODELS: tuple[type[DetailModel], ...] = (NodeDetailModel, PoolDetailModel, JobDetailModel, TaskDetailModel)
+DETAIL_MODELS: tuple[type[DetailModel], ...] = (
+    AccountDetailModel,
+    NodeDetailModel,
+    PoolDetailModel,
+    JobDetailModel,
+    TaskDetailModel,
+)
 _BY_KIND = {thing.kind: thing for thing in DETAIL_MODELS}
 
 

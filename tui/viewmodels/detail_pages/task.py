@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.base.paths import task_directory
 from engine.base.terms import TaskState
 from engine.views.log.task_history import TaskHistory
 from engine.views.pages.dependencies import dependencies_of
+from engine.views.pages.output import output_ends
 from engine.views.rest.lookup import task_settings
 from tui.viewmodels.detail_pages.layout import columns, tabular
 from tui.viewmodels.detail_pages.page import DetailModel, Page
@@ -17,7 +19,7 @@ from tui.viewmodels.properties.storage import task_transfers
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import block_lines
 from tui.viewmodels.text.glyphs import glyph_of_task, task_glyph
-from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, fit, line, link
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, fit, line, link, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from engine.views.log.task_history import Attempt
     from engine.views.pages.tasks import TaskPage, TaskRow
 
+_MOST_OUTPUT = 200  # lines of each file
 _MOST_TASKS = 200  # for each kind of dependency
 _ALL_FROM, _FEW = 104, 6  # cells for all columns of the attempts; columns on narrower pages
 _PARTS = (
@@ -46,7 +49,8 @@ class TaskDetailModel(DetailModel):
         "A task, in tabs. The lines above show when the task last entered each state. The durations include all "
         "attempts.\n"
         "Attempts has a line for each assignment to a node. Dependencies shows what the task depends on, and its "
-        "dependents."
+        "dependents.\n"
+        "Output follows the last lines of stdout.txt and stderr.txt while the task runs."
     )
 
     @property
@@ -100,7 +104,7 @@ class TaskDetailModel(DetailModel):
             ("Execution", self._execution),
             ("Attempts", self._attempts),
             ("Dependencies", self._dependencies),
-            ("Files on node", self._files),
+            ("Output", self._output),
         )
 
     def _overview(self, cells: int) -> Sequence[Line]:
@@ -177,9 +181,27 @@ class TaskDetailModel(DetailModel):
         glyph = glyph_of_task(row)
         return self.session.glyphs.span(glyph), link(row.task_id, ItemRef("task", task)), Span(glyph.name, glyph.role)
 
-    def _files(self, cells: int) -> Sequence[Line]:  # noqa: ARG002  # as on every tab
-        node = self._row.node
-        if node is None:
-            return [line(Span("It has not been assigned to a node yet: no files.", Role.DIM))]
-        opens = link("Open the files on its node", "files", Role.KEY)
-        return [line(opens, Span(" at this moment. f opens them on every tab.", Role.DIM))]
+    def _output(self, cells: int) -> Sequence[Line]:
+        """Return the last lines of both output files of the last attempt, as they are at this moment."""
+        attempts = self.session.history(TaskHistory, self._task).attempts()
+        started = next((each for each in reversed(attempts) if each.start_ms is not None), None)
+        if started is None:
+            return [line(Span("It has not started on a node yet: no output. w explains why.", Role.DIM))]
+        directory = task_directory(self._row.job_id, self._row.task_id)
+        node = self.session.nodes().row(started.node)
+        lines = [
+            line(
+                Span(f"Attempt {started.number:,} on "),
+                link(fmt.node_name(node.position, node.node_id), ItemRef("node", started.node)),
+                Span("   "),
+                link("Open all its files", "files", Role.KEY),
+            )
+        ]
+        ends = output_ends(self.session.simulation, started.node, directory, _MOST_OUTPUT)
+        for each in ends:
+            above = f"  {fmt.counted(each.above, 'line')} above" if each.above else ""
+            empty = "  empty so far" if started.end_ms is None else "  empty"
+            heading = Span(each.path.rpartition("/")[2], Role.STRONG)
+            lines += [(), line(heading, Span(above if each.lines else empty, Role.DIM))]
+            lines += [line(Span(part)) for text in each.lines for part in wrapped(text.expandtabs(), cells)]
+        return lines if ends else [*lines, (), line(Span("Its files have been deleted.", Role.DIM))]

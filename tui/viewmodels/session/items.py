@@ -46,6 +46,8 @@ def rest_body(session: Session, subject: ItemRef) -> dict[str, Any] | None:
     """Return the REST body of an item, or None if it does not exist now."""
     simulation, key = session.simulation, subject.key
     match subject.kind:
+        case "account":
+            return lookup.account_wire(simulation)
         case "pool":
             return lookup.pool_wire(simulation, str(key))
         case "job":

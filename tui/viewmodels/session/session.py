@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple, cast
 
 from engine.views.estimates.forecast import Forecast, Forecaster
+from engine.views.pages.account import account_page
 from engine.views.pages.events import EventPage
 from engine.views.pages.instances import pages_of
 from engine.views.pages.job_schedules import last_job_like, schedule_row
@@ -20,6 +21,7 @@ from engine.views.pages.jobs import (
     pool_row,
 )
 from engine.views.pages.nodes import NodePage
+from engine.views.pages.storage import stored_blobs
 from engine.views.pages.tasks import TaskPage
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.glyphs import GlyphSet
@@ -29,15 +31,18 @@ if TYPE_CHECKING:
 
     from engine import Simulation
     from engine.scenario.model import Options
+    from engine.views.pages.account import AccountPage
     from engine.views.pages.instances import InstancePage
     from engine.views.pages.job_schedules import JobScheduleRow
     from engine.views.pages.jobs import JobRow, PoolRow
+    from engine.views.pages.storage import StoredBlob
     from tui.viewmodels.text.styled import ItemRef
 
 
 _MOST_HISTORIES = 4
 HistoryT = TypeVar("HistoryT")
 FoundT = TypeVar("FoundT")
+IdentityTs = TypeVarTuple("IdentityTs")
 
 
 class Session:
@@ -57,7 +62,7 @@ class Session:
         self._moment = (-1, -1, -1, False)
         self._pages: dict[str, tuple[InstancePage, InstancePage]] = {}
         self._jobs: dict[str, JobRow | None] = {}
-        self._found: dict[tuple[object, str], object] = {}
+        self._found: dict[tuple[object, tuple[object, ...]], object] = {}
         self._tasks = TaskPage(simulation, "")
         self._nodes: NodePage | None = None
         self._first_job: str | None = None
@@ -179,13 +184,23 @@ class Session:
         """Return the cost of a pool's nodes so far, in US dollars."""
         return self._look_up(cost_of_pool, pool_id)
 
+    def blobs(self) -> list[StoredBlob]:
+        """Return the blobs in storage, sorted by container and name."""
+        return self._look_up(stored_blobs)
+
+    def account(self) -> AccountPage:
+        """Return the account with its quotas, applications and certificates."""
+        return self._look_up(account_page)
+
     def schedule(self, schedule_id: str) -> JobScheduleRow | None:
         """Return a job schedule's row, or None if it does not exist."""
         return self._look_up(schedule_row, schedule_id)
 
-    def _look_up(self, read: Callable[[Simulation, str], FoundT], identity: str) -> FoundT:
+    def _look_up(
+        self, read: Callable[[Simulation, *IdentityTs], FoundT], *identity: *IdentityTs
+    ) -> FoundT:
         if (read, identity) not in self._found:
-            self._found[read, identity] = read(self.simulation, identity)
+            self._found[read, identity] = read(self.simulation, *identity)
         return cast("FoundT", self._found[read, identity])
 
     def nodes(self) -> NodePage:

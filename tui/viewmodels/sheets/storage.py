@@ -1,55 +1,77 @@
-"""The blobs in storage, as a list and one by one."""
+"""The blobs in storage: containers with their blobs as a list, and all about one blob."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import groupby
+from typing import TYPE_CHECKING
 
-from engine.views.pages.storage import bytes_of_run, stored_blobs
+from engine.views.pages.storage import bytes_of_run
 from tui.viewmodels.text import format as fmt
 from tui.viewmodels.text.blocks import Block, block_lines, row
-from tui.viewmodels.text.styled import Line, Role, Span, line, squeeze, wrapped
+from tui.viewmodels.text.styled import ItemRef, Line, Role, Span, cut, line, link, squeeze, wrapped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from engine.views.pages.storage import StoredBlob
     from tui.viewmodels.session.session import Session
 
 MOST_BLOBS = 2_000  # in the list: the latest uploads
-_SIZE_CELLS = 8
-_LEAST_URL = 20
-_ENDPOINT = ".blob.core.windows.net"
+_SIZE_CELLS, _TIME_CELLS = 8, 10
+_LEAST_NAME = 20
 
 
-class BlobList(NamedTuple):
-    """The blobs of the list, and what the dialog says above it."""
+def storage_lines(session: Session, cells: int) -> list[Line]:
+    """Return the containers at the displayed moment, each with its blobs; of very many blobs the latest uploads."""
+    found = session.blobs()
+    if not found:
+        return [line(Span("There is no blob that has been named or uploaded.", Role.DIM))]
+    shown = _latest(found)
+    lines = [line(Span(_summary(session, found, len(shown))))]
+    for container, blobs in groupby(shown, key=lambda blob: blob.place.container):
+        lines += [(), *_container(session, container, list(blobs), cells)]
+    return lines
 
-    blobs: list[StoredBlob]
-    heading: str
+
+def _latest(found: list[StoredBlob]) -> list[StoredBlob]:
+    if len(found) <= MOST_BLOBS:
+        return found
+    by_time = sorted(found, key=lambda blob: -1 if blob.when_ms is None else blob.when_ms)
+    return sorted(by_time[-MOST_BLOBS:], key=lambda blob: blob.place)
 
 
-def blob_list(session: Session) -> BlobList:
-    """Return the blobs at the moment that is shown, by URL; of very many the latest uploads."""
-    simulation = session.simulation
-    found = stored_blobs(simulation)
-    transferred = bytes_of_run(simulation)
+def _summary(session: Session, found: Sequence[StoredBlob], shown: int) -> str:
+    transferred = bytes_of_run(session.simulation)
     said = f"{fmt.counted(len(found), 'blob')}, {fmt.size(sum(blob.size for blob in found))}"
     if any(transferred):
         said += f"; {fmt.size(transferred.downloaded)} downloaded, {fmt.size(transferred.uploaded)} uploaded"
-    if len(found) > MOST_BLOBS:
-        latest = sorted(found, key=lambda blob: -1 if blob.when_ms is None else blob.when_ms)[-MOST_BLOBS:]
-        found = sorted(latest, key=lambda blob: blob.place)
-        said += f"; the latest {MOST_BLOBS:,} are listed"
-    return BlobList(found, said)
+    return f"{said}; the latest {shown:,} are listed" if shown < len(found) else said
 
 
-def blob_line(session: Session, blob: StoredBlob, cells: int) -> Line:
-    """Return a row of the list in so many cells: size, time of the upload, URL shortened as needed, and task."""
-    when = session.clock(blob.when_ms) if blob.when_ms is not None else ""
-    size, time = f"{fmt.size(blob.size):>{_SIZE_CELLS}}  ", f"{when or 'scenario':<10}"
-    task = squeeze(f"  {_uploader(blob)}", cells // 3) if blob.is_uploaded else ""
-    room = max(_LEAST_URL, cells - len(size + time + task))
-    url = blob.url.removeprefix("https://")
-    url = squeeze(url if len(url) <= room else url.replace(_ENDPOINT, "", 1), room)
-    return line(Span(size), Span(time, Role.DIM), Span(session.text(url)), Span(session.text(task), Role.DERIVED))
+def _container(session: Session, container: str, blobs: Sequence[StoredBlob], cells: int) -> Iterator[Line]:
+    """Yield a heading for the container, and a row for each blob."""
+    total = f"  {fmt.counted(len(blobs), 'blob')}, {fmt.size(sum(blob.size for blob in blobs))}"
+    name = squeeze(container.removeprefix("https://"), max(_LEAST_NAME, cells - len(total)))
+    yield line(Span(session.text(name), Role.STRONG), Span(total, Role.DIM))
+    for blob in blobs:
+        yield cut(_row(session, blob, cells), cells)
+
+
+def _row(session: Session, blob: StoredBlob, cells: int) -> Line:
+    """Return a blob's size, time of upload, name as a link to its text, and what uploaded it."""
+    when = session.clock(blob.when_ms) if blob.when_ms is not None else "scenario"
+    by = f"  {_uploader(blob)}" if blob.is_uploaded else ""
+    by = squeeze(by, max(_LEAST_NAME, cells // 3))
+    name = squeeze(blob.place.name or blob.url, max(_LEAST_NAME, cells - _SIZE_CELLS - _TIME_CELLS - 4 - len(by)))
+    uploader = Span(session.text(by), Role.DERIVED)
+    if blob.task is not None:
+        uploader = uploader._replace(leads_to=ItemRef("task", blob.task))
+    return line(
+        Span(f"{fmt.size(blob.size):>{_SIZE_CELLS}}  "),
+        Span(f"{when:<{_TIME_CELLS}}", Role.DIM),
+        link(session.text(name), f"blob({blob.url!r})", Role.PLAIN),
+        uploader,
+    )
 
 
 def blob_lines(session: Session, blob: StoredBlob, cells: int) -> list[Line]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-Kind = Literal["node", "task", "job", "job schedule", "pool"]
+Kind = Literal["node", "task", "job", "job schedule", "pool", "account"]
 
 
 class ItemRef(NamedTuple):
