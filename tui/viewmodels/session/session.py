@@ -196,9 +196,7 @@ class Session:
         """Return a job schedule's row, or None if it does not exist."""
         return self._look_up(schedule_row, schedule_id)
 
-    def _look_up(
-        self, read: Callable[[Simulation, *IdentityTs], FoundT], *identity: *IdentityTs
-    ) -> FoundT:
+    def _look_up(self, read: Callable[[Simulation, *IdentityTs], FoundT], *identity: *IdentityTs) -> FoundT:
         if (read, identity) not in self._found:
             self._found[read, identity] = read(self.simulation, *identity)
         return cast("FoundT", self._found[read, identity])
